@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 import pfbench as pf
-from pfbench.problems.array_libraries import ArrayLibrary, array_library
+from pfbench.problems.array_libraries import ArrayLibrary, load_array_library
 
 PROBLEMS = {
     "multitask-sigmoid": {"kinds": 10, "copies": 5, "rows": 4000, "columns": 300},
@@ -37,7 +37,7 @@ def seconds(work) -> float:
 
 def reading(library: ArrayLibrary, entries: int) -> float:
     """Return the time in which so many numbers are read."""
-    given = library.floats(np.ones(entries))
+    given = library.as_floats(np.ones(entries))
     # What is asked for on a device is only waited for where something comes back.
     return seconds(lambda: float(library.xp.sum(given)))
 
@@ -58,7 +58,7 @@ def main() -> None:
             theirs = pf.problem(name, arrays=text, **parameters)
             entries = theirs.loss.n * theirs.loss.d
             taken = seconds(partial(theirs.gradient, x))
-            share = reading(array_library(text), entries) / taken
+            share = reading(load_array_library(text), entries) / taken
             error = np.abs(theirs.gradient(x) - ours.gradient(x)).max()
             assert error <= 1e-9 * np.abs(ours.gradient(x)).max()
             print(f"| {name} | {text} | {1e3 * taken:.1f} | {1e3 * loops:.1f} | {share:.0%} |")

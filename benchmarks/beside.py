@@ -68,11 +68,11 @@ class Checkout:
         """Return the seconds of a run that nobody drives but this loop."""
         from pfbench.kernels.libraries import single_blas_thread
         from pfbench.points import keep
-        from pfbench.runs.loop.streams import stream
+        from pfbench.runs.loop.streams import random_stream
 
         with single_blas_thread():
-            ask = self.asked(counted, self.problem.open(stream(0, "oracles")))
-            states = algorithm.run(ask, keep(self.problem.start()), stream(0, "algorithm"))
+            ask = self.asked(counted, self.problem.open(random_stream(0, "oracles")))
+            states = algorithm.run(ask, keep(self.problem.start()), random_stream(0, "algorithm"))
             started = clock()
             for _ in states:
                 pass

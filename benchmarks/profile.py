@@ -26,7 +26,7 @@ from pfbench.kernels.libraries import single_blas_thread
 from pfbench.oracles import Ledger
 from pfbench.points import keep
 from pfbench.runs.loop.counted_oracles import make_oracles
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 
 A9A = "nonconvex-logistic[source=a9a,penalty=l1,weight=0.001]"
 TWO_THIRDS = "batch=1019,period=31,iterations=62"
@@ -116,8 +116,8 @@ class Clocked:
 def seconds_by_hand(problem, algorithm, clock, asked):
     """Make a run without the loop; `asked` makes what answers of the problem's backend."""
     with single_blas_thread():
-        ask = asked(problem.open(stream(0, "oracles")))
-        states = algorithm.run(ask, keep(problem.start()), stream(0, "algorithm"))
+        ask = asked(problem.open(random_stream(0, "oracles")))
+        states = algorithm.run(ask, keep(problem.start()), random_stream(0, "algorithm"))
         started = clock()
         for _ in states:
             pass

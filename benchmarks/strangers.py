@@ -14,8 +14,8 @@ import json  # noqa: E402
 import resource  # noqa: E402
 from collections import Counter  # noqa: E402
 
-from pfbench.claims.catalogue import algorithm_and_claims, order_by_information  # noqa: E402
-from pfbench.runs.engines.engine import LocalProcesses, ThisProcess  # noqa: E402
+from pfbench.claims.catalogue import algorithm_and_claims, information_order_key  # noqa: E402
+from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine  # noqa: E402
 from pfbench.verification.session import Session  # noqa: E402
 from pfbench.verification.subject import Subject  # noqa: E402
 
@@ -29,8 +29,8 @@ def held(name, jobs, chosen=()):
         came.append(perf_counter() - began)
         verdicts[row.verdict] += 1
 
-    order = order_by_information("quick")
-    engine = LocalProcesses(jobs) if jobs else ThisProcess()
+    order = information_order_key("quick")
+    engine = MultiProcessEngine(jobs) if jobs else SingleProcessEngine()
     session = Session(engine=engine, progress=told, order=order)
     session.verify(claims, Subject(algorithm=algorithm))
     return {"first verdict, s": came[0], "all, s": came[-1], **verdicts}

@@ -100,7 +100,7 @@ class Minimisations:
         from benchmarks.scale.recovery import made, open_loop
         from pfbench.sets import nuclear
 
-        found, leading = [], nuclear.leading_triple
+        found, leading = [], nuclear.leading_singular_triple
 
         def counting(*arguments, **options):
             triple = leading(*arguments, **options)

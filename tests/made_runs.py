@@ -1,7 +1,7 @@
 """Runs made of the numbers that a test is about."""
 
 from pfbench.base.counts import Budget, Counts
-from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
@@ -104,4 +104,4 @@ def results(*groups, targets=TARGETS):
         recorded_measures=("m",),
         targets=targets,
     )
-    return StudyResults(study, (Panel("p", "easy", "easy", tuple(groups)),))
+    return StudyResults(study, (SettingResults("p", "easy", "easy", tuple(groups)),))

@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 from pfbench.points import combine
 from pfbench.problems import FiniteSum
 from pfbench.problems.linear_models import LogCosh
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 
 
@@ -150,7 +150,7 @@ class Both(Penalised):
 
 def made(rows=9, seed=4):
     """Return a problem of pfbench on one's own data."""
-    return LogCosh(*synthetic_rows(rows=rows, columns=4, seed=seed), L1Ball(4, 2.0))
+    return LogCosh(*draw_synthetic_rows(rows=rows, columns=4, seed=seed), L1Ball(4, 2.0))
 
 
 ready = Quadratic(rows=5)

@@ -28,7 +28,7 @@ def executed(name, tmp_path, monkeypatch):
 def test_a_claimed_rate_put_to_the_test(tmp_path, monkeypatch):
     names = executed("claimed-rate.ipynb", tmp_path, monkeypatch)
     sys.modules.pop("claimed", None)
-    assert names["easy"].verdict.is_kept
+    assert names["easy"].verdict.keeps_bound
     assert names["easy"].measured["ratio"] < 0.1
     verdicts = {name: row.verdict for name, row in names["both"].items()}
     assert verdicts == {"colleague": "violated", "textbook": "within-10"}

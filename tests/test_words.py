@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pfbench.reporting.tables import meaning
+from pfbench.reporting.tables import column_meaning
 from pfbench.reporting.wording import WORDS as OURS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,8 +61,8 @@ def test_what_a_page_says_of_its_words_is_what_the_docs_say():
 
 def test_heads_of_tables_say_what_they_mean():
     for head in ("place", "told apart", "ratio", "at an end", "cost", "SFO", "LO"):
-        assert meaning(head), head
-    assert meaning("algorithm") == ""
+        assert column_meaning(head), head
+    assert column_meaning("algorithm") == ""
 
 
 def test_an_order_flips_or_is_reproduced_in_the_unit_of_its_paper_alone():

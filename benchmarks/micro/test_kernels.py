@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from benchmarks.timed import problem_of
 from pfbench.kernels import dense, linear, loop_inputs
 from pfbench.points.operators import SparseOperator
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 
 ROWS, COLUMNS, NONZERO = 32_561, 123, 14
 """The shape of a9a, whose values are ones; `dense` has the same shape, and no zeros."""
@@ -68,7 +68,7 @@ def test_linear_differences_of_a_sample(benchmark, data, sampled):
 
 def test_linear_table_replaced(benchmark, data, sampled):
     drawn, x, y, g = sampled
-    benchmark(linear.replace, loop_inputs.LOGISTIC, data, *drawn, np.zeros(ROWS), x, g, y)
+    benchmark(linear.replace_slopes, loop_inputs.LOGISTIC, data, *drawn, np.zeros(ROWS), x, g, y)
 
 
 def test_dense_moves(benchmark, rng):
@@ -76,16 +76,16 @@ def test_dense_moves(benchmark, rng):
     x, u, v, l, out = rng.standard_normal((5, 10_000))  # noqa: E741
 
     def step():
-        dense.tilt(l, x, u, 2.0, out)
-        dense.products(out, x, v)
-        dense.combine(x, v, 0.1, out)
+        dense.write_tilt(l, x, u, 2.0, out)
+        dense.inner_products_and_distance(out, x, v)
+        dense.write_combination(x, v, 0.1, out)
 
     benchmark(step)
 
 
 def test_draws(benchmark):
     """180 indices below n, as a run draws them."""
-    rng = stream(0, "algorithm")
+    rng = random_stream(0, "algorithm")
     benchmark(rng.integers, ROWS, size=180)
 
 
@@ -95,7 +95,7 @@ def test_observed_normal_step(benchmark, recovery, rng):
     operator = SparseOperator(x.pattern, recovery.gradient(x))
     height, width = operator.shape
     v, previous, u, y = (rng.standard_normal(size) for size in (width, height, height, width))
-    benchmark(operator.normal_step, v, previous, 0.5, u, y)
+    benchmark(operator.golub_kahan_step, v, previous, 0.5, u, y)
 
 
 def test_observed_copy(benchmark, recovery):

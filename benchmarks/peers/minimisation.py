@@ -14,7 +14,7 @@ from timing import OURS, compare, timed_from_outside
 
 import pfbench as pf
 from pfbench.points.operators import SparseOperator
-from pfbench.sets.lanczos import leading_triple
+from pfbench.sets.lanczos import leading_singular_triple
 
 RESIDUAL = 1e-4
 TOLERANCES = [10.0**-k for k in range(1, 13)]
@@ -43,7 +43,7 @@ def peers(operator, matrix):
     """Return, by name, a function of a setting that returns u and v, and the settings to try."""
 
     def ours(tolerance):
-        found = leading_triple(operator, np.random.default_rng(0), tolerance=tolerance)
+        found = leading_singular_triple(operator, np.random.default_rng(0), tolerance=tolerance)
         return found.u, found.v
 
     def svds(solver):

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from timing import OURS, compare
 
 import pfbench as pf
-from pfbench.runs.engines.engine import LocalProcesses
+from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.execute import execute_sweep
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
@@ -42,7 +42,7 @@ def comparisons(quick):
 
         def stored(plans=plans):
             with tempfile.TemporaryDirectory() as folder:
-                list(execute_sweep(plans, Store(Path(folder)), LocalProcesses(2)))
+                list(execute_sweep(plans, Store(Path(folder)), MultiProcessEngine(2)))
 
         def bare(selector=selector, iterations=iterations, runs=runs):
             built = problem(selector.name, **selector.parameters)

@@ -21,7 +21,7 @@ from pfbench.points import RankOne
 from pfbench.points.operators import SparseOperator
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.resolved_run import resolve_run
-from pfbench.sets.lanczos import leading_triple
+from pfbench.sets.lanczos import leading_singular_triple
 
 SIZES = {
     "100k": (943, 1_682, 100_000),
@@ -183,7 +183,7 @@ def certified_in_pairs(problem, pair, iterations=20):
     x = problem.start()
     for t in range(iterations):
         operator = SparseOperator(problem.pattern, problem.gradient(x))
-        found = leading_triple(operator, rng, tolerance=1e-2, failure=1e-6, warm=warm)
+        found = leading_singular_triple(operator, rng, tolerance=1e-2, failure=1e-6, warm=warm)
         warm = found.v
         vertex = RankOne(found.u, found.v, -problem.radius, problem.pattern)
         x = pf.combine(x, vertex, 2.0 / (t + 2.0))
@@ -227,7 +227,9 @@ def against_arpack(problem, pair):
     ratios = []
     for seed in range(4):
         ours = timed(
-            lambda s=seed: leading_triple(operator, np.random.default_rng(s), tolerance=1e-4)
+            lambda s=seed: leading_singular_triple(
+                operator, np.random.default_rng(s), tolerance=1e-4
+            )
         )
         theirs = timed(lambda s=seed: svds(matrix, k=1, tol=1e-4, rng=s))
         ratios.append(theirs / ours)

@@ -4,7 +4,7 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
-from pfbench.measures import available
+from pfbench.measures import available_measures
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.planning.name_resolution import select_algorithm, select_problem
@@ -28,7 +28,9 @@ def evaluate_measures(problem: Problem, x: Point, run: Run | None = None) -> dic
     The objective is called ``value``, as benchopt has it. The counts and seconds of a run stand
     beside them, and are 0 where there is none.
     """
-    measured = {name: measure(problem, State(x)) for name, measure in available(problem).items()}
+    measured = {
+        name: measure(problem, State(x)) for name, measure in available_measures(problem).items()
+    }
     measured["value"] = measured.pop("objective")
     upper = {name: m[1] if isinstance(m, tuple) else m for name, m in measured.items()}
     counts = dict.fromkeys(COUNTED, 0) if run is None else run.counts.as_dict()

@@ -76,7 +76,7 @@ class BlackBox(Algorithm):
         return iterate_callback(work)
 
 
-def library(name: str, extra: str = "") -> Any:
+def import_optional_library(name: str, extra: str = "") -> Any:
     """Return a module of another library.
 
     Raises

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.adapters.black_box import BlackBox, Tell, library
+from pfbench.adapters.black_box import BlackBox, Tell, import_optional_library
 from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.base.arrays import Floats
 from pfbench.base.parameters import integer, nonnegative, one_of_values, positive
@@ -51,7 +51,7 @@ class CoptFrankWolfe(BlackBox):
                 reported = results["it"]
                 tell(results["x"] + results["step_size"] * results["update_direction"])
 
-        minimize_frank_wolfe = library("copt").minimize_frank_wolfe(
+        minimize_frank_wolfe = import_optional_library("copt").minimize_frank_wolfe(
             oracles.value_and_gradient,
             oracles.start,
             oracles.lmo,
@@ -87,7 +87,7 @@ class CoptProximalGradient(BlackBox):
             if results["n_iterations"] > 0:
                 tell(results["x"])
 
-        minimize_proximal_gradient = library("copt").minimize_proximal_gradient(
+        minimize_proximal_gradient = import_optional_library("copt").minimize_proximal_gradient(
             oracles.value_and_gradient,
             oracles.start,
             oracles.prox,

@@ -60,11 +60,11 @@ class FlatOracles:
 
     def gradient(self, z: Any) -> Floats:
         """Return grad f, shape (d,): 1 FO, n SFO."""
-        return self._flat(self._ask.gradient, self.point(z))
+        return self._query_and_flatten(self._ask.gradient, self.point(z))
 
     def batch(self, sample: Indices, z: Any) -> Floats:
         """Return the mean of the sampled component gradients, shape (d,): len(sample) SFO."""
-        return self._flat(self._ask.batch, sample, self.point(z))
+        return self._query_and_flatten(self._ask.batch, sample, self.point(z))
 
     def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
         """Return f and its gradient; f is asked only where it is read, at n FV."""
@@ -82,7 +82,7 @@ class FlatOracles:
     def prox(self, z: Any, lam: float) -> Floats:
         """Return the proximal map (for a set: the projection) of z, shape (d,): 1 PO."""
         y = self.point(z)
-        return self._flat(self._ask.prox, y, np.zeros_like(y), float(lam))
+        return self._query_and_flatten(self._ask.prox, y, np.zeros_like(y), float(lam))
 
     def hessian_product(self) -> Callable[[Any, Any], Floats]:
         """Return (z, p) -> Hessian of f at z times p: n HVP, and n SSO where z is another one."""
@@ -91,11 +91,13 @@ class FlatOracles:
         def product(z: Any, p: Any) -> Floats:
             if last[0] is None or not np.array_equal(last[0], z):
                 last[:] = np.array(z), self._query(self._ask.hessian, self.point(z))
-            return self._flat(last[1].product, self.point(p), self.point(np.zeros_like(p)))
+            return self._query_and_flatten(
+                last[1].product, self.point(p), self.point(np.zeros_like(p))
+            )
 
         return product
 
-    def _flat(self, verb: Callable[..., Any], *args: Any) -> Floats:
+    def _query_and_flatten(self, verb: Callable[..., Any], *args: Any) -> Floats:
         return np.ravel(self._query(verb, *args))
 
     def _query(self, verb: Callable[..., Any], *args: Any) -> Any:
@@ -133,7 +135,7 @@ class LazyValue:
         return float, (float(self),)
 
 
-def _as_float(name: str) -> Callable[..., Any]:
+def _make_float_operation(name: str) -> Callable[..., Any]:
     """Return an operation of floats for a value that is asked by it."""
 
     def operation(self: LazyValue, *rest: Any) -> Any:
@@ -151,6 +153,6 @@ for _name in (
     *(side + name for side in ("", "r") for name in _BINARY),
 ):
     if hasattr(float, f"__{_name}__"):
-        setattr(LazyValue, f"__{_name}__", _as_float(f"__{_name}__"))
+        setattr(LazyValue, f"__{_name}__", _make_float_operation(f"__{_name}__"))
 
 numbers.Real.register(LazyValue)

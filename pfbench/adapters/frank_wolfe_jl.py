@@ -150,7 +150,7 @@ def read_trajectory(
         raise InputError(f"columns={brief_repr(columns)} must be the list of all that a row has.")
     if missing := [name for name in RECORDED if name not in columns]:
         raise InputError(f"columns lacks {', '.join(missing)}: name all that a row has, in order.")
-    data = _bytes(Path(path))
+    data = _read_bytes(Path(path))
     results = _parse_rows(Path(path), data, entry)
     if not results:
         raise InputError(f"{path} has no rows: record it with trajectory=true.")
@@ -169,7 +169,7 @@ def read_trajectory(
                 f"row {k} of {path} has the dual gap {gap:g}: below 0 it is none, as "
                 "lo does not minimise or the point is outside the set."
             )
-    rows = tuple(_row(named, k, n, step) for k in range(len(named)))
+    rows = tuple(_make_trace_row(named, k, n, step) for k in range(len(named)))
     digest = hashlib.sha256(data + repr((entry, tuple(columns), n, step)).encode())
     return Trajectory((*TRACE_COLUMNS, "objective", "fw_gap"), rows, digest.hexdigest())
 
@@ -193,7 +193,9 @@ def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None
             lower = value
 
 
-def _row(named: Sequence[Mapping[str, float]], k: int, n: int, step: str | None) -> Numbers:
+def _make_trace_row(
+    named: Sequence[Mapping[str, float]], k: int, n: int, step: str | None
+) -> Numbers:
     """Return our row of the k-th of theirs."""
     row, is_repeated = named[k], k > 0 and named[k]["t"] == named[k - 1]["t"]
     iteration = int(row["t"]) if is_repeated else max(int(row["t"]) - 1, 0)
@@ -212,7 +214,7 @@ def _row(named: Sequence[Mapping[str, float]], k: int, n: int, step: str | None)
     return (iteration, *(counts[name] for name in COUNTED), *measured)
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise InputError(f"{path} has more than {_MOST_BYTES:,} bytes: record fewer rows.")

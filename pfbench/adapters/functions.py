@@ -11,7 +11,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.assumptions import ASSUMPTIONS
-from pfbench.base.checks import check_finite_array, check_integer, check_real, scalar
+from pfbench.base.checks import check_finite_array, check_integer, check_real, unwrap_scalar
 from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr, unknown_name_error
@@ -20,7 +20,7 @@ from pfbench.base.sample import Indices, Sample
 from pfbench.base.state import State
 from pfbench.base.user_code import blame_user_code
 from pfbench.measures import fw_gap
-from pfbench.problems.base import FiniteSum, check_point, index_weights
+from pfbench.problems.base import FiniteSum, check_dense_point, index_weights
 from pfbench.sets.body import ConvexBody, check_gradient, is_point
 from pfbench.sets.whole_space import WholeSpace
 
@@ -74,7 +74,7 @@ class FunctionSet(ConvexBody):
     ) -> None:
         self._start = _copy_start(start)
         _check_functions(lmo=lmo, project=project, contains=contains)
-        self._minimiser, self._label = _minimiser(lmo), getattr(lmo, "__qualname__", "lmo")
+        self._minimiser, self._label = _make_lmo(lmo), getattr(lmo, "__qualname__", "lmo")
         self._project, self._contains = project, contains
         if diameter is not None:
             self.diameter = check_real("diameter", diameter, above=0.0)
@@ -102,9 +102,9 @@ class FunctionSet(ConvexBody):
     @cached_property
     def diameter(self) -> float:
         """The one that was given, or the diagonal of the box around the set."""
-        return float(np.sqrt(sum((high - low) ** 2 for low, high in self._sides())))
+        return float(np.sqrt(sum((high - low) ** 2 for low, high in self._coordinate_ranges())))
 
-    def _sides(self) -> list[tuple[float, float]]:
+    def _coordinate_ranges(self) -> list[tuple[float, float]]:
         sides = []
         for k in range(self._start.size):
             g = np.zeros(self._start.size)
@@ -135,9 +135,9 @@ class FunctionSet(ConvexBody):
             return False
         if self._contains is not None:
             return bool(self._contains(x.copy(), tolerance))
-        return not self._is_apart(x, tolerance * max(1.0, float(np.abs(x).max(initial=0.0))))
+        return not self._is_separated(x, tolerance * max(1.0, float(np.abs(x).max(initial=0.0))))
 
-    def _is_apart(self, x: Floats, tolerance: float) -> bool:
+    def _is_separated(self, x: Floats, tolerance: float) -> bool:
         """Return whether a linear function separates x from the set by more than a tolerance."""
         vertices = [self.lo(x)]  # not the start, which is looked at, too
         for _ in range(_ROUNDS):
@@ -162,24 +162,24 @@ class FunctionSet(ConvexBody):
         return self._start.copy()
 
 
-def _floats(source: str, toarray: Any) -> Floats:
+def _copy_as_real_array(source: str, value: Any) -> Floats:
     """Return what a function of the user returns as a new array of float64, if it is real."""
-    if hasattr(toarray, "toarray"):
-        toarray = toarray.toarray()
-        toarray = toarray.ravel() if 1 in toarray.shape else toarray
-    if np.iscomplexobj(toarray):
+    if hasattr(value, "toarray"):
+        value = value.toarray()
+        value = value.ravel() if 1 in value.shape else value
+    if np.iscomplexobj(value):
         raise InputError(f"{source} returns complex numbers: return real ones.")
-    return np.array(toarray, dtype=np.float64)
+    return np.array(value, dtype=np.float64)
 
 
-def _minimiser(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
+def _make_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
     """Return g -> v of a linear minimisation in either shape."""
     if _count_required_arguments(lmo) < 2:
-        return lambda g: _floats("lmo", lmo(g))
+        return lambda g: _copy_as_real_array("lmo", lmo(g))
 
     def from_copt(g: Floats) -> Floats:
         result = lmo(-g, np.zeros_like(g), None)
-        return _floats("lmo", result[0]) + 0.0  # no -0.0
+        return _copy_as_real_array("lmo", result[0]) + 0.0  # no -0.0
 
     return from_copt
 
@@ -233,15 +233,15 @@ class FunctionProblem(FiniteSum):
 
     def value(self, x: Any) -> float:
         """Return f(x)."""
-        fun = self.fun(self._copy(x), *self.args)
-        return float(scalar("f(x)", fun[0] if self.jac is True else fun))
+        fun = self.fun(self._copy_point(x), *self.args)
+        return float(unwrap_scalar("f(x)", fun[0] if self.jac is True else fun))
 
     def gradient(self, x: Any) -> Floats:
         """Return grad f(x)."""
-        x = self._copy(x)
+        x = self._copy_point(x)
         if callable(self.jac):
-            return _floats("jac", self.jac(x, *self.args))
-        return _floats("fun", self.fun(x, *self.args)[1])
+            return _copy_as_real_array("jac", self.jac(x, *self.args))
+        return _copy_as_real_array("fun", self.fun(x, *self.args)[1])
 
     def batch(self, sample: Indices, x: Any) -> Floats:
         """Return the mean of the sampled component gradients at x."""
@@ -251,13 +251,15 @@ class FunctionProblem(FiniteSum):
         mean = self.mean
         if isinstance(sample, Sample):
             pairs = zip(indices, weights, strict=True)
-            products = (w * mean(self._copy(x), np.array([i])) for i, w in pairs)
+            products = (w * mean(self._copy_point(x), np.array([i])) for i, w in pairs)
             return np.asarray(sum(products), dtype=np.float64)
-        return _floats("the component gradients", mean(self._copy(x), indices.copy()))
+        return _copy_as_real_array(
+            "the component gradients", mean(self._copy_point(x), indices.copy())
+        )
 
-    def _copy(self, x: Any) -> Floats:
+    def _copy_point(self, x: Any) -> Floats:
         """Return a copy of a point, which a function may change."""
-        return check_point(x, self.shape).copy()
+        return check_dense_point(x, self.shape).copy()
 
     def constants(self, start: Any) -> Constants:
         """Return what was stated, and the diameter."""
@@ -330,7 +332,7 @@ def from_functions(
             )
         _check_functions(**{"grad of components": components[1]})
         check_integer("n of components", components[0], minimum=1)
-    feasible_set = _feasible_set(lmo, point, constants.get("D"))
+    feasible_set = _make_feasible_set(lmo, point, constants.get("D"))
     n, mean = (1, None) if components is None else components
     problem = FunctionProblem(
         fun=fun,
@@ -343,7 +345,7 @@ def from_functions(
         stated_constants=dict(constants),
         properties=frozenset(properties),
     )
-    _check(problem, point)
+    _check_functions_at_start(problem, point)
     return problem
 
 
@@ -361,7 +363,7 @@ def _check_functions(**arguments: Any) -> None:
             raise InputError(f"{name} must be a function, not {brief_repr(function)}.")
 
 
-def _feasible_set(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSet:
+def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSet:
     """Return the feasible set."""
     if lmo is None:
         if start.ndim != 1:
@@ -376,7 +378,7 @@ def _feasible_set(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSe
     return cast(FeasibleSet, location)
 
 
-def _check(problem: FunctionProblem, x: Floats) -> None:
+def _check_functions_at_start(problem: FunctionProblem, x: Floats) -> None:
     """Look once at what the functions return at the start."""
     with blame_user_code("fun"):
         value = problem.value(x)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.adapters.black_box import BlackBox, Tell, library
+from pfbench.adapters.black_box import BlackBox, Tell, import_optional_library
 from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, parameter, positive
@@ -41,7 +41,7 @@ class OptaxOptimizer(BlackBox):
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
         """See `BlackBox.minimise`."""
-        optax, jax = library("optax"), library("jax")
+        optax, jax = import_optional_library("optax"), import_optional_library("jax")
         try:
             created = attrgetter(self.optimizer)(optax)
         except AttributeError as error:

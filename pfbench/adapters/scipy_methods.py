@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.adapters.black_box import BlackBox, Tell, library
+from pfbench.adapters.black_box import BlackBox, Tell, import_optional_library
 from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.base.arrays import Floats
 from pfbench.base.parameters import integer, one_of_values, parameter
@@ -54,7 +54,7 @@ class ScipyMinimize(BlackBox):
             further["jac"] = oracles.gradient
         if self.method in _HESSIANS:
             further["hessp"] = oracles.hessian_product()
-        minimize = library("scipy.optimize").minimize(
+        minimize = import_optional_library("scipy.optimize").minimize(
             oracles.value,
             oracles.start,
             method=self.method,

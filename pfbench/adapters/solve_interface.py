@@ -95,7 +95,7 @@ def solve(
             on,
             method,
             seed=seed,
-            budget=_budget(budget),
+            budget=_parse_budget(budget),
             stop=Stop.parse(stop) if isinstance(stop, str) else stop,
             time_limit=time_limit,
             measures=measures,
@@ -194,7 +194,7 @@ def _list_required_arguments(function: Callable[..., Any]) -> list[str]:
     return [p.name for p in listed if p.default is p.empty]
 
 
-def _budget(budget: Any) -> Any:
+def _parse_budget(budget: Any) -> Any:
     if isinstance(budget, str):
         return Budget.parse(budget)
     if isinstance(budget, Mapping):

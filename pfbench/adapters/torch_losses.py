@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.adapters.black_box import library
+from pfbench.adapters.black_box import import_optional_library
 from pfbench.adapters.functions import from_functions
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
@@ -16,7 +16,7 @@ from pfbench.base.protocols import FeasibleSet
 from pfbench.problems.base import FiniteSum
 
 
-class _Losses:
+class _ModuleLosses:
     """The losses of a module's copy, in double precision and as it is evaluated.
 
     Parameters
@@ -26,10 +26,10 @@ class _Losses:
     """
 
     def __init__(self, module: Any, loss: Callable[..., Any], inputs: Any, targets: Any) -> None:
-        self._torch = library("torch", '"pfbench[torch]"')
+        self._torch = import_optional_library("torch", '"pfbench[torch]"')
         self._module = deepcopy(module).double().eval()
         tensors = map(self._torch.as_tensor, (inputs, targets))
-        self._loss, (self._inputs, self._targets) = loss, map(_double, tensors)
+        self._loss, (self._inputs, self._targets) = loss, map(_as_double_tensor, tensors)
         self._parameters = [p for p in self._module.parameters() if p.requires_grad]
         self.n = len(inputs)
         if not self._parameters:
@@ -43,12 +43,12 @@ class _Losses:
     def value(self, x: Floats) -> float:
         """Return the mean of all losses."""
         with self._torch.no_grad():
-            return float(self._mean(x, slice(None)))
+            return float(self._mean_loss(x, slice(None)))
 
     def gradient(self, x: Floats, indices: Any = slice(None)) -> Floats:
         """Return the gradient of the mean of some losses, of all if not said which."""
         with self._torch.enable_grad():
-            mean = self._mean(x, indices)
+            mean = self._mean_loss(x, indices)
             grad = self._torch.autograd.grad(mean, self._parameters, allow_unused=True)
         pairs = zip(grad, self._parameters, strict=True)
         flat = [np.zeros(p.numel()) if g is None else g.numpy().ravel() for g, p in pairs]
@@ -58,7 +58,7 @@ class _Losses:
         """Refuse losses of which each input has another than it has among all."""
         with self._torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of shapes that differ, which is the error below
-            first, recomputed, both = (self._losses(slice(stop)) for stop in (1, 1, 2))
+            first, recomputed, both = (self._per_input_losses(slice(stop)) for stop in (1, 1, 2))
             if not self._torch.equal(first, recomputed):
                 raise InputError(
                     "the module or the loss is random: evaluated twice at one point, it has two "
@@ -69,7 +69,8 @@ class _Losses:
                 own, among, rtol=1e-9, atol=1e-12, equal_nan=True
             ):
                 shapes = [
-                    tuple(item.shape) for item in (self._outputs(slice(2)), self._targets[:2])
+                    tuple(item.shape)
+                    for item in (self._evaluate_module(slice(2)), self._targets[:2])
                 ]
                 raise InputError(
                     "the loss of an input depends on the others: of two inputs the outputs have "
@@ -78,11 +79,11 @@ class _Losses:
                     "targets have one shape."
                 )
 
-    def _outputs(self, indices: Any) -> Any:
+    def _evaluate_module(self, indices: Any) -> Any:
         return self._module(self._inputs[indices])
 
-    def _losses(self, indices: Any) -> Any:
-        losses = self._loss(self._outputs(indices), self._targets[indices])
+    def _per_input_losses(self, indices: Any) -> Any:
+        losses = self._loss(self._evaluate_module(indices), self._targets[indices])
         if losses.ndim == 0 or len(losses) != len(self._inputs[indices]):
             raise InputError(
                 "the loss returns one number for all: give it reduction='none', so that there is "
@@ -90,16 +91,16 @@ class _Losses:
             )
         return losses
 
-    def _mean(self, x: Floats, indices: Any) -> Any:
+    def _mean_loss(self, x: Floats, indices: Any) -> Any:
         torch, k = self._torch, 0
         with torch.no_grad():
             for p in self._parameters:
                 p.copy_(torch.from_numpy(x[k : k + p.numel()].copy()).view_as(p))
                 k += p.numel()
-        return self._losses(indices).mean()
+        return self._per_input_losses(indices).mean()
 
 
-def _double(tensor: Any) -> Any:
+def _as_double_tensor(tensor: Any) -> Any:
     return tensor.double() if tensor.is_floating_point() else tensor
 
 
@@ -134,7 +135,7 @@ def from_module(
     InputError
         If torch is not installed, or something does not fit.
     """
-    losses = _Losses(module, loss, inputs, targets)
+    losses = _ModuleLosses(module, loss, inputs, targets)
     losses.check()
     return from_functions(
         losses.value,

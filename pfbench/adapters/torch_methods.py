@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.adapters.black_box import BlackBox, Tell, library
+from pfbench.adapters.black_box import BlackBox, Tell, import_optional_library
 from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.base.errors import InputError
-from pfbench.base.names import lookup
+from pfbench.base.names import find_entry
 from pfbench.base.parameters import integer, parameter, positive
-from pfbench.base.user_code import load
+from pfbench.base.user_code import load_user_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,13 +55,13 @@ class TorchOptimizer(BlackBox):
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
         """See `BlackBox.minimise`."""
-        torch = library("torch", '"pfbench[torch]"')
+        torch = import_optional_library("torch", '"pfbench[torch]"')
         data = self.optimizer
         if isinstance(data, str) and ":" in data:
-            data = load(data)
+            data = load_user_object(data)
         elif not isinstance(data, type):
             kinds = {name: var for name, var in vars(torch.optim).items() if isinstance(var, type)}
-            data = lookup("optimiser of torch.optim", data, kinds)
+            data = find_entry("optimiser of torch.optim", data, kinds)
         # In the shape of a point: Muon takes matrices alone.
         p = torch.tensor(oracles.point(oracles.start), dtype=torch.float64, requires_grad=True)
         optimizer = data([p], lr=self.step, **dict(self.options or {}))

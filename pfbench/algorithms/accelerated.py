@@ -21,7 +21,7 @@ from pfbench.points import combine, keep, shift
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accelerated(Algorithm):
+class AcceleratedMethod(Algorithm):
     """What the three have in common: T, a batch, a step."""
 
     anytime = True
@@ -32,7 +32,7 @@ class Accelerated(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProxASVRG(Accelerated):
+class ProxASVRG(AcceleratedMethod):
     """ASVRG for convex f (algorithm 2 of its source).
 
     mu = grad f(x~);  each inner step, with weight w:
@@ -97,7 +97,7 @@ class ASVRG(ProxASVRG):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProxKatyushaNS(Accelerated):
+class ProxKatyushaNS(AcceleratedMethod):
     """Katyusha^ns for convex f, option I (option=2: option II).
 
     epoch s: tau1 = 2/(s+4), tau2 = 1/2, alpha = eta/tau1, mu = grad f(x~)
@@ -151,7 +151,7 @@ class KatyushaNS(ProxKatyushaNS):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProxRSAG(Accelerated):
+class ProxRSAG(AcceleratedMethod):
     """Randomised stochastic accelerated gradient with a constant batch.
 
     alpha_k = 2/(k+1)
@@ -168,7 +168,7 @@ class ProxRSAG(Accelerated):
     counts = "T iterations: SFO bT, PO 2T"
     requires = frozenset({"batch"}) | COMPOSITE
     assumes = frozenset({"bounded domain"})
-    schedule_parameters = Accelerated.schedule_parameters | {"momentum"}
+    schedule_parameters = AcceleratedMethod.schedule_parameters | {"momentum"}
     guarantee = mapping_guarantee("1/(2 L)", "least")
 
     output: str = parameter("last", "last, uniform, or weighted by k(k+1), among x_md")

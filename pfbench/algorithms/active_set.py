@@ -66,7 +66,7 @@ class ActiveSetMethod(Algorithm):
         """Return the algorithm; a smoothness that is not given is L_f."""
         if "smoothness" not in overrides:
             overrides["smoothness"] = constants.require("L_f", f"{cls.name} without smoothness")
-        cls.check_bound(overrides, "smoothness", constants.L_f)
+        cls.check_zero_bound(overrides, "smoothness", constants.L_f)
         return super().explicit(constants, **overrides)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
@@ -124,11 +124,11 @@ class AwayStepFW(ActiveSetMethod):
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w, or away from a, whichever descends more."""
-        a, _ = S.extremes(g)
+        a, _ = S.find_extreme_vertices(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
         else:
-            end = partial(S.remove_vertex, a)
+            end = partial(S.point_without_vertex, a)
             S.move_away(a, self.step_size(ask, x, g, x - S.vertex(a), S.max_away_step(a), end))
 
 
@@ -142,8 +142,8 @@ class PairwiseFW(ActiveSetMethod):
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to w."""
-        a, _ = S.extremes(g)
-        end = partial(S.remove_vertex, a, w)
+        a, _ = S.find_extreme_vertices(g)
+        end = partial(S.point_without_vertex, a, w)
         S.transfer(a, w, self.step_size(ask, x, g, w - S.vertex(a), S.weights[a], end))
 
 
@@ -161,10 +161,10 @@ class BlendedPairwiseFW(ActiveSetMethod):
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to l, or toward w, whichever descends more."""
-        a, low = S.extremes(g)
+        a, low = S.find_extreme_vertices(g)
         pair = S.vertex(low) - S.vertex(a)
         if -inner(g, pair) >= inner(g, x - w):
-            end = partial(S.remove_vertex, a, S.vertex(low))
+            end = partial(S.point_without_vertex, a, S.vertex(low))
             S.transfer(a, S.vertex(low), self.step_size(ask, x, g, pair, S.weights[a], end))
         else:
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
@@ -188,10 +188,10 @@ class BlendedPairwiseFW(ActiveSetMethod):
         self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, phi: float
     ) -> float:
         """Move S as `move` does where its own pair is not enough; return phi."""
-        a, low = S.extremes(g)
+        a, low = S.find_extreme_vertices(g)
         pair = S.vertex(low) - S.vertex(a)
         if len(S) > 1 and -inner(g, pair) >= phi / 2.0:
-            end = partial(S.remove_vertex, a, S.vertex(low))
+            end = partial(S.point_without_vertex, a, S.vertex(low))
             S.transfer(a, S.vertex(low), self.step_size(ask, x, g, pair, S.weights[a], end))
             return phi
         w = ask.lo(g)

@@ -14,13 +14,13 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.parameters import (
     Parameter,
-    check_values,
+    check_field_values,
     collect_declared_parameters,
     one_of_values,
     parameter,
 )
 from pfbench.base.protocols import AlgorithmOracles
-from pfbench.base.state import Point, State, check_output
+from pfbench.base.state import Point, State, check_output_rule
 from pfbench.estimators import SAMPLINGS, Estimator
 
 _MOST = 2**62
@@ -44,17 +44,17 @@ def round_down(number: float) -> int:
     return max(1, math.floor(number * (1.0 + 1e-12)))
 
 
-def smallest_integer(holds: Callable[[int], bool]) -> int:
+def smallest_integer(condition: Callable[[int], bool]) -> int:
     """Return the least integer, at least 1, for which a condition holds that stays true."""
     high = 1
-    while not holds(high):
+    while not condition(high):
         high *= 2
         if high > _MOST:
             raise OverflowError("the least such integer is above 2^62")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
+        low, high = (low, middle) if condition(middle) else (middle, high)
     return high
 
 
@@ -117,8 +117,8 @@ class Algorithm(ABC):
             cls.name = cls.__name__
 
     def __post_init__(self) -> None:
-        check_output(self.output)
-        check_values(self)
+        check_output_rule(self.output)
+        check_field_values(self)
 
     @abstractmethod
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
@@ -202,7 +202,7 @@ class Algorithm(ABC):
         ]
 
     @classmethod
-    def check_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
+    def check_zero_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
         """Refuse 0 as an upper bound that is given, unless the problem's constants derive 0."""
         if parameters.get(name) is not None and derived != 0.0:
             check_real(name, parameters[name], above=0.0)
@@ -254,7 +254,7 @@ class SamplingAlgorithm(Algorithm):
         return self.requires | {"component_smoothness"} if by_smoothness else self.requires
 
     @classmethod
-    def smoothness_drawn(cls, constants: Constants, parameters: Mapping[str, Any]) -> float:
+    def schedule_smoothness(cls, constants: Constants, parameters: Mapping[str, Any]) -> float:
         """Return L_mean where components are drawn by their L_i, else the largest of L_f and L_ms.
 
         With q_i = L_i/(n L_mean) the mean square of (grad f_i(x) - grad f_i(y))/(n q_i) is at most

@@ -24,9 +24,14 @@ from pfbench.algorithms.base import Algorithm
 from pfbench.base.checks import check_choice, check_real
 from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError
-from pfbench.base.names import lookup
-from pfbench.base.parameters import Parameter, check_known, check_texts, text_parameters
-from pfbench.base.relative import evaluate_relative
+from pfbench.base.names import find_entry
+from pfbench.base.parameters import (
+    Parameter,
+    check_parameter_names,
+    check_text_parameters,
+    text_parameter_names,
+)
+from pfbench.base.relative import evaluate_formulas
 from pfbench.base.selectors import Selector
 
 SCHEDULES = ("theory", "practical", "explicit")
@@ -100,8 +105,8 @@ class AlgorithmChoice:
             If the theorem's schedule, or a formula, is not defined for these constants.
         """
         cls = self.algorithm_class
-        relative = evaluate_relative(
-            constants, self.parameters, text_parameters(cls.parameters()), self.name
+        relative = evaluate_formulas(
+            constants, self.parameters, text_parameter_names(cls.parameters()), self.name
         )
         epsilon, schedule = relative.pop("epsilon", None), relative.pop("schedule", None)
         if schedule in ("theory", "practical") and epsilon is None:
@@ -146,7 +151,7 @@ _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
 
 def select_algorithm(selector: Selector) -> AlgorithmChoice:
     """Choose the algorithm of a selector; its texts stay texts. See `algorithm`."""
-    return select_user_algorithm(lookup("algorithm", selector.name, ALGORITHMS), selector)
+    return select_user_algorithm(find_entry("algorithm", selector.name, ALGORITHMS), selector)
 
 
 def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
@@ -168,21 +173,19 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
     """
     if isinstance(name, str) and "[" in name:
         return select_algorithm(Selector.parse(name).with_parameters(parameters))
-    return _select(name, lookup("algorithm", name, ALGORITHMS), parameters)
+    return _select(name, find_entry("algorithm", name, ALGORITHMS), parameters)
 
 
 def select_user_algorithm(cls: type[Algorithm], selector: Selector) -> AlgorithmChoice:
     """Choose an algorithm's class with the parameters of a selector; see `algorithm`."""
     parameters = {**cls.parameters(), **_OF_SCHEDULES}
-    return _select(
-        selector.name, cls, selector.collect_parsed_parameters(text_parameters(parameters))
-    )
+    return _select(selector.name, cls, selector.parameter_values(text_parameter_names(parameters)))
 
 
 def _select(name: str, cls: type[Algorithm], parameters: Mapping[str, Any]) -> AlgorithmChoice:
     existing = {**cls.parameters(), **_OF_SCHEDULES}
-    check_known(name, parameters, existing)
-    check_texts(parameters, existing)
+    check_parameter_names(name, parameters, existing)
+    check_text_parameters(parameters, existing)
     if "schedule" in parameters:
         check_choice("schedule", parameters["schedule"], SCHEDULES)
     return AlgorithmChoice(name, MappingProxyType(dict(parameters)), cls)

@@ -60,7 +60,7 @@ def line_search(value: Callable[[float], float], upper: float, *rest: float) -> 
     """Return the best of Brent's minimiser of a function on [0, most], both ends, and others."""
 
     def try_step(gamma: float) -> float:
-        return _trial_value(value(gamma))
+        return _replace_nan(value(gamma))
 
     with np.errstate(invalid="ignore"):  # it takes differences of infinite values
         brent = scipy.optimize.minimize_scalar(
@@ -74,7 +74,7 @@ def line_search(value: Callable[[float], float], upper: float, *rest: float) -> 
     return min(results)[1]
 
 
-def _trial_value(value: float) -> float:
+def _replace_nan(value: float) -> float:
     """Return the value of a trial point: NaN counts as infinity, so that it loses."""
     return math.inf if math.isnan(value) else float(value)
 
@@ -150,7 +150,7 @@ class FrankWolfe(Algorithm):
         Backtracking has C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1});
         the short step lowers f by at least as much as g/C with C = L D^2.
         """
-        cls._check_zero(constants, overrides)
+        cls._check_zero_constants(constants, overrides)
         (h0,) = cls.schedule_constants(constants, "delta")
         backtracking = overrides.get("step") == "backtracking"
         if overrides.get("step") not in _OF_L and overrides.get("curvature") is not None:
@@ -169,7 +169,7 @@ class FrankWolfe(Algorithm):
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm; a curvature that is not given is L_f D^2."""
-        cls._check_zero(constants, overrides)
+        cls._check_zero_constants(constants, overrides)
         if overrides.get("step") == "adaptive" and overrides.get("curvature") is None:
             constants.require("L_f", "the adaptive step without curvature")
         curvature = constants.L_f * constants.D**2
@@ -181,10 +181,10 @@ class FrankWolfe(Algorithm):
         return super().explicit(constants, **overrides)
 
     @classmethod
-    def _check_zero(cls, constants: Constants, parameters: Mapping[str, Any]) -> None:
+    def _check_zero_constants(cls, constants: Constants, parameters: Mapping[str, Any]) -> None:
         """Refuse a given curvature or smoothness of 0 unless f is known to be linear."""
-        cls.check_bound(parameters, "curvature", constants.L_f * constants.D**2)
-        cls.check_bound(parameters, "smoothness", constants.L_f)
+        cls.check_zero_bound(parameters, "curvature", constants.L_f * constants.D**2)
+        cls.check_zero_bound(parameters, "smoothness", constants.L_f)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
@@ -198,8 +198,8 @@ class FrankWolfe(Algorithm):
                 gap = inner(gradient, x) - inner(gradient, v)
                 if self.step == "backtracking":
                     if t == 0:
-                        search = Backtracking.start(ask, x, gradient, v, self.smoothness)
-                    gamma = search.step(ask, x, v, gap)
+                        search = BacktrackingState.from_start(ask, x, gradient, v, self.smoothness)
+                    gamma = search.find_step_size(ask, x, v, gap)
                 elif self.step == "adaptive":
                     gamma = self._adaptive_step(gap)
                 elif self.step == "short":
@@ -232,7 +232,7 @@ class FrankWolfe(Algorithm):
 
 
 @dataclass
-class Backtracking:
+class BacktrackingState:
     """The estimate of the smoothness and the function values that backtracking goes on with.
 
     Attributes
@@ -250,11 +250,11 @@ class Backtracking:
     decrease: float = math.inf
 
     @classmethod
-    def start(
+    def from_start(
         cls, ask: AlgorithmOracles, x: Point, gradient: Any, v: Point, M: float | None
     ) -> Self:
         """Ask f(x_0), and one more gradient where there is no first estimate M."""
-        value = _trial_value(ask.value(x))
+        value = _replace_nan(ask.value(x))
         if M is None:
             length = distance(v, x)
             probe = ask.gradient(combine(keep(x), v, _PROBE))
@@ -262,7 +262,7 @@ class Backtracking:
             M = change / (_PROBE * length) if length > 0.0 and math.isfinite(change) else 0.0
         return cls(M, value)
 
-    def step(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
+    def find_step_size(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
         """Return gamma; 0 where there is no descent, and then nothing is asked."""
         if gap <= 0.0:
             return 0.0
@@ -274,7 +274,7 @@ class Backtracking:
         while True:
             gamma = min(gap / (M * square), 1.0)
             promised = self.value - gamma * gap + 0.5 * gamma**2 * M * square
-            value = _trial_value(ask.value(combine(x, v, gamma)))
+            value = _replace_nan(ask.value(combine(x, v, gamma)))
             if gamma == 0.0 or value <= promised + _ROUNDING * abs(self.value):
                 break
             M *= _GROWTH

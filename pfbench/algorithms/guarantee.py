@@ -21,12 +21,12 @@ Bound = Callable[[float, Constants], float]
 """The number of a bound, for an accuracy and the constants of a problem."""
 
 
-def accuracy(epsilon: float, constants: Constants) -> float:
+def epsilon_bound(epsilon: float, constants: Constants) -> float:
     """Return the accuracy itself."""
     return epsilon
 
 
-def square(epsilon: float, constants: Constants) -> float:
+def epsilon_squared_bound(epsilon: float, constants: Constants) -> float:
     """Return the square of the accuracy."""
     return epsilon**2
 
@@ -57,34 +57,34 @@ class Guarantee:
     location: str
     measure: str
     power: float = 1.0
-    bound: Bound = accuracy
+    bound: Bound = epsilon_bound
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What is promised, in one line."""
         return f"{self.criterion} <= {self.bound_text}: {WHERE[self.location]}"
 
 
-def gap_guarantee(bound_text: str = "epsilon", bound: Bound = accuracy) -> Guarantee:
+def gap_guarantee(bound_text: str = "epsilon", bound: Bound = epsilon_bound) -> Guarantee:
     """Return the promise of a bound on the expected Frank-Wolfe gap V at the output."""
     return Guarantee("E V(x)", bound_text, "output", "fw_gap", bound=bound)
 
 
 def mapping_guarantee(
-    lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = accuracy
+    lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
     """Return the promise of a bound on the squared gradient mapping at a lambda."""
-    return _make_squared_criterion(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
+    return _make_squared_guarantee(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
 
 
 def gradient_guarantee(
-    location: str = "output", bound_text: str = "epsilon", bound: Bound = accuracy
+    location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
     """Return the promise of a bound on the squared gradient."""
-    return _make_squared_criterion("|grad f|^2", location, bound_text, bound)
+    return _make_squared_guarantee("|grad f|^2", location, bound_text, bound)
 
 
-def _make_squared_criterion(
+def _make_squared_guarantee(
     subject: str, location: str, bound_text: str, bound: Bound
 ) -> Guarantee:
     criterion = f"E {subject}" if location == "output" else f"min over k of {subject}"

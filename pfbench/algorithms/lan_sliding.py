@@ -13,7 +13,7 @@ import numpy as np
 
 from pfbench.algorithms.base import Algorithm, SamplingAlgorithm, round_up, smallest_integer
 from pfbench.algorithms.guarantee import Guarantee, mapping_guarantee
-from pfbench.algorithms.sliding import Sliding, condg
+from pfbench.algorithms.sliding import SlidingMethod, condg
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, positive
 from pfbench.base.protocols import AlgorithmOracles
@@ -84,7 +84,7 @@ class ConvexCGS(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NCGSSpider(Sliding, SamplingAlgorithm):
+class NCGSSpider(SlidingMethod, SamplingAlgorithm):
     """Sliding for non-convex sums: x+ = condg(G, x, 1/L, eta) with SPIDER estimates G.
 
     The source draws components by their own constants L_i, and has the mean of these for L: so does
@@ -111,7 +111,7 @@ class NCGSSpider(Sliding, SamplingAlgorithm):
         N = 32 L Delta/epsilon and eta = epsilon/(48 L) (Lan 2020, theorem 7.18, corollary 7.13).
         """
         L, (delta,) = (
-            cls.smoothness_drawn(constants, overrides),
+            cls.schedule_smoothness(constants, overrides),
             cls.schedule_constants(constants, "delta"),
         )
         T = round_up(math.sqrt(constants.n))

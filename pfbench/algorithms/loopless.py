@@ -22,7 +22,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, round_up
-from pfbench.algorithms.guarantee import gradient_guarantee, mapping_guarantee, square
+from pfbench.algorithms.guarantee import (
+    epsilon_squared_bound,
+    gradient_guarantee,
+    mapping_guarantee,
+)
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH, ProximalMethod
 from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
@@ -32,10 +36,10 @@ from pfbench.base.state import Point, State
 from pfbench.estimators import LSVRG, PAGE, Estimator, ZeroSARAH
 from pfbench.points import inner
 
-_SQUARED = gradient_guarantee(bound_text="epsilon^2", bound=square)
+_SQUARED = gradient_guarantee(bound_text="epsilon^2", bound=epsilon_squared_bound)
 
 
-def page_sizes(n: int) -> dict[str, Any]:
+def page_parameters(n: int) -> dict[str, Any]:
     """Return b = sqrt n rounded up and p = b/(n + b), of PAGE."""
     b = round_up(math.sqrt(n))
     return {"batch": b, "refresh": b / (n + b)}
@@ -102,7 +106,7 @@ class PAGEMethod(LooplessMethod):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = sqrt n, p = b/(n + b), so c = 1 and eta = 0.618/L; T of 2 h0/(eta T) <= epsilon^2."""
         L, h0 = cls.schedule_constants(constants, "L", "delta")
-        sizes = page_sizes(constants.n)
+        sizes = page_parameters(constants.n)
         return cls.from_schedule(
             overrides, **sizes, **max_step_schedule(page_error_constant(**sizes), L, h0, epsilon)
         )
@@ -117,7 +121,7 @@ class ProxPAGE(LooplessMethod):
     cites = ("li2021page",)
     counts = f"{LooplessMethod.counts}, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
-    guarantee = mapping_guarantee("1/(4 L)", bound_text="epsilon^2", bound=square)
+    guarantee = mapping_guarantee("1/(4 L)", bound_text="epsilon^2", bound=epsilon_squared_bound)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -132,7 +136,7 @@ class ProxPAGE(LooplessMethod):
             overrides,
             iterations=max(1, round_up(16.0 * L * h0 / epsilon**2)),
             step=1.0 / (4.0 * L),
-            **page_sizes(constants.n),
+            **page_parameters(constants.n),
         )
 
 

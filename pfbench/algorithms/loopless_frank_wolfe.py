@@ -29,7 +29,7 @@ from pfbench.algorithms.base import (
     smallest_integer,
 )
 from pfbench.algorithms.guarantee import Guarantee, gap_guarantee
-from pfbench.algorithms.loopless import page_sizes, renewal_probability
+from pfbench.algorithms.loopless import page_parameters, renewal_probability
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe, constant_step_schedule
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, parameter, positive
@@ -83,7 +83,7 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = q = sqrt n, so c = 1: the mean gap is at most sqrt(6 L D^2 h0/T) <= epsilon."""
-        L = cls.smoothness_drawn(constants, overrides)
+        L = cls.schedule_smoothness(constants, overrides)
         D, h0 = cls.schedule_constants(constants, "D", "delta")
         root = math.sqrt(constants.n)
         sizes = {"batch": round_up(root), "period": round_down(root)}
@@ -126,7 +126,9 @@ class PAGEFW(LooplessFW):
         """b = sqrt n, p = b/(n + b), so c = 1; T and gamma as for spider-fw."""
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         return cls.from_schedule(
-            overrides, **page_sizes(constants.n), **constant_step_schedule(1.5, L, D, h0, epsilon)
+            overrides,
+            **page_parameters(constants.n),
+            **constant_step_schedule(1.5, L, D, h0, epsilon),
         )
 
 
@@ -370,7 +372,7 @@ class PAGEConvexFW(ConvexFW):
         <= ((s-1)(s-2) h0 + 4 C t)/((t+s-1)(t+s-2)).
         """
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
-        sizes = page_sizes(constants.n)
+        sizes = page_parameters(constants.n)
         b, p = sizes["batch"], sizes["refresh"]
         s = round_up(5.0 / p)
         C = L * D * D * (0.5 + math.sqrt((2.0 - p) / (p * b)))

@@ -100,7 +100,7 @@ class Natasha15(Algorithm):
         for k in range(self.iterations):
             if k % (self.subepochs * m) == 0:
                 snapshot = keep(centre)
-                mean = self._reference(ask, snapshot, rng)
+                mean = self._reference_gradient(ask, snapshot, rng)
             if k % m == 0:
                 x, average = keep(centre), None
             average = x if average is None else combine(average, x, 1.0 / (k % m + 1.0))
@@ -111,7 +111,7 @@ class Natasha15(Algorithm):
                 centre = average
             yield State(x, at, g, centre)
 
-    def _reference(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Any:
+    def _reference_gradient(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Any:
         if self.snapshot == ask.n:
             return ask.gradient(x)
         return ask.batch(rng.choice(ask.n, size=self.snapshot, replace=False), x)

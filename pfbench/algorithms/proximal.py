@@ -21,7 +21,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import EstimatorAlgorithm, round_down, round_up
-from pfbench.algorithms.guarantee import Guarantee, gradient_guarantee, mapping_guarantee, square
+from pfbench.algorithms.guarantee import (
+    Guarantee,
+    epsilon_squared_bound,
+    gradient_guarantee,
+    mapping_guarantee,
+)
 from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -340,7 +345,7 @@ class ProxSpiderBoost(ProximalMethod):
     )
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
     schedule_parameters = ProximalMethod.schedule_parameters | {"snapshot"}
-    guarantee = mapping_guarantee("1/(2 L)", bound_text="epsilon^2", bound=square)
+    guarantee = mapping_guarantee("1/(2 L)", bound_text="epsilon^2", bound=epsilon_squared_bound)
 
     batch: int = integer(MISSING, "S")
     period: int = integer(MISSING, "q, iterations between reference gradients")

@@ -54,7 +54,7 @@ def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Po
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sliding(Algorithm):
+class SlidingMethod(Algorithm):
     """What the sliding methods of qu2018 have in common: N, L, eta."""
 
     output: str = parameter("uniform", "uniform, weighted, or last")
@@ -85,7 +85,7 @@ class Sliding(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NCGS(Sliding):
+class NCGS(SlidingMethod):
     """Non-convex conditional gradient sliding.
 
     for k = 1 .. N, alpha = 2/(k+1):
@@ -141,7 +141,7 @@ class NCGS(Sliding):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StochasticNCGS(Sliding):
+class StochasticNCGS(SlidingMethod):
     """NCGS, option 2, with the mean of m_k = k fresh samples; one batch serves both condg."""
 
     name = "ncgs-stochastic"
@@ -185,7 +185,7 @@ class StochasticNCGS(Sliding):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NCGSVR(Sliding):
+class NCGSVR(SlidingMethod):
     """Variance-reduced NCGS: theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v."""
 
     name = "ncgs-vr"
@@ -289,7 +289,7 @@ class CGS(Algorithm):
         """Return the gradient at z."""
         return ask.gradient(z)
 
-    def start_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
+    def snapshot_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
         """Return what each outer iteration begins with: nothing."""
         return None
 
@@ -298,7 +298,7 @@ class CGS(Algorithm):
         theta = keep(x)
         for t in range(1, self.restarts + 1):
             x, y = keep(theta), keep(theta)
-            mean = self.start_gradient(ask, theta)
+            mean = self.snapshot_gradient(ask, theta)
             for k in range(1, self.period + 1):
                 gamma, beta = 2.0 / (k + 1.0), 3.0 * self.smoothness / k
                 z = combine(y, x, gamma)
@@ -341,7 +341,7 @@ class STORC(CGS):
         batch = round_down(constants.n ** (2 / 3))
         return super().theory(epsilon, constants, **{"batch": batch} | overrides)
 
-    def start_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
+    def snapshot_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
         """Return the full gradient at the snapshot."""
         return ask.gradient(y0)
 

@@ -26,7 +26,7 @@ _NEEDS = frozenset({"gradient", "difference"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recursive(EstimatorAlgorithm):
+class RecursiveMethod(EstimatorAlgorithm):
     """What the three have in common: T, S, the epoch length, and the estimate."""
 
     iterations: int = integer(MISSING, "T")
@@ -40,7 +40,7 @@ class Recursive(EstimatorAlgorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SARAH(Recursive):
+class SARAH(RecursiveMethod):
     """SARAH, unconstrained: gradient steps along the recursive estimate.
 
     for each outer loop, from x_0:
@@ -94,7 +94,7 @@ class SARAH(Recursive):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spider(Recursive):
+class Spider(RecursiveMethod):
     """SPIDER-SFO, unconstrained: steps of at most a fixed length.
 
     v_k recursive
@@ -108,7 +108,7 @@ class Spider(Recursive):
     cites = ("fang2018",)
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = _NEEDS | SMOOTH
-    schedule_parameters = Recursive.schedule_parameters | {"lam"}
+    schedule_parameters = RecursiveMethod.schedule_parameters | {"lam"}
     guarantee = Guarantee(
         "E |grad f|",
         "5 epsilon",
@@ -153,7 +153,7 @@ class Spider(Recursive):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProxSpiderBoostM(Recursive):
+class ProxSpiderBoostM(RecursiveMethod):
     """Prox-SpiderBoost with momentum.
 
     alpha_{k+1} = 2/(ceil((k+1)/q) + 1)

@@ -22,12 +22,12 @@ def norm(x: Floats) -> float:
     return math.sqrt(flat.dot(flat))
 
 
-def maximum(*numbers: float) -> float:
+def nan_or_maximum(*numbers: float) -> float:
     """Return the largest of some numbers; infinity if one is NaN, which `max` may leave out."""
     return math.inf if any(map(math.isnan, numbers)) else max(numbers)
 
 
-def parts(n: int) -> Iterator[slice]:
+def chunk_slices(n: int) -> Iterator[slice]:
     """Return ranges of about equal size that cover 0, ..., n - 1, at most 2^17 numbers each.
 
     What is computed from one range after the other needs no memory of the size of all.

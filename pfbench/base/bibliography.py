@@ -33,7 +33,8 @@ def parse_bibtex(text: str) -> Mapping[str, Publication]:
     Raises
     ------
     ValueError
-        If an entry is not laid out as `bibtex` writes it, or a key or a field is given twice.
+        If an entry is not laid out as `format_bibtex` writes it, or a key or a field is given
+        twice.
     """
     publications: dict[str, Publication] = {}
     for kind, key, lines in _ENTRY.findall(text):
@@ -53,7 +54,7 @@ REFERENCES = parse_bibtex((files("pfbench.base") / "references.bib").read_text("
 """The papers, by key."""
 
 
-def bibtex(keys: Iterable[str]) -> str:
+def format_bibtex(keys: Iterable[str]) -> str:
     """Return BibTeX's entries of papers, each once.
 
     Raises
@@ -61,9 +62,9 @@ def bibtex(keys: Iterable[str]) -> str:
     KeyError
         If one is not in `REFERENCES`.
     """
-    return "\n".join(_entry(key, REFERENCES[key]) for key in dict.fromkeys(keys))
+    return "\n".join(_format_bibtex_entry(key, REFERENCES[key]) for key in dict.fromkeys(keys))
 
 
-def _entry(key: str, reference: Publication) -> str:
+def _format_bibtex_entry(key: str, reference: Publication) -> str:
     lines = [f"  {name} = {{{value}}}," for name, value in reference.fields.items()]
     return "\n".join([f"@{reference.kind}{{{key},", *lines, "}", ""])

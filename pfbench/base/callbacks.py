@@ -24,17 +24,17 @@ class _CallbackChannel(Generic[Item]):
         self.go_on: SimpleQueue[bool] = SimpleQueue()
         self.came: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()
 
-    def tell(self, item: Item) -> None:
+    def hand_over(self, item: Item) -> None:
         """Hand an item over, and wait until more is asked for."""
         self.came.put((item,))
         if not self.go_on.get():
             raise ConsumerClosed
 
-    def body(self) -> None:
+    def run_work(self) -> None:
         """Run the function to its end, or to what it raises."""
         ended: BaseException | None = None
         try:
-            self.work(self.tell)
+            self.work(self.hand_over)
         except BaseException as error:  # it is raised again where the generator is asked
             ended = error
         self.came.put(ended)
@@ -50,7 +50,7 @@ def iterate_callback(work: Callable[[Callable[[Item], None]], object]) -> Iterat
     """
     exchange = _CallbackChannel(work)
     # Settings such as numpy's errstate belong to the context.
-    thread = Thread(target=copy_context().run, args=(exchange.body,), daemon=True)
+    thread = Thread(target=copy_context().run, args=(exchange.run_work,), daemon=True)
     thread.start()
     try:
         while came := exchange.came.get():

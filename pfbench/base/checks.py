@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, parts
+from pfbench.base.arrays import Floats, chunk_slices
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr, unknown_name_error
 
@@ -31,7 +31,7 @@ def check_real(
     upper: float = math.inf,
 ) -> float:
     """Return `value` as a finite float in (`above`, `upper`] and at least `minimum`, or refuse it."""  # noqa: E501
-    value = scalar(name, value)
+    value = unwrap_scalar(name, value)
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{name}={brief_repr(value)} must be a number.")
     try:
@@ -49,7 +49,7 @@ def check_real(
     return number
 
 
-def scalar(name: str, value: Any) -> Any:
+def unwrap_scalar(name: str, value: Any) -> Any:
     """Return the number of an array of one entry, refuse other arrays; all else stays as it is."""
     if not isinstance(value, np.ndarray):
         return value
@@ -97,7 +97,7 @@ def check_finite_array(
     if shape is not None and array.shape != shape:
         raise InputError(f"{name} has shape {array.shape} where {shape} is needed.")
     flat = array.ravel()
-    if not all(np.isfinite(flat[part]).all() for part in parts(flat.size)):
+    if not all(np.isfinite(flat[part]).all() for part in chunk_slices(flat.size)):
         bad = np.flatnonzero(~np.isfinite(flat))
         raise InputError(
             f"{name} has {bad.size} NaN or infinite entries (the first at flat index {bad[0]}): "
@@ -106,7 +106,7 @@ def check_finite_array(
     return array
 
 
-def check_floats(name: str, value: Any, shape: tuple[int, ...]) -> None:
+def check_float_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
     """Refuse what is no array of float64 of a shape; finite or not."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
         text = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else value

@@ -46,9 +46,9 @@ def _citations_by_authors(part: str) -> Iterator[str]:
 def _cites_paper(part: str, key: str) -> bool:
     """Return whether a text has the year of a paper and its authors, of whom et al. leaves some."""
     reference = REFERENCES[key]
-    authors = [_ascii(surname) for surname in surnames(reference)]
+    authors = [_strip_accents(surname) for surname in surnames(reference)]
     needed = authors[:1] if "et al" in part else authors
-    counts = Counter(re.findall(r"[\w-]+", _ascii(part)))
+    counts = Counter(re.findall(r"[\w-]+", _strip_accents(part)))
     return Counter([*needed, reference.fields["year"]]) <= counts
 
 
@@ -73,7 +73,7 @@ def strip_tex(text: str) -> str:
     return re.sub(r"[{}$]", "", text).replace("--", "–")
 
 
-def _ascii(text: str) -> str:
+def _strip_accents(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Self
 
-from pfbench.base.checks import scalar
+from pfbench.base.checks import unwrap_scalar
 from pfbench.base.errors import RefusedError
 from pfbench.base.names import unknown_name_error
 
@@ -64,7 +64,7 @@ class Constants:
 
     def __post_init__(self) -> None:
         for name in MEANING:
-            object.__setattr__(self, name, scalar(name, getattr(self, name)))
+            object.__setattr__(self, name, unwrap_scalar(name, getattr(self, name)))
 
     def __getattr__(self, name: str) -> float:
         """Refuse a constant that there is not; the nearest name is suggested."""
@@ -75,7 +75,9 @@ class Constants:
     @classmethod
     def from_derivations(cls, **statement: tuple[float, str]) -> Self:
         """Return the constants that are finite, each given with its derivation."""
-        scalars = {name: scalar(name, statement[name][0]) for name in MEANING if name in statement}
+        scalars = {
+            name: unwrap_scalar(name, statement[name][0]) for name in MEANING if name in statement
+        }
         numbers: dict[str, Any] = {k: value for k, value in scalars.items() if math.isfinite(value)}
         words = MappingProxyType({name: statement[name][1] for name in numbers})
         return cls(**numbers, derivations=words)

@@ -5,7 +5,7 @@ from typing import Any, Generic, Self, TypeVar, overload
 T = TypeVar("T")
 
 
-class Delegated(Generic[T]):
+class DelegatedAttribute(Generic[T]):
     """An attribute of an object's part as its own: ``radius = PassedOn[float]("ball")``.
 
     Parameters

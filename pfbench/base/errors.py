@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from pfbench.base.failures import brief
+from pfbench.base.failures import brief_error_text
 
 _MOST_MISTAKES = 20
 """So many are told at once."""
@@ -101,8 +101,8 @@ class ErrorCollector:
 def format_error(error: BaseException) -> str:
     """Return the text of an error, after its type if it is none of pfbench's."""
     if isinstance(error, PfbenchError):
-        return brief(error)
-    return f"{type(error).__name__}: {brief(error)}"
+        return brief_error_text(error)
+    return f"{type(error).__name__}: {brief_error_text(error)}"
 
 
 def format_error_with_notes(error: BaseException) -> str:

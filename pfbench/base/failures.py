@@ -54,7 +54,7 @@ def locate_error(error: BaseException) -> SourceLocation | None:
     return None
 
 
-def passes_through(error: BaseException, room: str) -> bool:
+def is_raised_within(error: BaseException, room: str) -> bool:
     """Return whether an error was raised by, or below, the code of a room of pfbench."""
     trace = error.__traceback__
     while trace is not None:
@@ -64,7 +64,7 @@ def passes_through(error: BaseException, room: str) -> bool:
     return False
 
 
-def brief(error: BaseException) -> str:
+def brief_error_text(error: BaseException) -> str:
     """Return the text of an error: at most `LONGEST` characters, each of which can be encoded."""
     try:
         text = f"{error}{suggest_attribute(error)}"
@@ -75,13 +75,13 @@ def brief(error: BaseException) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _words(text: object) -> str:
-    return brief(text) if isinstance(text, BaseException) else str(text)
+def _text_or_error_text(text: object) -> str:
+    return brief_error_text(text) if isinstance(text, BaseException) else str(text)
 
 
 def end_sentence(text: object) -> str:
     """Return a text with a single mark at its end: a full stop, unless it has another one."""
-    words = _words(text).rstrip(". ")
+    words = _text_or_error_text(text).rstrip(". ")
     return words if words.endswith(("?", "!")) else f"{words}."
 
 
@@ -90,7 +90,7 @@ def add_location(text: object, location: SourceLocation | None, then: str = "") 
     if location is None and not then:
         return end_sentence(text)
     other_location = "" if location is None else f" ({location})"
-    return end_sentence(f"{_words(text).rstrip('.? ')}{other_location}{then}")
+    return end_sentence(f"{_text_or_error_text(text).rstrip('.? ')}{other_location}{then}")
 
 
 def suggest_attribute(error: BaseException) -> str:

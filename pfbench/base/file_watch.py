@@ -22,7 +22,7 @@ _READERS = tuple(os.path.join(_PACKAGE, room, "") for room in ("problems", "veri
 
 
 @dataclass
-class Watch:
+class FileWatch:
     """An audit hook that notes the files that user-defined code opens for reading.
 
     Attributes
@@ -47,10 +47,10 @@ class Watch:
             self.created.add(full)
         if flags & os.O_WRONLY or full in self.created or full.endswith(_CODE):
             return
-        if is_users(full) and _is_opened_by_user_code() and os.path.isfile(full):
+        if is_user_file(full) and _is_opened_by_user_code() and os.path.isfile(full):
             self._busy = True
             try:
-                self.opened[name, full] = digest_of_file(full)
+                self.opened[name, full] = file_digest_or_empty(full)
             finally:
                 self._busy = False
 
@@ -61,17 +61,17 @@ class Watch:
 
 
 @cache
-def watch() -> Watch:
+def process_file_watch() -> FileWatch:
     """Return the watch of this process, which begins at the first call and does not end."""
-    watch = Watch()
+    watch = FileWatch()
     sys.addaudithook(watch)
     return watch
 
 
 @contextmanager
 def record_opened_files() -> Iterator[dict[str, str]]:
-    """Yield a mapping that has, after the block, the files opened inside; see `Watch.digests`."""
-    existing, digests = watch(), dict[str, str]()
+    """Yield a mapping that has, after the block, the files opened inside; see `FileWatch.digests`."""  # noqa: E501
+    existing, digests = process_file_watch(), dict[str, str]()
     opened, created = existing.opened, existing.created
     existing.opened, existing.created = {}, set()
     try:
@@ -90,7 +90,10 @@ def call_and_record_files(
     """
     with record_opened_files() as files:
         value = function(*arguments)
-    return value, files if multiprocessing.parent_process() is None else watch().digests
+    return (
+        value,
+        files if multiprocessing.parent_process() is None else process_file_watch().digests,
+    )
 
 
 def find_changed_file(files: Mapping[str, str]) -> str:
@@ -98,25 +101,29 @@ def find_changed_file(files: Mapping[str, str]) -> str:
 
     A file that is not there is taken to be as it was: another machine may have it.
     """
-    return next((name for name, d in files.items() if digest_of_file(name) not in ("", d)), "")
+    return next(
+        (name for name, d in files.items() if file_digest_or_empty(name) not in ("", d)), ""
+    )
 
 
-def digest_of_file(path: str) -> str:
+def file_digest_or_empty(path: str) -> str:
     """Return the sha256 of a file; empty if it cannot be read."""
     try:
         state = os.stat(path)
-        return _digest(os.path.abspath(path), state.st_mtime_ns, state.st_size, state.st_ino)
+        return _digest_by_path_and_stat(
+            os.path.abspath(path), state.st_mtime_ns, state.st_size, state.st_ino
+        )
     except OSError:
         return ""
 
 
 @lru_cache(maxsize=4096)
-def _digest(path: str, *state: int) -> str:
+def _digest_by_path_and_stat(path: str, *state: int) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def is_users(path: str) -> bool:
+def is_user_file(path: str) -> bool:
     """Return whether a file is neither pfbench's, nor Python's, a library's or the system's."""
     return not any(Path(path).is_relative_to(folder) for folder in _library_folders())
 
@@ -136,7 +143,7 @@ def _is_opened_by_user_code() -> bool:
 
 @cache
 def _is_user_module(path: str) -> bool:
-    return is_users(os.path.abspath(path))
+    return is_user_file(os.path.abspath(path))
 
 
 @cache

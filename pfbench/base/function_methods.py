@@ -112,10 +112,10 @@ def is_method(function: Any) -> bool:
     if not inspect.isfunction(function):
         return False
     is_generator = tuple(inspect.signature(function).parameters)[:3] == _GENERATOR
-    return is_generator or bool(_arguments(function, getattr(function, "names", {})))
+    return is_generator or bool(_map_solver_arguments(function, getattr(function, "names", {})))
 
 
-def _arguments(function: Any, names: Mapping[str, str]) -> dict[str, str]:
+def _map_solver_arguments(function: Any, names: Mapping[str, str]) -> dict[str, str]:
     """Return what the arguments of a solver stand for, by name; empty of another function."""
     mapped = {reference: _ROLES[name] for name, reference in names.items() if name in _ROLES}
     roles = {**_ROLES, **mapped}
@@ -130,7 +130,7 @@ def _make_method_class(
 ) -> type[FunctionMethod]:
     mapped = dict(names)
     back = {reference: computed for computed, reference in names}
-    arguments = _arguments(function, mapped)
+    arguments = _map_solver_arguments(function, mapped)
     signature = inspect.signature(function).parameters
     unknown = [reference for reference in back if reference not in signature]
     if unknown:
@@ -209,7 +209,7 @@ def method_class(
     """
     value = names if names is not None else getattr(function, "names", {})
     if requires is None:
-        roles = {*_arguments(function, value).values()}
+        roles = {*_map_solver_arguments(function, value).values()}
         request = roles & _QUERIES if roles else _list_oracle_names(function.__code__)
         requires = frozenset(getattr(function, "requires", request))
     return _make_method_class(function, tuple(sorted(value.items())), requires)

@@ -13,7 +13,7 @@ _MOST_LISTED = 40
 """Up to so many names are listed in an error; of more, the first ten."""
 
 
-def lookup(kind: str, name: Any, entries: Mapping[str, T]) -> T:
+def find_entry(kind: str, name: Any, entries: Mapping[str, T]) -> T:
     """Return the entry of a name, refused as `unknown_name_error` does where there is none."""
     if not isinstance(name, str) or name not in entries:
         raise unknown_name_error(kind, name, entries)

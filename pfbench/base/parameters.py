@@ -55,7 +55,7 @@ def parameter(
     """Return the field of a parameter: its default, a line about it, a computed default in words.
 
     The default is `MISSING` if it is needed; options are those of `dataclasses.field`. For `check`
-    see `check_values`.
+    see `check_field_values`.
     """
     metadata = {"about": description, "check": check} | ({"words": words} if words else {})
     return field(default=default, metadata=metadata, **options)
@@ -90,7 +90,7 @@ def one_of_values(default: Any, description: str, allowed: tuple[Any, ...]) -> A
     return parameter(default, description, check=check)
 
 
-def check_values(obj: Any) -> None:
+def check_field_values(obj: Any) -> None:
     """Refuse the first value of a dataclass that its parameter's check refuses.
 
     None is allowed where it is the default.
@@ -119,7 +119,7 @@ def _list_declared(cls: Any, includes_all: bool) -> Mapping[str, Parameter]:
     }
 
 
-def text_parameters(parameters: Mapping[str, Parameter]) -> list[str]:
+def text_parameter_names(parameters: Mapping[str, Parameter]) -> list[str]:
     """Return the names of the parameters whose values are texts."""
     return [name for name, parameter in parameters.items() if parameter.text]
 
@@ -131,19 +131,21 @@ def format_value(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def check_known(kind: str, names: Iterable[str], existing: Collection[str]) -> None:
+def check_parameter_names(kind: str, names: Iterable[str], existing: Collection[str]) -> None:
     """Refuse a parameter that a `kind` of thing does not have; the nearest one is suggested."""
     check_names(f"parameter of {kind}", names, existing)
 
 
-def check_texts(parameters: Mapping[str, Any], existing: Mapping[str, Parameter]) -> None:
+def check_text_parameters(parameters: Mapping[str, Any], existing: Mapping[str, Parameter]) -> None:
     """Refuse what is given for a parameter that is a text, and is nothing that could be one."""
     for name, value in parameters.items():
         if existing[name].text and value is not None and not isinstance(value, (str, int, float)):
             check_text(name, value)
 
 
-def check_complete(subject: str, names: Iterable[str], parameters: Mapping[str, Parameter]) -> None:
+def check_required_parameters(
+    subject: str, names: Iterable[str], parameters: Mapping[str, Parameter]
+) -> None:
     """Refuse to leave out a parameter that has no default."""
     for name, parameter in parameters.items():
         if parameter.is_required and name not in names:
@@ -159,10 +161,10 @@ def merge_parameters(alternatives: Mapping[str, Mapping[str, Parameter]]) -> dic
     for alternative, existing in alternatives.items():
         for name, parameter in existing.items():
             parameters.setdefault(name, {})[alternative] = parameter
-    return {name: _merge(by, len(alternatives)) for name, by in parameters.items()}
+    return {name: _merge_parameter(by, len(alternatives)) for name, by in parameters.items()}
 
 
-def _merge(by: Mapping[str, Parameter], alternatives: int) -> Parameter:
+def _merge_parameter(by: Mapping[str, Parameter], alternatives: int) -> Parameter:
     first = next(iter(by.values()))
     defaults = {choice: parameter.default for choice, parameter in by.items()}
     alike = len(set(defaults.values())) == 1

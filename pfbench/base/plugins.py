@@ -38,13 +38,13 @@ class Plugin:
     package: str
 
 
-def plugins(kind: str) -> list[Plugin]:
+def list_plugins(kind: str) -> list[Plugin]:
     """Return the plug-ins of a kind, by name."""
-    plugins = (_plugin(point) for point in entry_points(group=GROUPS[kind]))
+    plugins = (_make_plugin(point) for point in entry_points(group=GROUPS[kind]))
     return sorted(plugins, key=lambda plugin: (plugin.name, plugin.package))
 
 
-def plugin(kind: str, name: str) -> Plugin | None:
+def find_plugin(kind: str, name: str) -> Plugin | None:
     """Return the plug-in of a name, None if there is none.
 
     Raises
@@ -52,13 +52,13 @@ def plugin(kind: str, name: str) -> Plugin | None:
     InputError
         If several packages have one.
     """
-    results = [plugin for plugin in plugins(kind) if plugin.name == name]
+    results = [plugin for plugin in list_plugins(kind) if plugin.name == name]
     if len(results) > 1:
         both = " and ".join(f"{plugin.package} ({plugin.target})" for plugin in results)
         raise InputError(f"the {kind} {name} is in {both}: name one of them MODULE:NAME.")
     return results[0] if results else None
 
 
-def _plugin(point: EntryPoint) -> Plugin:
+def _make_plugin(point: EntryPoint) -> Plugin:
     package = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
     return Plugin(point.name, point.value.partition("[")[0].strip(), package)

@@ -87,11 +87,11 @@ class PointFormat(Protocol):
     """What the points and gradients of a problem look like; see `pfbench.points.point_formats`."""
 
     @property
-    def points(self) -> str:
+    def points_text(self) -> str:
         """What points are, in words."""
 
     @property
-    def gradients(self) -> str:
+    def gradients_text(self) -> str:
         """What gradients are, in words."""
 
     def is_point(self, x: Any) -> bool:

@@ -41,7 +41,7 @@ def is_constant_formula(value: Any) -> bool:
     return bool(formula and re.search(r"[-+*/(]", value))
 
 
-def evaluate_relative(
+def evaluate_formulas(
     constants: Constants, parameters: Mapping[str, Any], texts: Collection[str], owner: str
 ) -> dict[str, Any]:
     """Return parameters with numbers in place of formulas; those named in `texts` are texts.

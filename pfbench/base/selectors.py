@@ -66,7 +66,7 @@ class Selector:
             )
         return _parse_cached(text)
 
-    def collect_parsed_parameters(self, texts: Collection[str]) -> dict[str, Any]:
+    def parameter_values(self, texts: Collection[str]) -> dict[str, Any]:
         """Return the parameters; those named in `texts` as they were written."""
         return {
             key: self.texts.get(key, value) if key in texts else value
@@ -83,7 +83,7 @@ class Selector:
     def __str__(self) -> str:
         if not self.parameters:
             return self.name
-        inside = ",".join(f"{key}={_text(value)}" for key, value in self.parameters.items())
+        inside = ",".join(f"{key}={_format_value(value)}" for key, value in self.parameters.items())
         return f"{self.name}[{inside}]"
 
 
@@ -99,7 +99,7 @@ def _parse_cached(text: str) -> Selector:
     match = _FORM.fullmatch(strip_quotes(text))
     if match is None:
         raise InputError(
-            f"cannot read {text!r}{_strange(text)}: write NAME or NAME[key=value,key=value]."
+            f"cannot read {text!r}{_name_of_non_ascii_character(text)}: write NAME or NAME[key=value,key=value]."  # noqa: E501
         )
     name, inside = match.groups()
     texts: dict[str, str] = {}
@@ -113,17 +113,17 @@ def _parse_cached(text: str) -> Selector:
         if key in texts:
             raise InputError(f"{key} is given twice in {text!r}.")
         texts[key] = value
-    values = {key: _value(value) for key, value in texts.items()}
+    values = {key: _parse_value(value) for key, value in texts.items()}
     return Selector(name, MappingProxyType(values), MappingProxyType(texts))
 
 
-def _strange(text: str) -> str:
+def _name_of_non_ascii_character(text: str) -> str:
     """Return the name of the first character that no keyboard of ASCII has; empty if none is."""
     result = next((name for name in text if ord(name) > 126), "")
     return result and f", which has the character {unicodedata.name(result, ascii(result))}"
 
 
-def matches(selector: str, requested: str) -> bool:
+def selector_matches(selector: str, requested: str) -> bool:
     """Return whether a selector, or its name alone, is the one that is asked for."""
     return requested in (selector, selector.partition("[")[0])
 
@@ -146,7 +146,7 @@ def module_name(name: str) -> str:
     return PurePath(location).stem if location.endswith(FILE) else location
 
 
-def user_names(selector: str) -> list[str]:
+def list_user_code_names(selector: str) -> list[str]:
     """Return the names MODULE:NAME and FILE.py:NAME in a selector: its own, and those of parts.
 
     Raises
@@ -164,15 +164,15 @@ def user_names(selector: str) -> list[str]:
 
 def replace_file_by_module(selector: str) -> str:
     """Return a selector with MODULE:NAME for FILE.py:NAME: what it is wherever the file lies."""
-    return _with_files(selector, lambda path: PurePath(path).stem)
+    return _map_file_names(selector, lambda path: PurePath(path).stem)
 
 
 def resolve_relative_files(selector: str, file: Path) -> str:
     """Return a selector that names files from the folder of another file, as named from here."""
-    return _with_files(selector, lambda path: str(file.parent / path))
+    return _map_file_names(selector, lambda path: str(file.parent / path))
 
 
-def _with_files(selector: str, moved: Callable[[str], str]) -> str:
+def _map_file_names(selector: str, moved: Callable[[str], str]) -> str:
     for pattern in _FILES:
         selector = pattern.sub(lambda match: match[1] + moved(match[2]), selector)
     return selector
@@ -185,7 +185,7 @@ def strip_quotes(text: str) -> str:
     return inner[1:-1] if quoted and inner[0] not in inner[1:-1] else text
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
@@ -198,7 +198,7 @@ def _value(text: str) -> Any:
     return text
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

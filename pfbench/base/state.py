@@ -37,7 +37,7 @@ class State(NamedTuple):
     coin: bool | None = None
 
 
-def check_output(value: object) -> str:
+def check_output_rule(value: object) -> str:
     """Return a declared output, refused if it is not one of `OUTPUT_RULES`."""
     if not isinstance(value, str) or value not in OUTPUT_RULES:
         raise InputError(f"output={brief_repr(value)} must be one of {', '.join(OUTPUT_RULES)}.")

@@ -18,7 +18,7 @@ from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.failures import add_location, locate_error
 from pfbench.base.function_methods import is_method, method_class
 from pfbench.base.names import unknown_name_error
-from pfbench.base.parameters import check_known
+from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import FILE, Selector, module_name
 
@@ -38,7 +38,7 @@ def name_format_error(name: str) -> InputError:
     )
 
 
-def load(name: str) -> Any:
+def load_user_object(name: str) -> Any:
     """Import FILE.py:NAME, or MODULE:NAME from the current folder too; return what it names.
 
     Of a function that is a method, as `pfbench.base.function_methods` has it, that is a class.
@@ -56,11 +56,11 @@ def load(name: str) -> Any:
     location, _, attribute = name.rpartition(":")
     if not (location and attribute):
         raise name_format_error(name)
-    module = _module(location, module_name(name))
+    module = _locate_module(location, module_name(name))
     try:
         with redirect_stdout(sys.stderr), _limit_import():
             result = importlib.import_module(module)
-    except _TooLong:
+    except _ImportTimeout:
         raise InputError(
             f"the module of {name} has not been imported after {IMPORT_LIMIT:g} s: see what its "
             "top level waits for."
@@ -85,7 +85,7 @@ def load(name: str) -> Any:
     return method_class(named) if is_method(named) else named
 
 
-class _TooLong(BaseException):
+class _ImportTimeout(BaseException):
     """Raised in an import at its limit, whatever the module catches."""
 
 
@@ -100,7 +100,7 @@ def _limit_import() -> Iterator[None]:
         return
 
     def end(*_: object) -> None:
-        raise _TooLong
+        raise _ImportTimeout
 
     before = signal.signal(signal.SIGALRM, end)
     left, _ = signal.setitimer(signal.ITIMER_REAL, IMPORT_LIMIT)
@@ -111,7 +111,7 @@ def _limit_import() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _module(location: str, module: str) -> str:
+def _locate_module(location: str, module: str) -> str:
     """Return the module that a place is imported as; its folder is looked into first."""
     path = Path(location) if location.endswith(FILE) else None
     if path is not None and path.is_dir():
@@ -125,11 +125,11 @@ def _module(location: str, module: str) -> str:
     # A file may be new.
     importlib.invalidate_caches()
     if path is not None:
-        _check_file(path, module)
+        _check_importable_file(path, module)
     return module
 
 
-def _check_file(path: Path, module: str) -> None:
+def _check_importable_file(path: Path, module: str) -> None:
     """Refuse a file that Python would not find by its name."""
     if not module.isidentifier() or iskeyword(module):
         raise InputError(
@@ -154,7 +154,7 @@ def instantiate(selector: Selector) -> Any:
     InputError
         If it cannot be loaded, a parameter is unknown or missing, or it raises.
     """
-    return instantiate_class(load(selector.name), selector)
+    return instantiate_class(load_user_object(selector.name), selector)
 
 
 def instantiate_class(
@@ -218,15 +218,15 @@ def _check_arguments(
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # written in C, which tells nothing
-        return selector.collect_parsed_parameters(())
+        return selector.parameter_values(())
     by_name = {p.name: p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        check_known(selector.name, selector.parameters, by_name)
+        check_parameter_names(selector.name, selector.parameters, by_name)
     texts = [name for name, p in by_name.items() if p.annotation in (str, "str")]
     needed = [name for name, p in by_name.items() if p.default is p.empty]
     arguments = {
         name: defaults[name] for name in needed if name in defaults
-    } | selector.collect_parsed_parameters(texts)
+    } | selector.parameter_values(texts)
     missing = [name for name in needed if name not in arguments]
     if missing:
         write = f"write {selector.name}[{missing[0]}=...]{remedy}"

@@ -20,7 +20,7 @@ class Verdict(StrEnum):
         return cls(_FORMER_NAMES[value]) if value in _FORMER_NAMES else None
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The verdict in words."""
         return _WORDS[self]
 
@@ -35,12 +35,12 @@ class Verdict(StrEnum):
         return self in (Verdict.VIOLATED, Verdict.FAILED)
 
     @property
-    def is_kept(self) -> bool:
+    def keeps_bound(self) -> bool:
         """Whether the bound was kept: holds, within ten of it, or attained."""
         return self in (Verdict.HOLDS, *NEAR)
 
     @property
-    def colour(self) -> str:
+    def terminal_style(self) -> str:
         """The style of the verdict in a terminal."""
         return _COLOURS[self]
 

@@ -22,7 +22,13 @@ from pfbench.checking.findings import (
     locate_methods,
     make_with_defaults,
 )
-from pfbench.checking.traced_runs import CALLS, RunRecord, RunRecords, entries, points_identical
+from pfbench.checking.traced_runs import (
+    CALLS,
+    RunRecord,
+    RunRecords,
+    points_identical,
+    visible_entries,
+)
 from pfbench.checking.uncounted_calls import (
     NegatedBackend,
     UncountedCallDetector,
@@ -36,12 +42,12 @@ from pfbench.oracles.bundle import ORACLES
 from pfbench.points import distance, infer_format, is_finite, keep
 from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.norm_constants import KINDS
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.problems.with_norm import NormedProblem
 from pfbench.runs.loop.resolved_run import PROBLEM_ORACLES, resolve_run
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
-from pfbench.sets.named_norms import norm_of_vectors
+from pfbench.sets.named_norms import vector_norm_ball
 from pfbench.verification.instruments.oracle_tally import OracleTally
 from pfbench.verification.parameter_units import USUAL
 from pfbench.verification.subject import accepts_any_parameters, instantiate_with_parameters
@@ -113,7 +119,7 @@ def with_default_parameters(algorithm: Any) -> Algorithm:
 
 def make_small_problem(algorithm: Algorithm) -> Problem:
     """Return a small problem that offers what the algorithm requires."""
-    features, labels = synthetic_rows(rows=23, columns=4, seed=1)
+    features, labels = draw_synthetic_rows(rows=23, columns=4, seed=1)
     normed = "norm" in algorithm.requires
     is_complete = normed or "smooth" in algorithm.requires
     ball = L1Ball(4, 1.5) if "polytope" in algorithm.requires else L2Ball(4, 1.5)
@@ -121,7 +127,7 @@ def make_small_problem(algorithm: Algorithm) -> Problem:
     if not normed:
         return cosh
     kinds = (kind for kind in KINDS if f"norm {kind}" in algorithm.requires)
-    return NormedProblem(cosh, norm_of_vectors(next(kinds, "linf"), 4))
+    return NormedProblem(cosh, vector_norm_ball(next(kinds, "linf"), 4))
 
 
 def _check_declarations(algorithm: Any) -> str:
@@ -167,7 +173,7 @@ class AlgorithmChecks(RunRecords):
         """Check: the problem has the oracles that the algorithm asks."""
         try:
             on = resolve_run(self.problem, self.algorithm)
-            on.check_offered(self.problem.open(np.random.default_rng(0)))
+            on.check_requirements(self.problem.open(np.random.default_rng(0)))
         except RefusedError as error:
             raise CheckFailed("a problem that offers what it requires", str(error)) from error
         return f"{self.problem.name}, n = {self.problem.n}, points of shape {self.problem.shape}"
@@ -191,7 +197,9 @@ class AlgorithmChecks(RunRecords):
                     continue
                 statement = f"the {name} of iteration {k}"
                 if not form.is_point(x):
-                    raise CheckFailed(f"{statement} to be a point, {form.points}", form.describe(x))
+                    raise CheckFailed(
+                        f"{statement} to be a point, {form.points_text}", form.describe(x)
+                    )
                 if not is_finite(x):
                     raise CheckFailed(f"{statement} to be finite", "it is not finite", {"x": x})
                 if not problem.set.contains(x):
@@ -324,14 +332,14 @@ class AlgorithmChecks(RunRecords):
         x0 = keep(self.problem.start())
         if isinstance(x0, np.ndarray) and self.problem.set.contains(x0 + 0.1):
             x0 = x0 + 0.1  # not 0, which some faults would leave as it is
-        before = entries(x0).copy()
+        before = visible_entries(x0).copy()
         rng = np.random.default_rng(0)
         ask = guard_oracles(self.problem, self.problem.open(rng), Ledger(CALLS))
         if not isinstance(x0, np.ndarray):
             raise CheckSkipped("points are moved by combine alone")
         for _ in islice(self.algorithm.run(ask, x0, rng), self.max_states):
             pass
-        if not np.array_equal(entries(x0), before):
+        if not np.array_equal(visible_entries(x0), before):
             raise CheckFailed(
                 "its start point as it was",
                 "it changes its start point in place: move a copy with combine",
@@ -343,7 +351,7 @@ class AlgorithmChecks(RunRecords):
         """Check: it keeps a copy of each point that it needs later than the next one."""
         on = make_moving_points_problem()
         try:
-            resolve_run(on, self.algorithm).check_offered(on.open(np.random.default_rng(0)))
+            resolve_run(on, self.algorithm).check_requirements(on.open(np.random.default_rng(0)))
         except RefusedError as error:
             raise CheckSkipped(f"factored matrices do not fit: {error}") from error
         rng = np.random.default_rng(0)

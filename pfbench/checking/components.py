@@ -36,7 +36,7 @@ class ComponentChecks(ProblemChecks):
         problem, n = self.problem, self.problem.n
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "component", "batch", "gradient")
-        x = self.space.member()
+        x = self.space.random_member()
         everyone = np.arange(n)
         check_equal(
             "batch(0 .. n-1), the mean of all components, to be the gradient",
@@ -67,8 +67,8 @@ class ComponentChecks(ProblemChecks):
         if not space.dense:
             return
         for _ in TimeLimit(self.patience / 2.0).rounds(8):
-            x, i = space.member(), int(space.rng.integers(problem.n))
-            first, second, item = space.line(x), space.line(x), np.array([i])
+            x, i = space.random_member(), int(space.rng.integers(problem.n))
+            first, second, item = space.random_line(x), space.random_line(x), np.array([i])
             component = partial(problem.batch, item)
             derivatives = [
                 derivative(restrict_to_line(component, line)) for line in (first, second)
@@ -100,7 +100,7 @@ class ComponentChecks(ProblemChecks):
         """Return a remark where the entries of gradients differ very much in scale."""
         if not self.space.dense:
             return ""
-        points = [self.space.start(), *(self.space.member() for _ in range(8))]
+        points = [self.space.start(), *(self.space.random_member() for _ in range(8))]
         squares = [np.square(np.asarray(self.problem.gradient(keep(x)))) for x in points]
         sizes = np.sqrt(np.mean(squares, axis=0))
         sizes = sizes[sizes > 0.0]
@@ -118,7 +118,7 @@ class ComponentChecks(ProblemChecks):
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "batch")
         for _ in TimeLimit(self.patience).rounds(6):
-            x = space.member()
+            x = space.random_member()
             y = space.sample_near(x)
             S = space.rng.integers(n, size=int(space.rng.integers(2, 7)))
             S[-1] = S[0]
@@ -149,7 +149,7 @@ class ComponentChecks(ProblemChecks):
         S = space.rng.integers(problem.n, size=5)
         S[-1] = S[0]
         sample = Sample(*np.unique(S, return_counts=True))
-        x = space.member()
+        x = space.random_member()
         try:
             batch = problem.batch(sample, keep(x))
         except Exception as error:
@@ -173,7 +173,7 @@ class ComponentChecks(ProblemChecks):
         skip_unless_offered(problem, "table")
         if n > 5000:
             raise CheckSkipped(f"n = {n} is too large to fill a table twice in the time")
-        x = space.member()
+        x = space.random_member()
         y = space.sample_near(x)
         table = problem.table(keep(x))
         points = locate_methods(table, "replace", "difference") + locate_methods(problem, "table")

@@ -169,7 +169,7 @@ class ConstantSearch(ProblemChecks):
         yield self._steepest(self.problem.gradient, 0.2)  # at most the one in mean square
         patience = TimeLimit(0.8 * self.patience)
         for _ in patience.rounds(6):
-            x = self.space.member()
+            x = self.space.random_member()
             y = self.space.sample_near(x)
             for _ in patience.rounds(_ASCENT):
                 changes = self._components(x) - self._components(y)
@@ -197,7 +197,7 @@ class ConstantSearch(ProblemChecks):
         skip_unless_offered(self.problem, "hessian")
         skip_unless_offered(self.problem, "batch")
         for x, y in self._pairs(40, self.patience):
-            far, line = distance(x, y), LineSegment(x, self.space.member())
+            far, line = distance(x, y), LineSegment(x, self.space.random_member())
             if self.space.rng.integers(2):
                 line = LineSegment(x, y)
             H, K = self.problem.hessian(keep(x)), self.problem.hessian(keep(y))
@@ -230,7 +230,7 @@ class ConstantSearch(ProblemChecks):
             return
         problem, patience = self.problem, TimeLimit(0.5 * self.patience)
         for _ in patience.rounds(8):
-            x = self.space.member()
+            x = self.space.random_member()
             y, L = self.space.sample_near(x), 0.0
             for _ in patience.rounds(2 * _ASCENT):
                 change = problem.gradient(keep(y)) - problem.gradient(keep(x))
@@ -246,7 +246,7 @@ class ConstantSearch(ProblemChecks):
         skip_unless_offered(self.problem, "batch")
         best, space = _NONE, self.space
         for k in TimeLimit(self.patience).rounds(100):
-            x = space.start() if k == 0 else space.member()
+            x = space.start() if k == 0 else space.random_member()
             if not space.is_bounded and k % 3 == 1:
                 x = x * 10.0 ** space.rng.uniform(0.0, 2.0)
             elif k % 3 == 1:
@@ -267,7 +267,7 @@ class ConstantSearch(ProblemChecks):
         skip_unless_offered(self.problem, "lo")
         start, space = self.space.start(), self.space
         for _ in TimeLimit(self.patience).rounds(12):
-            g = space.direction()
+            g = space.random_gradient()
             for _ in range(4):
                 v, w = (move_point(start, space.vertex(item), 1.0) for item in (g, -g))
                 yield Witness(distance(v, w), {"v": v, "w": w})
@@ -280,7 +280,7 @@ class ConstantSearch(ProblemChecks):
         skip_unless_offered(self.problem, "lo")
         space = self.space
         for k in TimeLimit(self.patience).rounds(40):
-            x = space.start() if k == 0 else space.member()
+            x = space.start() if k == 0 else space.random_member()
             if k:
                 x = move_point(x, space.vertex(-x if space.dense and k % 2 else None), 1.0)
             yield Witness(point_norm(x), {"x": x})
@@ -322,7 +322,7 @@ class ConstantSearch(ProblemChecks):
 
     def _pairs(self, limit: int, seconds: float) -> Iterator[tuple[Point, Point]]:
         for _ in TimeLimit(seconds).rounds(limit):
-            x = self.space.member()
+            x = self.space.random_member()
             yield keep(x), keep(self.space.sample_near(x))
 
     def _steepest(self, gradient: Callable[[Point], Any], share: float) -> Witness:
@@ -332,7 +332,7 @@ class ConstantSearch(ProblemChecks):
     def _ascent(self, gradient: Callable[[Point], Any], share: float) -> Iterator[Witness]:
         space, patience = self.space, TimeLimit(share * self.patience)
         for _ in patience.rounds(12):
-            x = space.member()
+            x = space.random_member()
             y = space.sample_near(x)
             for _ in range(_ASCENT):
                 change = gradient(keep(y)) - gradient(keep(x))
@@ -352,7 +352,7 @@ class ConstantSearch(ProblemChecks):
     @cached_property
     def _indices(self) -> Integers:
         """All components, or as many drawn ones as there is time for a few times."""
-        n, x = self.problem.n, self.space.member()
+        n, x = self.problem.n, self.space.random_member()
         size = int(np.size(self.problem.gradient(keep(x))))
         few = np.arange(min(n, 20))
         self.problem.batch(few[:1], keep(x))

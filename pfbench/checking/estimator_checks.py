@@ -30,7 +30,7 @@ from pfbench.checking.findings import (
     make_with_defaults,
 )
 from pfbench.checking.lines import PointSampler, norm
-from pfbench.checking.traced_runs import entries
+from pfbench.checking.traced_runs import visible_entries
 from pfbench.checking.uncounted_calls import (
     GuardedOracles,
     UncountedCallDetector,
@@ -41,7 +41,7 @@ from pfbench.checking.uncounted_calls import (
 from pfbench.oracles import Ledger
 from pfbench.points import combine, keep
 from pfbench.problems.linear_models import LogCosh
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.oracle_tally import OracleTally
@@ -106,7 +106,7 @@ def check_estimator(
 
 def make_small_problem(n: int = 3) -> Problem:
     """Return a small problem with Hessians."""
-    features, labels = synthetic_rows(rows=n, columns=4, seed=1)
+    features, labels = draw_synthetic_rows(rows=n, columns=4, seed=1)
     return LogCosh(3.0 * features, labels, L2Ball(4, 1.5))
 
 
@@ -149,7 +149,7 @@ class EstimatorChecks:
         results = [np.array(estimate(x)) for x in self._points(steps)]
         return WalkResult(tuple(results), ledger.counts(), Counts(*backend.charged))
 
-    def _ask(self) -> GuardedOracles:
+    def _make_guarded_oracles(self) -> GuardedOracles:
         return guard_oracles(self.problem, self.problem.open(np.random.default_rng(0)))
 
     def _points(self, steps: int) -> list[Point]:
@@ -196,7 +196,10 @@ class EstimatorChecks:
     def check_independent_runs(self) -> str:
         """Two runs of one estimator do not disturb each other."""
         alone = self.estimate_path(np.random.default_rng(0)).estimates
-        runs = [self.estimator.start(self._ask(), np.random.default_rng(seed)) for seed in (0, 1)]
+        runs = [
+            self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(seed))
+            for seed in (0, 1)
+        ]
         candidate = []
         for x, y in zip(self._points(_STEPS), reversed(self._points(_STEPS)), strict=True):
             candidate.append(np.array(runs[0](x)))
@@ -210,12 +213,12 @@ class EstimatorChecks:
 
     def check_inputs_unchanged(self) -> str:
         """No call changes its point, or an estimate that was handed out."""
-        estimate = self.estimator.start(self._ask(), np.random.default_rng(0))
+        estimate = self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(0))
         last: tuple[Any, Floats] | None = None
         for t, x in enumerate(self._points(_STEPS)):
-            before = entries(x).copy()
+            before = visible_entries(x).copy()
             g = estimate(x)
-            if not np.array_equal(before, entries(x)):
+            if not np.array_equal(before, visible_entries(x)):
                 raise CheckFailed("x as it was", f"it is changed at t = {t}", {"x": self.path[t]})
             if last is not None and not np.array_equal(last[0], last[1]):
                 raise CheckFailed(

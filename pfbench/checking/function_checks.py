@@ -23,14 +23,14 @@ from pfbench.checking.findings import (
 from pfbench.checking.lines import (
     LineSegment,
     ProblemChecks,
-    complex_step,
-    dense,
+    as_dense_array,
+    complex_step_derivative,
     derivative,
     evaluate_value,
     norm,
     restrict_to_line,
 )
-from pfbench.checking.traced_runs import entries
+from pfbench.checking.traced_runs import visible_entries
 from pfbench.points import infer_format, inner, keep
 
 _RELATIVE = 1e-7
@@ -70,10 +70,10 @@ class FunctionChecks(ProblemChecks):
     def check_pure(self) -> str:
         """Value and gradient change no point, depend on it alone, and hand out fresh arrays."""
         problem, space = self.problem, self.space
-        x, y = space.member(), space.member()
-        before = entries(x).copy()
+        x, y = space.random_member(), space.random_member()
+        before = visible_entries(x).copy()
         value, g = evaluate_value(problem, x), problem.gradient(x)
-        if not np.array_equal(before, entries(x)):
+        if not np.array_equal(before, visible_entries(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             raise CheckFailed(
                 f"{verb}(x) to leave x as it is",
@@ -85,7 +85,7 @@ class FunctionChecks(ProblemChecks):
         if not form.is_gradient(g):
             points = locate_methods(problem, "gradient")
             raise CheckFailed(
-                f"gradient(x) to be {form.gradients}", form.describe(g), {"x": x}, points
+                f"gradient(x) to be {form.gradients_text}", form.describe(g), {"x": x}, points
             )
         if not math.isfinite(value):
             raise CheckFailed(
@@ -113,10 +113,10 @@ class FunctionChecks(ProblemChecks):
         return "finite, repeatable, and nothing is changed in place"
 
     def _changes(self, verb: Callable[[Point], Any]) -> bool:
-        x = self.space.member()
-        before = entries(x).copy()
+        x = self.space.random_member()
+        before = visible_entries(x).copy()
         verb(x)
-        return not np.array_equal(before, entries(x))
+        return not np.array_equal(before, visible_entries(x))
 
     # --- derivatives ------------------------------------------------------------------------------
 
@@ -126,8 +126,8 @@ class FunctionChecks(ProblemChecks):
         visited = list[tuple[float, float]]()
         wrong: tuple[LineSegment, float, float] | None = None
         for k in TimeLimit(self.patience).rounds(16):
-            x = self.space.start() if k == 0 else self.space.member()
-            line = self.space.line(x)
+            x = self.space.start() if k == 0 else self.space.random_member()
+            line = self.space.random_line(x)
             if math.isnan(value := evaluate_value(self.problem, keep(x))):
                 raise CheckFailed(
                     "a finite value", "nan", {"x": x}, locate_methods(self.problem, "value")
@@ -153,11 +153,11 @@ class FunctionChecks(ProblemChecks):
         slope = line.directional_derivative(g)
         result, error = derivative(lambda t: value(line.compute_point(t)))
         if not math.isfinite(float(result)):
-            line = self.space.inner_line(line.x)
+            line = self.space.random_inner_line(line.x)
             slope = line.directional_derivative(g)
             result, error = derivative(lambda t: value(line.compute_point(t)))
         expected = float(result)
-        exact = complex_step(self.problem.value, line)
+        exact = complex_step_derivative(self.problem.value, line)
         if exact is not None and abs(exact - expected) <= 20.0 * error + 1e-6 * abs(expected):
             return slope, exact, 1e-6 * error, "complex steps"
         return slope, expected, error, "differences"
@@ -205,10 +205,10 @@ class FunctionChecks(ProblemChecks):
         skip_unless_offered(problem, "hessian")
         looked = 0
         # Where a gradient is next to nothing, it may be rounded to less than its digits.
-        usual = max(norm(problem.gradient(x)) for x in (space.start(), space.member()))
+        usual = max(norm(problem.gradient(x)) for x in (space.start(), space.random_member()))
         for _ in TimeLimit(self.patience).rounds(8):
-            s = space.member()
-            line, H = space.line(s), problem.hessian(keep(s))
+            s = space.random_member()
+            line, H = space.random_line(s), problem.hessian(keep(s))
             points = locate_methods(H, "product") + locate_methods(problem, "hessian")
             i = int(space.rng.integers(n))
             pairs: list[tuple[str, Any, Derivative]] = [
@@ -257,7 +257,7 @@ class FunctionChecks(ProblemChecks):
         points = locate_methods(problem, "open")
         if backend is problem:
             return "the problem is its own backend"
-        x = space.member()
+        x = space.random_member()
         y = space.sample_near(x)
         S = space.rng.integers(problem.n, size=3)
         calls: dict[str, tuple[Any, ...]] = {
@@ -289,10 +289,10 @@ class FunctionChecks(ProblemChecks):
         tolerance = 1e-9 if backend is problem else 1e-2
         points = locate_methods(problem, "lo", "minimum") + locate_methods(problem.set, "lo")
         for _ in TimeLimit(self.patience).rounds(8):
-            g = space.direction()
+            g = space.random_gradient()
             v = backend.lo(g)
             lower, upper = problem.minimum(g)
-            reached = float(np.vdot(g, dense(v))) if space.dense else inner(g, v)
+            reached = float(np.vdot(g, as_dense_array(v))) if space.dense else inner(g, v)
             allowed = tolerance * max(abs(lower), abs(upper)) + 1e-12 * norm(g) * space.scale
             if reached > upper + allowed or reached < lower - allowed:
                 raise CheckFailed(
@@ -310,7 +310,7 @@ class FunctionChecks(ProblemChecks):
             raise CheckSkipped("no best value is stated")
         best, h = best_known[0], self.problem.penalty
         for k in TimeLimit(self.patience).rounds(100):
-            x = self.space.start() if k == 0 else self.space.member()
+            x = self.space.start() if k == 0 else self.space.random_member()
             value = evaluate_value(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
             if value < best - 1e-9 * max(1.0, abs(best)):
                 raise CheckFailed(

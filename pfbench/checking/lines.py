@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import scalar
+from pfbench.base.checks import unwrap_scalar
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
 from pfbench.points import (
@@ -42,7 +42,7 @@ _COMPLEX = 1e-30
 
 def evaluate_value(problem: Any, x: Point) -> float:
     """Return f(x); an array of one entry is a number, as in a run."""
-    return float(scalar("value(x)", problem.value(x)))
+    return float(unwrap_scalar("value(x)", problem.value(x)))
 
 
 def norm(g: Any) -> float:
@@ -50,7 +50,7 @@ def norm(g: Any) -> float:
     return float(np.linalg.norm(np.asarray(g).ravel()))
 
 
-def dense(v: Any) -> Floats:
+def as_dense_array(v: Any) -> Floats:
     """Return a vertex as an array."""
     return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
@@ -139,19 +139,19 @@ class PointSampler:
         self._tangent: Floats | None = None
         self._centre: Point = None
 
-    def direction(self) -> Floats:
+    def random_gradient(self) -> Floats:
         """Return a normal gradient."""
         return self.rng.standard_normal(self._gradients)
 
     def vertex(self, g: Any = None) -> Point:
         """Return a vertex of the set: the one against a random gradient, or against g."""
-        return self.problem.lo(self.direction() if g is None else g)
+        return self.problem.lo(self.random_gradient() if g is None else g)
 
     def start(self) -> Point:
         """Return the start."""
         return self.problem.start()
 
-    def member(self) -> Point:
+    def random_member(self) -> Point:
         """Return a random member: a mixture of the start and vertices; normal without a set."""
         x = self.problem.start()
         if not self.is_bounded:
@@ -167,7 +167,7 @@ class PointSampler:
     def centre(self) -> Floats:
         """Return a mixture of many vertices, which is no boundary point if they span the set."""
         if self._centre is None:
-            vertices = [dense(self.vertex()) for _ in range(_VERTICES)]
+            vertices = [as_dense_array(self.vertex()) for _ in range(_VERTICES)]
             self._centre = np.asarray(np.mean(vertices, axis=0))
             if self._centre.size <= _TANGENT:
                 spread = (np.array(vertices) - vertices[0]).reshape(_VERTICES, -1)
@@ -175,7 +175,7 @@ class PointSampler:
                 self._tangent = basis[s > 1e-9 * s[0]]
         return np.array(self._centre)
 
-    def tangential(self, u: Floats) -> Floats:
+    def tangential_part(self, u: Floats) -> Floats:
         """Return the part of a direction along the set, if that is flat and not too large."""
         self.centre()
         if self._tangent is None:
@@ -186,24 +186,24 @@ class PointSampler:
         """Return another member, at a distance of any order of magnitude."""
         w = 10.0 ** self.rng.uniform(-3.0, 0.0)
         if self.is_bounded:
-            return move_point(x, self.member(), w)
+            return move_point(x, self.random_member(), w)
         return x + w * 10.0 * self.rng.standard_normal(x.shape)
 
-    def line(self, x: Point) -> LineSegment:
+    def random_line(self, x: Point) -> LineSegment:
         """Return a short line through x in a random direction; for arrays any direction at all."""
         if not self.dense:
-            return LineSegment(x, move_point(x, self.member(), 0.1))
+            return LineSegment(x, move_point(x, self.random_member(), 0.1))
         u = self.rng.standard_normal(x.shape)
         return LineSegment(x, x + (0.05 * self._reach(x) / norm(u)) * u)
 
-    def inner_line(self, x: Point) -> LineSegment:
+    def random_inner_line(self, x: Point) -> LineSegment:
         """Return a line through x that does not leave the set."""
-        return LineSegment(x, combine(x, self.member(), 0.1))
+        return LineSegment(x, combine(x, self.random_member(), 0.1))
 
     def sample_toward(self, x: Point, u: Floats) -> Point:
         """Return a member near x, in the direction u as far as the set allows it."""
         if self.dense:
-            u = self.tangential(u) if self.is_bounded else u
+            u = self.tangential_part(u) if self.is_bounded else u
             for step in (0.1, 1e-2, 1e-3, 1e-4):
                 y = x + (step * self._reach(x) / max(norm(u), 1e-300)) * u
                 if not self.is_bounded or self.problem.set.contains(y, 1e-12):
@@ -247,7 +247,7 @@ def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, flo
     return best, error
 
 
-def complex_step(value: Callable[[Any], Any], line: LineSegment) -> float | None:
+def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> float | None:
     """Return the derivative of a function of arrays along a line by a complex step.
 
     None where it takes no complex arrays.

@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.checking.findings import TimeLimit
-from pfbench.checking.lines import dense
+from pfbench.checking.lines import as_dense_array
 
 SECONDS = 0.6
 """Patience for each check."""
@@ -38,7 +38,7 @@ class SetSampler:
         return D if 0.0 < D < math.inf else 1.0
 
     @cached_property
-    def directions(self) -> list[Floats]:
+    def trial_gradients(self) -> list[Floats]:
         """Gradients to minimise against: normal, units, whole numbers, ties, a slow turn."""
         size = math.prod(self.shape)
         standard_normal = list(self.rng.standard_normal((60, size)))
@@ -63,8 +63,8 @@ class SetSampler:
         """Gradients with what `lo` returns for them."""
         patience = TimeLimit(SECONDS)
         return [
-            (self.directions[k], dense(self.body.lo(self.directions[k].copy())))
-            for k in patience.rounds(len(self.directions))
+            (self.trial_gradients[k], as_dense_array(self.body.lo(self.trial_gradients[k].copy())))
+            for k in patience.rounds(len(self.trial_gradients))
         ]
 
     @cached_property
@@ -82,13 +82,13 @@ class SetSampler:
 
     def draw_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a random vertex as an array."""
-        return dense(self.body.random_vertex(rng))
+        return as_dense_array(self.body.random_vertex(rng))
 
     def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
         """Return what membership says of a point."""
         return bool(self.body.contains(x, tolerance))
 
-    def member(self) -> Floats:
+    def random_member(self) -> Floats:
         """Return a random mixture of some known members."""
         few = self.member_rows[
             self.rng.integers(len(self.member_rows), size=int(self.rng.integers(2, 6)))
@@ -96,7 +96,7 @@ class SetSampler:
         weights = self.rng.dirichlet(np.ones(len(few)))
         return np.asarray(weights @ few).reshape(self.shape)
 
-    def member_difference(self) -> Floats:
+    def random_member_difference(self) -> Floats:
         """Return the difference of two known members."""
         i, j = self.rng.integers(len(self.member_rows), size=2)
         return np.asarray(self.member_rows[i] - self.member_rows[j]).reshape(self.shape)

@@ -30,7 +30,7 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
 
     def members() -> str:
         samplers.append(PointSampler(problem))
-        return _members(problem, samplers[0])
+        return _check_members(problem, samplers[0])
 
     if not look("members", members, locations=locate_methods(problem.set, "lo", "contains")):
         return
@@ -52,7 +52,7 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
         ("table", components.table),
         ("backend", function.backend),
         ("linear minimisation", function.linear_minimisation),
-        ("proximal map", lambda: _proximal(problem, space)),
+        ("proximal map", lambda: _check_proximal_map(problem, space)),
         ("measures", function.measures),
         ("best known", function.best_known),
         ("convex", lambda: check_convexity(problem, space, _SECONDS)),
@@ -69,10 +69,10 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
         look(f"constant {name}", search.find_counterexample, name)
 
 
-def _members(problem: Problem, space: PointSampler) -> str:
+def _check_members(problem: Problem, space: PointSampler) -> str:
     """Mixtures of the start and vertices are in the set."""
     for _ in range(20):
-        x = space.member()
+        x = space.random_member()
         if not problem.set.contains(x):
             raise CheckFailed(
                 "mixtures of the start and of vertices that lo returned to be in the set",
@@ -107,7 +107,7 @@ def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
     return f"{', '.join(search.list_stated_constants()) or 'none'} stated{words}"
 
 
-def _proximal(problem: Any, space: PointSampler) -> str:
+def _check_proximal_map(problem: Any, space: PointSampler) -> str:
     """Check: the proximal map of x - lam g is the nearest member, or minimises with the penalty."""
     skip_unless_offered(problem, "prox")
     if problem.unconstrained:
@@ -116,7 +116,7 @@ def _proximal(problem: Any, space: PointSampler) -> str:
         raise CheckSkipped("its points are no arrays")
     h = problem.penalty
     for lam in (0.01, 1.0, 1.0):
-        x, g = space.member(), space.direction()
+        x, g = space.random_member(), space.random_gradient()
         y = x - lam * g
         p = problem.prox(x, g, lam)
 
@@ -125,7 +125,7 @@ def _proximal(problem: Any, space: PointSampler) -> str:
             return part + 0.5 * float(((z - y) ** 2).sum())
 
         lower = objective(p)
-        members = [space.member() for _ in range(10)]
+        members = [space.random_member() for _ in range(10)]
         members += [p + w * (z - p) for z in list(members) for w in (1e-1, 1e-3)]
         for z in members:
             # Strong convexity: every other point is worse by half its squared distance.

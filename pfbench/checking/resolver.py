@@ -13,10 +13,10 @@ from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 from pfbench.base.function_methods import is_method, method_class
 from pfbench.base.names import unknown_name_error
-from pfbench.base.parameters import check_known
+from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector, is_user_defined
-from pfbench.base.user_code import instantiate_class, is_builtin, load
+from pfbench.base.user_code import instantiate_class, is_builtin, load_user_object
 from pfbench.checking import algorithms, estimator_checks
 from pfbench.checking.examples import EXAMPLES, SHAPES
 from pfbench.checking.findings import CheckReport, CheckRunner
@@ -97,24 +97,24 @@ class _ObjectKind(NamedTuple):
     required_methods: tuple[str, ...] = ()
 
 
-def _algorithm(algorithm: Any, examination: CheckRunner, on: Any) -> Any:
+def _run_algorithm_checks(algorithm: Any, examination: CheckRunner, on: Any) -> Any:
     if isinstance(algorithm, AlgorithmChoice):
         on = on or algorithms.make_small_problem(algorithm.algorithm_class)  # type: ignore[arg-type]
         algorithm = resolve_run(on, algorithm).algorithm
     tried = algorithms.check_algorithm(algorithm, examination, on)
     if not examination.has_failed:
         own = getattr(algorithms.with_default_parameters(algorithm), "estimator", None)
-        if isinstance(own, Estimator) and not _is_ours(own):
+        if isinstance(own, Estimator) and not _is_builtin(own):
             with examination.prefix_findings("estimator: ") as inside:
                 estimator_checks.check_estimator(own, inside)
     return tried
 
 
-def _set(result: Any, examination: CheckRunner, on: Any) -> None:
+def _run_set_checks(result: Any, examination: CheckRunner, on: Any) -> None:
     check_set(result, examination)
 
 
-def _problem(result: Any, examination: CheckRunner, on: Any) -> None:
+def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
     def states() -> str:
         check_user_problem(Selector(result.name, result.parameters), result)
         return f"n = {result.n}, points of shape {result.shape}, set {result.set.name}"
@@ -122,20 +122,20 @@ def _problem(result: Any, examination: CheckRunner, on: Any) -> None:
     if not examination.run_check("it states what a problem has", states):
         return
     check_problem(result, examination)
-    if result.is_bounded and not _is_ours(result.set):
+    if result.is_bounded and not _is_builtin(result.set):
         with examination.prefix_findings("set: ") as inside:
             check_set(result.set, inside)
-    if result.penalty is not None and not _is_ours(result.penalty):
+    if result.penalty is not None and not _is_builtin(result.penalty):
         with examination.prefix_findings("penalty: ") as inside:
             check_penalty(result.penalty, result.shape, inside)
 
 
-def _is_ours(part: Any) -> bool:
+def _is_builtin(part: Any) -> bool:
     """Return whether an object is of a class of pfbench, which our own tests have checked."""
     return is_builtin(type(part).__module__)
 
 
-def _penalty(result: Any, examination: CheckRunner, on: Any) -> None:
+def _run_penalty_checks(result: Any, examination: CheckRunner, on: Any) -> None:
     d = getattr(result, "d", None)
     points = getattr(result, "points", "vectors")
     check_penalty(result, SHAPES.get(points, SHAPES["vectors"]) if d is None else (d,), examination)
@@ -162,7 +162,7 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
             chosen = chosen_algorithm(subject)
             if isinstance(chosen, AlgorithmChoice):
                 return subject, chosen, "algorithm"
-        result = _instantiate(load(selector.name), selector)
+        result = _instantiate(load_user_object(selector.name), selector)
         kind = kind or infer_kind(result, selector.name)
         if isinstance(result, FiniteSum):
             result = result.with_selector(selector.name, selector.parameters)
@@ -198,7 +198,7 @@ def _load_algorithm(selector: Selector) -> Any:
 
 def _load_estimator(selector: Selector) -> Any:
     cls = ESTIMATORS[selector.name]
-    check_known(selector.name, selector.parameters, inspect.signature(cls).parameters)
+    check_parameter_names(selector.name, selector.parameters, inspect.signature(cls).parameters)
     return estimator_checks.with_default_parameters(cls, **selector.parameters)
 
 
@@ -274,10 +274,10 @@ def _instantiate(result: Any, selector: Selector) -> Any:
 
 _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(
     {
-        "algorithm": _ObjectKind(ALGORITHMS, _load_algorithm, _algorithm, ("run",)),
-        "problem": _ObjectKind(PROBLEMS, build_problem, _problem),
-        "set": _ObjectKind(SETS, _load_set, _set, ("lo", "contains")),
-        "penalty": _ObjectKind(PENALTIES, _load_penalty, _penalty, ("value", "prox")),
+        "algorithm": _ObjectKind(ALGORITHMS, _load_algorithm, _run_algorithm_checks, ("run",)),
+        "problem": _ObjectKind(PROBLEMS, build_problem, _run_problem_checks),
+        "set": _ObjectKind(SETS, _load_set, _run_set_checks, ("lo", "contains")),
+        "penalty": _ObjectKind(PENALTIES, _load_penalty, _run_penalty_checks, ("value", "prox")),
         "estimator": _ObjectKind(
             ESTIMATORS,
             _load_estimator,

@@ -20,7 +20,7 @@ from pfbench.checking.findings import (
     format_brief,
     locate_methods,
 )
-from pfbench.checking.lines import dense, norm
+from pfbench.checking.lines import as_dense_array, norm
 from pfbench.checking.members import MAX_MEMBERS, SECONDS, SetSampler
 from pfbench.points import DensePointFormat
 
@@ -92,13 +92,15 @@ class SetChecks(SetSampler):
         """Check: `lo` returns arrays of float64 like points, or vertices of rank one."""
         form = DensePointFormat(self.shape)
         ones = np.ones(self.shape)
-        for g in (self.directions[0], ones, -ones, 0.0 * ones):
+        for g in (self.trial_gradients[0], ones, -ones, 0.0 * ones):
             v = self.body.lo(g.copy())
-            if not g.any() and not np.isfinite(dense(v)).all():
-                raise CheckFailed("lo(0) to be any vertex", format_brief(dense(v)), {"g": g})
+            if not g.any() and not np.isfinite(as_dense_array(v)).all():
+                raise CheckFailed(
+                    "lo(0) to be any vertex", format_brief(as_dense_array(v)), {"g": g}
+                )
             if not form.is_vertex(v):
-                raise CheckFailed(f"lo(g) to be {form.points}", form.describe(v), {"g": g})
-        return form.points
+                raise CheckFailed(f"lo(g) to be {form.points_text}", form.describe(v), {"g": g})
+        return form.points_text
 
     def vertices(self) -> str:
         """Check: what `lo` returns are members."""
@@ -132,7 +134,7 @@ class SetChecks(SetSampler):
 
     def _fail_not_minimal(self, g: Floats, reached: float, better: Floats) -> None:
         text = f"<g, lo(g)> = {format_brief(reached)}"
-        opposite = dense(self.body.lo(-g))
+        opposite = as_dense_array(self.body.lo(-g))
         if float(np.vdot(g, opposite)) < reached - self._rounding_allowance(g):
             text += "; lo(-g) is lower: does it maximise, a wrong sign?"
         raise CheckFailed(
@@ -198,7 +200,7 @@ class SetChecks(SetSampler):
     def _list_near_minimal_vertices(self, g: Floats) -> list[Floats]:
         """Return vertices that are next to minimal against g, and some known members."""
         tilts = 1e-6 * max(norm(g), 1e-3) * self.rng.standard_normal((4, *self.shape))
-        near = [dense(self.body.lo(g + tilt)) for tilt in tilts]
+        near = [as_dense_array(self.body.lo(g + tilt)) for tilt in tilts]
         values = self.member_rows @ g.ravel()
         close = np.argsort(values, kind="stable")[:6]
         return near + [self.member_rows[i].reshape(self.shape) for i in close]
@@ -223,7 +225,7 @@ class SetChecks(SetSampler):
         """lo leaves g as it is, hands out its own arrays, and does not depend on the size of g."""
         for g, v in self.answers[:20]:
             copy = g.copy()
-            recomputed = dense(self.body.lo(copy))
+            recomputed = as_dense_array(self.body.lo(copy))
             if not np.array_equal(copy, g):
                 raise CheckFailed("lo to leave g as it is", "it changes g in place", {"g": g})
             if not np.array_equal(recomputed, v):
@@ -233,7 +235,7 @@ class SetChecks(SetSampler):
                     {"g": g},
                 )
             for factor in (1e-6, 1e6):
-                w = dense(self.body.lo(factor * g))
+                w = as_dense_array(self.body.lo(factor * g))
                 if abs(float(np.vdot(g, w - v))) > self._rounding_allowance(g):
                     raise CheckFailed(
                         f"lo({factor:g} g) as good as lo(g)",
@@ -266,7 +268,7 @@ class SetChecks(SetSampler):
     def check_membership(self) -> str:
         """Mixtures of members are in; what lies beyond a vertex, or is no point, is not."""
         for _ in TimeLimit(SECONDS).rounds(60):
-            x = self.member()
+            x = self.random_member()
             if not self.contains(x):
                 raise CheckFailed(
                     "a mixture of members in the set", "it is called outside", {"x": x}
@@ -319,9 +321,13 @@ class SetChecks(SetSampler):
         """No two members are farther apart than the diameter; two are so far, if it is exact."""
         D, best, pair = float(self.body.diameter), 0.0, (self.centre, self.centre)
         for k in TimeLimit(SECONDS).rounds(40):
-            g = self.directions[k % len(self.directions)] if k % 2 else self.member_difference()
+            g = (
+                self.trial_gradients[k % len(self.trial_gradients)]
+                if k % 2
+                else self.random_member_difference()
+            )
             for _ in range(8):
-                v, w = dense(self.body.lo(g)), dense(self.body.lo(-g))
+                v, w = as_dense_array(self.body.lo(g)), as_dense_array(self.body.lo(-g))
                 if norm(v - w) > best:
                     best, pair = norm(v - w), (v, w)
                 if np.array_equal(g, w - v) or not (w - v).any():
@@ -366,8 +372,8 @@ class SetChecks(SetSampler):
         for k in range(40):
             size = 10.0 ** self.rng.uniform(-2.0, 1.0) * self.scale
             noise = size * self.rng.standard_normal(self.shape) / root
-            yield self.member() + (noise if k % 6 else 0.0)
-            g = self.directions[self.rng.integers(60, len(self.directions))]
+            yield self.random_member() + (noise if k % 6 else 0.0)
+            g = self.trial_gradients[self.rng.integers(60, len(self.trial_gradients))]
             yield self.scale * 10.0 ** self.rng.uniform(-1.0, 0.5) * g
 
     def check_projection(self) -> str:
@@ -396,7 +402,7 @@ class SetChecks(SetSampler):
                 )
             if self.contains(before, 0.0) and not norm(p - y) <= _RELATIVE * self.scale:
                 raise CheckFailed("a member to be its own projection", "another point", point)
-            against = dense(body.lo(p - y))
+            against = as_dense_array(body.lo(p - y))
             for x in (against, *(row.reshape(self.shape) for row in self.member_rows[:50])):
                 excess = float(np.vdot(y - p, x - p))
                 if excess > _RELATIVE * (norm(y - p) + 1e-3 * self.scale) * self.scale:

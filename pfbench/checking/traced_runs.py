@@ -132,11 +132,11 @@ def _copy_state(state: State) -> State:
     return State(*(part.copy() if hasattr(part, "copy") else part for part in parts))
 
 
-def entries(x: Point) -> Any:
+def visible_entries(x: Point) -> Any:
     """Return the entries of a point that gradients see."""
     return x if isinstance(x, np.ndarray) else x.values()
 
 
 def points_identical(x: Point, y: Point) -> bool:
     """Return whether two points are the same bits."""
-    return np.array_equal(entries(x), entries(y))
+    return np.array_equal(visible_entries(x), visible_entries(y))

@@ -15,7 +15,7 @@ from pfbench.oracles import Ledger, bundle
 from pfbench.oracles.bundle import ORACLES, Oracles
 from pfbench.points import infer_format
 from pfbench.problems import FiniteSum
-from pfbench.problems.base import OpenedProblem
+from pfbench.problems.base import BackendWithStatefulLmo
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.penalties import NormPenalty
 from pfbench.verification.instruments.overrides import OverriddenOracles
@@ -48,7 +48,7 @@ class UncountedCallDetector:
             FiniteSum,
             ConvexBody,
             NormPenalty,
-            OpenedProblem,
+            BackendWithStatefulLmo,
             type(problem.set),
             type(h or problem),
         )

@@ -18,7 +18,7 @@ import numpy as np
 from pfbench.base.errors import format_error
 from pfbench.checking.findings import CheckFailed, CheckSkipped, TimeLimit, format_location
 from pfbench.checking.traced_runs import RunRecord, RunRecords
-from pfbench.verification.instruments.rescaled import Rescaled
+from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.parameter_units import UNITS, USUAL, WHOLE
 from pfbench.verification.schedule_homogeneity import check_schedule, get_parameters
 from pfbench.verification.subject import instantiate_with_parameters
@@ -54,7 +54,7 @@ def check_unit_invariance(runs: RunRecords) -> str:
     """
     if not isinstance(runs.problem.start(), np.ndarray):
         raise CheckSkipped("it is looked at where points are arrays")
-    location = tuple(absolute_numbers(type(runs.algorithm)))
+    location = tuple(find_absolute_numbers(type(runs.algorithm)))
     with np.errstate(all="ignore"):  # in the wrong units a run may diverge
         return _compare_runs(runs, location)
 
@@ -67,7 +67,7 @@ def _compare_runs(runs: RunRecords, locations: Sequence[str]) -> str:
             "the same run in other units of f and x", compare_schedules, {}, locations
         )
     patience = TimeLimit(_SECONDS)
-    for units in itertools.islice(_units(runs.algorithm), _TRIED):
+    for units in itertools.islice(_iterate_unit_choices(runs.algorithm), _TRIED):
         if compare_schedules and patience.is_over:
             break
         created = partial(_rescale_parameters, runs.algorithm, units)
@@ -151,12 +151,12 @@ def _compare_scaled_run(
 ) -> str:
     """Return how the run of what is made for other units differs; empty if it does not."""
     try:
-        other = RunRecords(created(scaling), Rescaled(runs.problem, scaling)).record_run_of_length(
-            runs
-        )
+        other = RunRecords(
+            created(scaling), RescaledProblem(runs.problem, scaling)
+        ).record_run_of_length(runs)
     except Exception as error:  # which it does not raise in the units it has
         return f"{scaling}: {format_error(error).rstrip('.')}"
-    return _difference(runs.seed_zero_run, other, scaling)
+    return _describe_run_difference(runs.seed_zero_run, other, scaling)
 
 
 def _rescale_parameters(algorithm: Any, units: Mapping[str, Unit], scaling: Scaling) -> Any:
@@ -173,7 +173,7 @@ def _rescale_parameters(algorithm: Any, units: Mapping[str, Unit], scaling: Scal
     return other
 
 
-def _difference(first: RunRecord, other: RunRecord, scaling: Scaling) -> str:
+def _describe_run_difference(first: RunRecord, other: RunRecord, scaling: Scaling) -> str:
     if len(first.states) != len(other.states):
         return f"{scaling}: it makes {len(other.states)} iterations, not {len(first.states)}"
     pairs = zip(first.states, other.states, strict=True)
@@ -186,7 +186,7 @@ def _difference(first: RunRecord, other: RunRecord, scaling: Scaling) -> str:
     return ""
 
 
-def _units(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
+def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
     """Yield units that its parameters may have, by their names; others are taken for numbers."""
     names = [
         name
@@ -197,7 +197,7 @@ def _units(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
         yield dict(zip(names, units, strict=True))
 
 
-def absolute_numbers(kind: type) -> Iterator[str]:
+def find_absolute_numbers(kind: type) -> Iterator[str]:
     """Yield the lines of a class with a small number in them: FILE:LINE and the method."""
     for name, method in vars(kind).items():
         function = getattr(method, "__func__", method)

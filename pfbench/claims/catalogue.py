@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
-from pfbench.base.names import brief_repr, lookup
+from pfbench.base.names import brief_repr, find_entry
 from pfbench.base.selectors import is_user_defined
-from pfbench.base.user_code import load
+from pfbench.base.user_code import load_user_object
 from pfbench.claims import (
     halbey2026,
     jaggi2013,
@@ -25,9 +25,9 @@ from pfbench.claims import (
     shen2019,
     wang2019,
 )
-from pfbench.claims.methods.method_claims import present_name
+from pfbench.claims.methods.method_claims import current_claim_name
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
-from pfbench.verification.criteria import CriterionChange, make_criterion_change
+from pfbench.verification.criteria import WinnerByCriterion, find_winner_by_criterion
 from pfbench.verification.subject import Subject
 from pfbench.verification.user_claims import check_ready, load_claims
 
@@ -78,7 +78,7 @@ def claim(name: str) -> Claim:
             names = ", ".join(claim.name for claim in claims)
             raise InputError(f"{name} states several claims ({names}): name one, as FILE.py:NAME.")
         return claims[0]
-    return lookup("claim", present_name(name) if isinstance(name, str) else name, CLAIMS)
+    return find_entry("claim", current_claim_name(name) if isinstance(name, str) else name, CLAIMS)
 
 
 def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
@@ -103,7 +103,7 @@ def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Clai
     return list(chosen.values()) or claims
 
 
-def order_by_information(effort: str) -> Callable[[Claim], tuple[bool, float]]:
+def information_order_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
     """Return by what claims are ordered where something is to be known soon, the least first.
 
     Those that hold a method to its own source come first, as most faults show there, then what is
@@ -178,7 +178,7 @@ def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, lis
     InputError
         If it cannot be imported, is no algorithm, or a claim is unknown.
     """
-    algorithm = load(reference)
+    algorithm = load_user_object(reference)
     if not callable(getattr(algorithm, "run", None)):
         raise InputError(
             f"{reference} is no algorithm: it needs a method run(ask, x, rng) that yields states."
@@ -239,7 +239,7 @@ def verify(
     StorageError
         If the store cannot be written or read; what is stored already stays.
     """
-    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.engines.engine import MultiProcessEngine
     from pfbench.verification.session import Session, check_engine, choose_case_seed
 
     check_integer("jobs", jobs, minimum=1)
@@ -249,7 +249,7 @@ def verify(
     if engine is not None:
         check_engine(engine)
     session = Session(
-        engine=LocalProcesses(jobs) if engine is None else engine,
+        engine=MultiProcessEngine(jobs) if engine is None else engine,
         effort=effort,
         seed=seed,
         case_seed=choose_case_seed(case_seed, chosen, algorithm),
@@ -294,13 +294,13 @@ PUBLISHED: tuple[tuple[str, Claim, Claim], ...] = (
 """Published comparisons of complexities under different criteria."""
 
 
-def criterion_changes() -> list[CriterionChange]:
+def comparisons_decided_by_criterion() -> list[WinnerByCriterion]:
     """Return the published comparisons whose winner depends on the criterion."""
     changes = []
     for comparison, claim, other in PUBLISHED:
         if claim.complexity and other.complexity:
             changes += [
-                make_criterion_change(comparison, claim.complexity, other.complexity, c)
+                find_winner_by_criterion(comparison, claim.complexity, other.complexity, c)
                 for c in claim.complexity.orders
             ]
     return [change for change in changes if change is not None]

@@ -18,7 +18,7 @@ def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> Finite
     constant.
     """
     epsilon = min(epsilon, largest)
-    delta = 24.0 * chain_bounds().smoothness * n**0.5 * largest**2
+    delta = 24.0 * chain_bounds().smoothness_bound * n**0.5 * largest**2
     return FiniteSumChain(n=n, epsilon=epsilon, delta=1.001 * delta)
 
 

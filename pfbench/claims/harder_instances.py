@@ -27,7 +27,7 @@ from pfbench.verification.statements.bound import RUNS, Bound
 from pfbench.verification.statements.quantity import is_count
 from pfbench.verification.statements.rate import RateCheck
 from pfbench.verification.statements.setting import check_fit, is_random
-from pfbench.verification.summaries import main_numbers
+from pfbench.verification.summaries import summarise_main_numbers
 from pfbench.verification.trial import Trial, claim_method
 
 SECONDS, EACH = 10.0, 1.0
@@ -127,12 +127,12 @@ class _TimeLimitedTrial(Trial):
             yield move
 
 
-def can_be_tried(claim: Claim) -> bool:
+def bounds_measured_quantity(claim: Claim) -> bool:
     """Return whether a claim bounds something else than calls, which follow from a schedule."""
     return isinstance(claim.check, Bound) and not is_count(claim.check.quantity)
 
 
-def is_rate(claim: Claim) -> bool:
+def is_refutable_rate(claim: Claim) -> bool:
     """Return whether a claim is a rate that a hard family of problems can refute."""
     return isinstance(claim.check, RateCheck) and not claim.check.by_schedule
 
@@ -151,18 +151,18 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
     InputError
         If the claim has no such bound.
     """
-    if is_rate(claim):
+    if is_refutable_rate(claim):
         return _check_hardest_family(claim, effort, seed)
-    if not can_be_tried(claim):
+    if not bounds_measured_quantity(claim):
         raise InputError(f"{claim.name} has no bound that other instances could be nearer to.")
     started, results = process_time(), list[tuple[float, _Candidate]]()
-    sharp = _sharper(claim)
+    sharp = _with_usual_runs_and_mean(claim)
     for candidate in sorted(
-        _fits_claim(claim), key=lambda candidate: candidate.size
+        _iterate_fitting_instances(claim), key=lambda candidate: candidate.size
     ):  # most of them in that time
         if process_time() - started > SECONDS:
             break
-        ratio = _run_pilot(replace(sharp, instances=(candidate.instance,)), effort, seed)
+        ratio = _measure_pilot_ratio(replace(sharp, instances=(candidate.instance,)), effort, seed)
         if ratio is not None:
             results.append((ratio, candidate))
     seconds = process_time() - started
@@ -171,7 +171,7 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
     _, item = max(results, key=lambda pair: (pair[0] > 1.0 and not pair[1].lacks, pair[0]))
     verdict = judge(replace(sharp, instances=(item.selector,)), effort=effort, seed=seed)
     tests = int(verdict.measured.get("tests", 0))
-    reported = (verdict.verdict, verdict.reason, main_numbers(verdict.measured), tests)
+    reported = (verdict.verdict, verdict.reason, summarise_main_numbers(verdict.measured), tests)
     mean = sharp.check.statistic != claim.check.statistic  # type: ignore[attr-defined]
     return HardestInstance(
         claim.name,
@@ -187,7 +187,7 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
 
 def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstance:
     started = process_time()
-    for candidate in _fits_claim(claim, families(claim.check.values)):  # type: ignore[attr-defined]
+    for candidate in _iterate_fitting_instances(claim, families(claim.check.values)):  # type: ignore[attr-defined]
         verdict = judge(replace(claim, instances=(candidate.instance,)), effort=effort, seed=seed)
         return HardestInstance(
             claim=claim.name,
@@ -198,13 +198,13 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
             lacks=candidate.lacks,
             verdict=verdict.verdict,
             reason=verdict.reason,
-            numbers=main_numbers(verdict.measured),
+            numbers=summarise_main_numbers(verdict.measured),
             tests=int(verdict.measured.get("tests", 0)),
         )
     return HardestInstance(claim.name, 0, process_time() - started)
 
 
-def _sharper(claim: Claim) -> Claim:
+def _with_usual_runs_and_mean(claim: Claim) -> Claim:
     """Return the claim with as many runs as are usual, and the mean for a uniform output."""
     check: Bound = claim.check  # type: ignore[assignment]
     uniform = (
@@ -217,7 +217,7 @@ def _sharper(claim: Claim) -> Claim:
 
 
 @cache
-def catalogue() -> tuple[tuple[str, str, Instance], ...]:
+def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
     """Return the instances of the catalogue's claims: a claim of each, its selector, itself."""
     from pfbench.claims.catalogue import CLAIMS
 
@@ -241,7 +241,7 @@ def instance_selector(item: Instance) -> str:
     return selector if same else ""
 
 
-def _fits_claim(
+def _iterate_fitting_instances(
     claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
 ) -> Iterator[_Candidate]:
     """Yield the instances that have the parts of the claim's own, and meet what it assumes.
@@ -249,16 +249,16 @@ def _fits_claim(
     What is assumed in other words than those of `ASSUMPTIONS` is known of no problem.
     """
     own = [instance.example() for instance in claim.instances]
-    parts = {_parts(problem) for problem in own}
+    parts = {_problem_features(problem) for problem in own}
     statement = {*claim.assumptions, *getattr(claim_method(claim), "assumes", ())}
     named = {text: _parse_assumptions(text) for text in statement}
     assumed = {word for words in named.values() for word in words}
     rest = sorted(text for text, words in named.items() if not words)
     shared = frozenset.intersection(*map(_list_known_assumptions, own)) - assumed
     instances = set(map(instance_selector, claim.instances))
-    for subject, selector, item in catalogue() if among is None else among:
+    for subject, selector, item in list_catalogue_instances() if among is None else among:
         problem: Any = None if selector in instances else item.example()
-        if not hasattr(problem, "set") or _parts(problem) not in parts:
+        if not hasattr(problem, "set") or _problem_features(problem) not in parts:
             continue
         known_assumptions, size = (
             _list_known_assumptions(problem),
@@ -283,14 +283,14 @@ def _parse_assumptions(text: str) -> list[str]:
     return [word for word in ASSUMPTIONS if re.search(rf"(?<![\w-]){word}\b", text)]
 
 
-def _parts(problem: Any) -> tuple[bool, ...]:
+def _problem_features(problem: Any) -> tuple[bool, ...]:
     """Return what kind of problem one is: bounded, with a penalty, with a norm, on arrays."""
     bounded = bool(np.isfinite(problem.set.diameter))
     norm = getattr(problem, "norm", None) is not None
     return bounded, problem.penalty is not None, norm, isinstance(problem.start(), np.ndarray)
 
 
-def _run_pilot(claim: Claim, effort: str, seed: int) -> float | None:
+def _measure_pilot_ratio(claim: Claim, effort: str, seed: int) -> float | None:
     """Return about how much of the bound is measured on a claim's instance; None if nothing is."""
     trial = _TimeLimitedTrial(claim, effort=effort, seed=seed, deadline=process_time() + EACH)
     check: Bound = claim.check  # type: ignore[assignment]

@@ -50,7 +50,7 @@ class HoldsFixture(Protocol):
         """
 
 
-class OraclesOf(Protocol):
+class OraclesFixture(Protocol):
     """Type of the fixture `oracles`."""
 
     def __call__(self, problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
@@ -99,7 +99,7 @@ def holds() -> HoldsFixture:
         from pfbench.verification.subject import Subject
 
         verdict = judge(catalogue.claim(claim), Subject(algorithm=algorithm), effort, seed)
-        if not verdict.verdict.is_kept:
+        if not verdict.verdict.keeps_bound:
             pytest.fail(f"{verdict}: {verdict.reason}", pytrace=False)
         return verdict
 
@@ -107,7 +107,7 @@ def holds() -> HoldsFixture:
 
 
 @pytest.fixture
-def oracles(request: pytest.FixtureRequest) -> OraclesOf:
+def oracles(request: pytest.FixtureRequest) -> OraclesFixture:
     """Count the oracle calls of a solver, and compare them with the counts file."""
     snapshots = request.node.stash.setdefault(_SNAPSHOTS, {})
 

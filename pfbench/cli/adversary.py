@@ -12,11 +12,25 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
-from pfbench.cli.formatting import number, plural
+from pfbench.cli.formatting import format_number, format_plural
 from pfbench.cli.options import option
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal import announce_imports, complain, exit_if, note, print_json, write
-from pfbench.cli.terminal_tables import Cell, Line, columns, fields, heading, show
+from pfbench.cli.terminal import (
+    announce_imports,
+    exit_if,
+    print_error,
+    print_json,
+    print_note,
+    write_text,
+)
+from pfbench.cli.terminal_tables import (
+    Cell,
+    Line,
+    field_table,
+    make_table,
+    print_parts,
+    section_with_title,
+)
 
 if TYPE_CHECKING:
     from pfbench.resisting import Certificate, FamilyRun
@@ -81,10 +95,10 @@ def adversary(
     _refuse_combinations(context.params)
     options.check_engine_options(jobs, scheduler)
     if check is not None:
-        _check(check, as_json=as_json)
+        _check_certificate_file(check, as_json=as_json)
         return
     from pfbench.base.checks import check_integer
-    from pfbench.resisting import all_contestants, certificate_session, write_certificate
+    from pfbench.resisting import certificate_session, list_contestants, write_certificate
     from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
     from pfbench.resisting.rescaled_family import MOST
     from pfbench.runs.planning.plugin_names import expand_plugin_name
@@ -101,12 +115,12 @@ def adversary(
         check_figure(figure)
     if table is not None:
         check_writable(table, f"--table {table}")
-    named = [all_contestants() if text == ALL else [text] for text in algorithm or ()]
+    named = [list_contestants() if text == ALL else [text] for text in algorithm or ()]
     texts = (expand_plugin_name("algorithm", text) for text in chain.from_iterable(named))
     selectors = list(dict.fromkeys(texts))
-    horizons = [] if family is None else _horizons(family)
+    horizons = [] if family is None else _parse_horizons(family)
     if output is not None:
-        _check_output(output, len(selectors))
+        _check_output_path(output, len(selectors))
     announce_imports(selectors)
     total = len(selectors) * max(1, len(horizons))
     # Starting a process for one certificate takes longer than the certificate.
@@ -126,11 +140,11 @@ def adversary(
             if figure is not None:
                 draw_calls(runs, figure)
             if table is not None:
-                write(_family_as_markdown(runs), table)
+                write_text(_family_as_markdown(runs), table)
             _show_family(runs, as_json=as_json)
             return
         with StepProgress("adversary", total, "certificates", quiet=as_json) as steps:
-            results = certificate_session.certificates(
+            results = certificate_session.obtain_certificates(
                 selectors,
                 horizon,
                 d=dimension,
@@ -144,13 +158,15 @@ def adversary(
             )
     outcomes = [(result.label, result.outcome) for result in results if result.outcome is not None]
     if not as_json:
-        note(f"{plural(len(results), 'certificate')}, {len(outcomes):,} of them made now")
+        print_note(
+            f"{format_plural(len(results), 'certificate')}, {len(outcomes):,} of them made now"
+        )
     if output is not None:
         for _, outcome in outcomes:
             write_certificate(outcome, output)
     if figure is not None and outcomes:
         draw_gaps(outcomes, figure)
-    _show_found(results, as_json=as_json)
+    _show_results(results, as_json=as_json)
 
 
 def _refuse_combinations(parameters: Mapping[str, object]) -> None:
@@ -168,7 +184,7 @@ def _refuse_combinations(parameters: Mapping[str, object]) -> None:
             raise InputError(f"--{name} does not go with --{mode}: leave it out.")
 
 
-def _check_output(output: Path, count: int) -> None:
+def _check_output_path(output: Path, count: int) -> None:
     """Refuse a certificate that could not be written, before anything runs."""
     if count > 1:
         raise InputError(f"--output {output} is for one algorithm, not {count}.")
@@ -177,7 +193,7 @@ def _check_output(output: Path, count: int) -> None:
     check_writable(output, f"--output {output}")
 
 
-def _horizons(text: str) -> list[int]:
+def _parse_horizons(text: str) -> list[int]:
     from pfbench.base.checks import check_integer
 
     try:
@@ -191,7 +207,7 @@ def _horizons(text: str) -> list[int]:
     return parts
 
 
-def _check(path: Path, *, as_json: bool) -> None:
+def _check_certificate_file(path: Path, *, as_json: bool) -> None:
     from pfbench.resisting import check_certificate
 
     with StepProgress(f"checking {path.name}", None, "checks", quiet=as_json):
@@ -208,21 +224,21 @@ def _check(path: Path, *, as_json: bool) -> None:
 # --- certificates ---------------------------------------------------------------------------------
 
 
-def _show_found(result: "Sequence[ContestResult]", *, as_json: bool) -> None:
+def _show_results(results: "Sequence[ContestResult]", *, as_json: bool) -> None:
     certificates = {
-        result.label: result.certificate for result in result if result.certificate is not None
+        result.label: result.certificate for result in results if result.certificate is not None
     }
     if as_json and certificates:
         described = [item.as_json() for item in certificates.values()]
-        print_json(described[0] if len(result) == 1 else described)
-    elif len(result) == 1:
+        print_json(described[0] if len(results) == 1 else described)
+    elif len(results) == 1:
         for certificate in certificates.values():
             show_certificate(certificate)
     elif certificates:
         show_certificates(certificates)
-    for lost in (result for result in result if result.failure_reason):
-        complain(f"there is no certificate of {lost.label}: {lost.failure_reason}")
-    exit_if(not all(result.certificate and result.certificate.certified for result in result))
+    for lost in (result for result in results if result.failure_reason):
+        print_error(f"there is no certificate of {lost.label}: {lost.failure_reason}")
+    exit_if(not all(result.certificate and result.certificate.certified for result in results))
 
 
 def show_certificate(certificate: "Certificate") -> None:
@@ -244,13 +260,17 @@ def show_certificate(certificate: "Certificate") -> None:
             "0.04 D or more",
         ),
         ("calls to gap 0.04 D", _describe_result(certificate), "T or more"),
-        ("(i) answers of the fixed function", number(answers), "1e-9 or less"),
-        ("(ii) queries of the algorithm", number(queries), "1e-9 or less"),
-        ("distance from the span of LO outputs", number(span), "1e-9 or less for LO"),
-        ("orthonormality of V", number(certificate.orthonormality_error), "1e-10 or less"),
+        ("(i) answers of the fixed function", format_number(answers), "1e-9 or less"),
+        ("(ii) queries of the algorithm", format_number(queries), "1e-9 or less"),
+        ("distance from the span of LO outputs", format_number(span), "1e-9 or less for LO"),
+        ("orthonormality of V", format_number(certificate.orthonormality_error), "1e-10 or less"),
         ("gradient queries at new points", certificate.queries, ""),
         ("LO calls", certificate.counts.lo, ""),
-        ("smoothness used", number(certificate.smoothness), f"certified (the paper: {smoothness})"),
+        (
+            "smoothness used",
+            format_number(certificate.smoothness),
+            f"certified (the paper: {smoothness})",
+        ),
     ]
     subject: list[Line] = [
         ("algorithm", certificate.algorithm),
@@ -264,10 +284,12 @@ def show_certificate(certificate: "Certificate") -> None:
         ("dimension", certificate.dimension),
         ("seed", str(certificate.seed)),
     ]
-    show(
-        fields(subject),
-        heading("what was found", columns(("what", "value", "needed"), rows, right=("value",))),
-        heading("findings", *certificate.findings) if certificate.findings else None,
+    print_parts(
+        field_table(subject),
+        section_with_title(
+            "what was found", make_table(("what", "value", "needed"), rows, right=("value",))
+        ),
+        section_with_title("findings", *certificate.findings) if certificate.findings else None,
     )
 
 
@@ -281,25 +303,28 @@ def _describe_result(certificate: "Certificate") -> str:
     )
 
 
-def show_certificates(certificate: "Mapping[str, Certificate]") -> None:
+def show_certificates(certificates: "Mapping[str, Certificate]") -> None:
     """Print several certificates, one line each."""
     rows = []
-    for label, item in certificate.items():
+    for label, item in certificates.items():
         certified = f"for {item.certified_for}" if item.certified else "no"
         gap = f"{2.0 * item.min_gap_over_diameter:.4g} R"
         answers, queries = item.answer_max_relative_error, item.query_max_relative_error
         errors = f"{answers:.1e}", "no number" if queries is None else f"{queries:.1e}"
         rows.append((certified, gap, _describe_result(item), *errors, item.counts.lo, label))
-    first = next(iter(certificate.values()))
+    first = next(iter(certificates.values()))
     names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
     floor = "floor", "0.08 R before T calls"
-    show(
-        fields([("horizon T", first.horizon), ("dimension", first.dimension), floor]),
-        heading(plural(len(certificate), "algorithm"), columns(names, rows, right=names[1:-1])),
+    print_parts(
+        field_table([("horizon T", first.horizon), ("dimension", first.dimension), floor]),
+        section_with_title(
+            format_plural(len(certificates), "algorithm"),
+            make_table(names, rows, right=names[1:-1]),
+        ),
     )
-    for label, item in certificate.items():
+    for label, item in certificates.items():
         for finding in item.findings:
-            complain(f"{label}: {finding}")
+            print_error(f"{label}: {finding}")
 
 
 # --- the family -----------------------------------------------------------------------------------
@@ -313,9 +338,9 @@ def _show_family(runs: "Sequence[FamilyRun]", *, as_json: bool) -> None:
         described = [{"algorithm": text, **_fit_record(fit)} for text, fit in fitted.items()]
         print_json({"runs": [run.as_json() for run in runs], "fits": described})
         return
-    show(
-        columns(_CALLS, _calls(runs), right=_CALLS[:-1]),
-        heading(_FITTED, columns(_SLOPES, _slopes(runs), right=_SLOPES[:-1])),
+    print_parts(
+        make_table(_CALLS, _call_rows(runs), right=_CALLS[:-1]),
+        section_with_title(_FITTED, make_table(_SLOPES, _slope_rows(runs), right=_SLOPES[:-1])),
     )
 
 
@@ -328,7 +353,7 @@ _OF_SLOPES = (
 )
 
 
-def _calls(runs: "Sequence[FamilyRun]") -> list[tuple[Cell, ...]]:
+def _call_rows(runs: "Sequence[FamilyRun]") -> list[tuple[Cell, ...]]:
     """Return a row of `_CALLS` for each run."""
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
@@ -338,29 +363,29 @@ def _calls(runs: "Sequence[FamilyRun]") -> list[tuple[Cell, ...]]:
     return rows
 
 
-def _slopes(runs: "Sequence[FamilyRun]") -> list[tuple[str, ...]]:
+def _slope_rows(runs: "Sequence[FamilyRun]") -> list[tuple[str, ...]]:
     """Return a row of `_SLOPES` for each algorithm."""
     from pfbench.resisting.certificate_session import fit_by_algorithm
 
-    return [(*_slope(fit), text) for text, fit in fit_by_algorithm(runs).items()]
+    return [(*_format_slope(fit), text) for text, fit in fit_by_algorithm(runs).items()]
 
 
 def _family_as_markdown(runs: "Sequence[FamilyRun]") -> str:
-    from pfbench.cli.report_command import command_line
-    from pfbench.reporting.tables import Table, TableRow, section
+    from pfbench.cli.report_command import current_command_line
+    from pfbench.reporting.tables import Table, TableRow, markdown_section
 
     def table(caption: str, note: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
         # The algorithm, last in the terminal, where it may be long, is first here.
         named = [TableRow("", str(row[-1]), [cell or "" for cell in row[:-1]]) for row in rows]
-        return section(Table(caption, note, ("", names[-1], *names[:-1]), named))
+        return markdown_section(Table(caption, note, ("", names[-1], *names[:-1]), named))
 
     target = "LO calls until the Frank-Wolfe gap is at most eps D"
     family = "Theorem 5.1 of Shen et al. 2019: no run has fewer than T(eps)."
     parts = [
         "# The lower bound",
-        f"Made by `{command_line()}`.",
-        table(target, family, _CALLS, _calls(runs)),
-        table(_FITTED, _OF_SLOPES, _SLOPES, _slopes(runs)),
+        f"Made by `{current_command_line()}`.",
+        table(target, family, _CALLS, _call_rows(runs)),
+        table(_FITTED, _OF_SLOPES, _SLOPES, _slope_rows(runs)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -369,7 +394,7 @@ def _fit_record(fit: "PowerLawFit | None") -> dict[str, Any]:
     return dict.fromkeys(("slope", "interval", "constant")) if fit is None else asdict(fit)
 
 
-def _slope(fit: "PowerLawFit | None") -> tuple[str, str, str]:
+def _format_slope(fit: "PowerLawFit | None") -> tuple[str, str, str]:
     if fit is None:
         return "too few runs reached their target", "", ""
     low, high = fit.interval

@@ -16,7 +16,7 @@ from pfbench.cli.formatting import first_line
 from pfbench.cli.user_items import iterate_plugins
 
 
-def _items(
+def _iterate_mapping_items(
     kind: str, location: str, source: str = "source", description: str = "summary"
 ) -> Iterator[CatalogueItem]:
     """Yield what the mapping MODULE:NAME holds, which is imported only now."""
@@ -24,31 +24,31 @@ def _items(
         yield CatalogueItem(name, kind, getattr(item, source), getattr(item, description), item)
 
 
-def sets() -> Iterator[CatalogueItem]:
+def set_items() -> Iterator[CatalogueItem]:
     """Yield the feasible sets and the penalties."""
-    yield from _items("set", "pfbench.sets.catalogue:SETS")
-    yield from _items("penalty", "pfbench.sets.catalogue:PENALTIES")
+    yield from _iterate_mapping_items("set", "pfbench.sets.catalogue:SETS")
+    yield from _iterate_mapping_items("penalty", "pfbench.sets.catalogue:PENALTIES")
 
 
-def estimators() -> Iterator[CatalogueItem]:
+def estimator_items() -> Iterator[CatalogueItem]:
     """Yield the gradient estimators."""
     for name, item in resolve_name("pfbench.estimators.catalogue:ESTIMATORS").items():
         yield CatalogueItem(name, "estimator", item.source, first_line(item), item)
 
 
-def reports() -> Iterator[CatalogueItem]:
+def report_items() -> Iterator[CatalogueItem]:
     """Yield the known reports."""
-    for name, path in specs().items():
-        yield _spec("report", name, path)
+    for name, path in report_spec_paths().items():
+        yield _make_spec_item("report", name, path)
 
 
 def suite_items() -> Iterator[CatalogueItem]:
     """Yield the suites that methods are compared on."""
-    for name, path in suites().items():
-        yield _spec("suite", name, path)
+    for name, path in suite_spec_paths().items():
+        yield _make_spec_item("suite", name, path)
 
 
-def _spec(kind: str, name: str, path: Path) -> CatalogueItem:
+def _make_spec_item(kind: str, name: str, path: Path) -> CatalogueItem:
     from pfbench.runs.planning.spec import load_spec
 
     try:
@@ -66,17 +66,22 @@ PAPER = "paper"
 
 KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
     {
-        "algorithms": partial(_items, "algorithm", "pfbench.algorithms:ALGORITHMS"),
-        "problems": partial(_items, "problem", "pfbench.problems:PROBLEMS"),
-        "sets": sets,
-        "estimators": estimators,
-        "measures": partial(_items, "measure", "pfbench.measures:MEANING"),
+        "algorithms": partial(_iterate_mapping_items, "algorithm", "pfbench.algorithms:ALGORITHMS"),
+        "problems": partial(_iterate_mapping_items, "problem", "pfbench.problems:PROBLEMS"),
+        "sets": set_items,
+        "estimators": estimator_items,
+        "measures": partial(_iterate_mapping_items, "measure", "pfbench.measures:MEANING"),
         "claims": partial(
-            _items, "claim", "pfbench.claims.catalogue:CLAIMS", description="statement"
+            _iterate_mapping_items,
+            "claim",
+            "pfbench.claims.catalogue:CLAIMS",
+            description="statement",
         ),
-        "reports": reports,
+        "reports": report_items,
         "suites": suite_items,
-        "data": partial(_items, "data", "pfbench.problems.data.catalogue:DATA_SETS", "home"),
+        "data": partial(
+            _iterate_mapping_items, "data", "pfbench.problems.data.catalogue:DATA_SETS", "home"
+        ),
     }
 )
 """What ``pfbench list`` takes, with what of ours it then shows."""
@@ -91,7 +96,7 @@ def list_items(kinds: str) -> list[CatalogueItem]:
     ]
 
 
-def find(name: str) -> CatalogueItem:
+def find_item(name: str) -> CatalogueItem:
     """Return the one thing of this name; ``KIND:NAME`` tells namesakes apart.
 
     A set goes before a penalty of the same name, an algorithm before an estimator.
@@ -111,7 +116,7 @@ def find(name: str) -> CatalogueItem:
         return [item for item in items if item.name == plain and kind in ("", item.kind)]
 
     # Only the spec that is asked for is read: it plans all its runs.
-    existing = {"report": specs(), "suite": suites()}
+    existing = {"report": report_spec_paths(), "suite": suite_spec_paths()}
     rest = [items for kinds, items in KINDS.items() if kinds not in ("reports", "suites")]
     everything = [item for items in rest for item in items()]
     for key, paths in existing.items():
@@ -134,11 +139,11 @@ def find(name: str) -> CatalogueItem:
         raise InputError(f"{name} names several things: write {choices}.")
     (item,) = results
     if item.kind in existing:
-        return _spec(item.kind, item.name, existing[item.kind][item.name])
+        return _make_spec_item(item.kind, item.name, existing[item.kind][item.name])
     return item
 
 
-def specs() -> dict[str, Path]:
+def report_spec_paths() -> dict[str, Path]:
     """Return the specs of the known reports by name: those of ./reports first, then our own.
 
     Those at the scale of a paper lie in the folder paper, which is part of their names.
@@ -146,12 +151,12 @@ def specs() -> dict[str, Path]:
     return _find_specs("*.toml", f"{PAPER}/*.toml")
 
 
-def suites() -> dict[str, Path]:
+def suite_spec_paths() -> dict[str, Path]:
     """Return the specs of the known suites by name, likewise."""
     return {name.rpartition("/")[2]: path for name, path in _find_specs("suites/*.toml").items()}
 
 
-def spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
+def resolve_spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
     """Return the file of a spec, given by a known name of its kind or as a path.
 
     Raises

@@ -7,7 +7,7 @@ from typing import Any
 
 from pfbench.base.bibliography import REFERENCES
 from pfbench.base.citations import find_citations, find_urls, format_reference
-from pfbench.cli.terminal_tables import Fact
+from pfbench.cli.terminal_tables import ReportedFact
 
 NAMESAKES: Mapping[str, str] = MappingProxyType({"penalty": "set", "estimator": "algorithm"})
 """Kinds whose things share names with those of another kind, which goes before them."""
@@ -38,24 +38,27 @@ class CatalogueItem:
         return {name: getattr(self, name) for name in names}
 
     @property
-    def cites(self) -> list[str]:
+    def source_citation_keys(self) -> list[str]:
         """The keys of the papers in the bibliography that it comes from."""
         return list(getattr(self.object, "cites", ()) or find_citations(self.source))
 
     @property
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[ReportedFact]:
         """The same as ``pfbench info`` shows it first."""
         return [
-            Fact("name", self.name, "name", f"{self.name} ({self.kind})"),
-            Fact("kind", self.kind),
-            Fact("summary", self.summary, "what it is"),
-            Fact("source", self.source, "source"),
-            Fact("cites", self.cites),
-            *(Fact("", key, "cites", _reference(key)) for key in self.cites),
+            ReportedFact("name", self.name, "name", f"{self.name} ({self.kind})"),
+            ReportedFact("kind", self.kind),
+            ReportedFact("summary", self.summary, "what it is"),
+            ReportedFact("source", self.source, "source"),
+            ReportedFact("cites", self.source_citation_keys),
+            *(
+                ReportedFact("", key, "cites", _format_reference(key))
+                for key in self.source_citation_keys
+            ),
         ]
 
 
-def _reference(key: str) -> str:
+def _format_reference(key: str) -> str:
     """Return a paper in words, with its address if one is known."""
     values = find_urls(key).values() if key in REFERENCES else ()
     return " ".join([format_reference(key) if key in REFERENCES else key, *list(values)[:1]])

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from pfbench.base.escaping import escape_text
 from pfbench.cli import terminal
-from pfbench.cli.formatting import duration, plural
+from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import AS_JSON, argument, option
-from pfbench.cli.terminal_tables import columns, show
+from pfbench.cli.terminal_tables import make_table, print_parts
 
 if TYPE_CHECKING:
     from pfbench.checking import CheckReport
@@ -53,15 +53,15 @@ def check(
         terminal.announce_imports(
             [text for text in (name, problem) if text is not None and is_imported(text)]
         )
-    with terminal.stdout_to_stderr(as_json), record_opened_files() as files:
+    with terminal.redirect_stdout_if_json(as_json), record_opened_files() as files:
         report = look(name, problem=problem, kind=kind)
     if as_json:
         terminal.print_json(report.as_json())
     else:
-        show(render_report(report))
+        print_parts(render_report(report))
         if files:
             statement = ", ".join(map(str, files))
-            terminal.note(
+            terminal.print_note(
                 f"reads {statement}: a stored run belongs to this content, not to another."
             )
     terminal.exit_if(not report.is_passed)
@@ -74,11 +74,11 @@ def render_report(report: "CheckReport") -> RenderableType:
     for result in report.findings:
         observed = result.observed if result.status != "failed" else "see below"
         rows.append((result.check, Text(result.status, _COLOURS[result.status]), observed))
-    table = columns(("check", "result", "what was seen"), rows)
+    table = make_table(("check", "result", "what was seen"), rows)
     sentences = [
         part for failure in report.failures for part in ("", Text(escape_text(failure.sentence)))
     ]
     number = len(report.findings) - sum(finding.status == "skipped" for finding in report.findings)
-    end = f"{plural(number, 'check')}, {len(report.failures)} failed, in {duration(report.seconds)}"
+    end = f"{format_plural(number, 'check')}, {len(report.failures)} failed, in {format_duration(report.seconds)}"  # noqa: E501
     title = Text(escape_text(f"{report.kind} {report.name}{on}"))
     return Group(title, table, *sentences, "", Text(end))

@@ -8,7 +8,12 @@ from pfbench.cli.mutants import show_fault_detection
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power_command import measure_power
 from pfbench.cli.verification_job import open_job
-from pfbench.cli.verify import explain_named, list_worst_cases, resolve_names, verify_worst_cases
+from pfbench.cli.verify import (
+    explain_named,
+    list_worst_cases,
+    resolve_claim_names,
+    verify_worst_cases,
+)
 
 _FULL = flag("All claims, with full effort.", "--full")
 _SEED = option("N", "Seed of every random stream.", default=0)
@@ -50,7 +55,7 @@ def faults(
     if late_faults is not None:
         check_integer("--late-faults", late_faults, minimum=0)
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
-    names, seeds = resolve_names(claims, as_json), range(seed, seed + 1)
+    names, seeds = resolve_claim_names(claims, as_json), range(seed, seed + 1)
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         show_fault_detection(work, algorithm, 0 if planted_only else max_faults, late_faults or 0)
 
@@ -74,7 +79,7 @@ def power(
 
     if max_check_seconds is not None:
         check_real("--max-check-seconds", max_check_seconds, above=0)
-    names, seeds = resolve_names(claims, as_json), range(seed, seed + 1)
+    names, seeds = resolve_claim_names(claims, as_json), range(seed, seed + 1)
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         measure_power(work, max_check_seconds)
 
@@ -99,7 +104,7 @@ def compute_worst_cases(
     if listing:
         list_worst_cases(claims or [], "quick")
         return
-    names, seeds = resolve_names(claims, as_json), range(seed, seed + 1)
+    names, seeds = resolve_claim_names(claims, as_json), range(seed, seed + 1)
     with open_job(names, False, seeds, store, jobs, scheduler, table, as_json) as work:
         verify_worst_cases(work, function_class or "")
 

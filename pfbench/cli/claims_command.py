@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 
 from pfbench.cli.catalogue_item import CatalogueItem
-from pfbench.cli.formatting import duration, number
+from pfbench.cli.formatting import format_duration, format_number
 from pfbench.cli.parameter_listing import Description, constant_table, describe_constants
-from pfbench.cli.terminal_tables import READABLE, Fact, heading, show_facts
+from pfbench.cli.terminal_tables import READABLE, ReportedFact, section_with_title, show_facts
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim, Erratum
@@ -22,48 +22,48 @@ def explain(claim: "Claim | Erratum") -> None:
 
     if isinstance(claim, Claim):
         item = CatalogueItem(claim.name, "claim", claim.source, claim.statement)
-        facts, parts = describe(claim)
+        facts, parts = describe_claim(claim)
         show_facts([*item.facts, *facts], *parts, as_json=False, limit=READABLE)
         return
     facts = [
-        Fact("name", claim.name),
-        Fact("claim", claim.claim.name if claim.claim else None, "claim"),
-        Fact("as_printed", claim.as_printed, claim.reading),
-        Fact("corrected", claim.corrected),
-        Fact("objection", claim.objection or None, "how to object"),
+        ReportedFact("name", claim.name),
+        ReportedFact("claim", claim.claim.name if claim.claim else None, "claim"),
+        ReportedFact("as_printed", claim.as_printed, claim.reading),
+        ReportedFact("corrected", claim.corrected),
+        ReportedFact("objection", claim.objection or None, "how to object"),
     ]
-    grounds = _grounds(claim.dossier) if claim.dossier else []
+    grounds = _dossier_facts(claim.dossier) if claim.dossier else []
     show_facts([*facts, *grounds], as_json=False, limit=READABLE)
 
 
-def _grounds(dossier: "Dossier") -> list[Fact]:
+def _dossier_facts(dossier: "Dossier") -> list[ReportedFact]:
     """Return what stands behind an erratum."""
     from pfbench.verification.dossier import CONCLUSIONS
 
     quotes = [f"{quote.location}: “{quote.text}”" for quote in dossier.quotes]
     readings = [f"{name}: {says}" for name, says in dossier.readings.items()]
     return [
-        Fact(
+        ReportedFact(
             "ruling",
             dossier.conclusion,
             "ruling",
             f"{dossier.conclusion}: {CONCLUSIONS[dossier.conclusion]}",
         ),
-        Fact("quotes", quotes, "printed", "\n".join(quotes)),
-        Fact("assumed", dossier.assumption, "assumed", dossier.assumption or "nothing"),
-        Fact("derivation", list(dossier.derivation), "why", "\n".join(dossier.derivation)),
-        Fact("instance", dossier.instance, "smallest instance"),
-        Fact("readings", readings, "tried, too", "\n".join(readings)),
+        ReportedFact("quotes", quotes, "printed", "\n".join(quotes)),
+        ReportedFact("assumed", dossier.assumption, "assumed", dossier.assumption or "nothing"),
+        ReportedFact("derivation", list(dossier.derivation), "why", "\n".join(dossier.derivation)),
+        ReportedFact("instance", dossier.instance, "smallest instance"),
+        ReportedFact("readings", readings, "tried, too", "\n".join(readings)),
     ]
 
 
-def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
+def describe_claim(claim: "Claim") -> tuple[list[ReportedFact], list[RenderableType]]:
     """Return what is known of a claim, and the instances on which it is tested."""
     from pfbench.claims.catalogue import find_paper
     from pfbench.verification.claim import KINDS
     from pfbench.verification.homogeneity import check_claim
 
-    instances = [_instance(instance) for instance in claim.instances]
+    instances = [_describe_instance(instance) for instance in claim.instances]
     paper = find_paper(claim)
     mutants = [
         m.name for m in paper.mutants if claim.name in {claim.name for claim in m.expected_claims}
@@ -74,54 +74,60 @@ def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
         if erratum.claim and erratum.claim.name == claim.name
     ]
     seconds = {effort: claim.seconds(effort) for effort in ("quick", "full")}
-    times = ", ".join(f"{duration(time)} {effort}" for effort, time in seconds.items())
+    times = ", ".join(f"{format_duration(time)} {effort}" for effort, time in seconds.items())
     assumes = "; ".join(claim.assumptions) or "finite constants"
     units = check_claim(claim).sentence
     facts = [
-        Fact("paper", paper.title, "paper"),
-        Fact("claim_kind", claim.kind, "kind of claim", f"{claim.kind}: {KINDS[claim.kind]}"),
-        Fact("statement", claim.statement),
-        Fact("algorithm", claim.method or None, "algorithm", claim.method or "none"),
-        Fact("assumes", list(claim.assumptions), "assumes", assumes),
-        Fact("instances", instances),
-        Fact("schedule", claim.schedule, "schedule"),
+        ReportedFact("paper", paper.title, "paper"),
+        ReportedFact(
+            "claim_kind", claim.kind, "kind of claim", f"{claim.kind}: {KINDS[claim.kind]}"
+        ),
+        ReportedFact("statement", claim.statement),
+        ReportedFact("algorithm", claim.method or None, "algorithm", claim.method or "none"),
+        ReportedFact("assumes", list(claim.assumptions), "assumes", assumes),
+        ReportedFact("instances", instances),
+        ReportedFact("schedule", claim.schedule, "schedule"),
         *(
-            Fact("admits", message, "admits")
-            for message in [_admissible_parameters(claim)]
+            ReportedFact("admits", message, "admits")
+            for message in [_describe_admissible_parameters(claim)]
             if message
         ),
-        Fact("disputed", claim.disputed or None, "disputed", claim.disputed or "no"),
-        Fact("units", units, "units"),
-        Fact("mutants", mutants, "must catch", ", ".join(mutants) or "no planted fault yet"),
-        Fact("errata", errata, "errata", ", ".join(errata) or "none"),
-        Fact("seconds", seconds, "time", times),
+        ReportedFact("disputed", claim.disputed or None, "disputed", claim.disputed or "no"),
+        ReportedFact("units", units, "units"),
+        ReportedFact(
+            "mutants", mutants, "must catch", ", ".join(mutants) or "no planted fault yet"
+        ),
+        ReportedFact("errata", errata, "errata", ", ".join(errata) or "none"),
+        ReportedFact("seconds", seconds, "time", times),
     ]
     complete = {instance["about"]: instance for instance in reversed(instances)}
-    return facts, [_part(instance, complete[instance["about"]]) for instance in instances]
+    return facts, [
+        _render_instance(instance, complete[instance["about"]]) for instance in instances
+    ]
 
 
-def _admissible_parameters(claim: "Claim") -> str:
+def _describe_admissible_parameters(claim: "Claim") -> str:
     """Return which other parameters the theorem admits."""
     return ", ".join(f"{a:g} to {b:g} times the {name}" for name, (a, b) in claim.admits.items())
 
 
-def _part(item: Description, first: Description) -> RenderableType:
+def _render_instance(item: Description, first: Description) -> RenderableType:
     """Return what an instance is; of one of a family that was shown before what is other."""
     text = ", ".join(f"{name}={value}" for name, value in item["parameters"].items())
     title, constants = f"tested on {item['name']}({text})", item["constants"]
     if item is first:
         displayed = [constant_table("constant", constants)] if constants else []
-        return heading(title, item["about"].removeprefix("Return "), *displayed)
+        return section_with_title(title, item["about"].removeprefix("Return "), *displayed)
     values = {c["name"]: c["value"] for c in first["constants"]}
     other = [
-        f"{c['name']} = {number(c['value'])}"
+        f"{c['name']} = {format_number(c['value'])}"
         for c in constants
         if c["value"] != values.get(c["name"])
     ]
-    return heading(title, f"the same family; {', '.join(other) or 'the same constants'}")
+    return section_with_title(title, f"the same family; {', '.join(other) or 'the same constants'}")
 
 
-def _instance(instance: "Instance") -> Description:
+def _describe_instance(instance: "Instance") -> Description:
     """Return what a problem is, and the constants of an example of it."""
     from pfbench.base.constants import MEANING
 

@@ -13,14 +13,14 @@ from pfbench import __version__
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
-from pfbench.cli.catalogue import spec_path, suites
-from pfbench.cli.formatting import format_size, plural
+from pfbench.cli.catalogue import resolve_spec_path, suite_spec_paths
+from pfbench.cli.formatting import format_plural, format_size
 from pfbench.cli.grids import show_grids
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.report_command import OUTPUT, command_line, commit
+from pfbench.cli.report_command import OUTPUT, checkout_commit, current_command_line
 from pfbench.cli.spec_runs import make_runs, resolve_search
-from pfbench.cli.terminal import announce_imports, exit_if_failed, note
-from pfbench.cli.terminal_tables import Fact, heading, show, show_facts
+from pfbench.cli.terminal import announce_imports, exit_if_failed, print_note
+from pfbench.cli.terminal_tables import ReportedFact, print_parts, section_with_title, show_facts
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
@@ -97,18 +97,18 @@ def compare(
     retained = Store(store)
     with closing(options.make_engine(jobs, None)) as engine:
         if archive is not None:
-            _archive(spec, archive, retained, engine, as_json=as_json)
+            _write_suite_archive(spec, archive, retained, engine, as_json=as_json)
         elif method is not None:
             if not text:
                 prepare_folder(output)
             shipped = None if rerun or problem is not None else load_suite_archive(path)
             compared = compare_on_suite(
-                spec, method, ComparisonRuns(shipped, retained, engine, as_json)
+                spec, method, ComparisonRunSource(shipped, retained, engine, as_json)
             )
             if receipt is not None:
                 environment = engine.environment()
                 write(receipt, spec, method, price or "", compared, environment, __version__)
-            _tell(compared, None if text else output, receipt, as_json=as_json)
+            _report_comparison(compared, None if text else output, receipt, as_json=as_json)
             exit_if_failed(compared.candidate_outcomes, ", and the report shows them as such")
 
 
@@ -123,33 +123,33 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
     from pfbench.runs.planning.suite_on_problem import restrict_to_problem
 
     if problem is None:
-        path = spec_path("suite", suite, suites())
+        path = resolve_spec_path("suite", suite, suite_spec_paths())
         spec = load_spec(path)
         announce_imports(spec.user_selectors, path)
-    elif suite not in suites():
+    elif suite not in suite_spec_paths():
         raise InputError(
-            f"--problem takes the methods of a shipped suite ({', '.join(suites())}): put the "
+            f"--problem takes the methods of a shipped suite ({', '.join(suite_spec_paths())}): put the "  # noqa: E501
             f"problem into {suite} instead."
         )
     else:
         problem = expand_plugin_name("problem", problem)
         announce_imports([problem])
         normed = getattr(select_problem(problem), "norm", None) is not None
-        path = suites()["norms" if normed and suite == "quick" else suite]
+        path = suite_spec_paths()["norms" if normed and suite == "quick" else suite]
         spec = restrict_to_problem(path, problem)
-    return spec if price is None else _with_price(spec, price), path
+    return spec if price is None else _set_price(spec, price), path
 
 
-def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRuns") -> "SuiteComparison":
+def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRunSource") -> "SuiteComparison":
     """Put a method on a suite; without shipped runs all are made here."""
     from pfbench.reporting.suite_comparison import compare_on_suite
 
     if not runs.quiet:
-        _say_first(spec, method, runs)
+        _announce_comparison(spec, method, runs)
     return compare_on_suite(spec, method, runs, rerun=runs.shipped is None)
 
 
-def _say_first(spec: "Spec", method: str, runs: "ComparisonRuns") -> None:
+def _announce_comparison(spec: "Spec", method: str, runs: "ComparisonRunSource") -> None:
     """Say before any run what the seeds cannot tell, and how many runs are to be made."""
     from pfbench.reporting.findings.seed_warnings import seed_warning
     from pfbench.runs.planning.candidate import add_candidate
@@ -161,15 +161,17 @@ def _say_first(spec: "Spec", method: str, runs: "ComparisonRuns") -> None:
         len(spec.study.seeds), rest, f"tell {labels[-1]} from no other in a family of"
     )
     if few:
-        note(f"{spec.name}: {few}")
+        print_note(f"{spec.name}: {few}")
     if runs.shipped is None:
-        plans = [*entry.searches(), *entry.runs()]
+        plans = [*entry.search_runs(), *entry.runs()]
         planned_runs = runs.find_cached(plans)
         lacking = [plan for plan in plans if plan not in planned_runs]
         if lacking:
             tuned = ", and those of what the search chooses" if entry.study.tune else ""
-            methods = plural(len(suite_labels(entry)), "method")
-            note(f"{spec.name}: {plural(len(lacking), 'run')} of {methods} to make{tuned}")
+            methods = format_plural(len(suite_labels(entry)), "method")
+            print_note(
+                f"{spec.name}: {format_plural(len(lacking), 'run')} of {methods} to make{tuned}"
+            )
 
 
 def load_suite_archive(path: Path) -> "SuiteArchive | None":
@@ -186,7 +188,7 @@ def load_suite_archive(path: Path) -> "SuiteArchive | None":
     return archive
 
 
-def _with_price(spec: "Spec", price: str) -> "Spec":
+def _set_price(spec: "Spec", price: str) -> "Spec":
     """Return a suite that compares everything in one price."""
     from pfbench.reporting.statistics.cost import Cost
 
@@ -203,7 +205,7 @@ def _with_price(spec: "Spec", price: str) -> "Spec":
 
 
 @dataclass(frozen=True)
-class ComparisonRuns:
+class ComparisonRunSource:
     """Where the runs of a comparison come from: an archive, or this machine."""
 
     shipped: "SuiteArchive | None"
@@ -255,7 +257,7 @@ class ComparisonRuns:
                 which = f"all but {', '.join(rest)}"
             statement.append(
                 f"Archived rows: {which} "
-                f"({plural(len(away), 'run')} of pfbench {self.shipped.created}). Counts compare "
+                f"({format_plural(len(away), 'run')} of pfbench {self.shipped.created}). Counts compare "  # noqa: E501
                 "across machines, seconds do not: --rerun makes all runs here."
             )
         if left_out:
@@ -268,7 +270,7 @@ class ComparisonRuns:
 # --- telling --------------------------------------------------------------------------------------
 
 
-def _tell(
+def _report_comparison(
     compared: "SuiteComparison", output: Path | None, receipt: Path | None, *, as_json: bool
 ) -> None:
     """Say where a method wins and loses, and write the report; the receipt is there already."""
@@ -279,22 +281,25 @@ def _tell(
     labels, study = compared.labels, compared.report.spec.study
     files = [*([] if receipt is None else [receipt]), *reported.files]
     facts = [
-        Fact("name", compared.report.spec.name),
-        Fact("runs", len(compared.report.spec.runs())),
-        Fact("sentences", list(reported.sentences)),
-        Fact(
+        ReportedFact("name", compared.report.spec.name),
+        ReportedFact("runs", len(compared.report.spec.runs())),
+        ReportedFact("sentences", list(reported.sentences)),
+        ReportedFact(
             "comparisons",
             [row for label in labels for row in duels.as_json(comparison, label, labels)],
         ),
-        Fact("chosen", tuning_effects.as_json(study, labels)),
-        Fact("files", [str(file) for file in files]),
+        ReportedFact("chosen", tuning_effects.as_json(study, labels)),
+        ReportedFact("files", [str(file) for file in files]),
     ]
     if as_json:
         show_facts(facts, as_json=True)
         return
     first, *further = reported.sentences
-    show(
-        first, *map(render_table, reported.tables), heading("in words", *further), *map(str, files)
+    print_parts(
+        first,
+        *map(render_table, reported.tables),
+        section_with_title("in words", *further),
+        *map(str, files),
     )
 
 
@@ -302,14 +307,14 @@ def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
     """Return where a method wins and loses, in words and tables; write the report, if anywhere."""
-    from pfbench.reporting.documents.report_contents import contents
+    from pfbench.reporting.documents.report_contents import make_contents
     from pfbench.reporting.documents.told import ReportSummary
     from pfbench.reporting.findings import duels, tuning_effects
     from pfbench.reporting.findings.candidate_front import front_sentence
     from pfbench.reporting.writer import write_contents
 
     report, labels = compared.report, compared.labels
-    everything = contents(report, command_line(), commit(), datetime.now(UTC))
+    everything = make_contents(report, current_command_line(), checkout_commit(), datetime.now(UTC))
     front = everything.parts[0].front
     if front is None:
         raise AssertionError("a report on one method begins with it")
@@ -325,14 +330,16 @@ def write_comparison(
 # --- the archive ----------------------------------------------------------------------------------
 
 
-def _archive(spec: "Spec", path: Path, store: "Store", engine: "Engine", *, as_json: bool) -> None:
+def _write_suite_archive(
+    spec: "Spec", path: Path, store: "Store", engine: "Engine", *, as_json: bool
+) -> None:
     """Make all runs of a suite, and write them to an archive."""
     from pfbench.runs.suite_archive import CURVE, write_suite_archive
 
     check_writable(path, f"--archive {path}")
     search = resolve_search(spec, store, engine, quiet=as_json)
     outcomes = make_runs(search.name, search.runs(), store, engine, quiet=as_json)
-    searches = make_runs(f"{spec.name}, search", search.searches(), store, engine, quiet=True)
+    searches = make_runs(f"{spec.name}, search", search.search_runs(), store, engine, quiet=True)
     tuned_for = {stop for study in search.studies if study.tune for stop in study.tune.targets}
     rows = [(outcome, search.targets[outcome.plan], CURVE) for outcome in outcomes]
     rows += [(outcome, tuple(tuned_for), 0) for outcome in searches]
@@ -340,9 +347,9 @@ def _archive(spec: "Spec", path: Path, store: "Store", engine: "Engine", *, as_j
     write_suite_archive(path, rows, text=f"{__version__}, {today}")
     length = path.stat().st_size
     facts = [
-        Fact("archive", str(path), "archive"),
-        Fact("runs", len(rows), "runs"),
-        Fact("bytes", length, "size", format_size(length)),
-        Fact("statuses", Counter(outcome.entry.run.status for outcome, _, _ in rows)),
+        ReportedFact("archive", str(path), "archive"),
+        ReportedFact("runs", len(rows), "runs"),
+        ReportedFact("bytes", length, "size", format_size(length)),
+        ReportedFact("statuses", Counter(outcome.entry.run.status for outcome, _, _ in rows)),
     ]
     show_facts(facts, as_json=as_json)

@@ -9,8 +9,8 @@ from pfbench.base.errors import DataError, InputError
 from pfbench.cli.formatting import format_size
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal import complain, dataclass_fields, note, print_json
-from pfbench.cli.terminal_tables import columns, show
+from pfbench.cli.terminal import dataclass_as_dict, print_error, print_json, print_note
+from pfbench.cli.terminal_tables import make_table, print_parts
 
 if TYPE_CHECKING:
     from pfbench.problems.data.management import DataSetStatus
@@ -34,9 +34,9 @@ def list_data_sets(as_json: bool = AS_JSON) -> None:
     from pfbench.problems.data.cache import VARIABLE, cache_folder
     from pfbench.problems.data.management import statuses
 
-    _show(statuses(), as_json=as_json)
+    _show_data_set_results(statuses(), as_json=as_json)
     if not as_json:
-        show(f"\ncache folder: {cache_folder()} (set {VARIABLE} for another)")
+        print_parts(f"\ncache folder: {cache_folder()} (set {VARIABLE} for another)")
 
 
 @app.command()
@@ -53,7 +53,7 @@ def fetch(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
 
     def fetch_file(name: str) -> "DataSetStatus":
         with StepProgress(name, None, "bytes", quiet=as_json) as steps:
-            return fetch_one(name, progress=steps.reach)
+            return fetch_one(name, progress=steps.set_done)
 
     _for_each_data_set(names, fetch_file, as_json=as_json)
 
@@ -88,33 +88,34 @@ def _for_each_data_set(
     failures: list[DataError] = []
     for number, name in enumerate(existing, 1):
         if not as_json and len(existing) > 1:
-            note(f"{name} ({number} of {len(existing)})")
+            print_note(f"{name} ({number} of {len(existing)})")
         try:
             status.append(task(name))
         except DataError as failure:
             failures.append(failure)
-    _show(status, as_json=as_json)
+    _show_data_set_results(status, as_json=as_json)
     if failures:
         *errors, last = failures
         for other in errors:
-            complain(str(other))
+            print_error(str(other))
         raise last
 
 
-def _show(results: "Sequence[DataSetStatus]", *, as_json: bool) -> None:
+def _show_data_set_results(results: "Sequence[DataSetStatus]", *, as_json: bool) -> None:
     if as_json:
         names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
-        print_json([dataclass_fields(status, **names) for status in results])
+        print_json([dataclass_as_dict(status, **names) for status in results])
         return
     sizes = [None if status.size is None else format_size(status.size) for status in results]
     rows = [
-        (s.name, _state(s), length, s.summary) for s, length in zip(results, sizes, strict=True)
+        (s.name, _describe_status(s), length, s.summary)
+        for s, length in zip(results, sizes, strict=True)
     ]
     if rows:
-        show(columns(("name", "state", "size", "what it is"), rows, right=("size",)))
+        print_parts(make_table(("name", "state", "size", "what it is"), rows, right=("size",)))
 
 
-def _state(status: "DataSetStatus") -> str:
+def _describe_status(status: "DataSetStatus") -> str:
     if status.state == "absent":
         return f"absent ({format_size(status.partial)} of it)" if status.partial else "absent"
     state = status.state if status.digest is None else "sound"

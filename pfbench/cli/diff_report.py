@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
-from pfbench.cli.formatting import format_count, plural
-from pfbench.cli.terminal import complain, dataclass_fields
-from pfbench.cli.terminal_tables import Fact, columns, show_facts
+from pfbench.cli.formatting import format_count, format_plural
+from pfbench.cli.terminal import dataclass_as_dict, print_error
+from pfbench.cli.terminal_tables import ReportedFact, make_table, show_facts
 
 if TYPE_CHECKING:
     from pfbench.reporting.store_diff import RunDifference
@@ -18,34 +18,36 @@ _SHOWN = 200
 
 def show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
     """Print what changed from one store to another."""
-    from pfbench.reporting.store_diff import compare
+    from pfbench.reporting.store_diff import compare_stores
     from pfbench.runs.storage.store import Store
 
     if old_store.resolve() == new_store.resolve():
         raise InputError(f"--compare {old_store} {new_store} is one store: name two.")
-    diff = compare(*(Store(folder, make=False) for folder in (old_store, new_store)))
-    changes = [dataclass_fields(change) | {"factor": change.factor} for change in diff.changes]
+    diff = compare_stores(*(Store(folder, make=False) for folder in (old_store, new_store)))
+    changes = [dataclass_as_dict(change) | {"factor": change.factor} for change in diff.changes]
     facts = [
-        Fact("stores", [str(old_store), str(new_store)], "stores"),
-        Fact("identical", diff.identical, "the same", format_count(diff.identical)),
-        Fact("changed", diff.changed_count, "changed", format_count(diff.changed_count)),
-        Fact(
+        ReportedFact("stores", [str(old_store), str(new_store)], "stores"),
+        ReportedFact("identical", diff.identical, "the same", format_count(diff.identical)),
+        ReportedFact("changed", diff.changed_count, "changed", format_count(diff.changed_count)),
+        ReportedFact(
             "only_before", diff.only_before, f"only in {old_store}", format_count(diff.only_before)
         ),
-        Fact("only_after", diff.only_after, f"only in {new_store}", format_count(diff.only_after)),
-        Fact("changes", changes),
+        ReportedFact(
+            "only_after", diff.only_after, f"only in {new_store}", format_count(diff.only_after)
+        ),
+        ReportedFact("changes", changes),
     ]
     head = ("problem", "algorithm", "seed", "what", str(old_store), str(new_store), "factor")
     differences = diff.changes[:_SHOWN]
-    table = columns(head, _lines(differences), right=head[-3:]) if differences else None
+    table = make_table(head, _change_rows(differences), right=head[-3:]) if differences else None
     show_facts(facts, table, as_json=as_json)
     if len(diff.changes) > len(differences) and not as_json:
-        complain(f"{len(diff.changes) - _SHOWN:,} more differences: --json has them all.")
+        print_error(f"{len(diff.changes) - _SHOWN:,} more differences: --json has them all.")
     if diff.unreadable:
-        complain(f"{plural(diff.unreadable, 'file')} damaged: see `pfbench store check`.")
+        print_error(f"{format_plural(diff.unreadable, 'file')} damaged: see `pfbench store check`.")
 
 
-def _lines(changes: "Sequence[RunDifference]") -> Iterator[list[Any]]:
+def _change_rows(changes: "Sequence[RunDifference]") -> Iterator[list[Any]]:
     for change in changes:
         location = change.problem, change.algorithm, str(change.seed), change.field
         factor = "" if change.factor is None else f"{change.factor:.4g}"

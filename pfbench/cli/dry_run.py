@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from pfbench.cli import formatting
 from pfbench.cli.terminal import FAILURES, brief_json
-from pfbench.cli.terminal_tables import Fact, show_facts
+from pfbench.cli.terminal_tables import ReportedFact, show_facts
 
 if TYPE_CHECKING:
     from pfbench.base.counts import Budget
     from pfbench.runs.loop.resolved_run import ResolvedRun
 
 
-def show_expected(
+def show_forecast(
     run: "ResolvedRun",
     *,
     seeds: range,
@@ -35,37 +35,43 @@ def show_expected(
     memory = formatting.format_if_known(
         result.bytes, lambda count: f"about {formatting.format_size(count)}"
     )
-    time = formatting.format_if_known(result.seconds, lambda seconds: _time(seconds, len(seeds)))
-    schedule = f"{run.schedule}: {formatting.parameters_in_words(parameters)}"
+    time = formatting.format_if_known(
+        result.seconds, lambda seconds: _format_total_time(seconds, len(seeds))
+    )
+    schedule = f"{run.schedule}: {formatting.format_parameters(parameters)}"
     ended = f", which ended: {trial.status}, {trial.stop_reason}"
-    plural = formatting.plural(trial.iterations, "iteration")
+    plural = formatting.format_plural(trial.iterations, "iteration")
     source = (
-        f"a trial of {plural} in {formatting.duration(trial.seconds)}"
+        f"a trial of {plural} in {formatting.format_duration(trial.seconds)}"
         f"{ended if trial.status in FAILURES else ''}; measures and compilation not included"
     )
     facts = [
-        Fact("problem", str(Selector(problem.name, problem.parameters)), "problem"),
-        Fact("shape", list(problem.shape), "size", shape),
-        Fact("n", problem.n),
-        Fact("algorithm", run.selector, "algorithm"),
-        Fact("parameters", parameters),
-        Fact("schedule", run.schedule, "schedule", schedule),
-        Fact(
+        ReportedFact("problem", str(Selector(problem.name, problem.parameters)), "problem"),
+        ReportedFact("shape", list(problem.shape), "size", shape),
+        ReportedFact("n", problem.n),
+        ReportedFact("algorithm", run.selector, "algorithm"),
+        ReportedFact("parameters", parameters),
+        ReportedFact("schedule", run.schedule, "schedule", schedule),
+        ReportedFact(
             "unmet_assumptions",
             list(run.unmet_assumptions),
             "not met",
             formatting.format_unmet(run.unmet_assumptions),
         ),
-        Fact("counts", getattr(algorithm, "counts", "not stated"), "counts"),
-        Fact("seeds", list(seeds), "runs", group if len(seeds) > 1 else f"1, seed {seeds[0]}"),
-        Fact("iterations", result.iterations, "iterations", if_known),
-        Fact("bytes", result.bytes, "memory", memory),
-        Fact("seconds", result.seconds, "time", time),
-        Fact("trial", brief_json(trial), "from", source),
+        ReportedFact("counts", getattr(algorithm, "counts", "not stated"), "counts"),
+        ReportedFact(
+            "seeds", list(seeds), "runs", group if len(seeds) > 1 else f"1, seed {seeds[0]}"
+        ),
+        ReportedFact("iterations", result.iterations, "iterations", if_known),
+        ReportedFact("bytes", result.bytes, "memory", memory),
+        ReportedFact("seconds", result.seconds, "time", time),
+        ReportedFact("trial", brief_json(trial), "from", source),
     ]
     show_facts(facts, as_json=as_json)
 
 
-def _time(seconds: float, runs: int) -> str:
-    each = f"about {formatting.duration(seconds)}"
-    return each if runs == 1 else f"{each} a run, {formatting.duration(seconds * runs)} for all"
+def _format_total_time(seconds: float, runs: int) -> str:
+    each = f"about {formatting.format_duration(seconds)}"
+    return (
+        each if runs == 1 else f"{each} a run, {formatting.format_duration(seconds * runs)} for all"
+    )

@@ -11,7 +11,7 @@ def first_line(documented: Any) -> str:
     return " ".join(text.replace("`", "").split()).removesuffix(".")
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Return a number to six digits."""
     return "not defined" if value is None else f"{value:.6g}"
 
@@ -21,12 +21,12 @@ def format_count(count: int) -> str:
     return f"{count:,}" if abs(count) < 1e18 else f"{count:.3g}"
 
 
-def plural(count: int, noun: str) -> str:
+def format_plural(count: int, noun: str) -> str:
     """Return e.g. "1 run", "2,000 runs"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time in the unit that suits it."""
     for unit, length in (("years", 365.25 * 86400), ("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length:
@@ -42,7 +42,7 @@ def format_size(count: float) -> str:
     return f"{count:.0f} bytes"
 
 
-def parameters_in_words(parameters: Any) -> str:
+def format_parameters(parameters: Any) -> str:
     """Return parameters that are set, as the command line writes them."""
     values = {name: value for name, value in parameters.items() if value is not None}
     return ", ".join(f"{name}={_value(value)}" for name, value in values.items())
@@ -68,4 +68,6 @@ def format_shape(shape: Sequence[int]) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
-    return number(value) if isinstance(value, float) else format_count(value).replace(",", "")
+    return (
+        format_number(value) if isinstance(value, float) else format_count(value).replace(",", "")
+    )

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.cli.terminal import announce_imports
-from pfbench.cli.terminal_tables import Fact, columns, heading, show, show_facts
+from pfbench.cli.terminal_tables import (
+    ReportedFact,
+    make_table,
+    print_parts,
+    section_with_title,
+    show_facts,
+)
 
 if TYPE_CHECKING:
     from pfbench.runs.planning.study import Spec
@@ -34,22 +40,26 @@ def show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
                 "algorithm": method.tuned_label,
                 "selector": method.selector,
                 "grid": {name: list(values) for name, values in method.grid.items()},
-                "trials": len(method.points(tune.trials)),
+                "trials": len(method.grid_points(tune.trials)),
             }
             for method in tune.methods
         ]
         candidate = dict(spec.candidate)
-        facts = [Fact("name", spec.name), Fact("candidate", candidate), Fact("grids", grids)]
+        facts = [
+            ReportedFact("name", spec.name),
+            ReportedFact("candidate", candidate),
+            ReportedFact("grids", grids),
+        ]
         show_facts(facts, as_json=True)
         return
     heads = ("method", *_OFTEN, "other parameters", "trials")
-    show(
-        columns(heads, [_row(method, tune) for method in tune.methods]),
-        heading("rule", *_rule(tune)),
+    print_parts(
+        make_table(heads, [_grid_row(method, tune) for method in tune.methods]),
+        section_with_title("rule", *_describe_tuning_rule(tune)),
     )
 
 
-def _row(method: "TunedMethod", tune: "TuningPlan") -> list[str]:
+def _grid_row(method: "TunedMethod", tune: "TuningPlan") -> list[str]:
     from pfbench.base.relative import is_constant_formula
 
     rest = {
@@ -62,7 +72,7 @@ def _row(method: "TunedMethod", tune: "TuningPlan") -> list[str]:
         method.tuned_label,
         *(_format_values(method.grid.get(name, ())) for name in _OFTEN),
         "; ".join(f"{name} {words}" for name, words in rest.items()),
-        str(len(method.points(tune.trials))),
+        str(len(method.grid_points(tune.trials))),
     ]
 
 
@@ -70,7 +80,7 @@ def _format_values(values: "object") -> str:
     return ", ".join(map(str, values)) if isinstance(values, list | tuple) else ""
 
 
-def _rule(tune: "TuningPlan") -> list[str]:
+def _describe_tuning_rule(tune: "TuningPlan") -> list[str]:
     targets = ", ".join(f"{stop.measure} <= {stop.target:g}" for stop in tune.targets)
     further = (
         " Where it lies at an end of a list of numbers, the list goes on beyond it by one value, "

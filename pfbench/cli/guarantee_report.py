@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.status import Status
-from pfbench.cli.formatting import number, plural
+from pfbench.cli.formatting import format_number, format_plural
 from pfbench.cli.terminal_tables import Line
 
 if TYPE_CHECKING:
@@ -43,9 +43,13 @@ def guarantee_lines(results: dict[str, Any] | None, runs: int) -> list[Line]:
         return []
     from pfbench.algorithms.guarantee import WHERE
 
-    bound = f"{results['criterion']} <= {results['bound_formula']} = {number(results['bound'])}"
-    text = "not known" if results["measured"] is None else number(results["measured"])
-    location = "the output" if runs == 1 else f"the outputs, in the mean of {plural(runs, 'run')}"
+    bound = (
+        f"{results['criterion']} <= {results['bound_formula']} = {format_number(results['bound'])}"
+    )
+    text = "not known" if results["measured"] is None else format_number(results["measured"])
+    location = (
+        "the output" if runs == 1 else f"the outputs, in the mean of {format_plural(runs, 'run')}"
+    )
     early = (
         ""
         if results["full_schedule"]

@@ -23,9 +23,9 @@ def try_harder_instances(
     from pfbench.base.verdicts import Verdict as VerdictName
     from pfbench.claims.harder_instances import (
         SECONDS,
-        can_be_tried,
+        bounds_measured_quantity,
         find_hardest_instance,
-        is_rate,
+        is_refutable_rate,
     )
     from pfbench.runs.engines.workers import Task
     from pfbench.verification.session import time_limit
@@ -35,8 +35,8 @@ def try_harder_instances(
         row.claim
         for row in rows
         if row.claim.user_source and not row.lost
-        if (row.verdict in undecided and can_be_tried(row.claim))
-        or (row.verdict is VerdictName.HOLDS and is_rate(row.claim))
+        if (row.verdict in undecided and bounds_measured_quantity(row.claim))
+        or (row.verdict is VerdictName.HOLDS and is_refutable_rate(row.claim))
     ]
     tasks = [
         Task(
@@ -48,29 +48,29 @@ def try_harder_instances(
     ]
     if claims and not work.is_quiet:
         names = ", ".join(claim.name for claim in claims)
-        terminal.note(f"harder instances are tried for {SECONDS:g} s each: {names}")
+        terminal.print_note(f"harder instances are tried for {SECONDS:g} s each: {names}")
     instances: dict[int, HardestInstance] = {}
     for result in work.engine.do(tasks) if tasks else ():
         if result.status == "done":
             instances[result.index] = result.value
         else:
             name = claims[result.index].name
-            terminal.complain(f"{name}: no harder instance: {result.status}: {result.reason}.")
+            terminal.print_error(f"{name}: no harder instance: {result.status}: {result.reason}.")
     return [instances[index] for index in sorted(instances)]
 
 
-def harder_as_json(results: "Sequence[HardestInstance]") -> dict[str, Any]:
+def harder_results_as_json(results: "Sequence[HardestInstance]") -> dict[str, Any]:
     """Return it as ``pfbench verify --json`` has it: nothing where nothing was tried."""
     names = {"tried": "tried_count", "lacks": "unmet_assumptions"}
-    instances = [terminal.dataclass_fields(instance, **names) for instance in results]
+    instances = [terminal.dataclass_as_dict(instance, **names) for instance in results]
     return {"harder_instances": instances} if instances else {}
 
 
-def harder_in_words(
+def render_harder_results(
     results: "Sequence[HardestInstance]", rows: "Sequence[Verdict]"
 ) -> RenderableType | None:
     """Return it as people read it; of bounds that hold with room, how they are tried."""
-    from pfbench.claims.harder_instances import can_be_tried
+    from pfbench.claims.harder_instances import bounds_measured_quantity
 
     claims = {instance.claim for instance in results}
     easy = [
@@ -79,7 +79,7 @@ def harder_in_words(
         if row.claim.user_source
         and row.verdict == VerdictName.HOLDS
         and row.claim.name not in claims
-        if can_be_tried(row.claim)
+        if bounds_measured_quantity(row.claim)
     ]
     lines = [instance.format() for instance in results]
     if easy:

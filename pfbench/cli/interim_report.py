@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from pfbench.cli.formatting import plural
-from pfbench.cli.progress import SHARE, StepProgress, remaining_text
+from pfbench.cli.formatting import format_plural
+from pfbench.cli.progress import SHARE, StepProgress, format_remaining
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim
@@ -26,10 +26,10 @@ def verify_informative_first(
     session: "Session", claims: "Sequence[Claim]", subject: "Subject", steps: StepProgress
 ) -> "Verification":
     """Put claims to the test, first those in which something is known soon; tell what is known."""
-    from pfbench.claims.catalogue import order_by_information
+    from pfbench.claims.catalogue import information_order_key
 
     with InterimReport(claims, session.effort, session.engine.slots, steps) as report:
-        soon = replace(session, progress=report.count, order=order_by_information(session.effort))
+        soon = replace(session, progress=report.count, order=information_order_key(session.effort))
         return soon.verify(claims, subject)
 
 
@@ -102,6 +102,6 @@ class InterimReport:
         rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         left = self.seconds_left() if len(self._rows) >= SHARE * total else None
         return (
-            f"so far, of {plural(total, 'claim')}: {summary}{which}; to come: "
-            f"{', '.join(names[:_NAMED])}{rest}{remaining_text(left)}"
+            f"so far, of {format_plural(total, 'claim')}: {summary}{which}; to come: "
+            f"{', '.join(names[:_NAMED])}{rest}{format_remaining(left)}"
         )

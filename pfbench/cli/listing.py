@@ -7,7 +7,7 @@ from pfbench.cli.catalogue import KINDS, list_items
 from pfbench.cli.catalogue_item import CatalogueItem
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.terminal import console, print_json
-from pfbench.cli.terminal_tables import columns, heading, lines, show
+from pfbench.cli.terminal_tables import make_table, multiline_cell, print_parts, section_with_title
 
 
 def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JSON) -> None:
@@ -23,14 +23,14 @@ def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JS
         print_json([item.as_json() for items in results.values() for item in items])
         return
     for name, items in results.items():
-        content = _table(items) if items else f"There are no {name} yet."
-        show(content if kind else heading(name, content))
+        content = _item_table(items) if items else f"There are no {name} yet."
+        print_parts(content if kind else section_with_title(name, content))
 
 
-def _table(items: list[CatalogueItem]) -> RenderableType:
+def _item_table(items: list[CatalogueItem]) -> RenderableType:
     rows = [(item.display_name, item.summary, item.source) for item in items]
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     if sum(widths) <= console().width:
-        return columns(("name", "what it is", "source"), rows)
-    both = [(name, lines(summary, f"[{source}]")) for name, summary, source in rows]
-    return columns(("name", "what it is [source]"), both)
+        return make_table(("name", "what it is", "source"), rows)
+    both = [(name, multiline_cell(summary, f"[{source}]")) for name, summary, source in rows]
+    return make_table(("name", "what it is [source]"), both)

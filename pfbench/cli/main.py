@@ -38,7 +38,7 @@ from pfbench.cli import (
     verify,
 )
 from pfbench.cli.options import flag
-from pfbench.cli.terminal import INTERRUPTED, complain, fail
+from pfbench.cli.terminal import INTERRUPTED, exit_with_error, print_error
 
 FAILED, BAD_INPUT = 1, 2
 
@@ -57,7 +57,7 @@ class CommandGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            fail("interrupted.", INTERRUPTED)
+            exit_with_error("interrupted.", INTERRUPTED)
 
     def _run(self, *args: Any, **keywords: Any) -> int:
         """Return the exit status."""
@@ -67,8 +67,8 @@ class CommandGroup(TyperGroup):
             sys.stdout.flush()
             return status if isinstance(status, int) else 0
         except BrokenPipeError:
-            if not _output_closed():
-                complain("a process that it had started was ended from outside: run it again.")
+            if not _is_output_closed():
+                print_error("a process that it had started was ended from outside: run it again.")
             _forget_output()
             return FAILED
         except Exception as error:
@@ -76,13 +76,13 @@ class CommandGroup(TyperGroup):
                 traceback.print_exc()
             message, status = _error_message(error)
             for sentence in error.messages if isinstance(error, InputErrors) else (message,):
-                complain(sentence)
+                print_error(sentence)
             if isinstance(error, OSError):
                 _forget_output()
             return status
 
 
-def _output_closed() -> bool:
+def _is_output_closed() -> bool:
     """Return whether nobody reads on, as in `pfbench list | head -1`; so where that is not told."""
     with suppress(OSError, ValueError, AttributeError):
         look = select.poll()

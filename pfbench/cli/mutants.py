@@ -9,8 +9,8 @@ from rich.text import Text
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_text
 from pfbench.cli import terminal
-from pfbench.cli.report_command import command_line
-from pfbench.cli.terminal_tables import READABLE, columns, heading, show
+from pfbench.cli.report_command import current_command_line
+from pfbench.cli.terminal_tables import READABLE, make_table, print_parts, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.cli.verification_job import VerificationJob
@@ -50,21 +50,25 @@ def verify_mutants(work: "VerificationJob", limit: int | None, late: int = 0) ->
     alone = limit == 0 and not late
     expected = 0 if limit == 0 else _fault_limit(work, limit), late
     faults, claims, sample = ([], [], "none") if alone else generate_faults(work, *expected)
-    with work.steps("mutants", sum(len(mutant.expected_claims) for mutant in planted)) as steps:
-        caught = work.session(steps).catch_mutants(planted)
+    with work.step_progress(
+        "mutants", sum(len(mutant.expected_claims) for mutant in planted)
+    ) as steps:
+        caught = work.make_session(steps).catch_mutants(planted)
     studied = [] if alone else study_faults(work, faults, claims)
     mutants = [terminal.rename_keys(outcome.as_json(), about="description") for outcome in caught]
-    _write(work, {"mutants": mutants}, studied, sample)
+    _write_study(work, {"mutants": mutants}, studied, sample)
     number = sum(bool(outcome.catching_verdicts) for outcome in caught)
     if not work.is_quiet:
-        show(
-            columns(("mutant", "planted fault [caught by]"), map(_caught_row, caught)),
+        print_parts(
+            make_table(("mutant", "planted fault [caught by]"), map(_caught_row, caught)),
             Text(f"{number} of {len(caught)} planted faults caught"),
-            None if alone else heading(f"generated faults, {sample}", _render_study(studied)),
+            None
+            if alone
+            else section_with_title(f"generated faults, {sample}", _render_study(studied)),
             limit=READABLE,
         )
     if number < 0.9 * len(caught):
-        terminal.fail("fewer than 90 % of the planted faults are caught.")
+        terminal.exit_with_error("fewer than 90 % of the planted faults are caught.")
 
 
 def verify_user_faults(
@@ -89,9 +93,12 @@ def verify_user_faults(
     faults = [*sample_faults(full_list, _fault_limit(work, limit)), *sample_faults(later, late)]
     words = f"{len(faults)} of {len(full_list) + len(later)}"
     studied = study_faults(work, faults, claims)
-    _write(work, {}, studied, words)
+    _write_study(work, {}, studied, words)
     if not work.is_quiet:
-        show(heading(f"faults in {algorithm}, {words}", _render_study(studied)), limit=READABLE)
+        print_parts(
+            section_with_title(f"faults in {algorithm}, {words}", _render_study(studied)),
+            limit=READABLE,
+        )
 
 
 def _fault_limit(work: "VerificationJob", limit: int | None) -> int:
@@ -126,7 +133,7 @@ def study_faults(
 ) -> "list[StudiedFault]":
     """Hold faults to the claims about their method; somebody's to all."""
     from pfbench.claims.admissible import ADMISSIBLE
-    from pfbench.verification.mutation_study import study
+    from pfbench.verification.mutation_study import run_mutation_study
     from pfbench.verification.trial import claim_method
 
     claim_methods = {claim.name: claim_method(claim) for claim in claims if claim.algorithm}
@@ -141,12 +148,12 @@ def study_faults(
         return next(runs, None)
 
     efforts = ("quick", "full") if work.effort == "full" else ("quick",)
-    with work.steps("generated faults", None) as steps:
-        sessions = [work.session(steps, effort=effort) for effort in efforts]
-        return study(sessions, faults, select_claims, ADMISSIBLE, full_size_settings)
+    with work.step_progress("generated faults", None) as steps:
+        sessions = [work.make_session(steps, effort=effort) for effort in efforts]
+        return run_mutation_study(sessions, faults, select_claims, ADMISSIBLE, full_size_settings)
 
 
-def _write(
+def _write_study(
     work: "VerificationJob",
     results: Mapping[str, Any],
     studied_faults: "Sequence[StudiedFault]",
@@ -159,9 +166,9 @@ def _write(
     nothing = Verification().as_json() | {"findings": []}
     names = {"where": "location", "found_by": "caught_by"}
     generated = [terminal.rename_keys(study.as_json(), **names) for study in studied_faults]
-    work.write({**nothing, **results, "generated": generated})
+    work.write_json({**nothing, **results, "generated": generated})
     if work.table is not None:
-        terminal.write(report(studied_faults, command_line(), sample), work.table)
+        terminal.write_text(report(studied_faults, current_command_line(), sample), work.table)
 
 
 def _render_study(studied_faults: "Sequence[StudiedFault]") -> RenderableType:
@@ -183,9 +190,9 @@ def _render_study(studied_faults: "Sequence[StudiedFault]") -> RenderableType:
     ]
     claims = [(name, str(number)) for name, number in catches_by_claim(studied_faults).items()]
     return Group(
-        columns(("method", "faults", "equivalent", "admissible", "found"), rows),
-        columns(("claim", "found first"), claims),
-        *([heading("not found", Group(*lines))] if lines else []),
+        make_table(("method", "faults", "equivalent", "admissible", "found"), rows),
+        make_table(("claim", "found first"), claims),
+        *([section_with_title("not found", Group(*lines))] if lines else []),
         Text(f"{detection_rate(studied_faults)} found of those neither equivalent nor admissible"),
     )
 

@@ -13,7 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write, translate_os_errors
 from pfbench.base.names import unknown_name_error
 from pfbench.cli.options import argument
-from pfbench.cli.terminal_tables import show
+from pfbench.cli.terminal_tables import print_parts
 
 _FORM = re.compile(r"[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*")
 
@@ -128,31 +128,31 @@ def create_files(
         _write_folder(Path(names["my-thing"]), inside, names, after)
         return
     file, test = Path(f"{module}{suffix}"), Path(f"test_{module}.py")
-    _check_free(file, test)
+    _check_not_existing(file, test)
     iskeyword = module in sys.stdlib_module_names or keyword.iskeyword(module)
     if iskeyword or module in sys.modules or find_spec(module) is not None:
         raise InputError(f"{module} is a module or a word of Python already: take another NAME.")
     for path, template in ((file, kind), (test, f"{kind}_test")):
-        _write(path, template, names)
+        _write_from_template(path, template, names)
     commands = [name.format(file=file, module=module, cls=names["MyThing"]) for name in NEXT[kind]]
     displayed = [
         f"wrote {file} and {test}; next:",
         *(f"  pfbench {command}" for command in commands),
     ]
-    show("\n".join([*displayed, f"  pytest {test}"]))
+    print_parts("\n".join([*displayed, f"  pytest {test}"]))
 
 
-def _suite() -> str:
+def _suite_template() -> str:
     """Return the suite quick on another problem, as a template."""
-    from pfbench.cli.catalogue import suites
-    from pfbench.runs.planning.suite_on_problem import suite_text
+    from pfbench.cli.catalogue import suite_spec_paths
+    from pfbench.runs.planning.suite_on_problem import write_suite_text
 
     problem = "nonconvex-logistic[source=synthetic,rows=200,columns=10,seed={seed}]"
     description = (
         "The methods of the suite quick on other problems; docs/compare.md has all fields."
     )
-    text = suite_text(
-        suites()["quick"].read_text("utf-8"), "MyThing", description, {"mine": problem}
+    text = write_suite_text(
+        suite_spec_paths()["quick"].read_text("utf-8"), "MyThing", description, {"mine": problem}
     )
     hint = "# Your own: FILE.py:NAME, from the folder of this file; {seed} is the seed of the run."
     return text.replace("[problems]\n", f"{hint}\n[problems]\n")
@@ -162,20 +162,20 @@ def _write_folder(
     folder: Path, inside: Mapping[str, str], names: Mapping[str, str], after: Sequence[str]
 ) -> None:
     """Write a folder of files, and say what is done next with it."""
-    _check_free(folder)
+    _check_not_existing(folder)
     for name, template in inside.items():
         path = folder / name
         with translate_os_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, template, names)
+        _write_from_template(path, template, names)
     commands = [name.format(folder=folder) for name in after]
-    show("\n  ".join([f"wrote {folder}: {', '.join(inside)}; next:", *commands]))
+    print_parts("\n  ".join([f"wrote {folder}: {', '.join(inside)}; next:", *commands]))
 
 
-def _write(path: Path, template: str, names: Mapping[str, str]) -> None:
+def _write_from_template(path: Path, template: str, names: Mapping[str, str]) -> None:
     """Write the text of a template with the names of what is new."""
     path_of = files("pfbench.cli") / "templates" / f"{template}.txt"
-    text = _suite() if template == "suite" else path_of.read_text("utf-8")
+    text = _suite_template() if template == "suite" else path_of.read_text("utf-8")
     with translate_os_errors(str(path)), atomic_write(path) as target:
         target.write(_substitute_names(text, names).encode())
 
@@ -184,7 +184,7 @@ def _substitute_names(text: str, names: Mapping[str, str]) -> str:
     return re.sub("|".join(names), lambda match: names[match[0]], text)
 
 
-def _check_free(*paths: Path) -> None:
+def _check_not_existing(*paths: Path) -> None:
     """Refuse to overwrite what is there."""
     for path in paths:
         if path.exists() or path.is_symlink():

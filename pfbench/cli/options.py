@@ -53,12 +53,12 @@ SCHEDULER = option("ADDRESS", "Use a Dask cluster, as in tcp://HOST:8786.")
 DRY_RUN = flag("Only show what would run, its memory and its time.", "--dry-run")
 
 
-def store_folder() -> Path:
+def default_store_folder() -> Path:
     """Return the store where no option names one."""
     return Path(os.environ.get(_STORE_VARIABLE) or DEFAULT_STORE)
 
 
-def cpus() -> int:
+def cpu_count() -> int:
     """Return the number of CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -78,18 +78,20 @@ def check_engine_options(jobs: int | None, scheduler: str | None) -> None:
 def make_untrusted_engine(jobs: int | None) -> "Engine":
     """Return processes of this machine, never this one: a stranger's run may not end."""
     from pfbench.base.checks import check_integer
-    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.engines.engine import MultiProcessEngine
 
-    return LocalProcesses(cpus() if jobs is None else check_integer("--jobs", jobs, minimum=1))
+    return MultiProcessEngine(
+        cpu_count() if jobs is None else check_integer("--jobs", jobs, minimum=1)
+    )
 
 
 def make_engine(jobs: int | None, scheduler: str | None) -> "Engine":
     """Return where work is done: in processes of this machine, in this one, or on a cluster."""
-    from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+    from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 
     if scheduler is not None:
-        from pfbench.runs.engines.cluster import Cluster
+        from pfbench.runs.engines.cluster import DaskEngine
 
-        return Cluster(scheduler)
-    slots = cpus() if jobs is None else jobs
-    return LocalProcesses(slots, idle=[]) if slots else ThisProcess()
+        return DaskEngine(scheduler)
+    slots = cpu_count() if jobs is None else jobs
+    return MultiProcessEngine(slots, idle=[]) if slots else SingleProcessEngine()

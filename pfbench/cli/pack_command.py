@@ -11,19 +11,19 @@ from pfbench.base.escaping import escape_text
 from pfbench.base.failures import end_sentence
 from pfbench.base.files import check_writable
 from pfbench.cli import options
-from pfbench.cli.formatting import format_count, format_size, plural
+from pfbench.cli.formatting import format_count, format_plural, format_size
 from pfbench.cli.options import argument, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.spec_runs import resolve_search
 from pfbench.cli.terminal import (
     announce_imports,
-    complain,
     exit_if,
     exit_if_failed,
     exit_on_interrupt,
     make_rerun_logger,
+    print_error,
 )
-from pfbench.cli.terminal_tables import Fact, show_facts
+from pfbench.cli.terminal_tables import ReportedFact, show_facts
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -64,17 +64,19 @@ def pack(
     if check is not None:
         if output is not None or scheduler is not None:
             raise InputError("--check takes neither --output nor --scheduler: leave them out.")
-        _check(check, _part(fraction), jobs, files or Path(), as_json=as_json)
+        _check_archive(check, _parse_share(fraction), jobs, files or Path(), as_json=as_json)
     elif spec is not None:
         if output is None:
             raise InputError("name the archive to write with -o FILE.")
         options.check_engine_options(jobs, scheduler)
         check_writable(output, f"--output {output}")
         with closing(options.make_engine(jobs, scheduler)) as engine:
-            _write(spec, output, store, engine, as_json=as_json)
+            _write_archive(spec, output, store, engine, as_json=as_json)
 
 
-def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json: bool) -> None:
+def _write_archive(
+    path: Path, output: Path, folder: Path, engine: "Engine", *, as_json: bool
+) -> None:
     from pfbench.runs import pack as packing
     from pfbench.runs.execute import execute
     from pfbench.runs.planning.spec import load_spec
@@ -90,20 +92,20 @@ def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json:
     ):
         outcomes = execute(sweep.runs(), store, engine=engine, progress=steps.count_run)
         # They are in the store by now.
-        outcomes += execute(sweep.searches(), store, engine=engine)
+        outcomes += execute(sweep.search_runs(), store, engine=engine)
     pack = packing.pack(sweep.name, sweep.text, outcomes, store, output, version=__version__)
     number, length = len(outcomes), output.stat().st_size
     facts = [
-        Fact("archive", str(output), "archive"),
-        Fact("runs", number, "runs", format_count(number)),
-        Fact("bytes", length, "size", format_size(length)),
-        *_facts(pack),
+        ReportedFact("archive", str(output), "archive"),
+        ReportedFact("runs", number, "runs", format_count(number)),
+        ReportedFact("bytes", length, "size", format_size(length)),
+        *_manifest_facts(pack),
     ]
     show_facts(facts, as_json=as_json)
     exit_if_failed(outcomes, ", and the archive has them as such")
 
 
-def _facts(fields: Mapping[str, Any]) -> list[Fact]:
+def _manifest_facts(fields: Mapping[str, Any]) -> list[ReportedFact]:
     """Return what an archive says of itself."""
     versions = sorted(
         {environment.get("python", "unknown") for environment in fields["environments"]}
@@ -115,12 +117,12 @@ def _facts(fields: Mapping[str, Any]) -> list[Fact]:
         for name in fields.get("reads", {})
     ]
     return [
-        Fact("pfbench", fields["pfbench"], "pfbench"),
-        Fact("environments", fields["environments"], "Python", ", ".join(versions)),
-        Fact("problems", problems, "problems", format_count(len(problems))),
-        Fact("data", data, "data sets", ", ".join(data) or "none"),
-        Fact("own", fields["own"], "own code", ", ".join(fields["own"]) or "none"),
-        Fact(
+        ReportedFact("pfbench", fields["pfbench"], "pfbench"),
+        ReportedFact("environments", fields["environments"], "Python", ", ".join(versions)),
+        ReportedFact("problems", problems, "problems", format_count(len(problems))),
+        ReportedFact("data", data, "data sets", ", ".join(data) or "none"),
+        ReportedFact("own", fields["own"], "own code", ", ".join(fields["own"]) or "none"),
+        ReportedFact(
             "reads",
             fields.get("reads", {}),
             "files read",
@@ -129,8 +131,10 @@ def _facts(fields: Mapping[str, Any]) -> list[Fact]:
     ]
 
 
-def _check(path: Path, share: float, jobs: int | None, neighbour: Path, *, as_json: bool) -> None:
-    from pfbench.kernels.libraries import use_same_kernels
+def _check_archive(
+    path: Path, share: float, jobs: int | None, neighbour: Path, *, as_json: bool
+) -> None:
+    from pfbench.kernels.libraries import use_recorded_blas_kernels
     from pfbench.runs import pack as packing
     from pfbench.runs.storage.archive import open_archive
     from pfbench.runs.version_lock import list_changed_versions
@@ -140,34 +144,38 @@ def _check(path: Path, share: float, jobs: int | None, neighbour: Path, *, as_js
         facts, lacking = _archive_facts(content, path)
         absent = content.take(neighbour)
         for name, why in absent.items():
-            complain(f"{name}, which is not in {path}, {end_sentence(why)}")
+            print_error(f"{name}, which is not in {path}, {end_sentence(why)}")
         for name in content.damaged_files:
-            complain(f"{name} in {path} does not match its hash: it was changed.")
+            print_error(f"{name} in {path} does not match its hash: it was changed.")
         for module in content.modules:
-            complain(f"importing {module}, which is in {path}.")
+            print_error(f"importing {module}, which is in {path}.")
         blas = {environment.get("blas", "") for environment in content.manifest["environments"]}
-        with use_same_kernels(", ".join(blas), engine.environment().get("blas", "")) as kernels:
+        with use_recorded_blas_kernels(
+            ", ".join(blas), engine.environment().get("blas", "")
+        ) as kernels:
             if kernels:
-                complain(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
-            report = packing.check(content, share, engine, make_rerun_logger(quiet=as_json))
+                print_error(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
+            report = packing.rerun_share(content, share, engine, make_rerun_logger(quiet=as_json))
     show_facts(
-        [*facts, *_outcome(report, list_changed_versions(content.manifest.get("lock", {})))],
+        [*facts, *_rerun_facts(report, list_changed_versions(content.manifest.get("lock", {})))],
         as_json=as_json,
     )
     for reason, many in report.left_out.items():
-        complain(f"{plural(many, 'run')} of the share cannot be compared: {end_sentence(reason)}")
+        print_error(
+            f"{format_plural(many, 'run')} of the share cannot be compared: {end_sentence(reason)}"
+        )
     for key, subject in report.differing:
-        complain(
+        print_error(
             f"run {key} is not what the archive says: made again, it differs in its {subject}."
         )
     if lacking:
-        complain(f"{plural(lacking, 'run')} that its spec plans are not in the archive.")
+        print_error(f"{format_plural(lacking, 'run')} that its spec plans are not in the archive.")
     exit_if(
         report.differing or lacking or report.irreproducible_runs or absent or content.damaged_files
     )
 
 
-def _archive_facts(content: "UnpackedArchive", path: Path) -> tuple[list[Fact], int]:
+def _archive_facts(content: "UnpackedArchive", path: Path) -> tuple[list[ReportedFact], int]:
     """Return what is in an archive, and how many runs of its spec are not."""
     from pfbench.runs import pack as packing
     from pfbench.runs.planning.spec import load_spec
@@ -175,37 +183,41 @@ def _archive_facts(content: "UnpackedArchive", path: Path) -> tuple[list[Fact], 
     number = len([*content.store.keys()])
     if not number:
         raise InputError(f"{path} has no run: there is nothing to check.")
-    lacking = packing.missing_runs(content, load_spec(content.spec).runs())
+    lacking = packing.count_missing_runs(content, load_spec(content.spec).runs())
     for name, state in content.list_changed_data().items():
-        complain(f"the data set {name} of the archive is {state}.")
+        print_error(f"the data set {name} of the archive is {state}.")
     facts = [
-        Fact("archive", str(path), "archive"),
-        Fact("runs", number, "runs", format_count(number)),
-        Fact("missing", lacking, "planned and missing", format_count(lacking)),
-        *_facts(content.manifest),
+        ReportedFact("archive", str(path), "archive"),
+        ReportedFact("runs", number, "runs", format_count(number)),
+        ReportedFact("missing", lacking, "planned and missing", format_count(lacking)),
+        *_manifest_facts(content.manifest),
     ]
     return facts, lacking
 
 
-def _outcome(report: "RerunReport", versions: Mapping[str, str]) -> list[Fact]:
+def _rerun_facts(report: "RerunReport", versions: Mapping[str, str]) -> list[ReportedFact]:
     bits, left = report.agreeing - report.from_other_environment, sum(report.left_out.values())
     differ = "; ".join(escape_text(f"{name} {how}") for name, how in versions.items())
     return [
-        Fact("versions", dict(versions), "other versions here", differ or "none"),
-        Fact("agree", report.agreeing, "made again, same counts", format_count(report.agreeing)),
-        Fact("same_bits", bits, "of them, same bits", format_count(bits)),
-        Fact(
+        ReportedFact("versions", dict(versions), "other versions here", differ or "none"),
+        ReportedFact(
+            "agree", report.agreeing, "made again, same counts", format_count(report.agreeing)
+        ),
+        ReportedFact("same_bits", bits, "of them, same bits", format_count(bits)),
+        ReportedFact(
             "elsewhere",
             report.from_other_environment,
             "of them, measures to 1e-6",
             format_count(report.from_other_environment),
         ),
-        Fact("differing", dict(report.differing), "differ", format_count(len(report.differing))),
-        Fact("left_out", dict(report.left_out), "left out", format_count(left)),
+        ReportedFact(
+            "differing", dict(report.differing), "differ", format_count(len(report.differing))
+        ),
+        ReportedFact("left_out", dict(report.left_out), "left out", format_count(left)),
     ]
 
 
-def _part(share: str) -> float:
+def _parse_share(share: str) -> float:
     """Read a share, ``5%`` or ``0.05``."""
     from pfbench.base.checks import check_real
 

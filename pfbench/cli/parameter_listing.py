@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from pfbench.cli.formatting import number
-from pfbench.cli.terminal_tables import columns, heading, lines
+from pfbench.cli.formatting import format_number
+from pfbench.cli.terminal_tables import make_table, multiline_cell, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.base.constants import Constants
@@ -41,7 +41,7 @@ def parameter_table(parameters: "Mapping[str, Parameter]") -> RenderableType:
         )
         for name, parameter in parameters.items()
     ]
-    return heading("parameters", columns(("name", "default", "meaning"), rows))
+    return section_with_title("parameters", make_table(("name", "default", "meaning"), rows))
 
 
 def describe_constants(constants: "Constants", names: Iterable[str]) -> list[Description]:
@@ -62,7 +62,11 @@ def describe_constants(constants: "Constants", names: Iterable[str]) -> list[Des
 def constant_table(title: str, described: Sequence[Description]) -> RenderableType:
     """Return the table of described constants."""
     rows = [
-        (c["name"], number(c["value"]), lines(c["meaning"], f"from: {c['derivation']}"))
+        (
+            c["name"],
+            format_number(c["value"]),
+            multiline_cell(c["meaning"], f"from: {c['derivation']}"),
+        )
         for c in described
     ]
-    return columns((title, "value", "meaning, and where the value is from"), rows)
+    return make_table((title, "value", "meaning, and where the value is from"), rows)

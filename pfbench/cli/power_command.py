@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pfbench.cli import terminal
-from pfbench.cli.report_command import command_line
-from pfbench.cli.terminal_tables import show
+from pfbench.cli.report_command import current_command_line
+from pfbench.cli.terminal_tables import print_parts
 
 if TYPE_CHECKING:
     from pfbench.cli.verification_job import VerificationJob
@@ -35,24 +35,24 @@ def measure_power(work: "VerificationJob", longest: float | None) -> None:
         }
         for same in zip(*searches.values(), strict=True)
     ]
-    work.write({"power": rows})
-    text = power_table(searches, command_line())
+    work.write_json({"power": rows})
+    text = power_table(searches, current_command_line())
     if work.table is not None:
-        terminal.write(text, work.table)
+        terminal.write_text(text, work.table)
     elif not work.is_quiet:
-        show(Text(text))
+        print_parts(Text(text))
 
 
 def run_searches(
     work: "VerificationJob", claims: "Sequence[Claim]", longest: float | None
 ) -> "dict[str, list[PowerSearch]]":
     """Return the searches for the least errors, at their end, by effort."""
-    from pfbench.verification.power import SEEDS, complete_searches, searches
+    from pfbench.verification.power import SEEDS, complete_searches, list_searches
     from pfbench.verification.session import select_by_effort
 
     starteds: dict[str, list[PowerSearch]] = {}
     for effort in ("quick", "full") if work.effort == "full" else ("quick",):
-        started = searches(claims)
+        started = list_searches(claims)
         if starteds:
             for search, existing in zip(started, starteds["quick"], strict=True):
                 search.skip_larger_errors(existing)
@@ -62,7 +62,7 @@ def run_searches(
             takes = search.claim.seconds(effort)
             search.was_run = search.claim in of_this and (longest is None or takes <= longest)
         tried = [item for item in started if item.was_run]
-        with work.steps(f"power, {effort}", None) as steps:
+        with work.step_progress(f"power, {effort}", None) as steps:
             seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
-            complete_searches(tried, [work.session(steps, seed, effort) for seed in seeds])
+            complete_searches(tried, [work.make_session(steps, seed, effort) for seed in seeds])
     return starteds

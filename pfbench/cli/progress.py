@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pfbench.base.escaping import escape_text
-from pfbench.cli.formatting import duration, format_size, plural
+from pfbench.cli.formatting import format_duration, format_plural, format_size
 from pfbench.cli.terminal import console
 
 if TYPE_CHECKING:
@@ -88,19 +88,19 @@ class RemainingTimeEstimate:
                 self._from = time.monotonic(), created
             return None
         since, before = self._from
-        longer = self._longer()
+        longer = self._remaining_step_cost_ratio()
         if created <= before or longer is None:
             return None
         return (time.monotonic() - since) / (created - before) * remaining * longer
 
-    def note(self, kind: Kind, seconds: float) -> None:
+    def record_step(self, kind: Kind, seconds: float) -> None:
         """Record the kind of a finished step and its own seconds."""
         self._to_come[kind] -= 1
         for part in ((), kind[:2], kind):
             self._numbers[part] += 1
             self._seconds[part] += seconds
 
-    def _longer(self) -> float | None:
+    def _remaining_step_cost_ratio(self) -> float | None:
         """Return the mean time of a step to come over that of a finished step; None if unknown."""
         to_come, done = +self._to_come, self._seconds.get((), 0.0)
         if not (to_come and done):
@@ -119,7 +119,7 @@ class RemainingTimeEstimate:
         )
         return seconds / number / (done / self._numbers[()])
 
-    def steady(self, left: float | None, share: float) -> float | None:
+    def steady_estimate(self, left: float | None, share: float) -> float | None:
         """Return an estimate if it is one to be told, None if it is not yet.
 
         Parameters
@@ -160,11 +160,11 @@ class RemainingTimeEstimate:
         return True
 
 
-def remaining_text(left: float | None) -> str:
+def format_remaining(left: float | None) -> str:
     """Return what a line says of the seconds that are left: nothing of less than one."""
     if left is None:
         return ", estimating the time left"
-    return f", about {duration(left)} left" if left >= 1.0 else ""
+    return f", about {format_duration(left)} left" if left >= 1.0 else ""
 
 
 class StepProgress:
@@ -202,7 +202,7 @@ class StepProgress:
         self._done = self.run_count = 0
         self._counts = False
         self._console: Console = console(error=True)
-        self._bar = _bar(self._console) if self._console.is_terminal else None
+        self._bar = _make_progress_bar(self._console) if self._console.is_terminal else None
         self._slots = slots
         self._reported, self._pace = time.monotonic(), RemainingTimeEstimate(slots)
         self.remaining_seconds: Callable[[], float | None] = self._seconds_left
@@ -218,20 +218,20 @@ class StepProgress:
         if self._bar:
             self._bar.stop()
 
-    def begin(self, kinds: Iterable[Kind] = ()) -> None:
+    def start_clock(self, kinds: Iterable[Kind] = ()) -> None:
         """Start the clock: what is not there already, of these kinds, is made from now on."""
         self._pace = RemainingTimeEstimate(self._slots, kinds)
 
-    def reach(self, done: int, total: int | None = None) -> None:
+    def set_done(self, done: int, total: int | None = None) -> None:
         """Say that so many steps are done; it may be called very often."""
         self._done = done
         if total is not None:
             self._total = total
         if self._bar is None:
-            left = None if self._is_quiet else self._steady()
+            left = None if self._is_quiet else self._steady_estimate()
             if not self._is_quiet and done != self._total and self._pace.is_due(left):
                 self._console.print(
-                    f"{self._title}: {self._format()}{self._describe_remaining(left)}"
+                    f"{self._title}: {self._format_line()}{self._describe_remaining(left)}"
                 )
             return
         now = time.monotonic()
@@ -241,8 +241,8 @@ class StepProgress:
                 self._task,
                 completed=done,
                 total=self._total,
-                so_far=self._format(),
-                left=self._describe_remaining(self._steady()).removeprefix(", "),
+                so_far=self._format_line(),
+                left=self._describe_remaining(self._steady_estimate()).removeprefix(", "),
             )
             self._bar.refresh()
 
@@ -257,11 +257,11 @@ class StepProgress:
             return None
         return self._pace.remaining_seconds(self._new_step_count, self._total - self._done)
 
-    def _steady(self) -> float | None:
+    def _steady_estimate(self) -> float | None:
         if not self._total:
             return None
         remaining = self._total - self._done
-        return self._pace.steady(
+        return self._pace.steady_estimate(
             self.remaining_seconds(),
             self._new_step_count / max(1, self._new_step_count + remaining),
         )
@@ -272,11 +272,11 @@ class StepProgress:
         return self.run_count if self._counts else self._done
 
     def _describe_remaining(self, left: float | None) -> str:
-        return remaining_text(left) if self._total else ""
+        return format_remaining(left) if self._total else ""
 
     def advance(self) -> None:
         """Say that one more step is done."""
-        self.reach(self._done + 1)
+        self.set_done(self._done + 1)
 
     def count(self, _: object, created: bool) -> None:
         """Say that one more step is done, and whether it was made now (not found in the store)."""
@@ -287,23 +287,23 @@ class StepProgress:
     def count_run(self, outcome: "PlanOutcome") -> None:
         """Count a finished run."""
         if outcome.origin == "made":
-            self._pace.note(run_kind(outcome.plan), outcome.entry.run.seconds)
+            self._pace.record_step(run_kind(outcome.plan), outcome.entry.run.seconds)
         self.count(outcome.plan, outcome.origin != "stored")
 
-    def format_made(self) -> str:
+    def format_step_counts(self) -> str:
         """Return how many steps there are, and how many of them were made now."""
         number = self._done if self._total is None else self._total
-        steps = plural(number, self._unit.removesuffix("s"))
+        steps = format_plural(number, self._unit.removesuffix("s"))
         return f"{steps}, {self.run_count:,} of them made now"
 
-    def _format(self) -> str:
+    def _format_line(self) -> str:
         show: Any = format_size if self._unit == "bytes" else "{:,}".format
         unit = "" if self._unit == "bytes" else f" {self._unit}"
         subject = f" of {show(self._total)}" if self._total is not None else ""
         return f"{show(self._done)}{subject}{unit}"
 
 
-def _bar(target: Console) -> Progress:
+def _make_progress_bar(target: Console) -> Progress:
     """Return a bar that is drawn only when it is told to, by no thread of its own."""
     return Progress(
         TextColumn("{task.description}", markup=False),

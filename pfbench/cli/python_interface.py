@@ -56,13 +56,13 @@ def compare(
     name = expand_plugin_name("algorithm", _parse_selector("method", method))
     on = None if problem is None else _parse_selector("problem", problem)
     spec, path = verb.load_suite(str(suite), on, None)
-    folder = None if output is None else _folder("output", output)
+    folder = None if output is None else _check_path("output", output)
     if folder is not None:
         prepare_folder(folder)
     shipped = None if rerun or on is not None else verb.load_suite_archive(path)
     with closing(make_engine(jobs, None)) as engine:
         compared = verb.compare_on_suite(
-            spec, name, verb.ComparisonRuns(shipped, _store(store), engine, False)
+            spec, name, verb.ComparisonRunSource(shipped, _open_store(store), engine, False)
         )
     return verb.write_comparison(compared, folder)[0]
 
@@ -92,17 +92,17 @@ def report(
     from pfbench.cli import report_command as verb
     from pfbench.cli.options import check_engine_options, make_engine
     from pfbench.reporting import prepare_folder, write_report
-    from pfbench.reporting.documents.report_contents import contents
+    from pfbench.reporting.documents.report_contents import make_contents
 
     check_engine_options(jobs, None)
     listed = [spec] if isinstance(spec, str | Path) else spec
     if not isinstance(listed, Sequence):
         raise InputError(f"spec={brief_repr(spec)} must be the file of a sweep, or a list of such.")
-    names = [str(_folder("spec", item)) for item in listed]
-    folder = None if output is None else _folder("output", output)
+    names = [str(_check_path("spec", item)) for item in listed]
+    folder = None if output is None else _check_path("output", output)
     if folder is not None:
         prepare_folder(folder)
-    retained = _store(store, make=bool(names))
+    retained = _open_store(store, make=bool(names))
     if names:
         with closing(make_engine(jobs, None)) as engine:
             reports, _ = verb.make_reports(names, retained.folder, engine)
@@ -110,7 +110,9 @@ def report(
         reports = verb.read_stores([retained.folder], [], [])
     all_sentences, tables, files = [], [], []
     for report in reports:
-        everything = contents(report, verb.command_line(), verb.commit(), datetime.now(UTC))
+        everything = make_contents(
+            report, verb.current_command_line(), verb.checkout_commit(), datetime.now(UTC)
+        )
         for part in everything.parts:
             all_sentences += part.all_sentences
             tables += part.tables
@@ -149,7 +151,7 @@ def list_runs(
     for other_item in (*expected[0], *expected[1]):
         check_text("a name", other_item, "quadratic")
     report = load_stored_report(
-        _store(store, make=False), "store", problems=expected[0], algorithms=expected[1]
+        _open_store(store, make=False), "store", problems=expected[0], algorithms=expected[1]
     )
     return [run for results in report.results for _, run in results.runs]
 
@@ -168,14 +170,16 @@ def _parse_selector(kind: str, subject: Any) -> str:
     return check_text(kind, selector, "frank-wolfe" if kind == "method" else "quadratic")
 
 
-def _folder(kind: str, path: Any) -> Path:
+def _check_path(kind: str, path: Any) -> Path:
     if not isinstance(path, str | Path) or not str(path):
         raise InputError(f"{kind}={brief_repr(path)} must be a path.")
     return Path(path)
 
 
-def _store(folder: str | Path | None, *, make: bool = True) -> Any:
-    from pfbench.cli.options import store_folder
+def _open_store(folder: str | Path | None, *, make: bool = True) -> Any:
+    from pfbench.cli.options import default_store_folder
     from pfbench.runs.storage.store import Store
 
-    return Store(store_folder() if folder is None else _folder("store", folder), make=make)
+    return Store(
+        default_store_folder() if folder is None else _check_path("store", folder), make=make
+    )

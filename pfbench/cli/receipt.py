@@ -17,8 +17,8 @@ from pfbench.cli.formatting import format_count, format_size
 from pfbench.cli.mutants import MOST_OF_RECEIPTS, generate_faults, study_faults
 from pfbench.cli.options import option
 from pfbench.cli.power_command import run_searches
-from pfbench.cli.terminal_tables import Fact, show_facts
-from pfbench.cli.units_command import report_departures
+from pfbench.cli.terminal_tables import ReportedFact, show_facts
+from pfbench.cli.units_command import report_unit_dependence
 
 if TYPE_CHECKING:
     from pfbench.cli.verification_job import VerificationJob
@@ -35,7 +35,7 @@ _WORST_LIMIT, _RUNS_LIMIT = 120.0, 600.0
 """Seconds after which the worst cases of a claim, and the runs of a cell, are given up."""
 
 
-def check_receipt(names: Sequence[str], path: Path) -> None:
+def check_receipt_request(names: Sequence[str], path: Path) -> None:
     """Refuse what no receipt is made of, before any work."""
     if len(names) != 1 or not is_user_defined(names[0]):
         raise InputError(
@@ -58,7 +58,7 @@ def make_receipt(
     from pfbench.receipts.theorem_receipt import receipt_fields, write
 
     claims = select_claims(work.names, work.effort)
-    report_departures(claims, work)
+    report_unit_dependence(claims, work)
     most_of_receipts = MOST_OF_RECEIPTS if faults is None else faults
     evidence, reported, wrong = _collect_evidence(work, claims, most_of_receipts, longest)
     statement = receipt_fields(
@@ -74,17 +74,17 @@ def make_receipt(
     written = write(
         path, work.names[0], statement, evidence.rows, render_pages(statement, evidence.rows)
     )
-    work.write({"receipt": str(path), **written})
+    work.write_json({"receipt": str(path), **written})
     if not work.is_quiet:
         facts = [
-            Fact("receipt", str(path), "receipt"),
-            Fact("says", " · ".join(short.words), "says"),
-            Fact("runs", len(evidence.rows), "runs", format_count(len(evidence.rows))),
-            Fact("bytes", path.stat().st_size, "size", format_size(path.stat().st_size)),
+            ReportedFact("receipt", str(path), "receipt"),
+            ReportedFact("says", " · ".join(short.words), "says"),
+            ReportedFact("runs", len(evidence.rows), "runs", format_count(len(evidence.rows))),
+            ReportedFact("bytes", path.stat().st_size, "size", format_size(path.stat().st_size)),
         ]
         show_facts(facts, as_json=False)
     for text in reported:
-        terminal.complain(text)
+        terminal.print_error(text)
     terminal.exit_if(wrong)
 
 
@@ -96,14 +96,14 @@ def _collect_evidence(
     from pfbench.receipts.theorem_receipt import TheoremEvidence
 
     errata = [erratum for paper in load_user_papers(work.names) for erratum in paper.errata]
-    with work.steps("verification", len(claims) + len(errata)) as steps:
-        done = work.session(steps).verify(claims)
-        examined = work.session(steps).examine(errata)
+    with work.step_progress("verification", len(claims) + len(errata)) as steps:
+        done = work.make_session(steps).verify(claims)
+        examined = work.make_session(steps).examine(errata)
     planted = select_mutants(work.names)
-    with work.steps(
+    with work.step_progress(
         "planted faults", sum(len(mutant.expected_claims) for mutant in planted)
     ) as steps:
-        caught = work.session(steps).catch_mutants(planted)
+        caught = work.make_session(steps).catch_mutants(planted)
     faults, _, sample = generate_faults(work, limit)
     studied = study_faults(work, faults, claims)
     power = run_searches(work, claims, longest)["quick"]
@@ -117,14 +117,14 @@ def _collect_evidence(
             "drawn": sample,
             "most": limit,
         },
-        power=_list_min_errors(power),
+        power=_smallest_detected_errors(power),
         worst=worst,
         rows=rows,
         without=without,
     )
-    doubtful = [verdict for verdict in done.rows if verdict.lost or not verdict.verdict.is_kept]
+    doubtful = [verdict for verdict in done.rows if verdict.lost or not verdict.verdict.keeps_bound]
     texts = [f"{verdict.claim.name} is {verdict.verdict}: {verdict.reason}" for verdict in doubtful]
-    errors = [*unshown_errata(examined)]
+    errors = [*sentences_on_unreproduced_errata(examined)]
     return (
         evidence,
         [*texts, *errors],
@@ -145,7 +145,7 @@ def _collect_runs(
     tasks = [Task(worst_cases, (claim,), _WORST_LIMIT) for claim in bounds]
     tasks += [Task(run_cell, (*pair, index), _RUNS_LIMIT) for index, pair in enumerate(full_list)]
     if not work.is_quiet:
-        terminal.note(f"worst cases and runs: {len(tasks)} tasks")
+        terminal.print_note(f"worst cases and runs: {len(tasks)} tasks")
     ended: list[Any] = [None] * len(tasks)
     for result in work.engine.do(tasks):
         ended[result.index] = (
@@ -165,7 +165,7 @@ def _collect_runs(
     )
 
 
-def unshown_errata(examined: "Sequence[ErratumFinding]") -> "Iterator[str]":
+def sentences_on_unreproduced_errata(examined: "Sequence[ErratumFinding]") -> "Iterator[str]":
     """Yield a sentence for each erratum whose evidence does not show it."""
     for finding in examined:
         if finding.failure_reason:
@@ -174,7 +174,7 @@ def unshown_errata(examined: "Sequence[ErratumFinding]") -> "Iterator[str]":
             yield f"the evidence for erratum {finding.erratum.name} no longer shows it."
 
 
-def _list_min_errors(searches: "Sequence[Any]") -> list[dict[str, Any]]:
+def _smallest_detected_errors(searches: "Sequence[Any]") -> list[dict[str, Any]]:
     """Return of each parameter the least error that is found, and by which claim."""
     results: dict[tuple[str, str], Any] = {}
     for item in (search for search in searches if search.was_run):
@@ -227,41 +227,49 @@ def receipt(
     with open_archive(check, RECEIPT, COMPARISON) as archive:
         changed = archive.find_damaged(archive.names)
         for name in changed:
-            terminal.complain(f"{name} in {check} does not match its hash: it was changed.")
+            terminal.print_error(f"{name} in {check} does not match its hash: it was changed.")
         terminal.exit_if(changed)
         outcome, same = _check_archive(archive, check, salt, seconds, engine, files or Path())
         theorem = archive.form is RECEIPT
     for text in outcome.deviations:
-        terminal.complain(end_sentence(text))
+        terminal.print_error(end_sentence(text))
     for text in outcome.unreached_tasks:
-        terminal.complain(f"not checked: {end_sentence(text)}")
+        terminal.print_error(f"not checked: {end_sentence(text)}")
     digest = hashlib.sha256(check.read_bytes()).hexdigest()
-    text = _paragraph(check, digest, archive.manifest, salt, outcome, same=same, theorem=theorem)
+    text = _reviewer_paragraph(
+        check, digest, archive.manifest, salt, outcome, same=same, theorem=theorem
+    )
     facts = [
-        Fact("receipt", str(check), "receipt"),
-        Fact("sha256", digest),
-        Fact("salt", salt),
-        Fact("same", same, "versions and machine", "the same" if same else "others"),
-        Fact("runs", outcome.runs, "runs made again", _format_numbers(outcome.runs)),
-        Fact("new", outcome.fresh_runs, "runs with new seeds", format_count(outcome.fresh_runs)),
-        Fact(
+        ReportedFact("receipt", str(check), "receipt"),
+        ReportedFact("sha256", digest),
+        ReportedFact("salt", salt),
+        ReportedFact("same", same, "versions and machine", "the same" if same else "others"),
+        ReportedFact("runs", outcome.runs, "runs made again", _format_numbers(outcome.runs)),
+        ReportedFact(
+            "new", outcome.fresh_runs, "runs with new seeds", format_count(outcome.fresh_runs)
+        ),
+        ReportedFact(
             "least_p",
             outcome.min_p_value,
             "least p-value",
             f"{outcome.min_p_value:.2g} of {len(outcome.p_values)} tests",
         ),
-        Fact(
+        ReportedFact(
             "verdicts", outcome.verdicts, "verdicts made again", _format_numbers(outcome.verdicts)
         ),
-        Fact("faults", outcome.faults, "faults found again", _format_numbers(outcome.faults)),
-        Fact("off", outcome.deviations, "not as it says", format_count(len(outcome.deviations))),
-        Fact(
+        ReportedFact(
+            "faults", outcome.faults, "faults found again", _format_numbers(outcome.faults)
+        ),
+        ReportedFact(
+            "off", outcome.deviations, "not as it says", format_count(len(outcome.deviations))
+        ),
+        ReportedFact(
             "unreached",
             outcome.unreached_tasks,
             "not checked",
             format_count(len(outcome.unreached_tasks)),
         ),
-        Fact("text", text, "for a review"),
+        ReportedFact("text", text, "for a review"),
     ]
     show_facts(facts, as_json=as_json)
     terminal.exit_if(outcome.deviations or outcome.unreached_tasks)
@@ -271,11 +279,11 @@ def _check_archive(
     archive: "Archive", path: Path, salt: str, seconds: float, engine: "Engine", neighbour: Path
 ) -> "tuple[CheckOutcome, bool]":
     """Return what became of a receipt, and whether versions and machine are its author's."""
-    from pfbench.kernels.libraries import use_same_kernels
+    from pfbench.kernels.libraries import use_recorded_blas_kernels
     from pfbench.receipts import comparison_check, theorem_check
     from pfbench.receipts.recheck import CheckPlan
     from pfbench.receipts.theorem_receipt import RECEIPT
-    from pfbench.runs.pack import importable_archive, unpack_archive
+    from pfbench.runs.pack import make_archive_importable, unpack_archive
     from pfbench.runs.version_lock import list_changed_versions
 
     manifest = archive.manifest
@@ -285,18 +293,20 @@ def _check_archive(
         **_environment_differences(environment, current),
     }
     for name, subject in differ.items():
-        terminal.complain(f"{name}: {subject}.")
+        terminal.print_error(f"{name}: {subject}.")
     rng = random.Random(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {salt}")
     how = CheckPlan(engine, rng, not differ, seconds)
-    selected = use_same_kernels(environment.get("blas", ""), current.get("blas", ""))
+    selected = use_recorded_blas_kernels(environment.get("blas", ""), current.get("blas", ""))
     with unpack_archive(archive) as content, selected as kernels:
         if kernels:
-            terminal.complain(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
+            terminal.print_error(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
         for name, why in content.take(neighbour).items():
             raise InputError(f"{name}, which is not in {path}, {end_sentence(why)}")
         for module in content.modules:
-            terminal.complain(f"importing {module}, which is in {path}, in processes of its own.")
-        with importable_archive(content):
+            terminal.print_error(
+                f"importing {module}, which is in {path}, in processes of its own."
+            )
+        with make_archive_importable(content):
             if archive.form is RECEIPT:
                 rows, pages = _read_theorem_receipt(archive)
                 outcome = theorem_check.check(manifest, rows, how)
@@ -310,7 +320,7 @@ def _check_archive(
         if name in archive.names and archive.read(name) == text.encode():
             continue
         if "pfbench" in differ:
-            terminal.complain(f"{name} is of another pfbench, and was not drawn anew.")
+            terminal.print_error(f"{name} is of another pfbench, and was not drawn anew.")
             outcome.unsampled.append(name)
         else:
             outcome.deviations.append(f"{name} is not what its numbers give")
@@ -344,11 +354,11 @@ def _read_theorem_receipt(archive: "Archive") -> "tuple[list[Row], Mapping[str, 
 
 def load_shipped_suite(name: str) -> "CheckedSuite | None":
     """Return pfbench's suite of this name, if its runs are shipped."""
-    from pfbench.cli.catalogue import suites
+    from pfbench.cli.catalogue import suite_spec_paths
     from pfbench.cli.compare import load_suite_archive
     from pfbench.receipts.comparison_check import CheckedSuite
 
-    path = suites().get(name)
+    path = suite_spec_paths().get(name)
     shipped = load_suite_archive(path) if path else None
     return CheckedSuite(path.read_text("utf-8"), shipped) if path and shipped else None
 
@@ -367,7 +377,7 @@ def _format_numbers(numbers: Sequence[int]) -> str:
     return f"{numbers[0]} of {numbers[1]}"
 
 
-def _paragraph(
+def _reviewer_paragraph(
     path: Path,
     digest: str,
     fields: Mapping[str, Any],

@@ -11,10 +11,10 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_text
 from pfbench.cli import options, terminal
-from pfbench.cli.formatting import plural
+from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.receipt import load_shipped_suite
-from pfbench.cli.terminal_tables import show
+from pfbench.cli.terminal_tables import print_parts
 
 if TYPE_CHECKING:
     from pfbench.receipts.confinement import Confinement
@@ -33,7 +33,7 @@ def init(folder: Path = argument("DIR", default=...)) -> None:
     from pfbench.receipts.record import Record
 
     Record.init(folder)
-    show(f"wrote {folder}; next:\n  pfbench record add {folder} FILE.zip")
+    print_parts(f"wrote {folder}; next:\n  pfbench record add {folder} FILE.zip")
 
 
 @app.command()
@@ -61,12 +61,12 @@ def add(
         name = archive.manifest["name"]
     path = record.find_folder(name, hashlib.sha256(receipt.read_bytes()).hexdigest())
     inner = confinement()
-    terminal.note(f"running the code of {receipt}, which is a stranger's: {inner.sentence}")
+    terminal.print_note(f"running the code of {receipt}, which is a stranger's: {inner.sentence}")
     in_child = _check_in_child(receipt, seconds, jobs, inner)
     if in_child is None:
-        terminal.fail(f"{receipt} is not taken in.")
+        terminal.exit_with_error(f"{receipt} is not taken in.")
     record.add(receipt, path, in_child, proof)
-    show(f"took in {path}\n{in_child['text']}")
+    print_parts(f"took in {path}\n{in_child['text']}")
 
 
 @app.command()
@@ -83,11 +83,11 @@ def check(
     if not paths:
         raise InputError(f"{folder} has no receipt: add one with `pfbench record add`.")
     inner = confinement()
-    terminal.note(f"running the code of {len(paths)} receipts: {inner.sentence}")
+    terminal.print_note(f"running the code of {len(paths)} receipts: {inner.sentence}")
     failed = [
         path.name for path in paths if _check_in_child(path / FILE, seconds, jobs, inner) is None
     ]
-    show(f"{len(paths) - len(failed)} of {len(paths)} receipts are as they say")
+    print_parts(f"{len(paths) - len(failed)} of {len(paths)} receipts are as they say")
     terminal.exit_if(failed)
 
 
@@ -108,10 +108,12 @@ def page(
     record = Record.open(folder)
     existing = [
         SuiteStandings(name, suite.text, list(standings(load_spec(path), suite.archive)))
-        for name, path in (catalogue.suites().items() if suites else ())
+        for name, path in (catalogue.suite_spec_paths().items() if suites else ())
         if (suite := load_shipped_suite(name))
     ]
-    show(f"wrote {output / 'index.html'}: {plural(written(record, output, existing), 'receipt')}")
+    print_parts(
+        f"wrote {output / 'index.html'}: {format_plural(written(record, output, existing), 'receipt')}"  # noqa: E501
+    )
 
 
 def _check_in_child(
@@ -122,19 +124,21 @@ def _check_in_child(
 
     salt = secrets.token_hex(8)
     arguments = ["receipt", "--check", str(receipt.resolve()), "--json", "--salt", salt]
-    arguments += ["--seconds", str(seconds), "--jobs", str(jobs or options.cpus())]
+    arguments += ["--seconds", str(seconds), "--jobs", str(jobs or options.cpu_count())]
     status, output, errors = run(arguments, seconds + _MORE, confinement)
     try:
         data: dict[str, Any] = json.loads(output)
     except ValueError:
         data = {}
     for text in [*data.get("off", ()), *data.get("unreached", ())]:
-        terminal.complain(f"{receipt.name}: {escape_text(str(text))}.")
+        terminal.print_error(f"{receipt.name}: {escape_text(str(text))}.")
     if status == 0 and data.get("salt") == salt:
         return data
     if data and not (data["off"] or data["unreached"]):
-        terminal.complain(f"{receipt.name}: its check was ended before its end (status {status}).")
+        terminal.print_error(
+            f"{receipt.name}: its check was ended before its end (status {status})."
+        )
     if not data:
         last = errors.strip().splitlines()[-1:] or ["no reason is given"]
-        terminal.complain(f"{receipt.name}: {escape_text(last[0].removeprefix('pfbench: '))}")
+        terminal.print_error(f"{receipt.name}: {escape_text(last[0].removeprefix('pfbench: '))}")
     return None

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import ErrorCollector, InputError
 from pfbench.cli import options
-from pfbench.cli.catalogue import MAIN_REPORT, PAPER, spec_path, specs
+from pfbench.cli.catalogue import MAIN_REPORT, PAPER, report_spec_paths, resolve_spec_path
 from pfbench.cli.diff_report import show_changes
-from pfbench.cli.formatting import plural
+from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.spec_runs import make_runs, resolve_search
-from pfbench.cli.terminal import announce_imports, exit_if_failed, note, print_json
-from pfbench.cli.terminal_tables import show
+from pfbench.cli.terminal import announce_imports, exit_if_failed, print_json, print_note
+from pfbench.cli.terminal_tables import print_parts
 
 if TYPE_CHECKING:
     from pfbench.reporting.documents.report_contents import ReportContents
@@ -82,7 +82,7 @@ def report(
         check_file_name("--combine", combine)
     if not text:
         prepare_folder(output)
-    folders = store or [options.store_folder()]
+    folders = store or [options.default_store_folder()]
     outcomes: list[PlanOutcome] = []
     if everything and (spec or problem or algorithm or len(folders) > 1):
         raise InputError("--all draws all reports from one store: leave other choices out.")
@@ -93,7 +93,7 @@ def report(
                 "stored: leave SPEC.toml out."
             )
         with closing(options.make_engine(jobs, scheduler)) as engine:
-            paths = _paths(spec, everything=everything)
+            paths = _resolve_report_paths(spec, everything=everything)
             reports, outcomes = _make_all_runs(paths, folders[0], engine, quiet=as_json)
     else:
         reports = read_stores(folders, problem or [], algorithm or [])
@@ -102,19 +102,19 @@ def report(
     if not text:  # only the page tells of claims
         looked_up = [Store(folder) for folder in folders]
         reports = [add_theory(report, looked_up) for report in reports]
-    _show(reports, None if text else output, as_json=as_json)
+    _write_or_print(reports, None if text else output, as_json=as_json)
     exit_if_failed(outcomes, ", and the reports show them as such")
 
 
-def _paths(value: Sequence[str] | None, *, everything: bool) -> list[Path]:
+def _resolve_report_paths(value: Sequence[str] | None, *, everything: bool) -> list[Path]:
     """Return the files of the reports that are asked for by paths, or by names of known ones."""
-    paths = specs()
+    paths = report_spec_paths()
     names = value or [MAIN_REPORT]
     if everything:
         names = [name for name in paths if not name.startswith(f"{PAPER}/")]
     results: dict[Path, Path] = {}
     for text in names:
-        path = spec_path("report", text, paths)
+        path = resolve_spec_path("report", text, paths)
         results.setdefault(path.resolve(), path)
     return list(results.values())
 
@@ -141,7 +141,7 @@ def _make_all_runs(
         announce_imports(spec.user_selectors, spec.path)
         for study in () if quiet else spec.studies:
             if few := seed_warning(study):
-                note(f"{spec.name}, {study.title}: {few}")
+                print_note(f"{spec.name}, {study.title}: {few}")
     store = Store(folder)
     reports: list[Report] = []
     everything: list[PlanOutcome] = []
@@ -157,7 +157,9 @@ def make_reports(
     names: Sequence[str], folder: Path, engine: "Engine"
 ) -> "tuple[list[Report], list[PlanOutcome]]":
     """Return the reports of specs by path or by name, with the runs made that the store lacks."""
-    return _make_all_runs(_paths(names, everything=False), folder, engine, quiet=False)
+    return _make_all_runs(
+        _resolve_report_paths(names, everything=False), folder, engine, quiet=False
+    )
 
 
 def read_stores(
@@ -172,11 +174,11 @@ def read_stores(
         load_stored_report(
             Store(folder, make=False), name, problems=problems, algorithms=algorithms
         )
-        for folder, name in zip(distinct, _names(distinct), strict=True)
+        for folder, name in zip(distinct, _distinct_folder_names(distinct), strict=True)
     ]
 
 
-def _names(folders: Sequence[Path]) -> list[str]:
+def _distinct_folder_names(folders: Sequence[Path]) -> list[str]:
     """Return a name for each of different folders: the last parts of their paths."""
     parts = [["store", *folder.resolve().parts[1:]] for folder in folders]
     names: list[str] = []
@@ -187,42 +189,51 @@ def _names(folders: Sequence[Path]) -> list[str]:
     return names
 
 
-def _show(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) -> None:
+def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) -> None:
     """Write reports to a folder, or print them if there is none."""
     from pfbench.cli.report_text import render_report
     from pfbench.reporting import write_report
-    from pfbench.reporting.documents.report_contents import contents
+    from pfbench.reporting.documents.report_contents import make_contents
 
     described = []
     for report in reports:
         files: list[Path] = []
         if output is not None:
-            files = write_report(report, output, command=command_line(), commit=commit())
+            files = write_report(
+                report, output, command=current_command_line(), commit=checkout_commit()
+            )
         elif not as_json:
             created = datetime.now(UTC)
-            show(*render_report(contents(report, command_line(), commit(), created)))
+            print_parts(
+                *render_report(
+                    make_contents(report, current_command_line(), checkout_commit(), created)
+                )
+            )
         if as_json:
-            described.append(_describe(report, files))
+            described.append(_report_record(report, files))
         elif files:
-            _tell(contents(report, command_line(), commit(), datetime.now(UTC)), files)
+            _print_main_sentences(
+                make_contents(report, current_command_line(), checkout_commit(), datetime.now(UTC)),
+                files,
+            )
     if as_json:
         print_json(described)
 
 
-def _tell(contents: "ReportContents", files: "Sequence[Path]") -> None:
+def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -> None:
     """Print the two main sentences of a report, how many files it has, and the page to open."""
     candidate_sentences = (
         part.candidate_sentences or part.brief_sentences or part.sentences
         for part in contents.parts
     )
     for sentence in islice(chain.from_iterable(candidate_sentences), 2):
-        note(sentence)
+        print_note(sentence)
     if rest := len(files) - 1:
-        note(f"{plural(rest, 'other file')}, for papers, in {files[0].parent}")
-    show(str(files[0]))
+        print_note(f"{format_plural(rest, 'other file')}, for papers, in {files[0].parent}")
+    print_parts(str(files[0]))
 
 
-def _describe(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
+def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
     from pfbench.cli.report_text import results_as_json
     from pfbench.reporting.findings.ordering_text import as_json
     from pfbench.reporting.findings.tested_orderings import test_orderings
@@ -241,12 +252,12 @@ def _describe(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
     }
 
 
-def command_line() -> str:
+def current_command_line() -> str:
     """Return the command that is running, as a shell would read it."""
     return shlex.join(["pfbench", *sys.argv[1:]])
 
 
-def commit() -> str | None:
+def checkout_commit() -> str | None:
     """Return the commit of the checkout that pfbench runs from, None if it is an installed one.
 
     A ``+`` is appended if the checkout differs from that commit.

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pfbench.base.escaping import escape_text
-from pfbench.cli.terminal_tables import fields, fold_table, heading
+from pfbench.cli.terminal_tables import field_table, fold_table, section_with_title
 from pfbench.reporting import tables
 from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.documents.report_contents import ReportContents, ReportPart, failure_sentence
@@ -22,7 +22,9 @@ _MOST_PAIRS = 20_000
 def result_tables(report: Report) -> Iterator[RenderableType]:
     """Yield the table of results of each study; a remark, if there are very many algorithms."""
     if _is_large(report):
-        yield heading("results", "very many algorithms: `pfbench report --text` compares them all.")
+        yield section_with_title(
+            "results", "very many algorithms: `pfbench report --text` compares them all."
+        )
         return
     for results in report.results:
         yield render_table(ranking.table(results))
@@ -44,20 +46,20 @@ def render_report(report: ReportContents) -> Iterator[RenderableType]:
     """Yield all that a report says in words and tables."""
     spec = report.spec
     if spec.introduction or [spec.title] != [part.study.title for part in report.parts]:
-        yield heading(spec.title, *paragraphs(spec.introduction))
+        yield section_with_title(spec.title, *paragraphs(spec.introduction))
     for part in report.parts:
-        yield from _study(part)
-    yield heading("How this was made", fields(report.provenance()))
+        yield from _render_study(part)
+    yield section_with_title("How this was made", field_table(report.provenance()))
     for environment in report.environments:
         title = f"Environment of {environment.runs} runs"
-        yield heading(title, fields(environment.values.items()))
+        yield section_with_title(title, field_table(environment.values.items()))
 
 
-def _study(part: ReportPart) -> Iterator[RenderableType]:
+def _render_study(part: ReportPart) -> Iterator[RenderableType]:
     study, results = part.study, part.results
     statement = [f"- {text}" for text in part.all_sentences]
     failure = [failure_sentence(results)] if failure_sentence(results) else []
-    yield heading(study.title, *paragraphs(study.introduction), *statement, *failure)
+    yield section_with_title(study.title, *paragraphs(study.introduction), *statement, *failure)
     yield from map(render_table, part.tables)
 
 
@@ -70,14 +72,14 @@ def render_table(table: tables.Table) -> RenderableType:
     ]
     parts: list[RenderableType] = []
     for name, rows in table.groups():
-        displayed = fold_table(table.head[1:], [*map(_line, rows)], right=numeric)
+        displayed = fold_table(table.head[1:], [*map(_row_texts, rows)], right=numeric)
         above = [Text(escape_text(name), style="italic")] if name else []
         parts += [*([""] if parts else []), *above, displayed]
     note = [Text(escape_text(table.note), style="dim")] if table.note else []
-    return heading(table.caption, *parts, *note)
+    return section_with_title(table.caption, *parts, *note)
 
 
-def _line(row: tables.TableRow) -> list[str | Text]:
+def _row_texts(row: tables.TableRow) -> list[str | Text]:
     """Return the texts of a row; the best are bold."""
     style = {True: "bold", False: ""}
     cells = range(len(row.cells))

@@ -15,7 +15,13 @@ from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.base.escaping import escape_text
 from pfbench.base.status import Status
 from pfbench.cli import options
-from pfbench.cli.formatting import duration, format_count, format_if_known, format_size, plural
+from pfbench.cli.formatting import (
+    format_count,
+    format_duration,
+    format_if_known,
+    format_plural,
+    format_size,
+)
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress, run_kind
 from pfbench.cli.spec_runs import resolve_search
@@ -26,13 +32,19 @@ from pfbench.cli.terminal import (
     announce_imports,
     brief_json,
     exit_if_failed,
-    fail,
+    exit_with_error,
 )
-from pfbench.cli.terminal_tables import Fact, columns, heading, lines, show_facts
+from pfbench.cli.terminal_tables import (
+    ReportedFact,
+    make_table,
+    multiline_cell,
+    section_with_title,
+    show_facts,
+)
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
-    from pfbench.runs.engines.workers import Result
+    from pfbench.runs.engines.workers import TaskResult
     from pfbench.runs.execute import PlanOutcome
     from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.study import Spec
@@ -82,11 +94,11 @@ def run(
     )
     planned = load_spec(spec)
     announce_imports(planned.user_selectors, spec)
-    with _log(log) as reported, closing(options.make_engine(jobs, scheduler)) as engine:
+    with _open_log(log) as reported, closing(options.make_engine(jobs, scheduler)) as engine:
         if dry_run:
             _dry_run(planned, store, engine, statuses, as_json=as_json)
             return
-        _run(planned, store, engine, reported, statuses, as_json=as_json, quiet=quiet)
+        _run_sweep(planned, store, engine, reported, statuses, as_json=as_json, quiet=quiet)
 
 
 Log = Callable[[str], None]
@@ -94,7 +106,7 @@ Log = Callable[[str], None]
 
 
 @contextmanager
-def _log(path: Path | None) -> Iterator[Log]:
+def _open_log(path: Path | None) -> Iterator[Log]:
     """Give what writes a line with the time to a file, at once; nothing if there is no file."""
     if path is None:
         yield lambda text: None
@@ -115,7 +127,7 @@ def _log(path: Path | None) -> Iterator[Log]:
 # --- running --------------------------------------------------------------------------------------
 
 
-def _run(
+def _run_sweep(
     planned: "Spec",
     folder: Path,
     engine: "Engine",
@@ -137,7 +149,7 @@ def _run(
     planned = resolve_search(planned, store, engine, quiet=quiet or as_json, recomputed=recomputed)
     plans = planned.runs()
     total, limits = len(plans), limits_by_plan(planned)
-    log(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
+    log(f"begin {planned.name}: {format_plural(total, 'run')}, store {folder}")
     started = time.monotonic()
     described: dict[PlannedRun, dict[str, Any]] = {}
     outcomes: list[PlanOutcome] = []
@@ -148,14 +160,14 @@ def _run(
     problem = ""
 
     def report_missing(missing: "Iterable[PlannedRun]") -> None:
-        board.begin(map(run_kind, missing))
+        board.start_clock(map(run_kind, missing))
 
     try:
         with board:
             for outcome in execute_sweep(plans, store, engine, report_missing, recomputed):
                 result = outcome.entry.run
                 board.count(outcome.origin, result.status, run_kind(outcome.plan), result.seconds)
-                _tell(log, outcome)
+                _log_outcome(log, outcome)
                 if result.status in FAILURES:
                     failed.append(outcome)
                 elif result.status == Status.REFUSED:
@@ -167,18 +179,20 @@ def _run(
                     outcomes.append(replace(outcome, entry=replace(outcome.entry, run=run)))
                 if as_json:
                     targets = first_rows_reaching(planned.targets[outcome.plan], result)
-                    described[outcome.plan] = _describe(outcome) | {"targets": targets}
+                    described[outcome.plan] = _outcome_record(outcome) | {"targets": targets}
     except KeyboardInterrupt:
         problem = "interrupted"
     except PfbenchError as error:
         if not board.new_runs and not isinstance(error, StorageError):
             raise
         problem = str(error).rstrip(".")
-    ended = f"{board.done} of {plural(total, 'run')} done, {board.failure_count} failed"
+    ended = (
+        f"{board.done_count} of {format_plural(total, 'run')} done, {board.failure_count} failed"
+    )
     log(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
     if problem:
-        fail(
-            f"{problem}; {board.done:,} of {plural(total, 'run')} are kept in {folder}, and the "
+        exit_with_error(
+            f"{problem}; {board.done_count:,} of {format_plural(total, 'run')} are kept in {folder}, and the "  # noqa: E501
             "same command goes on from there.",
             INTERRUPTED if problem == "interrupted" else 1,
         )
@@ -188,24 +202,30 @@ def _run(
         counts = sorted(board.statuses.items(), key=lambda item: (-item[1], item[0]))
         statuses = ", ".join(f"{n:,} {status}" for status, n in counts)
         facts = [
-            Fact("name", planned.name, "sweep"),
-            Fact("store", str(folder), "store"),
-            Fact("planned", total, "runs", f"{total:,}: {_format_origins(board.origins, _DONE)}"),
-            *(Fact(name, board.origins[origin]) for origin, name in _ORIGINS.items()),
-            Fact("failed", board.failure_count),
-            Fact("statuses", board.statuses, "status", statuses),
-            Fact("", None, "took", duration(time.monotonic() - started)),
-            Fact("results", results_as_json(report) if as_json else []),
-            Fact("runs", runs),
+            ReportedFact("name", planned.name, "sweep"),
+            ReportedFact("store", str(folder), "store"),
+            ReportedFact(
+                "planned", total, "runs", f"{total:,}: {_format_origins(board.origins, _DONE)}"
+            ),
+            *(ReportedFact(name, board.origins[origin]) for origin, name in _ORIGINS.items()),
+            ReportedFact("failed", board.failure_count),
+            ReportedFact("statuses", board.statuses, "status", statuses),
+            ReportedFact("", None, "took", format_duration(time.monotonic() - started)),
+            ReportedFact("results", results_as_json(report) if as_json else []),
+            ReportedFact("runs", runs),
         ]
         displayed = [] if as_json else result_tables(report)
-        show_facts(facts, *displayed, _reasons(refused), _table(failed), as_json=as_json)
+        show_facts(
+            facts, *displayed, _refusal_table(refused), _failure_table(failed), as_json=as_json
+        )
     exit_if_failed(failed)
-    for method in _nowhere(planned, refused):
-        fail(f"{method} fits no problem of {planned.name}: every run of it was refused.", 1)
+    for method in _methods_refused_everywhere(planned, refused):
+        exit_with_error(
+            f"{method} fits no problem of {planned.name}: every run of it was refused.", 1
+        )
 
 
-def _tell(log: Log, outcome: "PlanOutcome") -> None:
+def _log_outcome(log: Log, outcome: "PlanOutcome") -> None:
     plan, entry, run = outcome.plan, outcome.entry, outcome.entry.run
     log(
         f"{outcome.origin} {run.status} {plan.problem} {plan.algorithm} seed={plan.seed} "
@@ -214,7 +234,7 @@ def _tell(log: Log, outcome: "PlanOutcome") -> None:
     )
 
 
-def _describe(outcome: "PlanOutcome") -> dict[str, Any]:
+def _outcome_record(outcome: "PlanOutcome") -> dict[str, Any]:
     plan = outcome.plan
     return {
         "key": outcome.entry.key,
@@ -227,7 +247,7 @@ def _describe(outcome: "PlanOutcome") -> dict[str, Any]:
     }
 
 
-def _table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:
+def _failure_table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:
     """Return the table of the first failed runs, None if there are none."""
     if not failed:
         return None
@@ -236,19 +256,21 @@ def _table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:
         (str(plan.seed), run.status, plan.algorithm, run.stop_reason) for plan, run in displayed
     ]
     title = "failed" if len(failed) <= _SHOWN else f"failed (first {_SHOWN} of {len(failed):,})"
-    return heading(title, columns(("seed", "status", "algorithm", "reason"), rows))
+    return section_with_title(title, make_table(("seed", "status", "algorithm", "reason"), rows))
 
 
-def _reasons(refused: "Sequence[PlanOutcome]") -> RenderableType | None:
+def _refusal_table(refused: "Sequence[PlanOutcome]") -> RenderableType | None:
     """Return the table of why methods were refused, each reason once; None if none was."""
     if not refused:
         return None
     counts = Counter((outcome.plan.algorithm, outcome.entry.run.stop_reason) for outcome in refused)
     rows = [(method, count, reason) for (method, reason), count in counts.most_common(_SHOWN)]
-    return heading("refused", columns(("algorithm", "runs", "reason"), rows, right=("runs",)))
+    return section_with_title(
+        "refused", make_table(("algorithm", "runs", "reason"), rows, right=("runs",))
+    )
 
 
-def _nowhere(planned: "Spec", refused: "Sequence[PlanOutcome]") -> Iterator[str]:
+def _methods_refused_everywhere(planned: "Spec", refused: "Sequence[PlanOutcome]") -> Iterator[str]:
     """Yield the first method of a sweep that fits none of its problems."""
     plans = {outcome.plan for outcome in refused}
     for study in planned.studies:
@@ -284,7 +306,7 @@ def _dry_run(
     from pfbench.runs.execute import predict_origins
     from pfbench.runs.forecast import run_trial
 
-    plans = list(dict.fromkeys([*planned.searches(), *planned.runs()]))
+    plans = list(dict.fromkeys([*planned.search_runs(), *planned.runs()]))
     tuned = sum(len(study.seeds) for study in planned.studies for _ in study.iterate_tuned())
     origins = predict_origins(plans, folder, engine, recomputed)
     lacking = [plan for plan in plans if origins[plan] == "made"]
@@ -293,14 +315,16 @@ def _dry_run(
         settings.setdefault((plan.problem, plan.algorithm), []).append(plan)
     step = max(1, -(-len(settings) // _TRIALS))
     chosen = list(settings.items())[::step]
-    tasks = [Task(run_trial, (same[0],), _TRIAL_LIMIT, same[0].code) for _, same in chosen]
+    tasks = [
+        Task(run_trial, (same[0],), _TRIAL_LIMIT, same[0].user_code_name) for _, same in chosen
+    ]
     rows: list[dict[str, Any]] = [
         {"problem": problem, "algorithm": algorithm, "runs": len(same), **_UNKNOWN}
         for (problem, algorithm), same in chosen
     ]
     with StepProgress("trials", len(tasks), "trials", quiet=as_json) as steps:
-        for result in run_tasks(tasks, min(engine.slots, options.cpus()) or 1):
-            rows[result.index] |= _trial(result)
+        for result in run_tasks(tasks, min(engine.slots, options.cpu_count()) or 1):
+            rows[result.index] |= _trial_record(result)
             steps.advance()
     timed = [row for row in rows if row["seconds"] is not None]
     tried = sum(row["runs"] for row in timed)
@@ -313,42 +337,42 @@ def _dry_run(
     seconds = total / engine.slots if tried or not lacking else None
     counts = Counter(origins[plan] for plan in plans)
     kinds = (
-        plural(len({plan.problem for plan in plans}), "problem"),
-        plural(len({plan.algorithm for plan in plans}), "algorithm"),
+        format_plural(len({plan.problem for plan in plans}), "problem"),
+        format_plural(len({plan.algorithm for plan in plans}), "algorithm"),
     )
     facts = [
-        Fact("name", planned.name, "sweep"),
-        Fact("store", str(folder), "store"),
-        Fact("planned", len(plans), "runs", f"{len(plans):,}: {', '.join(kinds)}"),
-        *(Fact(name, counts[origin]) for origin, name in _ORIGINS.items()),
-        Fact("", None, "of these", _format_origins(counts, _EXPECTED)),
-        Fact(
+        ReportedFact("name", planned.name, "sweep"),
+        ReportedFact("store", str(folder), "store"),
+        ReportedFact("planned", len(plans), "runs", f"{len(plans):,}: {', '.join(kinds)}"),
+        *(ReportedFact(name, counts[origin]) for origin, name in _ORIGINS.items()),
+        ReportedFact("", None, "of these", _format_origins(counts, _EXPECTED)),
+        ReportedFact(
             "tuned_runs",
             tuned,
             "then" if tuned else "",
             f"at least {format_count(tuned)} at what the search chooses",
         ),
-        Fact("jobs", engine.slots, "jobs"),
-        Fact(
+        ReportedFact("jobs", engine.slots, "jobs"),
+        ReportedFact(
             "bytes",
             upper,
             "memory",
             format_if_known(upper, lambda count: f"about {format_size(count)}"),
         ),
-        Fact(
+        ReportedFact(
             "seconds",
             seconds,
             "time",
-            format_if_known(seconds, lambda time: f"about {duration(time)}"),
+            format_if_known(seconds, lambda time: f"about {format_duration(time)}"),
         ),
-        Fact("settings", len(settings)),
-        Fact("trials", rows),
+        ReportedFact("settings", len(settings)),
+        ReportedFact("trials", rows),
     ]
-    title = f"trials of {len(rows)} of {plural(len(settings), 'setting')}"
-    show_facts(facts, heading(title, _trials(rows)), as_json=as_json)
+    title = f"trials of {len(rows)} of {format_plural(len(settings), 'setting')}"
+    show_facts(facts, section_with_title(title, _trial_table(rows)), as_json=as_json)
 
 
-def _trial(result: "Result") -> dict[str, Any]:
+def _trial_record(result: "TaskResult") -> dict[str, Any]:
     """Return what a trial tells of a setting, or why it tells nothing."""
     if result.value is None:
         return {"failed": result.reason}
@@ -367,13 +391,15 @@ _EXPECTED = {
 }
 
 
-def _trials(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+def _trial_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     names = "runs", "iterations", "time each", "memory", "algorithm on problem"
-    words = {"iterations": format_count, "seconds": duration, "bytes": format_size}
+    words = {"iterations": format_count, "seconds": format_duration, "bytes": format_size}
     displayed = []
     for row in rows:
         numbers = (format_if_known(row[name], word) for name, word in words.items())
         remark = row["refused"] or row["failed"]
-        setting = lines(f"{row['algorithm']} on {row['problem']}", *([remark] if remark else []))
+        setting = multiline_cell(
+            f"{row['algorithm']} on {row['problem']}", *([remark] if remark else [])
+        )
         displayed.append((row["runs"], *numbers, setting))
-    return columns(names, displayed, right=names[:-1])
+    return make_table(names, displayed, right=names[:-1])

@@ -16,12 +16,25 @@ from pfbench.base.files import atomic_write, check_writable
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
 from pfbench.cli import terminal
-from pfbench.cli.formatting import duration, format_unmet, number, parameters_in_words, plural
 from pfbench.cli.formatting import format_count as whole_number
+from pfbench.cli.formatting import (
+    format_duration,
+    format_number,
+    format_parameters,
+    format_plural,
+    format_unmet,
+)
 from pfbench.cli.guarantee_report import guarantee_lines, guarantee_record
 from pfbench.cli.options import AS_JSON, DRY_RUN, flag, option
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal_tables import Line, columns, fields, fold_table, heading, show
+from pfbench.cli.terminal_tables import (
+    Line,
+    field_table,
+    fold_table,
+    make_table,
+    print_parts,
+    section_with_title,
+)
 
 if TYPE_CHECKING:
     from pfbench.runs.loop.resolved_run import ResolvedRun
@@ -85,11 +98,11 @@ def solve(
     if time_limit is not None:
         check_real("--time-limit", time_limit, above=0.0)
     limits = None if budget is None else Budget.parse(budget)
-    measures = _names(measure, TRACED if trace else "")
+    measures = _parse_names(measure, TRACED if trace else "")
     if trace is not None:
-        _check_trace(trace)
+        _check_trace_path(trace)
 
-    from pfbench.cli.dry_run import show_expected
+    from pfbench.cli.dry_run import show_forecast
     from pfbench.runs.loop.stop import Stop, list_recorded_measures
     from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.plugin_names import expand_measure_name, expand_plugin_name
@@ -103,15 +116,15 @@ def solve(
     names, target = list_recorded_measures([expand_measure_name(name) for name in measures], target)
     terminal.announce_imports((problem, selector, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
-    with terminal.stdout_to_stderr(as_json):
+    with terminal.redirect_stdout_if_json(as_json):
         ready = resolve(plan).run_setup
     if dry_run:
-        show_expected(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
+        show_forecast(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
         return
     if limits is None and time_limit is None and not yes:
-        _check_length(ready, seeds)
-    with terminal.stdout_to_stderr(as_json):
-        runs = _run_all(ready, plan, seeds, quiet=as_json)
+        _check_iteration_count(ready, seeds)
+    with terminal.redirect_stdout_if_json(as_json):
+        runs = _make_runs(ready, plan, seeds, quiet=as_json)
     if as_json:
         described = [_run_record(run, guarantee_record(ready, [run])) for run in runs]
         terminal.print_json(described[0] if repeat is None else described)
@@ -126,9 +139,9 @@ def solve(
     terminal.exit_if(any(run.status in terminal.FAILURES for run in runs), status)
 
 
-def _check_length(run: "ResolvedRun", seeds: range) -> None:
+def _check_iteration_count(run: "ResolvedRun", seeds: range) -> None:
     """Refuse a schedule of very many iterations, and say how long it would take."""
-    length = run.length
+    length = run.iteration_count
     if length is None or length <= _LONG:
         return
     from pfbench.runs.forecast import forecast
@@ -136,7 +149,7 @@ def _check_length(run: "ResolvedRun", seeds: range) -> None:
     result = forecast(run, seed=seeds[0], budget=None, time_limit=None)
     if result.iterations is None or result.iterations <= _LONG:
         return
-    time = f", about {duration(result.seconds)}" if result.seconds else ""
+    time = f", about {format_duration(result.seconds)}" if result.seconds else ""
     raise InputError(
         f"{run.selector} would make {whole_number(length)} iterations{time} a run: give it "
         "--budget or --time-limit, other parameters, or --yes."
@@ -149,7 +162,7 @@ def _run_record(run: "Run", guarantee: object) -> dict[str, object]:
     return record | {"guarantee": guarantee, "error_location": location, "warning": run.note}
 
 
-def _names(text: str | None, default: str) -> list[str]:
+def _parse_names(text: str | None, default: str) -> list[str]:
     names = [name.strip() for name in (default if text is None else text).split(",")]
     if text is not None and not all(names):
         raise InputError(f"cannot read --measure {text!r}: write NAME or NAME,NAME.")
@@ -158,7 +171,7 @@ def _names(text: str | None, default: str) -> list[str]:
     return [name for name in names if name]
 
 
-def _run_all(
+def _make_runs(
     resolved_run: "ResolvedRun", plan: "PlannedRun", seeds: range, *, quiet: bool
 ) -> "list[Run]":
     """Run each seed, up to the one that the user interrupts."""
@@ -166,21 +179,21 @@ def _run_all(
     runs: list[Run] = []
     for seed in seeds:
         title = name if len(seeds) == 1 else f"{name}, seed {seed}"
-        with StepProgress(title, resolved_run.length, "iterations", quiet=quiet) as steps:
-            run = _run(resolved_run, plan, seed, steps)
+        with StepProgress(title, resolved_run.iteration_count, "iterations", quiet=quiet) as steps:
+            run = _make_run(resolved_run, plan, seed, steps)
         runs.append(run)
         if len(seeds) > 1 and not quiet and not terminal.console(error=True).is_terminal:
-            took = f"{plural(run.iterations, 'iteration')}, {duration(run.seconds)}"
-            terminal.note(f"{title}: {run.status}, {took}")
+            took = f"{format_plural(run.iterations, 'iteration')}, {format_duration(run.seconds)}"
+            terminal.print_note(f"{title}: {run.status}, {took}")
         if run.status == Status.KILLED:
             break
     return runs
 
 
-def _run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProgress) -> "Run":
+def _make_run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProgress) -> "Run":
     """Make a run here; one with a time limit in a process that can be killed."""
     from pfbench.oracles import Ledger
-    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.engines.engine import MultiProcessEngine
     from pfbench.runs.engines.run_task import execute_plan, make_unfinished_run, run_from_result
     from pfbench.runs.engines.workers import Task
     from pfbench.runs.loop.drive import drive
@@ -192,11 +205,11 @@ def _run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProgress)
             seed=seed,
             every=plan.every,
             stop=plan.stop,
-            watch=lambda progress: steps.reach(progress.iterations),
+            watch=lambda progress: steps.set_done(progress.iterations),
         )
     plan = replace(plan, seed=seed)
     try:
-        (result,) = LocalProcesses(1).do([Task(execute_plan, (plan,))])
+        (result,) = MultiProcessEngine(1).do([Task(execute_plan, (plan,))])
     except KeyboardInterrupt:
         return make_unfinished_run(plan, Status.KILLED, "interrupted by the user")
     return run_from_result(plan, result)
@@ -205,7 +218,7 @@ def _run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProgress)
 # --- the trace ------------------------------------------------------------------------------------
 
 
-def _check_trace(path: Path) -> None:
+def _check_trace_path(path: Path) -> None:
     """Refuse a trace file that could not be written, before anything runs."""
     if path.suffix not in _SUFFIXES:
         raise InputError(f"--trace {path}: the name must end in {' or '.join(_SUFFIXES)}.")
@@ -226,7 +239,7 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
             else:
                 rows.to_parquet(file, index=False)
     except OSError as error:
-        terminal.fail(f"the trace {path} could not be written ({error.strerror}).")
+        terminal.exit_with_error(f"the trace {path} could not be written ({error.strerror}).")
 
 
 # --- what people read -----------------------------------------------------------------------------
@@ -242,25 +255,31 @@ def show_run(run: "Run", extra_lines: Sequence[Line] = ()) -> None:
         ("seed", str(run.seed)),
         ("status", f"{run.status}: {run.stop_reason}"),
         ("iterations", run.iterations),
-        ("time", f"{duration(run.seconds)}{inside}"),
+        ("time", f"{format_duration(run.seconds)}{inside}"),
         ("note", run.note),
         *extra_lines,
     ]
     output = run.parameters.get("output", "last")
     failed = run.status in NO_RESULT
-    final = None if failed else heading(f"measures at the output ({output})", _final(run))
-    trace = _trace(run) if run.iterations or not failed else None
-    show(fields(subject), heading("oracle calls", _counts(run)), final, trace)
+    final = (
+        None
+        if failed
+        else section_with_title(f"measures at the output ({output})", _final_measures_table(run))
+    )
+    trace = _trace_table(run) if run.iterations or not failed else None
+    print_parts(
+        field_table(subject), section_with_title("oracle calls", _render_counts(run)), final, trace
+    )
     if failed:
         report_failure(run)
 
 
 def report_failure(run: "Run", prefix: str = "") -> None:
     """Say on the standard error why a run failed, in which line, and what the line is."""
-    after = f"after {plural(run.iterations, 'iteration')}"
-    terminal.complain(f"{prefix}{run.status} {after}: {run.stop_reason}")
+    after = f"after {format_plural(run.iterations, 'iteration')}"
+    terminal.print_error(f"{prefix}{run.status} {after}: {run.stop_reason}")
     if run.error_location is not None:
-        terminal.note(
+        terminal.print_note(
             f"  {run.error_location.file}:{run.error_location.line}: {run.error_location.code}"
         )
 
@@ -270,16 +289,16 @@ def _run_facts(run: "Run") -> list[tuple[str, str]]:
     return [
         ("problem", run.problem),
         ("algorithm", run.algorithm),
-        ("schedule", f"{run.schedule}: {parameters_in_words(run.parameters)}"),
+        ("schedule", f"{run.schedule}: {format_parameters(run.parameters)}"),
         ("not met", format_unmet(run.unmet_assumptions)),
     ]
 
 
-def _counts(run: "Run") -> RenderableType:
+def _render_counts(run: "Run") -> RenderableType:
     from pfbench.base.counts import MEANING
 
     rows = [(name, count, MEANING[name]) for name, count in _collect_nonzero_counts(run).items()]
-    return columns(("name", "calls", "meaning"), rows, right=("calls",)) if rows else "none"
+    return make_table(("name", "calls", "meaning"), rows, right=("calls",)) if rows else "none"
 
 
 def _collect_nonzero_counts(run: "Run") -> dict[str, int]:
@@ -287,31 +306,31 @@ def _collect_nonzero_counts(run: "Run") -> dict[str, int]:
     return {name: count for name, count in run.counts.as_dict().items() if count}
 
 
-def _final(run: "Run") -> Table:
+def _final_measures_table(run: "Run") -> Table:
     from pfbench.measures import MEANING
 
     rows = [
-        (name, number(run.final[name]), MEANING[name].summary if name in MEANING else "")
+        (name, format_number(run.final[name]), MEANING[name].summary if name in MEANING else "")
         for name in _list_displayed_measures([run])
     ]
-    return columns(("name", "value", "meaning"), rows, right=("value",))
+    return make_table(("name", "value", "meaning"), rows, right=("value",))
 
 
 _ROWS = 12
 """So many rows of a trace are printed, spread over the run; --trace writes them all."""
 
 
-def _trace(run: "Run") -> RenderableType | None:
+def _trace_table(run: "Run") -> RenderableType | None:
     """Return the trace of what was measured, None if nothing was."""
     import numpy as np
 
-    from pfbench.runs.loop.run import TRACE_COLUMNS, lower_ends
+    from pfbench.runs.loop.run import TRACE_COLUMNS, lower_end_names
 
     # Not `run.trace`: pandas takes longer to import than a small run does.
     trace = dict(zip(run.columns, zip(*run.rows, strict=True), strict=True))
     exact = [
         name
-        for name in lower_ends(run.columns)
+        for name in lower_end_names(run.columns)
         if np.array_equal(trace[name], trace[name.removesuffix("_lower")], equal_nan=True)
     ]
     measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]
@@ -323,21 +342,26 @@ def _trace(run: "Run") -> RenderableType | None:
     rows = [
         (
             *(f"{trace[name][k]:,}" for name in ("iteration", *counts)),
-            *("" if math.isnan(trace[name][k]) else number(trace[name][k]) for name in measured),
+            *(
+                "" if math.isnan(trace[name][k]) else format_number(trace[name][k])
+                for name in measured
+            ),
         )
         for k in chosen
     ]
     names = ["iteration", *counts, *map(str, measured)]
-    title = f"trace ({len(chosen)} of {plural(len(run.rows), 'row')}; --trace FILE writes all)"
+    title = (
+        f"trace ({len(chosen)} of {format_plural(len(run.rows), 'row')}; --trace FILE writes all)"
+    )
     # What does not fit beside comes below, behind the first column.
-    return heading(title, fold_table(names, rows, right=names))
+    return section_with_title(title, fold_table(names, rows, right=names))
 
 
 def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
     """Return the final measures without the lower ends of intervals that are exact in all runs."""
-    from pfbench.runs.loop.run import lower_ends
+    from pfbench.runs.loop.run import lower_end_names
 
-    lower = lower_ends(runs[0].final)
+    lower = lower_end_names(runs[0].final)
     return [
         name
         for name in runs[0].final
@@ -364,22 +388,25 @@ def show_runs(runs: "Sequence[Run]", extra_lines: Sequence[Line] = ()) -> None:
             for name in _list_displayed_measures(answered)
         }
     names = "name", "median", "least", "largest"
-    rows = [(name, *_range(values)) for name, values in spread.items()]
+    rows = [(name, *_format_median_and_range(values)) for name, values in spread.items()]
     seeds = "seeds", f"{first.seed} to {runs[-1].seed}"
     ended = "status", ", ".join(f"{count} {status}" for status, count in statuses.items())
     failed = f", {len(runs) - len(answered)} failed" if len(answered) < len(runs) else ""
-    title = f"{plural(len(runs), 'run')}{failed}, measures at the output"
-    table = columns(names, rows, right=names[1:])
-    show(fields([*_run_facts(first), seeds, ended, *extra_lines]), heading(title, table))
+    title = f"{format_plural(len(runs), 'run')}{failed}, measures at the output"
+    table = make_table(names, rows, right=names[1:])
+    print_parts(
+        field_table([*_run_facts(first), seeds, ended, *extra_lines]),
+        section_with_title(title, table),
+    )
     for run in runs:
         if run.status in terminal.FAILURES:
             report_failure(run, f"seed {run.seed}: ")
 
 
-def _range(values: list[float | None]) -> tuple[str, str, str]:
+def _format_median_and_range(values: list[float | None]) -> tuple[str, str, str]:
     existing = [value for value in values if value is not None]
     if not existing:
         return ("not defined", "", "")
     result = (statistics.median(existing), min(existing), max(existing))
     is_complete = all(isinstance(value, int) for value in existing)
-    return tuple(f"{v:,.10g}" if is_complete else number(v) for v in result)  # type: ignore[return-value]
+    return tuple(f"{v:,.10g}" if is_complete else format_number(v) for v in result)  # type: ignore[return-value]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pfbench.cli.progress import StepProgress, run_kind
-from pfbench.cli.terminal import exit_on_interrupt, note
+from pfbench.cli.terminal import exit_on_interrupt, print_note
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -57,9 +57,9 @@ def make_runs(
             store,
             engine=engine,
             progress=steps.count_run,
-            on_missing=lambda missing: steps.begin(map(run_kind, missing)),
+            on_missing=lambda missing: steps.start_clock(map(run_kind, missing)),
             recomputed=recomputed,
         )
     if not quiet:
-        note(f"{title}: {steps.format_made()}{then}")
+        print_note(f"{title}: {steps.format_step_counts()}{then}")
     return outcomes

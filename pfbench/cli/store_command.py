@@ -10,22 +10,22 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_text
 from pfbench.base.failures import end_sentence
-from pfbench.base.selectors import matches
+from pfbench.base.selectors import selector_matches
 from pfbench.base.verdicts import VERDICT_NAMES
-from pfbench.cli.formatting import format_size, plural
+from pfbench.cli.formatting import format_plural, format_size
 from pfbench.cli.options import AS_JSON, STORE, argument, flag, make_untrusted_engine, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import (
     SCHEMA,
-    complain,
     console,
-    dataclass_fields,
+    dataclass_as_dict,
     exit_if,
-    fail,
+    exit_with_error,
     make_rerun_logger,
+    print_error,
     print_json,
 )
-from pfbench.cli.terminal_tables import Fact, show, show_facts
+from pfbench.cli.terminal_tables import ReportedFact, print_parts, show_facts
 from pfbench.runs.storage.entry_kinds import KINDS
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ def list_entries(
 
     A damaged file is reported, and left where it is: see `pfbench store check`.
     """
-    listing, rows = _select_rows(_open(folder), kind, problem, algorithm, status)
+    listing, rows = _select_rows(_open_store(folder), kind, problem, algorithm, status)
     if as_json:
         # Line by line: a store may have very many.
         print("[" + ",\n ".join(json.dumps(_json_row(row)) for row in rows) + "]")
     else:
         _show_rows(rows, len(listing.rows), console().width)
-    _report_damage(listing)
+    _exit_if_damaged(listing)
 
 
 @app.command()
@@ -82,14 +82,14 @@ def check(
     """
     from pfbench.runs.storage.maintenance import check_files
 
-    opened = _open(folder)
+    opened = _open_store(folder)
     with StepProgress("checking", None, "files", quiet=as_json) as steps:
         number, damaged = check_files(opened, repair=repair, progress=steps.advance)
     if as_json:
-        print_json({"files": number, "damaged": _as_json(damaged)})
+        print_json({"files": number, "damaged": _damage_records(damaged)})
     else:
-        show(f"{plural(number, 'file')} read, {len(damaged):,} of them damaged")
-    _complain(damaged)
+        print_parts(f"{format_plural(number, 'file')} read, {len(damaged):,} of them damaged")
+    _print_damage(damaged)
     exit_if(damaged)
 
 
@@ -107,7 +107,7 @@ def gc(
     """
     from pfbench.runs.storage.maintenance import RETAINED_KINDS, collect_garbage
 
-    opened = _open(folder)
+    opened = _open_store(folder)
     with StepProgress("clearing", None, "runs", quiet=as_json) as steps:
         report = collect_garbage(opened, dry_run=dry_run, progress=steps.advance)
     removed = "would be removed" if dry_run else "removed"
@@ -115,13 +115,13 @@ def gc(
     older = f"entries of an older source, {removed}"
     needless = f"temporary and needless files, {removed}"
     facts = [
-        Fact("dry_run", dry_run),
-        Fact("outdated", outdated, f"{len(outdated):,}", older),
-        Fact("leftovers", leftovers, f"{len(leftovers):,}", needless),
-        Fact("bytes", report.bytes, format_size(report.bytes), "in all"),
-        Fact("retained", report.retained),
+        ReportedFact("dry_run", dry_run),
+        ReportedFact("outdated", outdated, f"{len(outdated):,}", older),
+        ReportedFact("leftovers", leftovers, f"{len(leftovers):,}", needless),
+        ReportedFact("bytes", report.bytes, format_size(report.bytes), "in all"),
+        ReportedFact("retained", report.retained),
         *(
-            Fact("", n, f"{n:,}", f"{RETAINED_KINDS[name]}, kept")
+            ReportedFact("", n, f"{n:,}", f"{RETAINED_KINDS[name]}, kept")
             for name, n in report.retained.items()
         ),
     ]
@@ -153,7 +153,7 @@ def merge(
 
     if not (other / "runs").is_dir():
         raise InputError(f"there is no store in {other}: name the folder of one.")
-    source = _open(other)
+    source = _open_store(other)
     begin: dict[str, Any] = {}
     if share is not None:
         begin["rerun"] = _rerun(source, share, jobs, quiet=as_json)
@@ -163,13 +163,13 @@ def merge(
         names = "kind", "key", "differs_in"
         refused = [dict(zip(names, item, strict=True)) for item in report.refused]
         begin |= {"added": report.added, "identical": report.equal}
-        print_json(begin | {"refused": refused, "damaged": _as_json(report.damaged)})
+        print_json(begin | {"refused": refused, "damaged": _damage_records(report.damaged)})
     else:
         numbers = (f"{report.added:,} copied", f"{report.equal:,} there already")
-        show(", ".join((*numbers, f"{len(report.refused):,} refused")))
+        print_parts(", ".join((*numbers, f"{len(report.refused):,} refused")))
     for kind, key, subject in report.refused:
-        complain(f"{kind} {key} is refused: the two stores differ in its {subject}.")
-    _complain(report.damaged)
+        print_error(f"{kind} {key} is refused: the two stores differ in its {subject}.")
+    _print_damage(report.damaged)
     exit_if(report.refused or report.damaged)
 
 
@@ -183,15 +183,17 @@ def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> d
         source, share, make_untrusted_engine(jobs), notify=make_rerun_logger(quiet=quiet)
     )
     for reason, many in report.left_out.items():
-        complain(f"{plural(many, 'run')} of the share cannot be compared: {end_sentence(reason)}")
+        print_error(
+            f"{format_plural(many, 'run')} of the share cannot be compared: {end_sentence(reason)}"
+        )
     for key, subject in report.differing:
-        complain(f"run {key} is not what its key says: made again, it differs in its {subject}.")
+        print_error(f"run {key} is not what its key says: made again, it differs in its {subject}.")
     if report.differing:
-        fail(
-            f"{plural(len(report.differing), 'run')} of {source.folder} differ: nothing is copied."
+        exit_with_error(
+            f"{format_plural(len(report.differing), 'run')} of {source.folder} differ: nothing is copied."  # noqa: E501
         )
     if not quiet:
-        show(f"{plural(report.agreeing, 'run')} made again, all with the same bits")
+        print_parts(f"{format_plural(report.agreeing, 'run')} made again, all with the same bits")
     return {"agree": report.agreeing, "not_rerun": dict(report.left_out)}
 
 
@@ -204,7 +206,7 @@ def pack_down(folder: Path = STORE, as_json: bool = AS_JSON) -> None:
     """
     from pfbench.runs.storage.compaction import compact as gather
 
-    opened = _open(folder)
+    opened = _open_store(folder)
     opened.check_writable()
     with StepProgress("packing", None, "runs", quiet=as_json) as steps:
         report = gather(opened, progress=steps.advance)
@@ -213,9 +215,11 @@ def pack_down(folder: Path = STORE, as_json: bool = AS_JSON) -> None:
         numbers = {"runs": report.runs, "segments": report.segments}
         print_json({**numbers, "damaged": damaged})
     else:
-        show(f"{plural(report.runs, 'run')} packed into {plural(report.segments, 'segment')}")
+        print_parts(
+            f"{format_plural(report.runs, 'run')} packed into {format_plural(report.segments, 'segment')}"  # noqa: E501
+        )
     for key, damage in report.damaged:
-        complain(f"run {key} is damaged: {damage}; see `pfbench store check`.")
+        print_error(f"run {key} is damaged: {damage}; see `pfbench store check`.")
     exit_if(report.damaged)
 
 
@@ -252,7 +256,7 @@ def export(
     check_real("--optimum", optimum)
     if dimension is not None:
         check_integer("--dimension", dimension, minimum=1)
-    opened = _open(folder)
+    opened = _open_store(folder)
     names = {} if spec is None else namings(load_spec(spec))
     listing, rows = _select_rows(opened, "run", problem, algorithm, status)
     if spec is not None:
@@ -260,16 +264,16 @@ def export(
     view = ExportView(measure, count, optimum, dimension, raw, names)
     files, left_out = write(opened, rows, form, output, view)
     number = len(rows) - sum(left_out.values())
-    show(f"{plural(number, 'run')} in {plural(len(files), 'file')}: {output}")
+    print_parts(f"{format_plural(number, 'run')} in {format_plural(len(files), 'file')}: {output}")
     for reason, many in left_out.items():
-        complain(f"{plural(many, 'run')} left out: {end_sentence(reason)}")
-    _report_damage(listing)
+        print_error(f"{format_plural(many, 'run')} left out: {end_sentence(reason)}")
+    _exit_if_damaged(listing)
 
 
 # --- the parts ------------------------------------------------------------------------------------
 
 
-def _open(folder: Path) -> "Store":
+def _open_store(folder: Path) -> "Store":
     from pfbench.runs.storage.store import Store
 
     return Store(folder, make=False)
@@ -295,12 +299,12 @@ def _select_rows(
     rows = (
         row
         for row in listing.rows
-        if all(matches(row[name] or "", values[name]) for name in values)
+        if all(selector_matches(row[name] or "", values[name]) for name in values)
     )
-    return listing, sorted(rows, key=_order)
+    return listing, sorted(rows, key=_sort_key)
 
 
-def _order(row: "Row") -> tuple[object, ...]:
+def _sort_key(row: "Row") -> tuple[object, ...]:
     """Return what entries are sorted by: kind, problem, algorithm, seed."""
     names = (row["claim"] or "", row["problem"] or "", row["algorithm"] or "")
     return ([*KINDS].index(row["kind"]), *names, row["seed"] or 0, row["key"])
@@ -346,16 +350,16 @@ def _print_wrapped(row: str, trailing_text: str, terminal_width: int) -> None:
         print(f"{'':{_INDENT}}{rest[start : start + terminal_width].rstrip()}")
 
 
-def _report_damage(listing: "Listing") -> None:
+def _exit_if_damaged(listing: "Listing") -> None:
     for kind, key, damage in listing.damaged:
-        complain(f"{kind} {key} is damaged: {damage}; see `pfbench store check`.")
+        print_error(f"{kind} {key} is damaged: {damage}; see `pfbench store check`.")
 
 
-def _as_json(damaged: Sequence["DamageReport"]) -> list[dict[str, Any]]:
-    return [dataclass_fields(damage, path="file", aside="quarantined") for damage in damaged]
+def _damage_records(damaged: Sequence["DamageReport"]) -> list[dict[str, Any]]:
+    return [dataclass_as_dict(damage, path="file", aside="quarantined") for damage in damaged]
 
 
-def _complain(damaged: Sequence["DamageReport"]) -> None:
+def _print_damage(damaged: Sequence["DamageReport"]) -> None:
     for damage in damaged:
         aside = "" if damage.aside is None else f"; set aside as {damage.aside}"
-        complain(f"{damage.path} is damaged: {damage.reason} ({damage.detail}){aside}.")
+        print_error(f"{damage.path} is damaged: {damage.reason} ({damage.detail}){aside}.")

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pfbench.base.escaping import escape_text
-from pfbench.cli.formatting import duration
-from pfbench.cli.progress import Kind, RemainingTimeEstimate, remaining_text
+from pfbench.cli.formatting import format_duration
+from pfbench.cli.progress import Kind, RemainingTimeEstimate, format_remaining
 from pfbench.cli.terminal import FAILURES, console
 
 
@@ -40,7 +40,7 @@ class SweepProgress:
         self._live: Live | None = None
         if self._console.is_terminal and not quiet:
             self._live = Live(
-                get_renderable=self.table,
+                get_renderable=self.count_table,
                 console=self._console,
                 transient=True,
                 refresh_per_second=2,
@@ -55,17 +55,17 @@ class SweepProgress:
         if self._live:
             self._live.stop()
 
-    def begin(self, kinds: Iterable[Kind] = ()) -> None:
+    def start_clock(self, kinds: Iterable[Kind] = ()) -> None:
         """Start the clock: the runs that are not there, of these kinds, begin now."""
         self._pace = RemainingTimeEstimate(self._slots, kinds)
 
     def count(self, origin: str, status: str, kind: Kind = (), seconds: float = 0.0) -> None:
         """Say that one more run is there: its origin, as an `Outcome` has it, and its status."""
         if origin == "made" and kind:
-            self._pace.note(kind, seconds)
+            self._pace.record_step(kind, seconds)
         self.origins[origin] += 1
         self.statuses[status] += 1
-        left, last = self.seconds_left, self.done == self._total
+        left, last = self.seconds_left, self.done_count == self._total
         if self._live is None and not self._is_quiet and not last and self._pace.is_due(left):
             self._console.print(f"{self._title}: {self.format()}")
 
@@ -75,7 +75,7 @@ class SweepProgress:
         return self.origins["made"]
 
     @property
-    def done(self) -> int:
+    def done_count(self) -> int:
         """Number of runs that are there."""
         return self.origins.total()
 
@@ -87,31 +87,31 @@ class SweepProgress:
     @property
     def seconds_left(self) -> float | None:
         """Seconds that the others will take; None while the estimate is not steady."""
-        remaining = self._total - self.done
+        remaining = self._total - self.done_count
         share = self.new_runs / max(1, self.new_runs + remaining)
-        return self._pace.steady(self._pace.remaining_seconds(self.new_runs, remaining), share)
+        return self._pace.steady_estimate(
+            self._pace.remaining_seconds(self.new_runs, remaining), share
+        )
 
     def format(self) -> str:
         """Return the numbers in a line."""
         failed = f", {self.failure_count:,} failed" if self.failure_count else ""
-        return (
-            f"{self.done:,} of {self._total:,} runs done{failed}{remaining_text(self.seconds_left)}"
-        )
+        return f"{self.done_count:,} of {self._total:,} runs done{failed}{format_remaining(self.seconds_left)}"  # noqa: E501
 
-    def table(self) -> Table:
+    def count_table(self) -> Table:
         """Return the numbers as a table."""
-        remaining = self._total - self.done
+        remaining = self._total - self.done_count
         running = min(self._slots, remaining)
         left = self.seconds_left
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for name in (self._title, "done", "running", "failed", "remaining", "time left"):
             table.add_column(Text(name), justify="left" if name == self._title else "right")
         table.add_row(
-            ProgressBar(total=self._total, completed=self.done, width=30),
-            f"{self.done:,}",
+            ProgressBar(total=self._total, completed=self.done_count, width=30),
+            f"{self.done_count:,}",
             f"{running:,}",
             Text(f"{self.failure_count:,}", style="bold red" if self.failure_count else ""),
             f"{remaining - running:,}",
-            "estimating" if left is None else duration(left),
+            "estimating" if left is None else format_duration(left),
         )
         return table

@@ -17,7 +17,7 @@ from pfbench.base.errors import StorageError
 from pfbench.base.escaping import escape_text
 from pfbench.base.failures import end_sentence
 from pfbench.base.status import Status
-from pfbench.cli.formatting import plural
+from pfbench.cli.formatting import format_plural
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import PlanOutcome
@@ -54,22 +54,22 @@ def console(*, error: bool = False) -> Console:
     return console
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Print one sentence on the standard error."""
     print(f"pfbench: {escape_text(' '.join(message.split()))}", file=sys.stderr, flush=True)
 
 
-def note(line: str) -> None:
+def print_note(line: str) -> None:
     """Print a line on the standard error."""
     console(error=True).print(escape_text(line))
 
 
 def make_rerun_logger(*, quiet: bool) -> Callable[[str], None]:
     """Return what says on the standard error which run is made again."""
-    return lambda text: None if quiet else note(f"again: {text}")
+    return lambda text: None if quiet else print_note(f"again: {text}")
 
 
-def stdout_to_stderr(as_json: bool) -> AbstractContextManager[object]:
+def redirect_stdout_if_json(as_json: bool) -> AbstractContextManager[object]:
     """Let what somebody's own code prints go to the standard error, if JSON is all that is printed.
 
     Where it is not, his lines stand among those of the command.
@@ -85,13 +85,13 @@ def announce_imports(selectors: Iterable[str], source: object = "") -> None:
     InputError
         If one cannot be read.
     """
-    from pfbench.runs.planning.plan import user_imports
+    from pfbench.runs.planning.plan import describe_user_imports
 
-    for text in user_imports(selectors):
+    for text in describe_user_imports(selectors):
         if source:
-            complain(f"importing {text}, which {source} names.")
+            print_error(f"importing {text}, which {source} names.")
         else:
-            note(f"importing {text}")
+            print_note(f"importing {text}")
 
 
 @contextmanager
@@ -100,16 +100,16 @@ def exit_on_interrupt(subject: str, folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        fail(
+        exit_with_error(
             f"interrupted; every finished {subject} is kept in {folder}, and the same command goes on "  # noqa: E501
             "from there.",
             INTERRUPTED,
         )
 
 
-def fail(message: str, status: int = 1) -> NoReturn:
+def exit_with_error(message: str, status: int = 1) -> NoReturn:
     """Print one sentence on the standard error, and end the command with a status."""
-    complain(message)
+    print_error(message)
     raise typer.Exit(status)
 
 
@@ -123,8 +123,8 @@ def exit_if_failed(outcomes: "Iterable[PlanOutcome]", remark: str = "") -> None:
     """Say which run failed first, and exit; if none failed, do nothing."""
     if failed := [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]:
         plan, run = failed[0].plan, failed[0].entry.run
-        fail(
-            f"{plural(len(failed), 'run')} failed{remark}; the first: {plan.algorithm}, seed "
+        exit_with_error(
+            f"{format_plural(len(failed), 'run')} failed{remark}; the first: {plan.algorithm}, seed "  # noqa: E501
             f"{plan.seed}: {run.status}: {end_sentence(run.stop_reason)}"
         )
 
@@ -140,10 +140,10 @@ def write_json(value: Mapping[str, Any], target: Path) -> None:
         print_json(value)
     else:
         text = json.dumps(_add_schema(value), indent=2, ensure_ascii=False, allow_nan=False)
-        write(text + "\n", target)
+        write_text(text + "\n", target)
 
 
-def write(text: str, target: Path) -> None:
+def write_text(text: str, target: Path) -> None:
     """Write a text to a file.
 
     Raises
@@ -164,7 +164,7 @@ def brief_json(run: "Run") -> dict[str, Any]:
     return {name: json[name] for name in names}
 
 
-def dataclass_fields(record: Any, **names: str) -> dict[str, Any]:
+def dataclass_as_dict(record: Any, **names: str) -> dict[str, Any]:
     """Return the fields of a dataclass's object, those in `names` under other names."""
     return rename_keys(asdict(record), **names)
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pfbench.base.escaping import escape_text
-from pfbench.cli.formatting import format_count, number
+from pfbench.cli.formatting import format_count, format_number
 from pfbench.cli.terminal import console, print_json
 
 Cell = str | Text | int | float | None
@@ -24,7 +24,7 @@ READABLE = 100
 """Columns of what is read as text: longer lines fold."""
 
 
-def show(*parts: RenderableType | None, limit: int | None = None) -> None:
+def print_parts(*parts: RenderableType | None, limit: int | None = None) -> None:
     """Print to the standard output, in so many columns at most; None is nothing."""
     target = console()
     if limit is not None:
@@ -42,20 +42,20 @@ def show(*parts: RenderableType | None, limit: int | None = None) -> None:
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def heading(title: str, *parts: RenderableType) -> RenderableType:
+def section_with_title(title: str, *parts: RenderableType) -> RenderableType:
     """Return parts under a title, with an empty line before it."""
     content = (escape_text(part, "\n") if isinstance(part, str) else part for part in parts)
     title = escape_text(title)
     return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in content))
 
 
-def lines(*texts: str) -> Text:
+def multiline_cell(*texts: str) -> Text:
     """Return a cell of several lines; a newline inside one of them begins none."""
     return Text("\n".join(map(escape_text, texts)))
 
 
 @dataclass(frozen=True)
-class Fact:
+class ReportedFact:
     """Something that programs read, or people, or both.
 
     Attributes
@@ -81,26 +81,29 @@ class Fact:
 
 
 def show_facts(
-    facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool, limit: int | None = None
+    facts: Iterable[ReportedFact],
+    *parts: RenderableType | None,
+    as_json: bool,
+    limit: int | None = None,
 ) -> None:
-    """Print facts as JSON, or for people with parts below them, see `show`."""
+    """Print facts as JSON, or for people with parts below them, see `print_parts`."""
     if as_json:
         print_json(fact_values(facts))
     else:
-        show(fields(fact_lines(facts)), *parts, limit=limit)
+        print_parts(field_table(fact_lines(facts)), *parts, limit=limit)
 
 
-def fact_values(facts: Iterable[Fact]) -> dict[str, Any]:
+def fact_values(facts: Iterable[ReportedFact]) -> dict[str, Any]:
     """Return facts as programs read them."""
     return {fact.name: fact.value for fact in facts if fact.name}
 
 
-def fact_lines(facts: Iterable[Fact]) -> list[Line]:
+def fact_lines(facts: Iterable[ReportedFact]) -> list[Line]:
     """Return facts as people read them."""
     return [fact.line for fact in facts if fact.title]
 
 
-def columns(
+def make_table(
     names: Sequence[str],
     rows: Iterable[Sequence[Cell]],
     *,
@@ -133,7 +136,7 @@ def fold_table(
             blocks.append([0])
         blocks[-1].append(k)
     tables = [
-        columns(
+        make_table(
             [names[k] for k in block],
             [[row[k] for k in block] for row in rows],
             right=right,
@@ -144,7 +147,7 @@ def fold_table(
     return Group(tables[0], *(part for table in tables[1:] for part in ("", table)))
 
 
-def fields(lines: Iterable[Line]) -> Table:
+def field_table(lines: Iterable[Line]) -> Table:
     """Return names and texts side by side; a name without a text is left out."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
@@ -162,4 +165,4 @@ def _render_cell(cell: Cell) -> str | Text:
         return escape_text(cell)
     if cell is None:
         return ""
-    return number(cell) if isinstance(cell, float) else format_count(cell)
+    return format_number(cell) if isinstance(cell, float) else format_count(cell)

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pfbench.reporting.theory import MethodTheory, RateLine, StatedClaim
-from pfbench.runs.engines.engine import ThisProcess
-from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.engines.engine import SingleProcessEngine
+from pfbench.runs.engines.workers import Task, TaskResult
 
 if TYPE_CHECKING:
     from pfbench.reporting.report import Report
@@ -23,12 +23,12 @@ _MEASURES = {
 """By criterion, the measure of the trace and the power of eps that it is."""
 
 
-class _LookupEngine(ThisProcess):
+class _StoreOnlyEngine(SingleProcessEngine):
     """Does no task: what is asked is only looked up."""
 
-    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+    def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
         """See `Engine.do`."""
-        return (Result(index, None, "lost", "", 0.0) for index, _ in enumerate(tasks))
+        return (TaskResult(index, None, "lost", "", 0.0) for index, _ in enumerate(tasks))
 
 
 def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
@@ -44,20 +44,22 @@ def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
 
     methods = dict.fromkeys(group.algorithm for results in report.results for group in results)
     claims = [claim for method in methods for claim in claims_about(method)]
-    verdicts = {name: verdict for store in stores for name, verdict in _verdicts(claims, store)}
+    verdicts = {
+        name: verdict for store in stores for name, verdict in _look_up_verdicts(claims, store)
+    }
     theory = MethodTheory(
-        tuple(rate for claim in claims for rate in _rates(claim)),
+        tuple(rate for claim in claims for rate in _claim_rate_lines(claim)),
         tuple(_make_stated_claim(claim, verdicts.get(claim.name)) for claim in claims),
     )
     return replace(report, theory=theory)
 
 
-def _verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tuple[str, Verdict]]":
+def _look_up_verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tuple[str, Verdict]]":
     """Yield what a store knows of claims, by their names: the full effort after the quick."""
     from pfbench.verification.session import Session
 
     for effort in ("quick", "full"):
-        session = Session(engine=_LookupEngine(), effort=effort, store=store)
+        session = Session(engine=_StoreOnlyEngine(), effort=effort, store=store)
         rows = session.verify(claims).rows
         yield from ((row.claim.name, row) for row in rows if not row.lost)
 
@@ -67,7 +69,7 @@ def _make_stated_claim(claim: "Claim", verdict: "Verdict | None") -> StatedClaim
     return StatedClaim(claim.name, claim.method, claim.source, claim.statement, *statement)
 
 
-def _rates(claim: "Claim") -> Iterator[RateLine]:
+def _claim_rate_lines(claim: "Claim") -> Iterator[RateLine]:
     """Yield the rates of a claim: eps^-a calls to eps are the power 1/a of the calls.
 
     Whether f is convex is not known of the problems of a report: what needs it is left out.

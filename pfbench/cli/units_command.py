@@ -7,8 +7,8 @@ from rich.text import Text
 
 from pfbench.base.escaping import escape_text
 from pfbench.cli import terminal
-from pfbench.cli.report_command import command_line
-from pfbench.cli.terminal_tables import columns, show
+from pfbench.cli.report_command import current_command_line
+from pfbench.cli.terminal_tables import make_table, print_parts
 
 if TYPE_CHECKING:
     from pfbench.cli.verification_job import VerificationJob
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 _WORDS = {True: "homogeneous", False: "not homogeneous", None: "no units"}
 
 
-def report_departures(claims: "Sequence[Claim]", work: "VerificationJob") -> None:
+def report_unit_dependence(claims: "Sequence[Claim]", work: "VerificationJob") -> None:
     """Say of theorems of somebody's own, and of schedules of his, whether they keep their units."""
     own = [claim for claim in claims if claim.user_source]
     if own and not work.is_quiet:
-        homogeneities = check_claims(own)
-        show(
+        homogeneities = check_homogeneity(own)
+        print_parts(
             Text(
                 "\n".join(
                     escape_text(f"units of {homogeneity.name}: {homogeneity.sentence}")
@@ -33,7 +33,7 @@ def report_departures(claims: "Sequence[Claim]", work: "VerificationJob") -> Non
         )
 
 
-def check_claims(
+def check_homogeneity(
     claims: "Sequence[Claim]", errata: "Sequence[Erratum]" = ()
 ) -> "list[Homogeneity]":
     """Return what is found of claims, of schedules of their own methods, and of errata."""
@@ -59,12 +59,12 @@ def show_units(work: "VerificationJob") -> None:
     errata = computed + [
         erratum for paper in load_user_papers(work.names) for erratum in paper.errata
     ]
-    homogeneities = check_claims(select_claims(work.names, "full"), errata)
+    homogeneities = check_homogeneity(select_claims(work.names, "full"), errata)
     if not work.names:
         homogeneities += filter(None, map(check_schedule, ALGORITHMS.values()))
-    work.write({"units": [homogeneity.as_json() for homogeneity in homogeneities]})
+    work.write_json({"units": [homogeneity.as_json() for homogeneity in homogeneities]})
     if work.table is not None:
-        terminal.write(units_table(homogeneities, command_line()), work.table)
+        terminal.write_text(units_table(homogeneities, current_command_line()), work.table)
     if not work.is_quiet:
         rows = [
             (
@@ -78,4 +78,7 @@ def show_units(work: "VerificationJob") -> None:
         reasons = dict.fromkeys(
             homogeneity.normalised for homogeneity in homogeneities if homogeneity.normalised
         )
-        show(columns(("name", "of", "units", "found"), rows), *map(Text, map(escape_text, reasons)))
+        print_parts(
+            make_table(("name", "of", "units", "found"), rows),
+            *map(Text, map(escape_text, reasons)),
+        )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.plugins import plugins
+from pfbench.base.plugins import list_plugins
 from pfbench.cli.catalogue_item import CatalogueItem
 from pfbench.cli.formatting import first_line
 
@@ -87,10 +87,10 @@ def make_user_item(location: str, name: str = "", package: str = "") -> Catalogu
     InputError
         If it cannot be loaded, or is nothing that pfbench knows.
     """
-    from pfbench.base.user_code import load
+    from pfbench.base.user_code import load_user_object
     from pfbench.verification.user_claims import load_claims
 
-    data = load(location)
+    data = load_user_object(location)
     kind = infer_kind(location, data)
     if kind == "claim":  # which knows there in which file it stands
         (data,) = load_claims(location).claims
@@ -100,7 +100,7 @@ def make_user_item(location: str, name: str = "", package: str = "") -> Catalogu
 
 def iterate_plugins(kind: str, builtin_names: Collection[str] = ()) -> Iterator[CatalogueItem]:
     """Yield the plug-ins of a kind; one that is broken says why, and harms no other."""
-    for plugin in plugins(kind):
+    for plugin in list_plugins(kind):
         try:
             item = make_user_item(plugin.target, plugin.name, plugin.package)
             if item.kind != kind and (kind, item.kind) != ("set", "penalty"):

@@ -36,7 +36,7 @@ class VerificationJob:
         return self.target == terminal.STANDARD_OUTPUT
 
     @contextmanager
-    def steps(self, title: str, total: int | None) -> Iterator[StepProgress]:
+    def step_progress(self, title: str, total: int | None) -> Iterator[StepProgress]:
         """Show the progress of so many checks, and tell how many of them were made now."""
         slots = self.engine.slots
         with StepProgress(title, total, "checks", quiet=self.is_quiet, slots=slots) as steps:
@@ -45,9 +45,9 @@ class VerificationJob:
             finally:
                 self.task_count = steps.run_count
         if not self.is_quiet:
-            terminal.note(f"{title}: {steps.format_made()}")
+            terminal.print_note(f"{title}: {steps.format_step_counts()}")
 
-    def session(
+    def make_session(
         self, steps: StepProgress, seed: int | None = None, effort: str | None = None
     ) -> "Session":
         """Return the session whose outcomes are steps; seed and effort are its own if not given."""
@@ -61,10 +61,10 @@ class VerificationJob:
             case_seed=self.case_seed,
             store=Store(self.folder),
             progress=steps.count,
-            on_expected_time=lambda _: steps.begin(),
+            on_expected_time=lambda _: steps.start_clock(),
         )
 
-    def write(self, content: Mapping[str, Any]) -> None:
+    def write_json(self, content: Mapping[str, Any]) -> None:
         """Write what was found as JSON, or print it, if that is asked for."""
         if self.target is not None:
             terminal.write_json(content, self.target)
@@ -100,4 +100,4 @@ def open_job(
         except StorageError as error:
             if not work.task_count:
                 raise
-            terminal.fail(str(error))
+            terminal.exit_with_error(str(error))

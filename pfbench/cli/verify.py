@@ -13,16 +13,24 @@ from pfbench.base.selectors import is_user_defined
 from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.cli import options, terminal
 from pfbench.cli.claims_command import explain as explain_one
-from pfbench.cli.formatting import duration, plural
-from pfbench.cli.harder_report import harder_as_json, harder_in_words, try_harder_instances
+from pfbench.cli.formatting import format_duration, format_plural
+from pfbench.cli.harder_report import (
+    harder_results_as_json,
+    render_harder_results,
+    try_harder_instances,
+)
 from pfbench.cli.interim_report import verify_informative_first
 from pfbench.cli.mutants import show_fault_detection
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power_command import measure_power
-from pfbench.cli.receipt import check_receipt, make_receipt, unshown_errata
-from pfbench.cli.report_command import command_line
-from pfbench.cli.terminal_tables import READABLE, columns, heading, show
-from pfbench.cli.units_command import check_claims, report_departures, show_units
+from pfbench.cli.receipt import (
+    check_receipt_request,
+    make_receipt,
+    sentences_on_unreproduced_errata,
+)
+from pfbench.cli.report_command import current_command_line
+from pfbench.cli.terminal_tables import READABLE, make_table, print_parts, section_with_title
+from pfbench.cli.units_command import check_homogeneity, report_unit_dependence, show_units
 from pfbench.cli.verification_job import VerificationJob, open_job
 from pfbench.cli.worst_case_report import show_worst_cases
 
@@ -125,7 +133,7 @@ def verify(
         check_integer("--late-faults", late_faults, minimum=0)
     if max_check_seconds is not None:
         check_real("--max-check-seconds", max_check_seconds, above=0)
-    names = resolve_names(claims, as_json)
+    names = resolve_claim_names(claims, as_json)
     if explain is not None:
         explain_named(explain)
         return
@@ -134,10 +142,10 @@ def verify(
         if worst_case:
             list_worst_cases(names, effort)
         else:
-            show(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
+            print_parts(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
         return
     if receipt is not None:
-        check_receipt(names, receipt)
+        check_receipt_request(names, receipt)
     seeds = range(seed, seed + repeat)
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         if receipt is not None:
@@ -152,12 +160,12 @@ def verify(
             show_units(work)
         elif repeat > 1:
             work.case_seed = case_seed or 0
-            _repeat(work)
+            _verify_repeatedly(work)
         else:
-            _verify(work, algorithm, case_seed, harder_instances)
+            _verify_claims(work, algorithm, case_seed, harder_instances)
 
 
-def resolve_names(claims: Sequence[str] | None, target: Path | None) -> list[str]:
+def resolve_claim_names(claims: Sequence[str] | None, target: Path | None) -> list[str]:
     """Return names of claims, a plug-in's as MODULE:NAME; print whose files are imported.
 
     Unless JSON alone is printed.
@@ -165,18 +173,18 @@ def resolve_names(claims: Sequence[str] | None, target: Path | None) -> list[str
     names = [_expand_name(name) for name in claims or ()]
     for name in dict.fromkeys(filter(is_user_defined, names)):
         if target != terminal.STANDARD_OUTPUT:
-            terminal.note(f"importing {name}")
+            terminal.print_note(f"importing {name}")
     return names
 
 
 def _expand_name(name: str) -> str:
-    from pfbench.base.plugins import plugin
+    from pfbench.base.plugins import find_plugin
     from pfbench.claims.catalogue import CLAIMS, claims_about
 
     result = (
         None
         if is_user_defined(name) or name in CLAIMS or claims_about(name)
-        else plugin("claim", name)
+        else find_plugin("claim", name)
     )
     return name if result is None else result.target
 
@@ -185,11 +193,11 @@ def explain_named(name: str) -> None:
     """Say all of a claim or an erratum."""
     from pfbench.claims.catalogue import ERRATA, claim
 
-    (name,) = resolve_names([name], None)
+    (name,) = resolve_claim_names([name], None)
     explain_one(ERRATA[name] if name in ERRATA else claim(name))
 
 
-def _verify(
+def _verify_claims(
     work: VerificationJob, algorithm: str | None, case_seed: int | None = None, harder: bool = False
 ) -> None:
     from pfbench.claims.catalogue import (
@@ -211,33 +219,35 @@ def _verify(
             terminal.announce_imports([algorithm])
         tested, claims = algorithm_and_claims(algorithm, work.names)
         if not claims:
-            _check(algorithm, work)
+            _check_algorithm_without_claim(algorithm, work)
             return
     subject = Subject(algorithm=tested)
     subject.check_importable()
     work.case_seed = choose_case_seed(case_seed, claims, algorithm)
     if work.case_seed and not work.is_quiet:
-        terminal.note(f"sizes and start of runs at size are those of --case-seed {work.case_seed}")
+        terminal.print_note(
+            f"sizes and start of runs at size are those of --case-seed {work.case_seed}"
+        )
     errata = [] if algorithm else errata
-    report_departures(claims, work)
+    report_unit_dependence(claims, work)
     errors = "erratum" if len(errata) == 1 else "errata"
-    both = f" of {plural(len(claims), 'claim')} and {len(errata)} {errors}" if errata else ""
-    with work.steps(f"verification{both}", len(claims) + len(errata)) as steps:
-        session = work.session(steps)
+    both = f" of {format_plural(len(claims), 'claim')} and {len(errata)} {errors}" if errata else ""
+    with work.step_progress(f"verification{both}", len(claims) + len(errata)) as steps:
+        session = work.make_session(steps)
         if algorithm is None:
             done = session.verify(claims, subject)
         else:
             done = verify_informative_first(session, claims, subject, steps)
         findings = session.examine(errata)
     tried = [] if algorithm else try_harder_instances(work, done.rows, harder)
-    _report(done, findings, work, tried)
+    _report_results(done, findings, work, tried)
 
 
 def list_worst_cases(names: Sequence[str], effort: str) -> None:
     """List the cases of these names, and the time."""
     from pfbench.verification.worst_case import select_cases
 
-    show(_render_list(select_cases(names), effort))
+    print_parts(_render_list(select_cases(names), effort))
 
 
 def verify_worst_cases(work: VerificationJob, function_class: str) -> None:
@@ -253,12 +263,12 @@ def verify_worst_cases(work: VerificationJob, function_class: str) -> None:
         return
     cases = worst_case.select_cases(work.names)
     worst_case.check_installed()
-    with work.steps("worst cases", len(cases)) as steps:
-        done = work.session(steps).verify(cases)
-    _report(done, [], work)
+    with work.step_progress("worst cases", len(cases)) as steps:
+        done = work.make_session(steps).verify(cases)
+    _report_results(done, [], work)
 
 
-def _report(
+def _report_results(
     done: "Verification",
     results: "Sequence[ErratumFinding]",
     work: VerificationJob,
@@ -270,8 +280,10 @@ def _report(
     from pfbench.verification.summaries import format_summary
     from pfbench.verification.verdict_tables import verdict_table
 
-    units = check_claims([row.claim for row in done.rows], [finding.erratum for finding in results])
-    work.write(
+    units = check_homogeneity(
+        [row.claim for row in done.rows], [finding.erratum for finding in results]
+    )
+    work.write_json(
         done.as_json()
         | {
             "findings": [
@@ -279,31 +291,33 @@ def _report(
             ],
             "units": [homogeneity.as_json() for homogeneity in units],
         }
-        | harder_as_json(tried)
+        | harder_results_as_json(tried)
     )
     if work.table is not None:
         titles = paper_titles([*PAPERS.values(), *load_user_papers(work.names)])
-        terminal.write(verdict_table(done, results, titles, command_line()), work.table)
+        terminal.write_text(
+            verdict_table(done, results, titles, current_command_line()), work.table
+        )
     if not work.is_quiet:
         rates = any(row.claim.complexity for row in done.rows)
         title = "comparisons whose winner depends on the criterion"
-        show(
-            _verdicts(done),
-            harder_in_words(tried, done.rows),
-            heading("findings", _render_findings(results)) if results else None,
-            heading(title, _scales()) if rates else None,
+        print_parts(
+            _render_verdicts(done),
+            render_harder_results(tried, done.rows),
+            section_with_title("findings", _render_findings(results)) if results else None,
+            section_with_title(title, _render_decisions_by_criterion()) if rates else None,
             Text(format_summary(done.summary)),
             limit=READABLE,
         )
-    for text in unshown_errata(results):
-        terminal.complain(text)
+    for text in sentences_on_unreproduced_errata(results):
+        terminal.print_error(text)
     tests = done.tests + sum(instance.tests for instance in tried)
     if tests > MOST_TESTS:
-        terminal.complain(f"{tests} tests share a level that is split over {MOST_TESTS}.")
+        terminal.print_error(f"{tests} tests share a level that is split over {MOST_TESTS}.")
     terminal.exit_if(not (done.is_clean and all(finding.is_shown for finding in results)))
 
 
-def _repeat(work: VerificationJob) -> None:
+def _verify_repeatedly(work: VerificationJob) -> None:
     """Verify once for each seed; tell how often each claim had each verdict."""
     from pfbench.claims.catalogue import select_claims
     from pfbench.verification.verdict_tables import repetition_table
@@ -311,56 +325,58 @@ def _repeat(work: VerificationJob) -> None:
     claims = select_claims(work.names, work.effort)
     verifications: list[Verification] = []
     try:
-        with work.steps("verification", len(work.seeds) * len(claims)) as steps:
+        with work.step_progress("verification", len(work.seeds) * len(claims)) as steps:
             for seed in work.seeds:
-                verifications.append(work.session(steps, seed).verify(claims))
+                verifications.append(work.make_session(steps, seed).verify(claims))
     finally:
         if verifications:
-            text = repetition_table(work.seeds[: len(verifications)], verifications, command_line())
-            show(Text(text)) if work.table is None else terminal.write(text, work.table)
+            text = repetition_table(
+                work.seeds[: len(verifications)], verifications, current_command_line()
+            )
+            print_parts(Text(text)) if work.table is None else terminal.write_text(text, work.table)
     for row in (row for done in verifications for row in done.rows):
         if row.is_wrong:
-            terminal.complain(f"{row.claim.name} is {row.verdict}: {row.reason}")
+            terminal.print_error(f"{row.claim.name} is {row.verdict}: {row.reason}")
     terminal.exit_if(not all(done.is_clean for done in verifications))
 
 
-def _check(algorithm: str, work: VerificationJob) -> None:
+def _check_algorithm_without_claim(algorithm: str, work: VerificationJob) -> None:
     """Say that no claim was named, and hold the algorithm to what every algorithm keeps."""
     from pfbench.checking import check
     from pfbench.cli.check import render_report
 
     report = check(algorithm, kind="algorithm")
-    work.write(report.as_json())
+    work.write_json(report.as_json())
     if not work.is_quiet:
-        show(
+        print_parts(
             Text("no claim is named: it is checked, as `pfbench check` does"), render_report(report)
         )
     terminal.exit_if(not report.is_passed)
 
 
-def _verdicts(done: "Verification") -> RenderableType:
+def _render_verdicts(done: "Verification") -> RenderableType:
     from pfbench.verification.coverage import sizes_in_words
     from pfbench.verification.reproducibility import WORDS
     from pfbench.verification.statements.horizons import LEFT_OUT
     from pfbench.verification.statements.rate import NO_EVIDENCE
-    from pfbench.verification.summaries import main_numbers
+    from pfbench.verification.summaries import summarise_main_numbers
 
     telling, rows = (WORDS, NO_EVIDENCE, LEFT_OUT), []
     for row in done.rows:
-        verdict = Text(row.verdict, row.verdict.colour)
-        numbers = main_numbers(row.measured) or plural(row.repetitions, "run")
+        verdict = Text(row.verdict, row.verdict.terminal_style)
+        numbers = summarise_main_numbers(row.measured) or format_plural(row.repetitions, "run")
         tested = sizes_in_words(row.measured)
-        rows.append((row.claim.name, verdict, numbers, tested, duration(row.seconds)))
-    table = columns(("claim", "verdict", "measured", "tested on", "time"), rows)
+        rows.append((row.claim.name, verdict, numbers, tested, format_duration(row.seconds)))
+    table = make_table(("claim", "verdict", "measured", "tested on", "time"), rows)
     reasons = [
-        Text(escape_text(f"{row.claim.name}: {row.reason}{_deciding(row)}"))
+        Text(escape_text(f"{row.claim.name}: {row.reason}{_describe_deciding_evidence(row)}"))
         for row in done.rows
-        if not row.verdict.is_kept or any(words in row.reason for words in telling)
+        if not row.verdict.keeps_bound or any(words in row.reason for words in telling)
     ]
     return Group(table, *reasons)
 
 
-def _deciding(row: "Verdict") -> str:
+def _describe_deciding_evidence(row: "Verdict") -> str:
     """Return what would decide a bound of somebody's own that is inconclusive; else nothing."""
     from pfbench.verification.summaries import describe_deciding_evidence
 
@@ -388,11 +404,11 @@ def _render_findings(results: "Sequence[ErratumFinding]") -> RenderableType:
             finding.erratum.corrected,
         )
         rows.append((*reported, text))
-    return columns(("erratum", "ruling", "as printed or read", "corrected", "evidence"), rows)
+    return make_table(("erratum", "ruling", "as printed or read", "corrected", "evidence"), rows)
 
 
-def _scales() -> RenderableType:
-    from pfbench.claims.catalogue import criterion_changes
+def _render_decisions_by_criterion() -> RenderableType:
+    from pfbench.claims.catalogue import comparisons_decided_by_criterion
     from pfbench.verification.criteria import CRITERIA
 
     rows = [
@@ -402,17 +418,20 @@ def _scales() -> RenderableType:
             c.as_published,
             *(c.order_by_criterion[name] for name in CRITERIA[:2]),
         )
-        for c in criterion_changes()
+        for c in comparisons_decided_by_criterion()
     ]
-    return columns(("comparison", "count", "as published", *CRITERIA[:2]), rows)
+    return make_table(("comparison", "count", "as published", *CRITERIA[:2]), rows)
 
 
 def _render_list(claims: "Sequence[Claim]", effort: str, errata: Sized = ()) -> RenderableType:
     rows = [
-        (claim.name, claim.kind, claim.source, duration(claim.seconds(effort))) for claim in claims
+        (claim.name, claim.kind, claim.source, format_duration(claim.seconds(effort)))
+        for claim in claims
     ]
     total = sum(claim.seconds(effort) for claim in claims)
-    end = f"{plural(len(claims), 'claim')}, about {total / 60:.1f} min on one core ({effort})"
+    end = (
+        f"{format_plural(len(claims), 'claim')}, about {total / 60:.1f} min on one core ({effort})"
+    )
     if errata:
         end += f"; {len(errata)} errata are examined, too: {len(claims) + len(errata)} checks"
-    return Group(columns(("claim", "kind", "source", "time"), rows), Text(end))
+    return Group(make_table(("claim", "kind", "source", "time"), rows), Text(end))

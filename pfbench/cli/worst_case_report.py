@@ -8,8 +8,8 @@ from rich.text import Text
 
 from pfbench.base.escaping import escape_text
 from pfbench.cli import terminal
-from pfbench.cli.formatting import plural
-from pfbench.cli.terminal_tables import columns, heading, show
+from pfbench.cli.formatting import format_plural
+from pfbench.cli.terminal_tables import make_table, print_parts, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.cli.verification_job import VerificationJob
@@ -24,13 +24,13 @@ def show_worst_cases(work: "VerificationJob", reference: str, function_class: st
     from pfbench.verification.worst_case import check_worst_cases
 
     checks = list(check_worst_cases(reference, function_class, full=work.effort == "full"))
-    work.write({"name": reference, "worst_cases": [*map(_record, checks)]})
+    work.write_json({"name": reference, "worst_cases": [*map(_check_as_json, checks)]})
     if not work.is_quiet:
-        show(_render(checks, reference, str(work.target or "")))
+        print_parts(_render_worst_cases(checks, reference, str(work.target or "")))
     terminal.exit_if(any(check.is_violated for check in checks))
 
 
-def _record(check: "WorstCaseCheck") -> dict[str, Any]:
+def _check_as_json(check: "WorstCaseCheck") -> dict[str, Any]:
     record = check.as_json()
     if proof := record["dual_certificate"]:
         terms = [terminal.rename_keys(term, at="point_indices") for term in proof["terms"]]
@@ -38,7 +38,9 @@ def _record(check: "WorstCaseCheck") -> dict[str, Any]:
     return record | {"dual_certificate": proof}
 
 
-def _render(results: "list[WorstCaseCheck]", reference: str, file: str) -> RenderableType:
+def _render_worst_cases(
+    results: "list[WorstCaseCheck]", reference: str, file: str
+) -> RenderableType:
     from pfbench.verification.worst_case.requests import QUICK
 
     worst = results[0].worst_case
@@ -52,11 +54,11 @@ def _render(results: "list[WorstCaseCheck]", reference: str, file: str) -> Rende
         )
         rows.append((str(check.worst_case.steps), f"{value:.6g}", *bound, f"{check.run_value:.6g}"))
     points = "x_N" if worst.statistic == "last" else "x_0 .. x_{N-1}"
-    title = f"{reference}: {worst.statistic} {worst.measure} at {points}, the largest over {_class(worst)}"  # noqa: E501
-    parts: list[RenderableType] = [Text(escape_text(title)), columns(head, rows)]
+    title = f"{reference}: {worst.statistic} {worst.measure} at {points}, the largest over {_describe_function_class(worst)}"  # noqa: E501
+    parts: list[RenderableType] = [Text(escape_text(title)), make_table(head, rows)]
     if any(result.is_violated for result in results):
         parts.append(Text("the worst case exceeds the bound: the claim is violated", "bold red"))
-    parts += _proof(results)
+    parts += _render_longest_proof(results)
     if worst.steps < results[-1].worst_case.steps < QUICK:
         parts.append(Text("more steps have too many unknowns for a quick look: see --full"))
     if file:
@@ -66,7 +68,7 @@ def _render(results: "list[WorstCaseCheck]", reference: str, file: str) -> Rende
     return Group(*parts)
 
 
-def _proof(results: "list[WorstCaseCheck]") -> list[RenderableType]:
+def _render_longest_proof(results: "list[WorstCaseCheck]") -> list[RenderableType]:
     """Return the longest proof that can be read."""
     short = [
         (check.worst_case.steps, lines)
@@ -76,11 +78,11 @@ def _proof(results: "list[WorstCaseCheck]") -> list[RenderableType]:
     if not short:
         return []
     steps, lines = short[-1]
-    words = f"none is worse, as the multipliers of {plural(steps, 'step')} prove"
-    return [heading(words, *map(escape_text, lines))]
+    words = f"none is worse, as the multipliers of {format_plural(steps, 'step')} prove"
+    return [section_with_title(words, *map(escape_text, lines))]
 
 
-def _class(worst: "ComputedWorstCase") -> str:
+def _describe_function_class(worst: "ComputedWorstCase") -> str:
     """Return the functions and sets that are looked at, in words."""
     function_class = worst.function_class
     sums = f"means of {function_class.n} " if function_class.n > 1 else ""

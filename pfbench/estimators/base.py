@@ -15,7 +15,7 @@ Estimate = Callable[[Point], Gradient]
 """x_t -> g_t; called once for each iteration, in order."""
 
 
-class CoinEstimates:
+class CoinEstimateFunction:
     """Estimates before each of which, but the first, a coin is flipped.
 
     Parameters
@@ -45,9 +45,9 @@ class CoinEstimates:
         return self._estimate(x, self.coin is None or self.coin)
 
 
-def latest_coin(estimate: Estimate) -> bool | None:
+def latest_coin(estimate_function: Estimate) -> bool | None:
     """Return whether the newest coin of estimates fell heads; None where none was flipped."""
-    return getattr(estimate, "coin", None)
+    return getattr(estimate_function, "coin", None)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,9 @@ class EpochEstimator(Estimator):
         if self.snapshot is not None:
             check_integer("snapshot", self.snapshot, minimum=1)
 
-    def reference(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
+    def reference_gradient(
+        self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator
+    ) -> Gradient:
         """Return the reference gradient at x."""
         if self.snapshot is None or self.snapshot == ask.n:
             return ask.gradient(x)

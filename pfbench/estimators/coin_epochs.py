@@ -12,7 +12,7 @@ import numpy as np
 from pfbench.base.checks import check_real
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
-from pfbench.estimators.base import CoinEstimates, Estimate, Estimator
+from pfbench.estimators.base import CoinEstimateFunction, Estimate, Estimator
 from pfbench.points import keep
 
 
@@ -47,7 +47,7 @@ class PAGE(LooplessEstimator):
             previous = x
             return g
 
-        return CoinEstimates(estimate, rng, self.refresh)
+        return CoinEstimateFunction(estimate, rng, self.refresh)
 
 
 class LSVRG(LooplessEstimator):
@@ -68,4 +68,4 @@ class LSVRG(LooplessEstimator):
                 return mean
             return ask.difference(self.draw(ask, rng), x, w) + mean
 
-        return CoinEstimates(estimate, rng, self.refresh)
+        return CoinEstimateFunction(estimate, rng, self.refresh)

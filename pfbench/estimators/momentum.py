@@ -55,7 +55,7 @@ class AveragingEstimator(Estimator):
         """Return alpha_t."""
         return self.alpha(t) if isinstance(self.alpha, VanishingWeights) else self.alpha
 
-    def first(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
+    def first_estimate(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
         """Return the first estimate, at x."""
         return ask.batch(rng.integers(ask.n, size=self.snapshot or self.batch), x)
 
@@ -75,7 +75,7 @@ class HeavyBall(AveragingEstimator):
         def estimate(x: Point) -> Gradient:
             nonlocal t, g
             if t == 0:
-                g = self.first(ask, x, rng)
+                g = self.first_estimate(ask, x, rng)
             else:
                 alpha = self.weight(t)
                 g = (1.0 - alpha) * g + alpha * ask.batch(self.draw(ask, rng), x)
@@ -103,7 +103,7 @@ class STORM(AveragingEstimator):
         def estimate(x: Point) -> Gradient:
             nonlocal t, previous, g
             if t == 0:
-                g = self.first(ask, x, rng)
+                g = self.first_estimate(ask, x, rng)
             else:
                 S = self.draw(ask, rng)
                 difference = 1.0 - self.weight(t)

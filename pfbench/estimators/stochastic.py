@@ -64,7 +64,7 @@ class SVRG(EpochEstimator):
         def estimate(x: Point) -> Gradient:
             nonlocal s, mean
             if next(iterations) % self.period == 0:
-                mean, s = self.reference(ask, x, rng), keep(x)
+                mean, s = self.reference_gradient(ask, x, rng), keep(x)
                 if not self.at_snapshot:
                     return mean
             return ask.difference(self.draw(ask, rng), x, s) + mean
@@ -123,9 +123,9 @@ class SPIDERG(EpochEstimator):
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
-        change = partial(self._change, ask, rng)
+        change = partial(self._mean_difference, ask, rng)
         if self.sampling == "importance":
-            change = partial(self._weight_difference, ask, rng, ask.component_smoothness())
+            change = partial(self._importance_mean_difference, ask, rng, ask.component_smoothness())
         iterations = count()
         previous: Point = None
         g: Gradient
@@ -133,7 +133,7 @@ class SPIDERG(EpochEstimator):
         def estimate(x: Point) -> Gradient:
             nonlocal previous, g
             if next(iterations) % self.period == 0:
-                g = self.reference(ask, x, rng)
+                g = self.reference_gradient(ask, x, rng)
             else:
                 g = change(x, previous) + g
             previous = x
@@ -141,13 +141,13 @@ class SPIDERG(EpochEstimator):
 
         return estimate
 
-    def _change(
+    def _mean_difference(
         self, ask: AlgorithmOracles, rng: np.random.Generator, x: Point, y: Point
     ) -> Gradient:
         """Return the mean of the differences over a uniform batch."""
         return ask.difference(self.draw(ask, rng), x, y)
 
-    def _weight_difference(
+    def _importance_mean_difference(
         self, ask: AlgorithmOracles, rng: np.random.Generator, L: Floats, x: Point, y: Point
     ) -> Gradient:
         """Return the mean of the differences over n q_i; what has one L_i is asked at once."""

@@ -67,7 +67,7 @@ def phi_slope(t: float) -> float:
 
 
 @compile_serial
-def value(y: Floats) -> float:
+def chain_value(y: Floats) -> float:
     """Return H_T(y); y has shape (T,)."""
     total = -phi(y[0])
     for i in range(1, y.size):
@@ -79,7 +79,7 @@ def value(y: Floats) -> float:
 
 
 @compile_serial
-def gradient(y: Floats, g: Floats) -> None:
+def write_chain_gradient(y: Floats, g: Floats) -> None:
     """Write the gradient of H_T at y to g; both have shape (T,)."""
     g[0] = -phi_slope(y[0])
     for i in range(1, y.size):
@@ -92,7 +92,7 @@ def gradient(y: Floats, g: Floats) -> None:
 
 
 @compile_serial
-def hessian(y: Floats, diagonal: Floats, off_diagonal: Floats) -> None:
+def write_chain_hessian(y: Floats, diagonal: Floats, off_diagonal: Floats) -> None:
     """Write the Hessian of H_T at y, which is tridiagonal.
 
     `diagonal` has shape (T,), `off_diagonal` shape (T - 1,): the entries (i, i + 1).
@@ -117,7 +117,7 @@ def sum_of_values(x: Floats, length: int, inverse: float) -> float:
     """Return the sum of H(inverse * block) over all blocks of x; x has shape (n * length,)."""
     total = 0.0
     for i in range(x.size // length):
-        total += value(inverse * x[i * length : (i + 1) * length])
+        total += chain_value(inverse * x[i * length : (i + 1) * length])
     return total
 
 
@@ -130,7 +130,7 @@ def add_gradients(
     slopes = np.empty(length)
     for s in range(indices.size):
         first = check_index(indices[s], x.size // length) * length
-        gradient(inverse * x[first : first + length], slopes)
+        write_chain_gradient(inverse * x[first : first + length], slopes)
         for j in range(length):
             g[first + j] += weights[s] * slopes[j]
 
@@ -145,8 +145,8 @@ def add_differences(
     at_x, at_y = np.empty(length), np.empty(length)
     for s in range(indices.size):
         first = check_index(indices[s], x.size // length) * length
-        gradient(inverse * x[first : first + length], at_x)
-        gradient(inverse * y[first : first + length], at_y)
+        write_chain_gradient(inverse * x[first : first + length], at_x)
+        write_chain_gradient(inverse * y[first : first + length], at_y)
         for j in range(length):
             g[first + j] += weights[s] * (at_x[j] - at_y[j])
 
@@ -156,17 +156,19 @@ def write_gradients(indices: Integers, x: Floats, length: int, inverse: float, o
     """Write grad H(inverse * block) of each sampled block to a row of `out`."""
     for s in range(indices.size):
         first = check_index(indices[s], x.size // length) * length
-        gradient(inverse * x[first : first + length], out[s])
+        write_chain_gradient(inverse * x[first : first + length], out[s])
 
 
 @compile_serial
-def hessians(
+def write_block_hessians(
     x: Floats, length: int, inverse: float, diagonals: Floats, off_diagonals: Floats
 ) -> None:
     """Write the Hessian of H at inverse * block for all blocks of x, one block to a row."""
     check_size(x, diagonals.size)
     for i in range(x.size // length):
-        hessian(inverse * x[i * length : (i + 1) * length], diagonals[i], off_diagonals[i])
+        write_chain_hessian(
+            inverse * x[i * length : (i + 1) * length], diagonals[i], off_diagonals[i]
+        )
 
 
 @compile_serial

@@ -17,10 +17,10 @@ def enable_cache(dispatcher: Any) -> None:
     try:
         dispatcher._cache = _forgiving_cache()(dispatcher.py_func)
     except (RuntimeError, OSError):
-        warn("no cache folder can be written")
+        warn_uncached_loops("no cache folder can be written")
 
 
-def warn(reason: str) -> None:
+def warn_uncached_loops(reason: str) -> None:
     """Print once that compiled loops are not kept."""
     if _IS_SAID not in os.environ:
         os.environ[_IS_SAID] = "1"
@@ -57,6 +57,6 @@ def _forgiving_cache() -> type[Any]:
                 action(*arguments)
             except OSError as error:
                 self.disable()  # type: ignore[no-untyped-call]
-                warn(f"the cache folder cannot be written ({error.strerror})")
+                warn_uncached_loops(f"the cache folder cannot be written ({error.strerror})")
 
     return ForgivingCache

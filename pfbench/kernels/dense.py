@@ -7,14 +7,16 @@ Numbers = tuple[float, float, float]
 
 
 @compile_serial
-def combine(x: Floats, v: Floats, w: float, out: Floats) -> None:
+def write_combination(x: Floats, v: Floats, w: float, out: Floats) -> None:
     """Write ``(1 - w) x + w v`` to out; all of shape (d,)."""
     for k in range(out.size):
         out[k] = (1.0 - w) * x[k] + w * v[k]
 
 
 @compile_serial
-def combine_rank_one(x: Floats, u: Floats, v: Floats, scale: float, w: float, out: Floats) -> None:
+def write_rank_one_combination(
+    x: Floats, u: Floats, v: Floats, scale: float, w: float, out: Floats
+) -> None:
     """Write ``(1 - w) x + w scale u v'`` to out; x and out of shape (M, N)."""
     for i in range(u.size):
         for j in range(v.size):
@@ -22,14 +24,14 @@ def combine_rank_one(x: Floats, u: Floats, v: Floats, scale: float, w: float, ou
 
 
 @compile_serial
-def tilt(g: Floats, x: Floats, u: Floats, c: float, out: Floats) -> None:
+def write_tilt(g: Floats, x: Floats, u: Floats, c: float, out: Floats) -> None:
     """Write ``g + c (x - u)`` to out; all of shape (d,)."""
     for k in range(out.size):
         out[k] = g[k] + c * (x[k] - u[k])
 
 
 @compile_vectorised
-def products(g: Floats, x: Floats, v: Floats) -> Numbers:
+def inner_products_and_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
     """Return <g, x>, <g, v> and |x - v|^2; the sums may be reordered."""
     at_x, at_v, square = 0.0, 0.0, 0.0
     for k in range(x.size):
@@ -40,8 +42,10 @@ def products(g: Floats, x: Floats, v: Floats) -> Numbers:
 
 
 @compile_vectorised
-def products_rank_one(g: Floats, x: Floats, u: Floats, v: Floats, scale: float) -> Numbers:
-    """As `products` with the vertex ``scale u v'``; g and x of shape (M, N)."""
+def inner_products_and_distance_rank_one(
+    g: Floats, x: Floats, u: Floats, v: Floats, scale: float
+) -> Numbers:
+    """As `inner_products_and_distance` with the vertex ``scale u v'``; g and x of shape (M, N)."""
     at_x, at_v, square = 0.0, 0.0, 0.0
     for i in range(u.size):
         ui = scale * u[i]

@@ -75,7 +75,7 @@ def costs_to_go(
 
 
 @compile_serial
-def follow(choice: Integers, heads: Integers, source: int, sink: int) -> Integers:
+def follow_path(choice: Integers, heads: Integers, source: int, sink: int) -> Integers:
     """Return the edges of the path that takes edge ``choice[node]`` at each node."""
     path = np.empty(choice.size, dtype=np.int64)
     length = 0

@@ -13,15 +13,15 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.numba_compilation import compile_serial, compile_vectorised
 from pfbench.kernels.observed_entries import (
     ObservedRows,
-    first_parallel,
-    first_step_rows,
-    normal_parallel,
-    normal_rows,
+    first_lanczos_sweep_parallel,
+    first_lanczos_sweep_rows,
+    lanczos_sweep_parallel,
+    lanczos_sweep_rows,
 )
 from pfbench.kernels.tridiagonal import (
     find_largest_eigenvalue,
-    leading_eigenvector,
     polynomial_root,
+    write_leading_eigenvector,
 )
 
 _BLOCK = 1024
@@ -60,7 +60,7 @@ class LanczosBasis(NamedTuple):
 
 
 class StoppingRule(NamedTuple):
-    """When to stop: see `pfbench.sets.lanczos.leading_triple`.
+    """When to stop: see `pfbench.sets.lanczos.leading_singular_triple`.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class StoppingRule(NamedTuple):
 
 
 @compile_serial
-def extend(
+def extend_lanczos_basis(
     k: int, square: float, basis: LanczosBasis, goal: StoppingRule, theta: float
 ) -> tuple[bool, float]:
     """Go on from the products of step k, which are in row k of U and in right[k + 1].
@@ -97,8 +97,8 @@ def extend(
     alphas, betas, a, b, q = basis.alphas, basis.betas, basis.a, basis.b, basis.q
     alpha = math.sqrt(square)
     if alpha > 0.0:
-        multiply(1.0 / alpha, u)
-        multiply(1.0 / alpha, y)
+        scale_in_place(1.0 / alpha, u)
+        scale_in_place(1.0 / alpha, y)
     subtract_multiple(alpha, v, y)
     orthogonalise(basis.right, k + 1, y)
     before = betas[k - 1] if k else 0.0
@@ -107,12 +107,12 @@ def extend(
     a[k] = alpha * alpha + before * before
     alphas[k], betas[k], b[k] = alpha, beta, alpha * beta
     theta = find_largest_eigenvalue(a, b, k + 1, max(theta, a[k]) + coupling)
-    leading_eigenvector(a, b, k + 1, theta, q)
+    write_leading_eigenvector(a, b, k + 1, theta, q)
     sigma = math.sqrt(theta)
     residual = b[k] * abs(q[k]) / sigma
     if beta <= 1e-14 * sigma:
         return True, theta
-    multiply(1.0 / beta, y)
+    scale_in_place(1.0 / beta, y)
     if not goal.needs_certificate:
         offset = goal.offset + goal.weight * basis.inner[0]
         if residual <= max(goal.tolerance * sigma, goal.share * (sigma + offset)):
@@ -131,7 +131,7 @@ def is_safely_scaled(square: float) -> bool:
 
 
 @compile_serial
-def steps_serial(
+def take_steps_serial(
     first: int,
     last: int,
     rows: ObservedRows,
@@ -154,18 +154,18 @@ def steps_serial(
         previous, u = basis.left[before % locations], basis.left[k % locations]
         y[:] = 0.0
         if k == 0 and goal.x.size:
-            square, basis.inner[0] = first_step_rows(first, last, rows, g, goal.x, v, u, y)
+            square, basis.inner[0] = first_lanczos_sweep_rows(first, last, rows, g, goal.x, v, u, y)
         else:
-            square = normal_rows(first, last, rows, g, v, previous, beta, u, y)
+            square = lanczos_sweep_rows(first, last, rows, g, v, previous, beta, u, y)
         if k == 0 and not is_safely_scaled(square):
             return UNORDINARY, done, theta
-        done, theta = extend(k, square, basis, goal, theta)
+        done, theta = extend_lanczos_basis(k, square, basis, goal, theta)
         k += 1
     return k, done, theta
 
 
 @compile_serial
-def steps_parallel(
+def take_steps_parallel(
     bounds: Integers,
     rows: ObservedRows,
     g: Floats,
@@ -174,7 +174,7 @@ def steps_parallel(
     k: int,
     theta: float,
 ) -> tuple[int, bool, float]:
-    """As `steps_serial`, one thread for each pair of consecutive `bounds`."""
+    """As `take_steps_serial`, one thread for each pair of consecutive `bounds`."""
     done = False
     while not done and k + 1 < basis.right.shape[0]:
         before, locations = max(k - 1, 0), basis.left.shape[0]
@@ -183,18 +183,18 @@ def steps_parallel(
         previous, u = basis.left[before % locations], basis.left[k % locations]
         y[:] = 0.0
         if k == 0 and goal.x.size:
-            square, basis.inner[0] = first_parallel(bounds, rows, g, goal.x, v, u, y)
+            square, basis.inner[0] = first_lanczos_sweep_parallel(bounds, rows, g, goal.x, v, u, y)
         else:
-            square = normal_parallel(bounds, rows, g, v, previous, beta, u, y)
+            square = lanczos_sweep_parallel(bounds, rows, g, v, previous, beta, u, y)
         if k == 0 and not is_safely_scaled(square):
             return UNORDINARY, done, theta
-        done, theta = extend(k, square, basis, goal, theta)
+        done, theta = extend_lanczos_basis(k, square, basis, goal, theta)
         k += 1
     return k, done, theta
 
 
 @compile_serial
-def leading_pair(
+def write_leading_pair(
     basis: LanczosBasis, steps: int, theta: float, ahead: bool, u: Floats, v: Floats
 ) -> None:
     """Write the unit singular vectors that belong to the leading eigenvector q to u and v.
@@ -206,12 +206,12 @@ def leading_pair(
         p[j] = basis.alphas[j] * q[j]
         if j + 1 < steps:
             p[j] += basis.betas[j] * q[j + 1]
-    mix(q, basis.right, steps, v)
+    write_weighted_sum(q, basis.right, steps, v)
     if ahead:
         subtract_multiple(-basis.betas[steps - 1] * p[steps - 1] / theta, basis.right[steps], v)
-    multiply(1.0 / math.sqrt(sum_of_squares(v)), v)
-    mix(p, basis.left, steps, u)
-    multiply(1.0 / math.sqrt(sum_of_squares(u)), u)
+    scale_in_place(1.0 / math.sqrt(sum_of_squares(v)), v)
+    write_weighted_sum(p, basis.left, steps, u)
+    scale_in_place(1.0 / math.sqrt(sum_of_squares(u)), u)
 
 
 # --- vectors --------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def sum_of_squares(x: Floats) -> float:
 
 
 @compile_vectorised
-def multiply(factor: float, x: Floats) -> None:
+def scale_in_place(factor: float, x: Floats) -> None:
     """Multiply x by a number."""
     for i in range(x.size):
         x[i] *= factor
@@ -260,7 +260,7 @@ def orthogonalise(basis: Floats, count: int, y: Floats) -> None:
 
 
 @compile_vectorised
-def mix(weights: Floats, vectors: Floats, count: int, out: Floats) -> None:
+def write_weighted_sum(weights: Floats, vectors: Floats, count: int, out: Floats) -> None:
     """Write the weighted sum of the first `count` rows to out."""
     for start in range(0, out.size, _BLOCK):
         stop = min(start + _BLOCK, out.size)

@@ -39,7 +39,7 @@ def single_blas_thread() -> Iterator[None]:
 
 
 @contextmanager
-def use_same_kernels(recorded: str, current: str) -> Iterator[str]:
+def use_recorded_blas_kernels(recorded: str, current: str) -> Iterator[str]:
     """Let processes that are started inside take the kernels of OpenBLAS that an author had.
 
     Rounding grows in a run that is not stable: by other kernels a measure can come out otherwise by

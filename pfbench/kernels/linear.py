@@ -165,7 +165,7 @@ def add_full_gradient(kind: int, data: RowData, x: Floats, scale: float, g: Floa
         add_row(*rows, i, scale * at_x, g)
 
 
-@fallback_without_numba(numpy_fallback.curvatures)
+@fallback_without_numba(numpy_fallback.write_curvatures)
 @compile_serial
 def write_curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of every row to out."""
@@ -202,7 +202,7 @@ def regulariser_slope(alpha: float, t: float) -> float:
     return 2.0 * alpha * t / (q * q)
 
 
-@fallback_without_numba(numpy_fallback.gradients)
+@fallback_without_numba(numpy_fallback.write_mean_gradient)
 @compile_serial
 def write_mean_gradient(
     kind: int,
@@ -226,7 +226,7 @@ def write_mean_gradient(
         add_row(*rows, i, sample_weight(counts, s, size) * at_x, g)
 
 
-@fallback_without_numba(numpy_fallback.differences)
+@fallback_without_numba(numpy_fallback.write_mean_difference)
 @compile_serial
 def write_mean_difference(
     kind: int,
@@ -254,9 +254,9 @@ def write_mean_difference(
         add_row(*rows, i, sample_weight(counts, s, size) * change, g)
 
 
-@fallback_without_numba(numpy_fallback.add_changes)
+@fallback_without_numba(numpy_fallback.add_slope_changes)
 @compile_serial
-def add_changes(
+def add_slope_changes(
     kind: int,
     data: RowData,
     indices: Integers,
@@ -276,9 +276,9 @@ def add_changes(
         add_row(*rows, i, sample_weight(counts, s, size) * change, g)
 
 
-@fallback_without_numba(numpy_fallback.replace)
+@fallback_without_numba(numpy_fallback.replace_slopes)
 @compile_serial
-def replace(
+def replace_slopes(
     kind: int,
     data: RowData,
     indices: Integers,
@@ -289,10 +289,10 @@ def replace(
     g: Floats,
     mean: Floats,
 ) -> None:
-    """As `add_changes`; then store the slopes, and add what that changes in their mean to `mean`.
+    """As `add_slope_changes`; then store the slopes, and add what that changes in their mean to `mean`.
 
     An index that was drawn again finds its slope stored: it changes nothing the second time.
-    """
+    """  # noqa: E501
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)

@@ -45,7 +45,7 @@ def curvature(z: float, c: float) -> float:
 
 
 @compile_vectorised
-def add(a: Floats, weight: float, g: Floats) -> None:
+def add_multiple(a: Floats, weight: float, g: Floats) -> None:
     """Add weight * a to g."""
     for j in range(a.size):
         g[j] += weight * a[j]
@@ -65,25 +65,25 @@ def task_loss(t: int, rows: TaskData, theta: Floats) -> float:
     return total
 
 
-@fallback_without_numba(numpy_fallback.task_gradient)
+@fallback_without_numba(numpy_fallback.add_task_gradient)
 @compile_serial
 def add_task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
     """Add scale times the gradient of the losses of task t to its row of g."""
     for i in range(rows.bounds[t], rows.bounds[t + 1]):
         a = rows.values[i]
-        add(a, scale * slope(dot(a, theta[t]) + rows.offsets[t], rows.signs[i]), g[t])
+        add_multiple(a, scale * slope(dot(a, theta[t]) + rows.offsets[t], rows.signs[i]), g[t])
 
 
 @compile_serial
-def losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
+def write_losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
     """Write the sum of the losses of every task to out, shape (m,)."""
     for t in range(out.size):
         out[t] = task_loss(t, rows, theta)
 
 
 @compile_parallel
-def losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
-    """As `losses_serial`, the tasks shared among the threads; the bits are the same."""
+def write_losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
+    """As `write_losses_serial`, the tasks shared among the threads; the bits are the same."""
     for t in prange(out.size):
         out[t] = task_loss(t, rows, theta)
 
@@ -125,7 +125,7 @@ def add_gradients(
         i = check_index(indices[s], rows.task.size)
         t, a = rows.task[i], rows.values[i]
         z = dot(a, theta[t]) + rows.offsets[t]
-        add(a, weights[s] * slope(z, rows.signs[i]), g[t])
+        add_multiple(a, weights[s] * slope(z, rows.signs[i]), g[t])
 
 
 @fallback_without_numba(numpy_fallback.add_task_differences)
@@ -139,7 +139,7 @@ def add_differences(
         t, a, c = rows.task[i], rows.values[i], rows.signs[i]
         at_theta = slope(dot(a, theta[t]) + rows.offsets[t], c)
         at_other = slope(dot(a, other[t]) + rows.offsets[t], c)
-        add(a, weights[s] * (at_theta - at_other), g[t])
+        add_multiple(a, weights[s] * (at_theta - at_other), g[t])
 
 
 @fallback_without_numba(numpy_fallback.write_task_curvatures)
@@ -167,4 +167,4 @@ def add_rows(rows: TaskData, indices: Integers, weights: Floats, g: Floats) -> N
     """Add each sampled row, times its weight, to its task's row of g, shape (m, d)."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
-        add(rows.values[i], weights[s], g[rows.task[i]])
+        add_multiple(rows.values[i], weights[s], g[rows.task[i]])

@@ -99,7 +99,7 @@ def has_numba() -> bool:
     return find_spec("numba") is not None
 
 
-def threads() -> int:
+def thread_count() -> int:
     """Return the number of threads that parallel loops use."""
     if not has_numba():
         return 1
@@ -131,7 +131,7 @@ def check_size(x: Floats, size: int) -> None:
         raise IndexError("a point or gradient has another size than the problem's")
 
 
-def check_cache() -> None:
+def warn_if_uncached() -> None:
     """Warn if compiled loops cannot be kept, before each process that is started says so."""
     if has_numba() and not os.access(os.path.dirname(__file__), os.W_OK):
         check_index.dispatcher()  # type: ignore[attr-defined]
@@ -154,7 +154,7 @@ class CompilationClock:
         if has_numba():
             from numba.core.event import register
 
-            self._listener = _listening()(self)
+            self._listener = _listener_class()(self)
             register(_EVENT, self._listener)  # type: ignore[no-untyped-call]
         return self
 
@@ -183,7 +183,7 @@ class CompilationClock:
 
 
 @cache
-def _listening() -> type[Any]:
+def _listener_class() -> type[Any]:
     """Return the class of a clock's listener.
 
     It is made once: a class waits for the garbage collector, and so does all that it knows, which

@@ -22,14 +22,14 @@ def _check_sizes(size: int, *arrays: Floats) -> None:
         raise IndexError("a point or gradient has another size than the problem's")
 
 
-def _shares(indices: Integers, counts: Integers, size: int) -> Floats:
+def _sample_weights(indices: Integers, counts: Integers, size: int) -> Floats:
     return counts / size if counts.size else np.full(indices.size, 1.0 / size)
 
 
 # --- linear losses --------------------------------------------------------------------------------
 
 
-def _phi(kind: int, z: Floats, b: Floats) -> Floats:
+def _loss_values(kind: int, z: Floats, b: Floats) -> Floats:
     if kind == loop_inputs.LOGISTIC:
         return np.logaddexp(0.0, -b * z)
     r = z - b
@@ -40,7 +40,7 @@ def _phi(kind: int, z: Floats, b: Floats) -> Floats:
     return np.asarray(0.5 * r * r)
 
 
-def _slope(kind: int, z: Floats, b: Floats) -> Floats:
+def _loss_slopes(kind: int, z: Floats, b: Floats) -> Floats:
     if kind == loop_inputs.LOGISTIC:
         with np.errstate(over="ignore"):
             return np.asarray(-b / (1.0 + np.exp(b * z)))
@@ -50,7 +50,7 @@ def _slope(kind: int, z: Floats, b: Floats) -> Floats:
     return np.tanh(r) if kind == loop_inputs.LOG_COSH else r
 
 
-def _curvature(kind: int, z: Floats, b: Floats) -> Floats:
+def _loss_curvatures(kind: int, z: Floats, b: Floats) -> Floats:
     if kind == loop_inputs.LOGISTIC:
         e = np.exp(-np.abs(z))
         return np.asarray(b * b * e / ((1.0 + e) * (1.0 + e)))
@@ -87,7 +87,7 @@ class _RowSelection:
         return np.asarray(sums, dtype=np.float64)
 
     def slopes(self, kind: int, x: Floats) -> Floats:
-        return _slope(kind, self.products(x), self.labels)
+        return _loss_slopes(kind, self.products(x), self.labels)
 
     def add(self, weights: Floats, g: Floats) -> None:
         _check_sizes(self._d, g)
@@ -97,33 +97,33 @@ class _RowSelection:
             g += np.bincount(self._column, weights[self._row] * self._values, self._d)
 
 
-def _regulariser(alpha: float, x: Floats) -> Floats:
+def _regulariser_slopes(alpha: float, x: Floats) -> Floats:
     q = 1.0 + x * x
     return np.asarray(2.0 * alpha * x / (q * q))
 
 
-def _all(data: loop_inputs.RowData) -> _RowSelection:
+def _select_all_rows(data: loop_inputs.RowData) -> _RowSelection:
     return _RowSelection(data, np.arange(data.labels.size))
 
 
 def total_loss(kind: int, data: loop_inputs.RowData, x: Floats) -> float:
     """As `linear.total_loss`."""
-    rows = _all(data)
-    return float(_phi(kind, rows.products(x), rows.labels).sum())
+    rows = _select_all_rows(data)
+    return float(_loss_values(kind, rows.products(x), rows.labels).sum())
 
 
 def add_full_gradient(
     kind: int, data: loop_inputs.RowData, x: Floats, scale: float, g: Floats
 ) -> None:
     """As `linear.add_full_gradient`."""
-    rows = _all(data)
+    rows = _select_all_rows(data)
     rows.add(scale * rows.slopes(kind, x), g)
 
 
-def curvatures(kind: int, data: loop_inputs.RowData, x: Floats, out: Floats) -> None:
+def write_curvatures(kind: int, data: loop_inputs.RowData, x: Floats, out: Floats) -> None:
     """As `linear.curvatures`."""
-    rows = _all(data)
-    out[:] = _curvature(kind, rows.products(x), rows.labels)
+    rows = _select_all_rows(data)
+    out[:] = _loss_curvatures(kind, rows.products(x), rows.labels)
 
 
 def write_slopes(
@@ -133,35 +133,35 @@ def write_slopes(
     out[:] = _RowSelection(data, indices).slopes(kind, x)
 
 
-def gradients(kind: int, data: loop_inputs.RowData, alpha: float, *args: Any) -> None:
+def write_mean_gradient(kind: int, data: loop_inputs.RowData, alpha: float, *args: Any) -> None:
     """As `linear.gradients`."""
     *sample, x, g = args
     rows = _RowSelection(data, sample[0])
     slopes = rows.slopes(kind, x)
-    g[:] = _regulariser(alpha, x)
-    rows.add(_shares(*sample) * slopes, g)
+    g[:] = _regulariser_slopes(alpha, x)
+    rows.add(_sample_weights(*sample) * slopes, g)
 
 
-def differences(kind: int, data: loop_inputs.RowData, alpha: float, *args: Any) -> None:
+def write_mean_difference(kind: int, data: loop_inputs.RowData, alpha: float, *args: Any) -> None:
     """As `linear.differences`."""
     *sample, x, y, g = args
     rows = _RowSelection(data, sample[0])
     changes = rows.slopes(kind, x) - rows.slopes(kind, y)
-    g[:] = _regulariser(alpha, x) - _regulariser(alpha, y)
-    rows.add(_shares(*sample) * changes, g)
+    g[:] = _regulariser_slopes(alpha, x) - _regulariser_slopes(alpha, y)
+    rows.add(_sample_weights(*sample) * changes, g)
 
 
-def add_changes(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
+def add_slope_changes(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
     """As `linear.add_changes`."""
     *sample, stored, x, g = args
     rows = _RowSelection(data, sample[0])
-    rows.add(_shares(*sample) * (rows.slopes(kind, x) - stored[sample[0]]), g)
+    rows.add(_sample_weights(*sample) * (rows.slopes(kind, x) - stored[sample[0]]), g)
 
 
-def replace(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
+def replace_slopes(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
     """As `linear.replace`."""
     *sample, stored, x, g, mean = args
-    add_changes(kind, data, *sample, stored, x, g)
+    add_slope_changes(kind, data, *sample, stored, x, g)
     distinct = np.unique(sample[0])
     rows = _RowSelection(data, distinct)
     slopes = rows.slopes(kind, x)
@@ -173,7 +173,7 @@ def add_hessian_vector_products(data: loop_inputs.RowData, *args: Any) -> None:
     """As `linear.add_curvature_products`."""
     *sample, curvature_at, v, g = args
     rows = _RowSelection(data, sample[0])
-    rows.add(_shares(*sample) * curvature_at[sample[0]] * rows.products(v), g)
+    rows.add(_sample_weights(*sample) * curvature_at[sample[0]] * rows.products(v), g)
 
 
 # --- separate tasks -------------------------------------------------------------------------------
@@ -183,7 +183,9 @@ def _sigmoid(z: Floats) -> Floats:
     return np.exp(-np.logaddexp(0.0, -z))
 
 
-def _scores(rows: loop_inputs.TaskData, indices: Integers, theta: Floats) -> Floats:
+def _inner_products_times_scale(
+    rows: loop_inputs.TaskData, indices: Integers, theta: Floats
+) -> Floats:
     """Return c z of some rows."""
     t = rows.task[indices]
     z = np.einsum("ij,ij->i", rows.values[indices], theta[t]) + rows.offsets[t]
@@ -191,17 +193,17 @@ def _scores(rows: loop_inputs.TaskData, indices: Integers, theta: Floats) -> Flo
 
 
 def _task_slopes(rows: loop_inputs.TaskData, indices: Integers, theta: Floats) -> Floats:
-    z = _scores(rows, indices, theta)
+    z = _inner_products_times_scale(rows, indices, theta)
     return np.asarray(2.0 * rows.signs[indices] * _sigmoid(z) ** 2 * _sigmoid(-z))
 
 
 def task_loss(t: int, rows: loop_inputs.TaskData, theta: Floats) -> float:
     """As `multitask.task_loss`."""
     indices = np.arange(rows.bounds[t], rows.bounds[t + 1])
-    return float((_sigmoid(_scores(rows, indices, theta)) ** 2).sum())
+    return float((_sigmoid(_inner_products_times_scale(rows, indices, theta)) ** 2).sum())
 
 
-def task_gradient(
+def add_task_gradient(
     t: int, rows: loop_inputs.TaskData, theta: Floats, scale: float, g: Floats
 ) -> None:
     """As `multitask.task_gradient`."""
@@ -222,7 +224,7 @@ def write_task_curvatures(
 ) -> None:
     """As `multitask.curvatures_at`."""
     _check_indices(indices, rows.task.size)
-    z = _scores(rows, indices, theta)
+    z = _inner_products_times_scale(rows, indices, theta)
     s = _sigmoid(z)
     out[:] = 2.0 * s * s * _sigmoid(-z) * (2.0 - 3.0 * s)
 
@@ -263,13 +265,13 @@ def add_task_differences(
 # --- sensing matrices -----------------------------------------------------------------------------
 
 
-def products(first: int, last: int, *args: Any) -> None:
+def write_sensing_products(first: int, last: int, *args: Any) -> None:
     """As `sensing.products`."""
     rows, indices, x, out = args
     out[first:last] = rows[indices[first:last]] @ x
 
 
-def add_normal(
+def add_weighted_residual_rows(
     first: int, last: int, sampled: loop_inputs.SampledRows, x: Floats, g: Floats
 ) -> None:
     """As `sensing.add_normal`."""
@@ -283,7 +285,7 @@ def add_sensing_rows(rows: Any, indices: Integers, weights: Floats, g: Floats) -
     g += weights @ rows[indices]
 
 
-def replace_sensing(rows: Any, indices: Integers, changes: Floats, *args: Any) -> None:
+def replace_sensing_slopes(rows: Any, indices: Integers, changes: Floats, *args: Any) -> None:
     """As `sensing.replace`."""
     slopes, stored, g, mean = args
     g += changes @ rows[indices]

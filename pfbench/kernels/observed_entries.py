@@ -82,7 +82,9 @@ def entry_at_position(rows: ObservedRows, x: EntryView, k: int) -> float:
 
 
 @compile_vectorised
-def inner_rows(first: int, last: int, rows: ObservedRows, g: Floats, u: Floats, v: Floats) -> float:
+def inner_with_rank_one_rows(
+    first: int, last: int, rows: ObservedRows, g: Floats, u: Floats, v: Floats
+) -> float:
     """Return the sum of g[k] * u[row] * v[column] over the observed entries of some rows."""
     total = 0.0
     for i in range(first, last):
@@ -94,16 +96,20 @@ def inner_rows(first: int, last: int, rows: ObservedRows, g: Floats, u: Floats, 
 
 
 @compile_parallel
-def inner_parallel(bounds: Integers, rows: ObservedRows, g: Floats, u: Floats, v: Floats) -> float:
-    """As `inner_rows` over all rows; the parts are added in a fixed order."""
+def inner_with_rank_one_parallel(
+    bounds: Integers, rows: ObservedRows, g: Floats, u: Floats, v: Floats
+) -> float:
+    """As `inner_with_rank_one_rows` over all rows; the parts are added in a fixed order."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
-        parts[t] = inner_rows(bounds[t], bounds[t + 1], rows, g, u, v)
+        parts[t] = inner_with_rank_one_rows(bounds[t], bounds[t + 1], rows, g, u, v)
     return float(parts.sum())
 
 
 @compile_vectorised
-def inner_read_rows(first: int, last: int, rows: ObservedRows, g: Floats, x: EntryView) -> float:
+def inner_with_iterate_rows(
+    first: int, last: int, rows: ObservedRows, g: Floats, x: EntryView
+) -> float:
     """Return the sum of g[k] times the entry that is read at k, over some rows."""
     total = 0.0
     for i in range(first, last):
@@ -116,16 +122,18 @@ def inner_read_rows(first: int, last: int, rows: ObservedRows, g: Floats, x: Ent
 
 
 @compile_parallel
-def inner_read_parallel(bounds: Integers, rows: ObservedRows, g: Floats, x: EntryView) -> float:
-    """As `inner_read_rows` over all rows; the parts are added in a fixed order."""
+def inner_with_iterate_parallel(
+    bounds: Integers, rows: ObservedRows, g: Floats, x: EntryView
+) -> float:
+    """As `inner_with_iterate_rows` over all rows; the parts are added in a fixed order."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
-        parts[t] = inner_read_rows(bounds[t], bounds[t + 1], rows, g, x)
+        parts[t] = inner_with_iterate_rows(bounds[t], bounds[t + 1], rows, g, x)
     return float(parts.sum())
 
 
 @compile_vectorised
-def scatter(
+def scatter_row(
     start: int,
     end: int,
     indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32],
@@ -146,7 +154,7 @@ def scatter(
 
 
 @compile_vectorised
-def normal_rows(
+def lanczos_sweep_rows(
     first: int,
     last: int,
     rows: ObservedRows,
@@ -171,12 +179,12 @@ def normal_rows(
             total += g[k] * v[indices[k]]
         u[i] = total
         square += total * total
-        scatter(start, end, indices, g, total, y)
+        scatter_row(start, end, indices, g, total, y)
     return square
 
 
 @compile_parallel
-def normal_parallel(
+def lanczos_sweep_parallel(
     bounds: Integers,
     rows: ObservedRows,
     g: Floats,
@@ -186,12 +194,12 @@ def normal_parallel(
     u: Floats,
     y: Floats,
 ) -> float:
-    """As `normal_rows` over all rows; each thread scatters into a y of its own."""
+    """As `lanczos_sweep_rows` over all rows; each thread scatters into a y of its own."""
     chunks = bounds.size - 1
     private = np.zeros((chunks, y.size))
     squares = np.zeros(chunks)
     for t in prange(chunks):
-        squares[t] = normal_rows(
+        squares[t] = lanczos_sweep_rows(
             bounds[t], bounds[t + 1], rows, g, v, previous, beta, u, private[t]
         )
     for t in range(chunks):
@@ -200,10 +208,10 @@ def normal_parallel(
 
 
 @compile_vectorised
-def first_step_rows(
+def first_lanczos_sweep_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """As `normal_rows` in the first step, where there is no previous u; return <g, x>, too."""
+    """As `lanczos_sweep_rows` in the first step, where there is no previous u; return <g, x>, too."""  # noqa: E501
     indptr, indices = rows
     square = inner = 0.0
     for i in range(first, last):
@@ -215,20 +223,20 @@ def first_step_rows(
         u[i] = total
         square += total * total
         inner += part
-        scatter(start, end, indices, g, total, y)
+        scatter_row(start, end, indices, g, total, y)
     return square, inner
 
 
 @compile_parallel
-def first_parallel(
+def first_lanczos_sweep_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """As `first_step_rows` over all rows; each thread scatters into a y of its own."""
+    """As `first_lanczos_sweep_rows` over all rows; each thread scatters into a y of its own."""
     chunks = bounds.size - 1
     private = np.zeros((chunks, y.size))
     squares, inners = np.zeros(chunks), np.zeros(chunks)
     for t in prange(chunks):
-        squares[t], inners[t] = first_step_rows(
+        squares[t], inners[t] = first_lanczos_sweep_rows(
             bounds[t], bounds[t + 1], rows, g, x, v, u, private[t]
         )
     for t in range(chunks):

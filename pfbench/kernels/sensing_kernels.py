@@ -25,9 +25,11 @@ def check_indices(indices: Integers, n: int) -> None:
         check_index(indices[s], n)
 
 
-@fallback_without_numba(numpy_fallback.products)
+@fallback_without_numba(numpy_fallback.write_sensing_products)
 @compile_vectorised
-def products(first: int, last: int, rows: Dense, indices: Integers, x: Floats, out: Floats) -> None:
+def write_products(
+    first: int, last: int, rows: Dense, indices: Integers, x: Floats, out: Floats
+) -> None:
     """Write <z_i, x> to out for the sampled rows of the positions first .. last - 1."""
     for s in range(first, last):
         row = rows[indices[s]]
@@ -38,12 +40,12 @@ def products(first: int, last: int, rows: Dense, indices: Integers, x: Floats, o
 
 
 @compile_parallel
-def products_parallel(
+def write_products_parallel(
     bounds: Integers, rows: Dense, indices: Integers, x: Floats, out: Floats
 ) -> None:
-    """As `products` for all positions."""
+    """As `write_products` for all positions."""
     for t in prange(bounds.size - 1):
-        products(bounds[t], bounds[t + 1], rows, indices, x, out)
+        write_products(bounds[t], bounds[t + 1], rows, indices, x, out)
 
 
 @fallback_without_numba(numpy_fallback.add_sensing_rows)
@@ -56,9 +58,9 @@ def add_rows(rows: Dense, indices: Integers, weights: Floats, g: Floats) -> None
             g[k] += weights[s] * row[k]
 
 
-@fallback_without_numba(numpy_fallback.replace_sensing)
+@fallback_without_numba(numpy_fallback.replace_sensing_slopes)
 @compile_vectorised
-def replace(
+def replace_slopes(
     rows: Dense,
     indices: Integers,
     changes: Floats,
@@ -81,9 +83,11 @@ def replace(
             mean[k] += change * row[k]
 
 
-@fallback_without_numba(numpy_fallback.add_normal)
+@fallback_without_numba(numpy_fallback.add_weighted_residual_rows)
 @compile_vectorised
-def add_normal(first: int, last: int, sampled: SampledRows, x: Floats, g: Floats) -> None:
+def add_weighted_residual_rows(
+    first: int, last: int, sampled: SampledRows, x: Floats, g: Floats
+) -> None:
     """Add ``weights * (<z_i, x> - targets) z_i`` to g for the positions first .. last - 1."""
     rows, indices, weights, targets = sampled
     s = first
@@ -114,7 +118,9 @@ def add_normal(first: int, last: int, sampled: SampledRows, x: Floats, g: Floats
 
 
 @compile_parallel
-def normal_parallel(bounds: Integers, sampled: SampledRows, x: Floats, parts: Floats) -> None:
-    """As `add_normal` for all positions: one row of `parts` for each chunk of positions."""
+def write_residual_sums_parallel(
+    bounds: Integers, sampled: SampledRows, x: Floats, parts: Floats
+) -> None:
+    """As `add_weighted_residual_rows` for all positions: one row of `parts` for each chunk of positions."""  # noqa: E501
     for t in prange(bounds.size - 1):
-        add_normal(bounds[t], bounds[t + 1], sampled, x, parts[t])
+        add_weighted_residual_rows(bounds[t], bounds[t + 1], sampled, x, parts[t])

@@ -13,7 +13,7 @@ from pfbench.kernels.numba_compilation import compile_serial
 
 
 @compile_serial
-def _pivot(
+def _next_pivot(
     a: Floats, b: Floats, i: int, x: float, before: float, slope: float
 ) -> tuple[float, float]:
     """Return pivot i of x - T and its derivative in x, from those of the pivot before it."""
@@ -24,7 +24,7 @@ def _pivot(
 
 
 @compile_serial
-def log_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
+def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
     """Return log det(x - T) - sum log b and its derivative in x, for x above T's eigenvalues.
 
     Returns minus infinity where x is not above them (to rounding).
@@ -34,7 +34,7 @@ def log_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float
     pivot = 1.0
     pivot_slope = 0.0
     for i in range(k):
-        pivot, pivot_slope = _pivot(a, b, i, x, pivot, pivot_slope)
+        pivot, pivot_slope = _next_pivot(a, b, i, x, pivot, pivot_slope)
         if not pivot > 0.0:
             return -math.inf, math.inf
         log += math.log(pivot / b[i]) if b[i] > 0.0 else math.inf
@@ -54,7 +54,7 @@ def find_largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float
         pivot_slope = 0.0
         slope = 0.0
         for i in range(k):
-            pivot, pivot_slope = _pivot(a, b, i, x, pivot, pivot_slope)
+            pivot, pivot_slope = _next_pivot(a, b, i, x, pivot, pivot_slope)
             if not pivot > 0.0:
                 return x
             slope += pivot_slope / pivot
@@ -66,7 +66,7 @@ def find_largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float
 
 
 @compile_serial
-def leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats) -> None:
+def write_leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats) -> None:
     """Write the unit eigenvector of T for its largest eigenvalue x to q[:k].
 
     The factorisation is twisted where the vector is largest, so that both ends are computed in
@@ -113,7 +113,7 @@ def polynomial_root(a: Floats, b: Floats, k: int, x: float, target: float) -> fl
     low = x
     gap = 1e-15 * x
     while True:
-        value, _ = log_polynomial(a, b, k, x + gap)
+        value, _ = log_characteristic_polynomial(a, b, k, x + gap)
         if value >= target or gap > 1e60 * x:
             break
         low = x + gap
@@ -121,7 +121,7 @@ def polynomial_root(a: Floats, b: Floats, k: int, x: float, target: float) -> fl
     high = x + gap
     for _ in range(60):
         middle = 0.5 * (low + high)
-        value, _ = log_polynomial(a, b, k, middle)
+        value, _ = log_characteristic_polynomial(a, b, k, middle)
         if value >= target:
             high = middle
         else:

@@ -37,7 +37,7 @@ class WelschEntries(NamedTuple):
 
 
 @compile_vectorised
-def decay(a: float) -> float:
+def exp_of_negative(a: float) -> float:
     """Return exp(-a) for a >= 0."""
     t = -min(a, 64.0) * 0.015625
     e = _TAYLOR[10]
@@ -62,13 +62,13 @@ def decay(a: float) -> float:
 @compile_serial
 def slope(z: float, sigma: float) -> float:
     """Return psi'(z) = z/sigma exp(-z^2/(2 sigma))."""
-    return z / sigma * decay(z * z / (2.0 * sigma))
+    return z / sigma * exp_of_negative(z * z / (2.0 * sigma))
 
 
 @compile_serial
 def curvature(z: float, sigma: float) -> float:
     """Return psi''(z) = (1 - z^2/sigma)/sigma exp(-z^2/(2 sigma))."""
-    return (1.0 - z * z / sigma) / sigma * decay(z * z / (2.0 * sigma))
+    return (1.0 - z * z / sigma) / sigma * exp_of_negative(z * z / (2.0 * sigma))
 
 
 # --- full sweeps ------------------------------------------------------------------------------
@@ -93,11 +93,11 @@ def step_and_write_gradient_rows(
             i += 1
         for k in range(start, indptr[i]):
             z = x.values[k] - targets[k]
-            g[k] = scale * inverse * z * decay(0.5 * inverse * z * z)
+            g[k] = scale * inverse * z * exp_of_negative(0.5 * inverse * z * z)
 
 
 @compile_parallel
-def gradient_parallel(
+def step_and_write_gradient_parallel(
     bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
     """As `step_and_write_gradient_rows`, one thread for each pair of consecutive `bounds`."""
@@ -106,7 +106,7 @@ def gradient_parallel(
 
 
 @compile_vectorised
-def slope_rows(
+def write_slope_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
     """As `step_and_write_gradient_rows`, without applying the step of `x`."""
@@ -122,20 +122,20 @@ def slope_rows(
             i += 1
         for k in range(start, indptr[i]):
             z = g[k] - targets[k]
-            g[k] = scale * inverse * z * decay(0.5 * inverse * z * z)
+            g[k] = scale * inverse * z * exp_of_negative(0.5 * inverse * z * z)
 
 
 @compile_parallel
-def slope_parallel(
+def write_slopes_parallel(
     bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """As `slope_rows`, one thread for each pair of consecutive `bounds`."""
+    """As `write_slope_rows`, one thread for each pair of consecutive `bounds`."""
     for t in prange(bounds.size - 1):
-        slope_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
+        write_slope_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
 
 @compile_vectorised
-def loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -> float:
+def sum_loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -> float:
     """Return the sum of psi over some rows; nothing is written."""
     indptr, indices, targets, sigma = entries
     half = 0.5 / sigma
@@ -144,26 +144,26 @@ def loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -> fl
         ui = x.b * x.u[i]
         for k in range(indptr[i], indptr[i + 1]):
             z = x.a * x.values[k] + ui * x.v[indices[k]] - targets[k]
-            total += 1.0 - decay(half * z * z)
+            total += 1.0 - exp_of_negative(half * z * z)
     return total
 
 
 @compile_parallel
-def loss_parallel(bounds: Integers, entries: WelschEntries, x: EntryView) -> float:
-    """As `loss_rows` over all rows; the parts are added in a fixed order."""
+def sum_loss_parallel(bounds: Integers, entries: WelschEntries, x: EntryView) -> float:
+    """As `sum_loss_rows` over all rows; the parts are added in a fixed order."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
-        parts[t] = loss_rows(bounds[t], bounds[t + 1], entries, x)
+        parts[t] = sum_loss_rows(bounds[t], bounds[t + 1], entries, x)
     return float(parts.sum())
 
 
 @compile_vectorised
-def curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
+def write_curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
     """Write psi'' of each residual to out."""
     inverse = 1.0 / sigma
     for k in range(residuals.size):
         square = residuals[k] * residuals[k] * inverse
-        out[k] = inverse * (1.0 - square) * decay(0.5 * square)
+        out[k] = inverse * (1.0 - square) * exp_of_negative(0.5 * square)
 
 
 # --- samples ----------------------------------------------------------------------------------

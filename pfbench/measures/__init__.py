@@ -1,6 +1,12 @@
 """Measures of stationarity and error: functions of a problem and a state, never counted."""
 
-from pfbench.measures.catalogue import BRACKETS, MEANING, MEASURES, available, select_measures
+from pfbench.measures.catalogue import (
+    BRACKETS,
+    MEANING,
+    MEASURES,
+    available_measures,
+    select_measures,
+)
 from pfbench.measures.common import (
     coin,
     estimator_error,
@@ -15,7 +21,7 @@ __all__ = [
     "BRACKETS",
     "MEANING",
     "MEASURES",
-    "available",
+    "available_measures",
     "coin",
     "estimator_error",
     "fw_gap",

@@ -84,7 +84,7 @@ BRACKETS = frozenset({"fw_gap"})
 """Measures that return an interval; a table shows the upper end under the name itself."""
 
 
-def available(problem: Problem) -> dict[str, Measure]:
+def available_measures(problem: Problem) -> dict[str, Measure]:
     """Return all measures of a problem by name."""
     own = problem.measures().items()
     return {**MEASURES, **{name: UserMeasure(measure) for name, measure in own}}
@@ -98,7 +98,7 @@ def select_measures(problem: Problem, names: list[str]) -> dict[str, Measure]:
     InputError
         If a name is unknown for this problem (the nearest is suggested), or takes no parameters.
     """
-    existing = available(problem)
+    existing = available_measures(problem)
     return {name: _select_measure(problem, existing, Selector.parse(name)) for name in names}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import norm
-from pfbench.base.checks import scalar
+from pfbench.base.checks import unwrap_scalar
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.protocols import Gradient, IntervalMeasure, Problem
 from pfbench.base.state import Point, State
@@ -25,7 +25,7 @@ def view_and_gradient(problem: Problem, x: Point) -> tuple[Point, Gradient]:
 
 def value(problem: Problem, state: State) -> float:
     """Return f(x)."""
-    number: float = scalar("value(x)", problem.value(view(state.x)))
+    number: float = unwrap_scalar("value(x)", problem.value(view(state.x)))
     return number
 
 
@@ -53,7 +53,7 @@ def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
     at_x = inner(g, x)
     lower, upper = problem.minimum(g)
     gap = at_x - lower
-    if gap < 0.0 and gap < -_rounding(problem, x, g):
+    if gap < 0.0 and gap < -_gap_rounding_tolerance(problem, x, g):
         raise InputError(
             f"the Frank-Wolfe gap is {gap:.6g}, below 0: lo does not minimise <g, v> over the set, "
             "or the point is outside it"
@@ -61,7 +61,7 @@ def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
     return at_x - upper, gap
 
 
-def _rounding(problem: Problem, x: Point, g: Gradient) -> float:
+def _gap_rounding_tolerance(problem: Problem, x: Point, g: Gradient) -> float:
     """Return how far below 0 the gap may be at a point that is in the set up to a tolerance.
 
     Each entry of x may be outside by 1e-9 times the size of the set; see `Body.contains`.

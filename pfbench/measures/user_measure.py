@@ -38,10 +38,10 @@ class UserMeasure:
         if function is None:
             return None
         if not isinstance(function, tuple):
-            return _number(function)
+            return _check_measure_value(function)
         if len(function) != 2:
             raise InputError(f"it returned {len(function)} numbers where (lower, upper) is needed")
-        lower, upper = map(_number, function)
+        lower, upper = map(_check_measure_value, function)
         if lower > upper:
             raise InputError(f"it returned ({lower:g}, {upper:g}), which is no interval")
         return lower, upper
@@ -55,7 +55,7 @@ def _protect_state(state: State) -> State:
     return State(view(state.x), point, estimate, output, state.coin)
 
 
-def _number(value: Any) -> float:
+def _check_measure_value(value: Any) -> float:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):

@@ -7,7 +7,7 @@ from typing import Any, Never
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import scalar
+from pfbench.base.checks import unwrap_scalar
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend, Gradient, Hessian, PointFormat, Table
 from pfbench.base.sample import Indices, as_indices
@@ -67,14 +67,14 @@ class Oracles:
         self._ledger = ledger
         self._charge, self._charge_quickly = ledger.counts_array, ledger.untimed_calls
         self._unconstrained = backend.unconstrained
-        self._checks = _ArgumentChecks(form)
+        self._checks = _ArgumentAndAnswerChecks(form)
         self.n = backend.n
         self.D = diameter
 
     def gradient(self, x: Point) -> Gradient:
         """Return the full gradient at x: 1 FO, n SFO."""
         checks = self._checks
-        checks.points("gradient", x)
+        checks.check_points("gradient", x)
         g = self._ledger.charge(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
         return checks.gradient("gradient", g)
 
@@ -99,7 +99,7 @@ class Oracles:
             sample = as_indices(sample)
         checks = self._checks
         if not (checks.is_point(x) and checks.is_point(y)):
-            checks.points("difference", x, y)
+            checks.check_points("difference", x, y)
         amount = 2 * len(sample)
         total = self._charge[SFO] + amount
         if total <= self._charge_quickly[SFO]:
@@ -117,12 +117,14 @@ class Oracles:
         if total <= self._charge_quickly[LO]:
             self._charge[LO] = total
             return self._backend.lo(g)
-        return checks.vertex("lo", self._ledger.charge_quickly(LO, 1, self._backend.lo, g))
+        return checks.check_vertex_answer(
+            "lo", self._ledger.charge_quickly(LO, 1, self._backend.lo, g)
+        )
 
     def value(self, x: Point) -> float:
         """Return f(x): n FV."""
-        self._checks.points("value", x)
-        number: float = scalar(
+        self._checks.check_points("value", x)
+        number: float = unwrap_scalar(
             "value(x)", self._ledger.charge(((FV, self.n),), self._backend.value, x)
         )
         return number
@@ -143,19 +145,19 @@ class Oracles:
         if total <= self._charge_quickly[PO]:
             self._charge[PO] = total
             return self._backend.prox(x, g, lam)
-        return checks.point(
+        return checks.check_point_answer(
             "prox", self._ledger.charge_quickly(PO, 1, self._backend.prox, x, g, lam)
         )
 
     def hessian(self, s: Point) -> "CountedHessian":
         """Evaluate all component Hessians at s and keep them as operators: n SSO."""
-        self._checks.points("hessian", s)
+        self._checks.check_points("hessian", s)
         hessian = self._ledger.charge(((SSO, self.n),), self._backend.hessian, s)
         return CountedHessian(hessian, self._ledger, self.n, self._checks)
 
     def table(self, x: Point) -> "CountedTable":
         """Fill a table with every component gradient at x: n SFO."""
-        self._checks.points("table", x)
+        self._checks.check_points("table", x)
         table = self._ledger.charge(((SFO, self.n),), self._backend.table, x)
         return CountedTable(table, self._ledger, self._checks)
 
@@ -181,7 +183,9 @@ class CountedHessian:
 
     __slots__ = ("_checks", "_hessian", "_ledger", "_n")
 
-    def __init__(self, hessian: Hessian, ledger: Ledger, n: int, checks: "_ArgumentChecks") -> None:
+    def __init__(
+        self, hessian: Hessian, ledger: Ledger, n: int, checks: "_ArgumentAndAnswerChecks"
+    ) -> None:
         self._hessian = hessian
         self._ledger = ledger
         self._n = n
@@ -189,14 +193,14 @@ class CountedHessian:
 
     def product(self, x: Point, y: Point) -> Gradient:
         """Return the mean Hessian times x - y: n HVP."""
-        self._checks.points("hessian product", x, y)
+        self._checks.check_points("hessian product", x, y)
         g = self._ledger.charge(((HVP, self._n),), self._hessian.product, x, y)
         return self._checks.gradient("hessian product", g)
 
     def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
         """Return the mean of the sampled component Hessians times x - y: len(sample) HVP."""
         sample = as_indices(sample)
-        self._checks.points("hessian batch", x, y)
+        self._checks.check_points("hessian batch", x, y)
         g = self._ledger.charge(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
         return self._checks.gradient("hessian batch", g)
 
@@ -206,7 +210,7 @@ class CountedTable:
 
     __slots__ = ("_checks", "_ledger", "_table")
 
-    def __init__(self, table: Table, ledger: Ledger, checks: "_ArgumentChecks") -> None:
+    def __init__(self, table: Table, ledger: Ledger, checks: "_ArgumentAndAnswerChecks") -> None:
         self._table = table
         self._ledger = ledger
         self._checks = checks
@@ -228,7 +232,7 @@ class CountedTable:
         self, verb: str, call: Callable[[Any, Any], Gradient], sample: Indices, x: Point
     ) -> Gradient:
         sample = as_indices(sample)
-        self._checks.points(verb, x)
+        self._checks.check_points(verb, x)
         ledger, amount = self._ledger, len(sample)
         total = ledger.counts_array[SFO] + amount
         if total <= ledger.untimed_calls[SFO]:
@@ -237,7 +241,7 @@ class CountedTable:
         return self._checks.gradient(verb, ledger.charge_quickly(SFO, amount, call, sample, x))
 
 
-class _ArgumentChecks:
+class _ArgumentAndAnswerChecks:
     """What the oracles of one run may be asked at, and what they may answer."""
 
     __slots__ = ("_form", "is_gradient", "is_point")
@@ -247,7 +251,7 @@ class _ArgumentChecks:
         self.is_point: Callable[[Any], bool] = _accept_all if form is None else form.is_point
         self.is_gradient: Callable[[Any], bool] = _accept_all if form is None else form.is_gradient
 
-    def points(self, verb: str, *points: Any) -> None:
+    def check_points(self, verb: str, *points: Any) -> None:
         """Refuse what is no point."""
         for x in points:
             if not self.is_point(x):
@@ -261,7 +265,7 @@ class _ArgumentChecks:
         """Say that g is no gradient."""
         self._refuse(f"{verb} is asked for", g, "gradients of the problem", "gradients")
 
-    def point(self, verb: str, x: Point) -> Point:
+    def check_point_answer(self, verb: str, x: Point) -> Point:
         """Return the answer of an oracle that is a point."""
         if not self.is_point(x):
             self._refuse(f"the problem's {verb} returned", x, "its points", "points")
@@ -273,7 +277,7 @@ class _ArgumentChecks:
             self._refuse(f"the problem's {verb} returned", g, "its gradients", "gradients")
         return g
 
-    def vertex(self, verb: str, v: Point) -> Point:
+    def check_vertex_answer(self, verb: str, v: Point) -> Point:
         """Return the answer of an oracle that is a vertex."""
         if self._form is not None and not self._form.is_vertex(v):
             self._refuse(f"the problem's {verb} returned", v, "its vertices", "points")
@@ -291,11 +295,11 @@ def _accept_all(obj: Any) -> bool:
 @cache
 def restrict_oracles(verbs: frozenset[str]) -> type[Oracles]:
     """Return the class of bundles that answer these verbs and refuse the others."""
-    refused = {verb: _refusal(verb, verbs) for verb in ORACLES if verb not in verbs}
+    refused = {verb: _make_refusing_verb(verb, verbs) for verb in ORACLES if verb not in verbs}
     return type("Oracles", (Oracles,), {"__slots__": (), "__doc__": Oracles.__doc__, **refused})
 
 
-def _refusal(verb: str, verbs: frozenset[str]) -> Callable[..., Never]:
+def _make_refusing_verb(verb: str, verbs: frozenset[str]) -> Callable[..., Never]:
     text = ", ".join(oracle for oracle in ORACLES if oracle in verbs) or "none"
 
     def refuse(self: Oracles, *args: Any) -> Never:

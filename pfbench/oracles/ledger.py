@@ -71,11 +71,11 @@ class Ledger:
         self.untimed_calls = [0] * len(COUNTED)
         self._timed_calls = [0] * len(COUNTED)
 
-    def start(self, deadline: float) -> None:
+    def start_clock(self, deadline: float) -> None:
         """Start the run's clock: from this time of `time.perf_counter` on, no call is answered."""
         self.deadline = deadline
 
-    def stop(self) -> None:
+    def stop_clock(self) -> None:
         """Stop the run's clock: until it is started again, no call is late."""
         self.deadline = math.inf
 

@@ -43,7 +43,7 @@ class ActiveSet:
         """Return the vertex at a place."""
         return np.asarray(self._vertices[index].reshape(self._shape))
 
-    def extremes(self, g: Any) -> tuple[int, int]:
+    def find_extreme_vertices(self, g: Any) -> tuple[int, int]:
         """Return the places of the largest and of the least <g, v>; ties to the lowest."""
         products = self._vertices @ np.asarray(g).ravel()
         return int(np.argmax(products)), int(np.argmin(products))
@@ -61,7 +61,7 @@ class ActiveSet:
         """Move to (1 - gamma) x + gamma v, gamma in [0, 1]."""
         to = self.find_or_add(v)
         self._weights = np.floor((1.0 - gamma) * self._weights).astype(np.int64)
-        self._give(to)
+        self._correct_weight_sum(to)
 
     def max_away_step(self, index: int) -> float:
         """Return lambda_v/(1 - lambda_v), the largest step away from one of several vertices."""
@@ -76,9 +76,9 @@ class ActiveSet:
         leaves = gamma >= farthest
         factor = 1.0 + min(gamma, farthest)
         self._weights = np.floor(factor * copy).astype(np.int64)
-        self._give(int(np.argmax(self._weights)) if leaves else index)
+        self._correct_weight_sum(int(np.argmax(self._weights)) if leaves else index)
 
-    def remove_vertex(self, position: int, v: Floats | None = None) -> Floats:
+    def point_without_vertex(self, position: int, v: Floats | None = None) -> Floats:
         """Return the point where the vertex at a place has left: for v, or for the others."""
         weights = self.weights
         share, weights[position] = float(weights[position]), 0.0
@@ -92,15 +92,15 @@ class ActiveSet:
         moved = min(round(gamma * _WHOLE), int(self._weights[index]))
         self._weights[index] -= moved
         self._weights[to] += moved
-        self._drop()
+        self._drop_zero_weights()
 
-    def _give(self, index: int) -> None:
+    def _correct_weight_sum(self, index: int) -> None:
         """Give what the weights lack of 1 to one of them; what they have too much the largest."""
         rest = _WHOLE - int(self._weights.sum())
         self._weights[index if rest >= 0 else int(np.argmax(self._weights))] += rest
-        self._drop()
+        self._drop_zero_weights()
 
-    def _drop(self) -> None:
+    def _drop_zero_weights(self) -> None:
         retained = self._weights > 0
         if not retained.all():
             self._vertices, self._weights = self._vertices[retained], self._weights[retained]

@@ -139,7 +139,7 @@ def orthogonalise_factors(factors: Factors) -> Factors:
     return Factors(s[:rank], (left_basis @ p[:, :rank]).T, (right_basis @ qt[:rank].T).T)
 
 
-def atomic_norm(factors: Factors) -> float:
+def nuclear_norm_upper_bound(factors: Factors) -> float:
     """Return sum_k |weights[k]| |left[k]| |right[k]|, at least the nuclear norm; O((M + N) K)."""
     sizes = (np.sqrt(np.einsum("kj,kj->k", side, side)) for side in factors[1:])
     return float(np.abs(factors.weights) @ np.prod([*sizes], axis=0))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, as_read_only
-from pfbench.base.checks import check_floats
+from pfbench.base.checks import check_float_array
 from pfbench.base.errors import StalePoint
 from pfbench.kernels.observed_entries import EntryView, write_entries, write_entries_parallel
 from pfbench.points.atoms import (
@@ -99,10 +99,10 @@ class FactoredMatrix:
         (M, N), K = pattern.shape, len(factors.weights)
         shapes = {"weights": (K,), "left": (K, M), "right": (K, N)}
         for name, part in factors._asdict().items():
-            check_floats(name, part, shapes[name])
+            check_float_array(name, part, shapes[name])
         if values is None:
             values = matrix_entries(factors, pattern.row_numbers(), pattern.rows.indices)
-        check_floats("values", values, (pattern.n,))
+        check_float_array("values", values, (pattern.n,))
         values = np.require(values, requirements=["C", "W"])
         trail = IterateStorage(pattern, values, *as_atoms(factors))
         return cls(trail, trail.current)
@@ -129,13 +129,13 @@ class FactoredMatrix:
         """
         trail = self._trail
         if self._token is trail.current:
-            return _reading(trail, 1.0, 0.0, None)
+            return _make_entry_view(trail, 1.0, 0.0, None)
         if self._base is trail.current:
-            return _reading(trail, 1.0 - self._weight, self._weight, self._vertex)
+            return _make_entry_view(trail, 1.0 - self._weight, self._weight, self._vertex)
         if self._token is trail.previous and trail.step is not None:
             vertex, w = trail.step
             if 1.0 - w >= _UNDOABLE:
-                return _reading(trail, 1.0 / (1.0 - w), -w / (1.0 - w), vertex)
+                return _make_entry_view(trail, 1.0 / (1.0 - w), -w / (1.0 - w), vertex)
             raise StalePoint(
                 f"the point before a step of weight {w:g} is gone: take keep(x) of it first."
             )
@@ -143,11 +143,11 @@ class FactoredMatrix:
 
     def values(self) -> Floats:
         """Return a copy of the entries on the observed positions, shape (n,)."""
-        reading, out = self.entry_view(), self.pattern.vectors.take()
+        reading, out = self.entry_view(), self.pattern.vector_pool.take()
         if reading.b == 0.0 and reading.a == 1.0:
             np.copyto(out, reading.values)
         else:
-            _read_entries(self.pattern, reading, out)
+            _write_entries(self.pattern, reading, out)
         return out
 
     def factors(self) -> Factors:
@@ -190,17 +190,19 @@ class FactoredMatrix:
             If this point is not the newest of its sequence.
         """
         self._detach()
-        self.settle()
+        self.apply_recorded_step()
         trail = self._trail
         slot = trail.atoms.append(vertex)
         return FactoredMatrix(trail, object(), trail.current, vertex, float(w), slot)
 
-    def settle(self) -> None:
+    def apply_recorded_step(self) -> None:
         """Apply this point's recorded step, if any, so that the sequence stands here."""
         if self._token is not self._trail.current:
-            self.sweep(lambda reading: _read_entries(self.pattern, reading, reading.values))
+            self.apply_step_in_loop(
+                lambda reading: _write_entries(self.pattern, reading, reading.values)
+            )
 
-    def sweep(self, loop: Callable[[EntryView], None]) -> None:
+    def apply_step_in_loop(self, loop: Callable[[EntryView], None]) -> None:
         """Run a loop that writes the reading to its own values, which settles this point.
 
         Raises
@@ -217,7 +219,7 @@ class FactoredMatrix:
             )
         loop(self.entry_view())
         if recorded:
-            self._arrive()
+            self._advance_sequence()
 
     def copy(self) -> "FactoredMatrix":
         """Return an independent copy; nothing is applied to this point's sequence."""
@@ -242,7 +244,7 @@ class FactoredMatrix:
 
     # --- bookkeeping --------------------------------------------------------------------------
 
-    def _arrive(self) -> None:
+    def _advance_sequence(self) -> None:
         trail, vertex = self._trail, self._vertex
         assert vertex is not None
         trail.previous_state = (trail.atoms, trail.weights)
@@ -271,14 +273,16 @@ class FactoredMatrix:
         raise StalePoint(_GONE)
 
 
-def _reading(trail: IterateStorage, a: float, b: float, vertex: RankOne | None) -> EntryView:
+def _make_entry_view(
+    trail: IterateStorage, a: float, b: float, vertex: RankOne | None
+) -> EntryView:
     if vertex is None:
         return EntryView(trail.values, a, b, trail.no_left, trail.no_right)
     return EntryView(trail.values, a, b * vertex.scale, vertex.u, vertex.v)
 
 
-def _read_entries(pattern: Pattern, reading: EntryView, out: Floats) -> None:
-    pattern.run(write_entries, write_entries_parallel, pattern.rows, reading, out)
+def _write_entries(pattern: Pattern, reading: EntryView, out: Floats) -> None:
+    pattern.run_loop(write_entries, write_entries_parallel, pattern.rows, reading, out)
 
 
 def _step_weights(weights: Floats, vertex: RankOne, w: float, slot: int) -> Floats:

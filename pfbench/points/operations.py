@@ -9,10 +9,10 @@ from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
 from pfbench.kernels import dense
-from pfbench.kernels.observed_entries import inner_read_parallel, inner_read_rows
+from pfbench.kernels.observed_entries import inner_with_iterate_parallel, inner_with_iterate_rows
 from pfbench.points.atoms import Factors, frobenius_norm, max_atoms, orthogonalise_factors
 from pfbench.points.factored import FactoredMatrix
-from pfbench.points.operators import SparseOperator, TiltedOperator, mixture
+from pfbench.points.operators import SparseOperator, TiltedOperator, combine_factors
 from pfbench.points.pattern import Pattern
 from pfbench.points.point_formats import describe
 from pfbench.points.vertices import RankOne
@@ -37,20 +37,20 @@ def combine(x: Any, v: Any, w: float) -> Any:
     if isinstance(x, np.ndarray):
         if _have_same_dense_shape(x, v):
             out = np.empty(x.shape)
-            dense.combine(x.ravel(), v.ravel(), _number(w), out.ravel())
+            dense.write_combination(x.ravel(), v.ravel(), _check_weight(w), out.ravel())
             return out
         if isinstance(v, RankOne) and x.dtype == _FLOAT and (v.u.size, v.v.size) == x.shape:
             out = np.empty(x.shape)
-            dense.combine_rank_one(x, v.u, v.v, float(v.scale), _number(w), out)
+            dense.write_rank_one_combination(x, v.u, v.v, float(v.scale), _check_weight(w), out)
             return out
-        end = _dense(v)
+        end = _as_dense_array(v)
         if end.shape != x.shape:
             raise InputError(f"cannot move a point of shape {x.shape} to one of {end.shape}.")
-        w = _number(w)
+        w = _check_weight(w)
         return (1.0 - w) * x + w * end
     if not isinstance(x, FactoredMatrix):
         raise InputError(f"a point must be an array or a factored matrix, not {brief_repr(x)}.")
-    w = _number(w)
+    w = _check_weight(w)
     if isinstance(v, RankOne):
         if (v.u.size, v.v.size) != x.shape:
             raise InputError(f"cannot move a point of shape {x.shape} to a vertex of another one.")
@@ -59,7 +59,7 @@ def combine(x: Any, v: Any, w: float) -> Any:
         if not x.pattern.equals(v.pattern):
             raise InputError("cannot combine points of problems that observe different entries.")
         values = (1.0 - w) * x.values() + w * v.values()
-        factors = mixture(x, v, 1.0 - w, w)
+        factors = combine_factors(x, v, 1.0 - w, w)
         if len(factors.weights) > max_atoms(x.shape):
             factors = orthogonalise_factors(factors)
         return FactoredMatrix.from_factors(x.pattern, factors, values)
@@ -96,14 +96,14 @@ def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
         return TiltedOperator.from_points(_make_observed_matrix(x.pattern, g), x, u, c)
     if _have_same_dense_shape(g, x) and _have_same_dense_shape(x, u):
         out = np.empty(x.shape)
-        dense.tilt(g.ravel(), x.ravel(), u.ravel(), _number(c), out.ravel())
+        dense.write_tilt(g.ravel(), x.ravel(), u.ravel(), _check_weight(c), out.ravel())
         return out
     if not all(_is_numeric(item) and item.shape == g.shape for item in (g, x, u)):
         raise InputError(
             f"cannot tilt {describe(g)} by {describe(x)} and {describe(u)}: three arrays of "
             "numbers of one shape are needed."
         )
-    return g + _number(c) * (x - u)
+    return g + _check_weight(c) * (x - u)
 
 
 def inner(g: Any, x: Any) -> float:
@@ -122,7 +122,9 @@ def inner(g: Any, x: Any) -> float:
         return g.inner(x) if isinstance(x, RankOne) else g.inner_point(x)
     if isinstance(x, FactoredMatrix):
         value = x.pattern.rows, _make_observed_matrix(x.pattern, g).g, x.entry_view()
-        return float(x.pattern.run(inner_read_rows, inner_read_parallel, *value))
+        return float(
+            x.pattern.run_loop(inner_with_iterate_rows, inner_with_iterate_parallel, *value)
+        )
     if isinstance(x, RankOne):
         if x.pattern is not None:
             return _make_observed_matrix(x.pattern, g).inner(x)
@@ -139,31 +141,37 @@ def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
         If they do not belong together.
     """
     if _have_same_dense_shape(g, x) and _have_same_dense_shape(x, v):
-        at_x, at_v, square = dense.products(g.ravel(), x.ravel(), v.ravel())
+        at_x, at_v, square = dense.inner_products_and_distance(g.ravel(), x.ravel(), v.ravel())
         return at_x - at_v, math.sqrt(square)
     if _have_same_dense_shape(g, x) and isinstance(v, RankOne) and (v.u.size, v.v.size) == x.shape:
-        at_x, at_v, square = dense.products_rank_one(g, x, v.u, v.v, float(v.scale))
+        at_x, at_v, square = dense.inner_products_and_distance_rank_one(
+            g, x, v.u, v.v, float(v.scale)
+        )
         return at_x - at_v, math.sqrt(square)
     descent = None
     if isinstance(g, TiltedOperator) and isinstance(x, FactoredMatrix) and isinstance(v, RankOne):
-        descent = g.descent(x, v)
+        descent = g.gap_and_distance(x, v)
     return descent or (inner(g, x) - inner(g, v), distance(v, x))
 
 
 def distance(x: Any, y: Any) -> float:
     """Return the Euclidean (Frobenius) distance of two points or vertices."""
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
-        dense, other = _dense(x), _dense(y)
+        dense, other = _as_dense_array(x), _as_dense_array(y)
         if dense.shape != other.shape:
             raise InputError(f"no distance between shapes {dense.shape} and {other.shape}.")
         return norm(dense - other)
     if isinstance(x, FactoredMatrix) and isinstance(y, FactoredMatrix):
-        return frobenius_norm(mixture(x, y, 1.0, -1.0))
+        return frobenius_norm(combine_factors(x, y, 1.0, -1.0))
     if isinstance(x, FactoredMatrix) and isinstance(y, RankOne):
         atom = Factors(np.array([-y.scale]), y.u[None, :], y.v[None, :])
         return frobenius_norm(x.factors(), atom)
     if isinstance(x, RankOne):
-        return distance(y, x) if isinstance(y, FactoredMatrix) else distance(x.matrix(), _dense(y))
+        return (
+            distance(y, x)
+            if isinstance(y, FactoredMatrix)
+            else distance(x.matrix(), _as_dense_array(y))
+        )
     raise InputError(f"no distance between {describe(x)} and {describe(y)}.")
 
 
@@ -185,7 +193,7 @@ def _have_same_dense_shape(x: Any, y: Any) -> bool:
     )
 
 
-def _dense(x: Any) -> Floats:
+def _as_dense_array(x: Any) -> Floats:
     if isinstance(x, RankOne | FactoredMatrix):
         return np.asarray(x.matrix())
     if not _is_numeric(x):
@@ -197,7 +205,7 @@ def _is_numeric(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind in "fiu"
 
 
-def _number(w: Any) -> float:
+def _check_weight(w: Any) -> float:
     """Return a weight as a float; in the loops of a run it is one."""
     if w.__class__ is float:
         return w

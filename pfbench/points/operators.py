@@ -7,10 +7,10 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.kernels.observed_entries import (
-    inner_parallel,
-    inner_rows,
-    normal_parallel,
-    normal_rows,
+    inner_with_rank_one_parallel,
+    inner_with_rank_one_rows,
+    lanczos_sweep_parallel,
+    lanczos_sweep_rows,
 )
 from pfbench.points.atoms import Atoms, Factors, select_atoms
 from pfbench.points.factored import FactoredMatrix
@@ -28,7 +28,9 @@ class LinearOperator(Protocol):
     def shape(self) -> tuple[int, int]:
         """(M, N)."""
 
-    def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
+    def golub_kahan_step(
+        self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
+    ) -> float:
         """Write ``u = G v - beta * previous`` and ``y = G' u``; return the sum of squares of u."""
 
     def inner(self, vertex: RankOne) -> float:
@@ -51,7 +53,9 @@ class DenseOperator:
         self.array = array
         self.shape: tuple[int, int] = (array.shape[0], array.shape[1])
 
-    def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
+    def golub_kahan_step(
+        self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
+    ) -> float:
         """See `LinearOperator`."""
         np.matmul(self.array, v, out=u)
         u -= beta * previous
@@ -83,16 +87,20 @@ class SparseOperator:
         self.g = g
         self.shape: tuple[int, int] = pattern.shape
 
-    def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
+    def golub_kahan_step(
+        self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
+    ) -> float:
         """See `LinearOperator`."""
         y[:] = 0.0
         value = self.pattern.rows, self.g, v, previous, beta, u, y
-        return float(self.pattern.run(normal_rows, normal_parallel, *value))
+        return float(self.pattern.run_loop(lanczos_sweep_rows, lanczos_sweep_parallel, *value))
 
     def inner(self, vertex: RankOne) -> float:
         """See `LinearOperator`."""
         value = self.pattern.rows, self.g, vertex.u, vertex.v
-        return vertex.scale * float(self.pattern.run(inner_rows, inner_parallel, *value))
+        return vertex.scale * float(
+            self.pattern.run_loop(inner_with_rank_one_rows, inner_with_rank_one_parallel, *value)
+        )
 
     def scale(self, factor: float) -> "SparseOperator":
         """See `LinearOperator`."""
@@ -133,9 +141,9 @@ class TiltedOperator:
         if shared is not None:
             return cls(sparse, select_atoms(*shared), shared)
         distance = (x.atoms_and_weights()[0], *u.atoms_and_weights(), c)
-        return cls(sparse, mixture(x, u, c, -c), distance=distance)
+        return cls(sparse, combine_factors(x, u, c, -c), distance=distance)
 
-    def descent(self, x: FactoredMatrix, vertex: RankOne) -> tuple[float, float] | None:
+    def gap_and_distance(self, x: FactoredMatrix, vertex: RankOne) -> tuple[float, float] | None:
         """Return <G + c (X - U), x - vertex> and the distance of x and the vertex.
 
         It is what `inner` and `inner_point` return, from products of atoms that are kept; None
@@ -156,7 +164,7 @@ class TiltedOperator:
             image = atoms.gram(count) @ weights
             met = atoms.inner_products(rest, others_weights, count)
             low_at_x = c * float(weights @ (image - met))
-            low_at_vertex = self._low_inner(vertex)
+            low_at_vertex = self._inner_with_tilt(vertex)
         else:
             return None
         between = scale * float(weights @ products[:count])
@@ -167,21 +175,23 @@ class TiltedOperator:
         at_x = float(self.sparse.g @ x.values()) + low_at_x
         return at_x - (self.sparse.inner(vertex) + low_at_vertex), math.sqrt(square)
 
-    def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
+    def golub_kahan_step(
+        self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
+    ) -> float:
         """See `LinearOperator`."""
         weights, left, right = self.factors
         # The sparse sweep scatters G'(G v - beta p); the low-rank part of u is added after it.
         low = (weights * (right @ v)) @ left
         shifted = previous - low / beta if beta else -low
-        self.sparse.normal_step(v, shifted, beta if beta else 1.0, u, y)
+        self.sparse.golub_kahan_step(v, shifted, beta if beta else 1.0, u, y)
         y += (weights * (left @ u)) @ right
         return float(u @ u)
 
     def inner(self, vertex: RankOne) -> float:
         """See `LinearOperator`."""
-        return self.sparse.inner(vertex) + self._low_inner(vertex)
+        return self.sparse.inner(vertex) + self._inner_with_tilt(vertex)
 
-    def _low_inner(self, vertex: RankOne) -> float:
+    def _inner_with_tilt(self, vertex: RankOne) -> float:
         """Return <c (X - U), vertex>."""
         weights, left, right = self.factors
         return vertex.scale * float(weights @ ((left @ vertex.u) * (right @ vertex.v)))
@@ -208,7 +218,7 @@ class TiltedOperator:
         return np.asarray(self.sparse.dense() + (left * weights[:, None]).T @ right)
 
 
-def mixture(x: FactoredMatrix, y: FactoredMatrix, a: float, b: float) -> Factors:
+def combine_factors(x: FactoredMatrix, y: FactoredMatrix, a: float, b: float) -> Factors:
     """Return the factors of ``a x + b y``; atoms that both points share are merged."""
     shared = _match_atoms(x, y, a, b)
     if shared is not None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Integers, VectorPool, parts
+from pfbench.base.arrays import Integers, VectorPool, chunk_slices
 from pfbench.base.errors import InputError
-from pfbench.kernels.numba_compilation import threads
+from pfbench.kernels.numba_compilation import thread_count
 from pfbench.kernels.observed_entries import ObservedRows
 
 _ENTRIES_PER_THREAD = 100_000
@@ -76,15 +76,15 @@ class Pattern:
         indptr = np.searchsorted(flat, np.arange(M + 1) * N)
         kind: type[Any] = np.uint16 if N <= 1 << 16 else np.uint32
         indices = np.empty(flat.size, kind)
-        for part in parts(flat.size):
+        for part in chunk_slices(flat.size):
             indices[part] = flat[part] % N
-        chunks = max(1, min(threads(), flat.size // _ENTRIES_PER_THREAD))
+        chunks = max(1, min(thread_count(), flat.size // _ENTRIES_PER_THREAD))
         cuts = np.searchsorted(indptr, np.linspace(0, flat.size, chunks + 1))
         cuts[0], cuts[-1] = 0, M
         return cls(shape, ObservedRows(indptr.astype(np.uint32), indices), cuts.astype(np.int64))
 
     @cached_property
-    def vectors(self) -> VectorPool:
+    def vector_pool(self) -> VectorPool:
         """The memory of vectors (n,): of gradients, and of the values of points."""
         return VectorPool(self.n)
 
@@ -94,13 +94,13 @@ class Pattern:
         return int(self.rows.indices.size)
 
     @property
-    def serial(self) -> bool:
+    def is_serial(self) -> bool:
         """Whether one thread runs over all rows."""
         return self.bounds.size == 2
 
-    def run(self, serial: Callable[..., Any], parallel: Callable[..., Any], *args: Any) -> Any:
+    def run_loop(self, serial: Callable[..., Any], parallel: Callable[..., Any], *args: Any) -> Any:
         """Run a loop over all rows, in one of its two forms, and return what it returns."""
-        if self.serial:
+        if self.is_serial:
             return serial(0, self.shape[0], *args)
         return parallel(self.bounds, *args)
 
@@ -121,8 +121,8 @@ class Pattern:
         return np.repeat(np.arange(top - 1, top - 2 + inside.size), np.diff(inside))
 
     def parts(self) -> Iterator[slice]:
-        """Return ranges of positions that are worked on in turn; see `parts`."""
-        return parts(self.n)
+        """Return ranges of positions that are worked on in turn; see `chunk_slices`."""
+        return chunk_slices(self.n)
 
 
 def check_positions(

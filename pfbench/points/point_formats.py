@@ -36,7 +36,7 @@ class DensePointFormat:
 
     Attributes
     ----------
-    points, gradients
+    points_text, gradients_text
         What they are, in words.
     is_point, is_gradient
         Return whether something is a point, or a gradient, of the problem's space. A run asks that
@@ -45,7 +45,7 @@ class DensePointFormat:
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
-        self.points = self.gradients = f"arrays of float64 of shape {shape}"
+        self.points_text = self.gradients_text = f"arrays of float64 of shape {shape}"
         array, double = np.ndarray, _FLOAT
 
         def is_point(x: Any) -> bool:
@@ -76,8 +76,10 @@ class FactoredPointFormat:
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
         self.shape = pattern.shape
-        self.points = f"factored matrices of shape {pattern.shape} on the problem's own pattern"
-        self.gradients = f"arrays of float64 of shape {(pattern.n,)}, or what `tilt` returns"
+        self.points_text = (
+            f"factored matrices of shape {pattern.shape} on the problem's own pattern"
+        )
+        self.gradients_text = f"arrays of float64 of shape {(pattern.n,)}, or what `tilt` returns"
 
     def is_point(self, x: Any) -> bool:
         """See `DensePointFormat.is_point`."""

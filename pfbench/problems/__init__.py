@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pfbench.base.lazy import lazy_getattr, public_modules
 
 if TYPE_CHECKING:
+    from pfbench.problems.base import BackendWithStatefulLmo as BackendWithStatefulLmo
     from pfbench.problems.base import FiniteSum as FiniteSum
-    from pfbench.problems.base import OpenedProblem as OpenedProblem
     from pfbench.problems.catalogue import PROBLEMS as PROBLEMS
     from pfbench.problems.catalogue import problem as problem
 

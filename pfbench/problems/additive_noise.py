@@ -103,7 +103,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
 
     @property
     @abstractmethod
-    def curvature(self) -> Floats:
+    def hessian_matrix(self) -> Floats:
         """The Hessian as a matrix that acts on the rows of a point, shape (m, m)."""
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
@@ -111,7 +111,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
         indices, weights = index_weights(sample, self.n)
         return self.gradient(x) + np.tensordot(weights, self.noise[indices], axes=1)
 
-    def times_hessians(self, sample: Indices | None, u: Floats) -> Floats:
+    def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
         """Return the Hessian times u: all components have the same."""
         if sample is not None:
             index_weights(sample, self.n)
@@ -129,11 +129,11 @@ class AdditiveNoiseQuadratic(ConstantHessians):
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
         """Return the largest <X, G X> over the ball, exact where that is."""
-        return max_quadratic_form(norm, self.curvature, math.prod(self.shape[1:]))
+        return max_quadratic_form(norm, self.hessian_matrix, math.prod(self.shape[1:]))
 
     @cached_property
     def _eigenvalues(self) -> Floats:
-        return np.asarray(np.linalg.eigvalsh(self.curvature), dtype=np.float64)
+        return np.asarray(np.linalg.eigvalsh(self.hessian_matrix), dtype=np.float64)
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
@@ -206,7 +206,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
         return self.weights * u
 
     @property
-    def curvature(self) -> Floats:
+    def hessian_matrix(self) -> Floats:
         """The matrix with the h_j on its diagonal."""
         return np.diag(self.weights)
 
@@ -265,7 +265,7 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
         return np.asarray(self.A.T @ (self.A @ u))
 
     @cached_property
-    def curvature(self) -> Floats:
+    def hessian_matrix(self) -> Floats:
         """A'A."""
         return np.asarray(self.A.T @ self.A)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
-from pfbench.base.names import lookup
+from pfbench.base.names import find_entry
 from pfbench.points.operators import DenseOperator
 
 _MODULES = MappingProxyType(
@@ -42,7 +42,7 @@ class ArrayLibrary:
     xp: Any
     device: Any
 
-    def floats(self, array: npt.ArrayLike) -> Any:
+    def as_floats(self, array: npt.ArrayLike) -> Any:
         """Return numbers as an array of the library, in double precision; they are copied."""
         value = np.array(array, dtype=np.float64, order="C")
         return self.xp.asarray(value, device=self.device)
@@ -58,7 +58,7 @@ class ArrayLibrary:
         return np.asarray(array.get() if hasattr(array, "get") else array)
 
 
-def array_library(name: str) -> ArrayLibrary:
+def load_array_library(name: str) -> ArrayLibrary:
     """Return a library by NAME or NAME:DEVICE: torch, torch:cuda, cupy, array-api-strict.
 
     Raises
@@ -67,14 +67,14 @@ def array_library(name: str) -> ArrayLibrary:
         If the name is unknown, the library is not installed, or it has no such device.
     """
     base, _, device = check_text("arrays", name, "torch:cuda").partition(":")
-    module, install = lookup("array library", base, _MODULES)
+    module, install = find_entry("array library", base, _MODULES)
     try:
         xp = import_module(module)
     except ImportError as error:
         raise InputError(f"{base} is not installed: pip install {install}.") from error
     try:
         library = ArrayLibrary(name, xp, _device(base, device) if device else None)
-        library.floats([0.0])
+        library.as_floats([0.0])
     except Exception as error:  # each library has errors of its own
         first = (str(error).splitlines() or [""])[0]
         raise InputError(f"{base} has no device {device!r} here ({first}).") from error
@@ -97,14 +97,16 @@ class ArrayOperator(DenseOperator):
 
     def __init__(self, library: ArrayLibrary, array: Floats) -> None:
         super().__init__(array)
-        self._library, self._array = library, library.floats(array)
+        self._library, self._array = library, library.as_floats(array)
 
-    def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
+    def golub_kahan_step(
+        self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
+    ) -> float:
         """See `Operator`."""
         library = self._library
-        product = self._array @ library.floats(v)
+        product = self._array @ library.as_floats(v)
         if beta:
-            product = product - beta * library.floats(previous)
+            product = product - beta * library.as_floats(previous)
         u[:] = library.as_numpy(product)
         y[:] = library.as_numpy(product @ self._array)
         return float(u @ u)

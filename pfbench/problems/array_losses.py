@@ -63,7 +63,7 @@ class ArrayLoss(ABC):
 
     def __init__(self, library: ArrayLibrary, rows: Floats, columns: int, width: int) -> None:
         self.library, self.xp = library, library.xp
-        self.rows = library.floats(rows)
+        self.rows = library.as_floats(rows)
         self.n, self.d = rows.shape
         self.columns, self.width = columns, width
 
@@ -95,14 +95,14 @@ class ArrayLoss(ABC):
         step = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
         for first in range(0, k, step):
             block = slice(first, min(first + step, k))
-            yield self._part(numbers, weights, block, slice(0, self.columns))
+            yield self._make_block(numbers, weights, block, slice(0, self.columns))
 
-    def _part(
+    def _make_block(
         self, numbers: Integers | None, weights: Floats | None, block: slice, columns: slice
     ) -> ComponentBlock:
         shares: Any = 1.0 / self.n
         if weights is not None:
-            shares = self.library.floats(weights[block])[:, None]
+            shares = self.library.as_floats(weights[block])[:, None]
         return ComponentBlock(block if numbers is None else numbers[block], shares, columns)
 
 
@@ -113,8 +113,8 @@ class SigmoidLoss(ArrayLoss):
         data = problem._data
         super().__init__(library, data.values, problem.shape[1], 1)
         self._tasks, self._bounds = data.task, data.bounds
-        self._signs = library.floats(data.signs[:, None])
-        self._offsets = library.floats(data.offsets[data.task][:, None])
+        self._signs = library.as_floats(data.signs[:, None])
+        self._offsets = library.as_floats(data.offsets[data.task][:, None])
 
     def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
         """Yield components, one task after the other."""
@@ -125,7 +125,7 @@ class SigmoidLoss(ArrayLoss):
             bounds = np.searchsorted(self._tasks[numbers], np.arange(self.columns + 1))
         for task, (first, last) in enumerate(pairwise(bounds.tolist())):
             if last > first:
-                yield self._part(numbers, weights, slice(first, last), slice(task, task + 1))
+                yield self._make_block(numbers, weights, slice(first, last), slice(task, task + 1))
 
     def _sigmoid(self, z: Any, part: ComponentBlock) -> tuple[Any, Any]:
         c = self.take(self._signs, part.components)
@@ -152,9 +152,9 @@ class SoftmaxLoss(ArrayLoss):
 
     def __init__(self, library: ArrayLibrary, problem: MulticlassLogistic) -> None:
         rows, labels = problem._data
-        super().__init__(library, rows, problem.width, problem.width)
+        super().__init__(library, rows, problem.slope_width, problem.slope_width)
         self._labels = library.integers(labels[:, None])
-        self._classes = library.integers(np.arange(problem.width)[None, :])
+        self._classes = library.integers(np.arange(problem.slope_width)[None, :])
 
     def _one_hot(self, part: ComponentBlock) -> Any:
         """Return e_y of each component, shape (k, classes)."""
@@ -188,7 +188,7 @@ class SquareLoss(ArrayLoss):
 
     def __init__(self, library: ArrayLibrary, problem: MatrixRegression) -> None:
         super().__init__(library, problem.data.rows, 1, 1)
-        self._targets = library.floats(problem.data.y[:, None])
+        self._targets = library.as_floats(problem.data.y[:, None])
         self.ridge = problem.sensing_variance
 
     def values(self, z: Any, part: ComponentBlock) -> Any:
@@ -204,7 +204,7 @@ class SquareLoss(ArrayLoss):
         return self.xp.ones_like(z)
 
 
-def array_loss(library: ArrayLibrary, problem: Dense) -> ArrayLoss:
+def make_array_loss(library: ArrayLibrary, problem: Dense) -> ArrayLoss:
     """Return a problem's loss on a library's arrays."""
     if isinstance(problem, MultitaskSigmoid):
         return SigmoidLoss(library, problem)

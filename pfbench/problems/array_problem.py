@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.delegation import Delegated
+from pfbench.base.delegation import DelegatedAttribute
 from pfbench.base.protocols import Backend, Table
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator
-from pfbench.problems.array_losses import ArrayLoss, ComponentBlock, Dense, array_loss
+from pfbench.problems.array_losses import ArrayLoss, ComponentBlock, Dense, make_array_loss
 from pfbench.problems.base import (
-    HessianOf,
-    OpenedProblem,
-    check_point,
+    BackendWithStatefulLmo,
+    ComponentHessians,
+    check_dense_point,
     content_digest,
     index_weights,
 )
@@ -55,9 +55,9 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
     # --- what the problem says --------------------------------------------------------------------
 
-    set = Delegated[ConvexBody]("inner")
-    shape = Delegated[tuple[int, int]]("inner")
-    tolerance = Delegated[float]("inner")
+    set = DelegatedAttribute[ConvexBody]("inner")
+    shape = DelegatedAttribute[tuple[int, int]]("inner")
+    tolerance = DelegatedAttribute[float]("inner")
 
     @cached_property
     def digest(self) -> str:
@@ -69,15 +69,17 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
     @cached_property
     def loss(self) -> ArrayLoss:
         """phi, and the data on the device."""
-        return array_loss(self.library, self.inner)
+        return make_array_loss(self.library, self.inner)
 
-    def as_array(self, x: Floats) -> Any:
+    def as_component_matrix(self, x: Floats) -> Any:
         """Return a point as the matrix that the components read, shape (d, columns)."""
-        return self.library.floats(check_point(x, self.shape).reshape(-1, self.loss.columns))
+        return self.library.as_floats(
+            check_dense_point(x, self.shape).reshape(-1, self.loss.columns)
+        )
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""
-        loss, recorded, total = self.loss, self.as_array(x), 0.0
+        loss, recorded, total = self.loss, self.as_component_matrix(x), 0.0
         for part in loss.parts(None, None):
             z = loss.take(loss.rows, part.components) @ recorded[:, part.columns]
             total += float(loss.xp.sum(loss.values(z, part)))
@@ -97,8 +99,8 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
     def _sum_gradients(self, sample: Indices | None, x: Floats, y: Floats | None = None) -> Floats:
         """Return the mean of grad f_i(x), less grad f_i(y) if there is a y."""
-        loss, point = self.loss, self.as_array(x)
-        before = None if y is None else self.as_array(y)
+        loss, point = self.loss, self.as_component_matrix(x)
+        before = None if y is None else self.as_component_matrix(y)
 
         def slopes(rows: Any, part: ComponentBlock) -> Any:
             s = loss.slopes(rows @ point[:, part.columns], part)
@@ -129,27 +131,27 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         columns = [sums.get(index, zero) for index in range(0, loss.columns, width)]
         return self.library.as_numpy(xp.concat(columns, axis=1)).reshape(self.shape)
 
-    def hessian(self, s: Floats) -> HessianOf:
+    def hessian(self, s: Floats) -> ComponentHessians:
         """Return all component Hessians at s: phi'' of every row in NumPy's memory, 8 n width."""
-        loss, curvatures = self.loss, self.component_values(s, self.loss.curvatures)
+        loss, curvatures = self.loss, self.evaluate_components(s, self.loss.curvatures)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
-            recorded = self.as_array(u)
+            recorded = self.as_component_matrix(u)
 
             def apply_to_block(rows: Any, part: ComponentBlock) -> Any:
-                floats = loss.library.floats(curvatures[part.components])
+                floats = loss.library.as_floats(curvatures[part.components])
                 return loss.apply_curvatures(floats, rows @ recorded[:, part.columns])
 
             g = self.mean_gradient(sample, apply_to_block)
             return g - loss.ridge * u if loss.ridge else g
 
-        return HessianOf(apply_hessian)
+        return ComponentHessians(apply_hessian)
 
     def table(self, x: Floats) -> Table:
         """Return a table with every component gradient at x; of loss (8) by compiled loops."""
         return self.inner.table(x) if self.loss.ridge else ArrayTable(self, x)
 
-    def component_values(self, x: Floats, read: Reads) -> Floats:
+    def evaluate_components(self, x: Floats, read: Reads) -> Floats:
         """Return what is read of every component at x, shape (n, width), as NumPy's array.
 
         Parameters
@@ -157,7 +159,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         read
             Called with z and a part; returns shape (k, width).
         """
-        loss, point = self.loss, self.as_array(x)
+        loss, point = self.loss, self.as_component_matrix(x)
         numpies = np.empty((self.n, loss.width))
         for part in loss.parts(None, None):
             z = loss.take(loss.rows, part.components) @ point[:, part.columns]
@@ -169,7 +171,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         if not isinstance(self.set, NuclearBall):
             return self
         minimiser = self.set.make_warm_lmo(rng, self.tolerance)
-        return OpenedProblem(self, lambda g: minimiser.lo(ArrayOperator(self.library, g)))
+        return BackendWithStatefulLmo(self, lambda g: minimiser.lo(ArrayOperator(self.library, g)))
 
 
 class ArrayTable:
@@ -177,12 +179,12 @@ class ArrayTable:
 
     def __init__(self, problem: ArrayProblem, x: Floats) -> None:
         self._problem, self._loss = problem, problem.loss
-        self._slopes = problem.component_values(x, problem.loss.slopes)
+        self._slopes = problem.evaluate_components(x, problem.loss.slopes)
         self.mean = problem.mean_gradient(None, lambda rows, part: self._read_slopes(part))
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample."""
-        point = self._problem.as_array(x)
+        point = self._problem.as_component_matrix(x)
 
         def difference_of_block(rows: Any, part: ComponentBlock) -> Any:
             return self._loss.slopes(rows @ point[:, part.columns], part) - self._read_slopes(part)
@@ -194,7 +196,7 @@ class ArrayTable:
         change, distinct = self.difference(sample, x), np.unique(weight_indices(sample)[0])
         share = distinct.size / self._problem.n
         self.mean = self.mean + share * self.difference(distinct, x)
-        point = self._problem.as_array(x)
+        point = self._problem.as_component_matrix(x)
 
         def slopes_of_block(rows: Any, part: ComponentBlock) -> Any:
             slopes = self._loss.slopes(rows @ point[:, part.columns], part)
@@ -205,4 +207,4 @@ class ArrayTable:
         return change
 
     def _read_slopes(self, part: ComponentBlock) -> Any:
-        return self._loss.library.floats(self._slopes[part.components])
+        return self._loss.library.as_floats(self._slopes[part.components])

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers, parts
+from pfbench.base.arrays import Floats, Integers, chunk_slices
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.state import Point
-from pfbench.problems.norm_constants import OF_NORMS, lacking_norms
+from pfbench.problems.norm_constants import OF_NORMS, reasons_against_norm_methods
 from pfbench.sets.norms import NormBall
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class FiniteSum(ABC):
             lacks["polytope"] = lacks["set"]
         elif not getattr(self.set, "polytope", False):
             lacks["polytope"] = f"the set {self.set.name} is none"
-        lacks |= lacking_norms(self)
+        lacks |= reasons_against_norm_methods(self)
         if self.n > 1 and not (self._defines_verb("batch") or self._defines_verb("component")):
             reason = "it states neither component(i, x) nor batch(sample, x)"
             lacks |= dict.fromkeys(("batch", "difference", "table"), reason)
@@ -216,7 +216,7 @@ class FiniteSum(ABC):
     def open(self, rng: np.random.Generator) -> Backend:
         """Return what answers the oracles of one run, by default the problem itself.
 
-        `rng` is for approximate oracles that draw random numbers; see `OpenedProblem`.
+        `rng` is for approximate oracles that draw random numbers; see `BackendWithStatefulLmo`.
         """
         return self
 
@@ -288,7 +288,7 @@ class FiniteSum(ABC):
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
 
 
-def check_point(x: Any, shape: tuple[int, ...]) -> Floats:
+def check_dense_point(x: Any, shape: tuple[int, ...]) -> Floats:
     """Return x, refused if it is no array of this shape; compiled loops do not look."""
     if not isinstance(x, np.ndarray) or x.shape != shape:
         text = x.shape if isinstance(x, np.ndarray) else type(x).__name__
@@ -311,7 +311,7 @@ def content_digest(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDA
 def iterate_chunks(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
     """Give an array as another type, a part at a time."""
     complete = np.asarray(array)
-    return (np.asarray(complete[part], dtype=dtype) for part in parts(complete.size))
+    return (np.asarray(complete[part], dtype=dtype) for part in chunk_slices(complete.size))
 
 
 def index_weights(sample: Indices, n: int) -> tuple[Integers, Floats]:
@@ -322,7 +322,7 @@ def index_weights(sample: Indices, n: int) -> tuple[Integers, Floats]:
     return indices, weights
 
 
-class HessianOf:
+class ComponentHessians:
     """All component Hessians at one point, which act on the difference of two others.
 
     Parameters
@@ -347,19 +347,19 @@ class ConstantHessians(FiniteSum):
     """A finite sum of quadratics: each f_i has the same Hessian at every point."""
 
     @abstractmethod
-    def times_hessians(self, sample: Indices | None, u: Any) -> Gradient:
+    def apply_mean_hessian(self, sample: Indices | None, u: Any) -> Gradient:
         """Return the mean of the component Hessians of a sample, None for all, times u."""
 
     def difference(self, sample: Indices, x: Any, y: Any) -> Gradient:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, as at one point."""
-        return self.times_hessians(sample, x - y)
+        return self.apply_mean_hessian(sample, x - y)
 
-    def hessian(self, s: Any) -> HessianOf:
+    def hessian(self, s: Any) -> ComponentHessians:
         """Return all component Hessians, the same at every point; nothing is stored."""
-        return HessianOf(self.times_hessians)
+        return ComponentHessians(self.apply_mean_hessian)
 
 
-class OpenedProblem:
+class BackendWithStatefulLmo:
     """The oracles of one run: those of the problem, and a linear minimisation with a state.
 
     Parameters

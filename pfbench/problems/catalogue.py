@@ -8,14 +8,14 @@ from typing import Any
 
 from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
-from pfbench.base.names import lookup
+from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
     Parameter,
-    check_known,
-    check_texts,
+    check_parameter_names,
+    check_text_parameters,
     collect_declared_parameters,
     merge_parameters,
-    text_parameters,
+    text_parameter_names,
 )
 from pfbench.base.selectors import USER_PARTS, Selector
 from pfbench.problems import families, norm_families
@@ -61,38 +61,42 @@ class ProblemEntry:
         """Its feasible set, where there is only one; else empty."""
         return "" if self.family.points else self.family.only_set
 
-    def takes(self, kind: str, points: str) -> bool:
+    def accepts_any(self, kind: str, points: str) -> bool:
         """Return whether it takes any set, or any penalty, of such points."""
         return kind in collect_declared_parameters(self.family) and points.endswith(
             (self.family.points, "arrays")
         )
 
-    def set_parameters(self) -> dict[str, Parameter]:
+    def set_and_penalty_parameters(self) -> dict[str, Parameter]:
         """Return the parameters of the sets and penalties that it takes, by name."""
-        return dict(_set_parameters(self))
+        return dict(_set_and_penalty_parameters(self))
 
     def parameters(self) -> dict[str, Parameter]:
         """Return its parameters: its own, those of the sets that it takes, and of its sources."""
         of_sources = merge_parameters(
             {name: collect_declared_parameters(cls) for name, cls in self.family.sources.items()}
         )
-        return {**collect_declared_parameters(self.family), **self.set_parameters(), **of_sources}
+        return {
+            **collect_declared_parameters(self.family),
+            **self.set_and_penalty_parameters(),
+            **of_sources,
+        }
 
-    def list_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Parameter]:
+    def parameters_with_user_parts(self, parameters: Mapping[str, Any]) -> dict[str, Parameter]:
         """Return its parameters, with those of somebody's own set or penalty that are given."""
-        return {**_user_parameters(parameters), **self.parameters()}
+        return {**_user_part_parameters(parameters), **self.parameters()}
 
     def build(self, parameters: Mapping[str, Any]) -> FiniteSum:
         """Build the problem from its parameters; those that it does not have are refused."""
-        existing = self.list_parameters(
+        existing = self.parameters_with_user_parts(
             {part: text for part, text in parameters.items() if isinstance(text, str)}
         )
-        check_known(self.name, parameters, existing)
+        check_parameter_names(self.name, parameters, existing)
         for part in USER_PARTS & parameters.keys():
             if parameters[part] is not None:
                 check_text(part, parameters[part], "l1")
-        check_texts(parameters, existing)
-        of_sets = {**_user_parameters(parameters), **self.set_parameters()}
+        check_text_parameters(parameters, existing)
+        of_sets = {**_user_part_parameters(parameters), **self.set_and_penalty_parameters()}
         own = {
             name: parameters[name]
             for name in parameters
@@ -109,13 +113,13 @@ class ProblemEntry:
 
 
 @cache
-def _set_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
+def _set_and_penalty_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
     """Return the parameters of the sets and penalties that it takes, by name; once in a process."""
     kinds = (("set", SETS), ("penalty", PENALTIES))
     parameters: dict[str, dict[str, Parameter]] = {}
     for kind, entries in kinds:
         for body in entries.values():
-            if entry.takes(kind, body.points) and not body.required_arguments:
+            if entry.accepts_any(kind, body.points) and not body.required_arguments:
                 for name, parameter in body.parameters().items():
                     parameters.setdefault(name, {})[f"{kind}={body.name}"] = parameter
     results = {}
@@ -136,7 +140,7 @@ def _set_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
     return results
 
 
-def _user_parameters(parameters: Mapping[str, Any]) -> dict[str, Parameter]:
+def _user_part_parameters(parameters: Mapping[str, Any]) -> dict[str, Parameter]:
     """Return the parameters of somebody's own set and penalty, which are imported."""
     kinds = (("set", set_class), ("penalty", penalty_class))
     named = (
@@ -177,10 +181,12 @@ PROBLEMS: Mapping[str, ProblemEntry] = MappingProxyType(
 
 def build_problem(selector: Selector) -> FiniteSum:
     """Build the problem of a selector; its texts stay texts. See `problem`."""
-    texts = text_parameters(
-        lookup("problem", selector.name, PROBLEMS).list_parameters(selector.parameters)
+    texts = text_parameter_names(
+        find_entry("problem", selector.name, PROBLEMS).parameters_with_user_parts(
+            selector.parameters
+        )
     )
-    return _build(selector.name, selector.collect_parsed_parameters(texts))
+    return _build(selector.name, selector.parameter_values(texts))
 
 
 def problem(name: str, **parameters: Any) -> FiniteSum:
@@ -206,7 +212,7 @@ def problem(name: str, **parameters: Any) -> FiniteSum:
 
 
 def _build(name: str, value: Mapping[str, Any]) -> FiniteSum:
-    entry = lookup("problem", name, PROBLEMS)
+    entry = find_entry("problem", name, PROBLEMS)
     parameters = _with_name_of_set(value)
     try:
         finite_sum = entry.build(parameters).with_selector(name, parameters)

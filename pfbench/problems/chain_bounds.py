@@ -53,7 +53,7 @@ class RoundedInterval:
     upper: Floats
 
     @classmethod
-    def exact(cls, number: float) -> Self:
+    def from_float(cls, number: float) -> Self:
         """Return the interval of one float, which is taken as exact."""
         return cls(np.array(number), np.array(number))
 
@@ -105,21 +105,24 @@ class DecayingFunction:
     def enclose(self, x: RoundedInterval) -> RoundedInterval:
         """Return an enclosure of the values on each interval of x."""
         square = x * x
-        total = RoundedInterval.exact(0.0)
+        total = RoundedInterval.from_float(0.0)
         for power in range(max(self.coefficients), -1, -1):  # Horner's rule
-            total = total * x + RoundedInterval.exact(self.coefficients.get(power, 0.0))
+            total = total * x + RoundedInterval.from_float(self.coefficients.get(power, 0.0))
         return (
-            total * (RoundedInterval.exact(self.rate) * (RoundedInterval.exact(1.0) - square)).exp()
+            total
+            * (
+                RoundedInterval.from_float(self.rate) * (RoundedInterval.from_float(1.0) - square)
+            ).exp()
         )
 
     def tail(self) -> float:
         """Return an upper bound of the modulus beyond END."""
         positive = {power: abs(factor) for power, factor in self.coefficients.items()}
         return float(
-            DecayingFunction(positive, self.rate).enclose(RoundedInterval.exact(END)).upper
+            DecayingFunction(positive, self.rate).enclose(RoundedInterval.from_float(END)).upper
         )
 
-    def supremum(self) -> tuple[float, float]:
+    def supremum_bounds(self) -> tuple[float, float]:
         """Return certified lower and upper bounds of sup |p(x) exp(c (1 - x^2))|, x >= 0."""
         edges = np.linspace(0.0, END, 101)
         boxes = RoundedInterval(edges[:-1], edges[1:])
@@ -174,23 +177,23 @@ class ChainBounds:
     phi_third: float
 
     @property
-    def smoothness(self) -> float:
+    def smoothness_bound(self) -> float:
         """Upper bound of the spectral norm of the Hessian of H_T, for every T: about 151.27."""
-        return self._sum(
+        return self._add_and_round_up(
             (1.0, self.psi_curvature, self.phi),
             (1.0, self.psi, self.phi_curvature),
             (2.0, self.psi_slope, self.phi_slope),
         )
 
     @property
-    def hessian_smoothness(self) -> float:
+    def hessian_smoothness_bound(self) -> float:
         """Upper bound of the Lipschitz constant of the Hessian of H_T, for every T.
 
         |sum_i t_i u_i v_i w_i| <= max |t_i| for unit vectors, whichever of u, v and w are shifted
         by one. The third derivatives of the links a, b make eight such sums: aaa and bbb once, aab
         and abb three times.
         """
-        return self._sum(
+        return self._add_and_round_up(
             (1.0, self.psi_third, self.phi),
             (1.0, self.psi, self.phi_third),
             (3.0, self.psi_curvature, self.phi_slope),
@@ -198,18 +201,20 @@ class ChainBounds:
         )
 
     @property
-    def slope(self) -> float:
+    def gradient_entry_bound(self) -> float:
         """Upper bound of every entry of the gradient of H_T (shen2019 lemma 7.1: 23)."""
-        return self._sum((1.0, self.psi, self.phi_slope), (1.0, self.psi_slope, self.phi))
+        return self._add_and_round_up(
+            (1.0, self.psi, self.phi_slope), (1.0, self.psi_slope, self.phi)
+        )
 
-    def depth(self, T: int) -> float:
+    def depth_bound(self, T: int) -> float:
         """Return an upper bound of -inf H_T: Psi(1) sup Phi + (T - 1) sup Psi sup Phi."""
-        return self._sum((1.0, 1.0, self.phi), (T - 1.0, self.psi, self.phi))
+        return self._add_and_round_up((1.0, 1.0, self.phi), (T - 1.0, self.psi, self.phi))
 
-    def _sum(self, *terms: tuple[float, float, float]) -> float:
-        total = RoundedInterval.exact(0.0)
+    def _add_and_round_up(self, *terms: tuple[float, float, float]) -> float:
+        total = RoundedInterval.from_float(0.0)
         for factors in terms:
-            a, b, c = map(RoundedInterval.exact, factors)
+            a, b, c = map(RoundedInterval.from_float, factors)
             total = total + a * b * c
         return float(total.upper)
 
@@ -219,6 +224,6 @@ def chain_bounds() -> ChainBounds:
     """Return the certified bounds, computed at the first call."""
     # Phi increases to sqrt(2 pi e); math.pi and math.e are within a unit in the last place.
     pi, e = (_round_outwards(np.array(number), np.array(number)) for number in (math.pi, math.e))
-    phi = float((RoundedInterval.exact(2.0) * pi * e).sqrt().upper)
-    above = {name: function.supremum()[1] for name, function in FUNCTIONS.items()}
+    phi = float((RoundedInterval.from_float(2.0) * pi * e).sqrt().upper)
+    above = {name: function.supremum_bounds()[1] for name, function in FUNCTIONS.items()}
     return ChainBounds(phi=phi, **above)

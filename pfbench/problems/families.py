@@ -13,7 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.base.protocols import Penalty
 from pfbench.problems import linear_models
-from pfbench.problems.array_libraries import array_library
+from pfbench.problems.array_libraries import load_array_library
 from pfbench.problems.array_losses import Dense
 from pfbench.problems.array_problem import ArrayProblem
 from pfbench.problems.base import FiniteSum
@@ -83,11 +83,11 @@ class LinearFamily(AnySetFamily):
     def build(self) -> FiniteSum:
         """Return the model."""
         features, labels = self._load_source(self.source)
-        feasible, added = self._domain(features.shape[1])
-        first = self._first(feasible)
-        return self._with_norm(self.problem(features, labels, feasible, penalty=added, first=first))
+        feasible, added = self._set_and_penalty(features.shape[1])
+        first = self._random_start(feasible)
+        return self._add_norm(self.problem(features, labels, feasible, penalty=added, first=first))
 
-    def _first(self, feasible: ConvexBody) -> Floats | None:
+    def _random_start(self, feasible: ConvexBody) -> Floats | None:
         """Return a random start, None for the set's own."""
         seed = np.random.SeedSequence(check_integer("start_seed", self.start_seed, minimum=0))
         if check_choice("start", self.start, ("own", "normal")) == "own":
@@ -99,7 +99,7 @@ class LinearFamily(AnySetFamily):
             )
         return np.random.default_rng(seed).standard_normal(feasible.shape)
 
-    def _domain(self, d: int) -> tuple[ConvexBody, Penalty | None]:
+    def _set_and_penalty(self, d: int) -> tuple[ConvexBody, Penalty | None]:
         """Return the feasible set and the penalty; the l1 ball if neither is given."""
         values = {name: value for name, value in self.of_set.items() if value is not None}
         if self.penalty is not None and self.set is not None:
@@ -108,7 +108,7 @@ class LinearFamily(AnySetFamily):
             )
         if self.penalty is not None:
             return WholeSpace(d), penalty(self.penalty, (d,), **values)
-        return self._feasible((d,)), None
+        return self._build_feasible_set((d,)), None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +124,12 @@ class LogisticFamily(LinearFamily):
     def build(self) -> FiniteSum:
         """Return the problem; its labels are the signs of what the source has."""
         features, labels = self._load_source(self.source)
-        feasible, added = self._domain(features.shape[1])
-        first = self._first(feasible)
+        feasible, added = self._set_and_penalty(features.shape[1])
+        first = self._random_start(feasible)
         logistic = self.problem(
             features, labels_to_signs(labels), feasible, self.alpha, added, first
         )
-        return self._with_norm(logistic)
+        return self._add_norm(logistic)
 
 
 class RobustRegressionFamily(LinearFamily):
@@ -231,8 +231,8 @@ class MatrixFamily(AnySetFamily):
     def _move_to_arrays(self, problem: Dense) -> FiniteSum:
         """Return the problem, or the same on the arrays of a library."""
         if self.arrays is None:
-            return self._with_norm(problem)
-        return self._with_norm(ArrayProblem(problem, array_library(self.arrays)))
+            return self._add_norm(problem)
+        return self._add_norm(ArrayProblem(problem, load_array_library(self.arrays)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +250,7 @@ class MultitaskFamily(MatrixFamily):
     def build(self) -> FiniteSum:
         """Return the problem."""
         rows, labels, tasks, offsets = self._load_source(self.source)
-        feasible = self._feasible((rows.shape[1], offsets.size))
+        feasible = self._build_feasible_set((rows.shape[1], offsets.size))
         return self._move_to_arrays(
             MultitaskSigmoid(rows, labels, feasible, self.tolerance, tasks=tasks, offsets=offsets)
         )
@@ -271,7 +271,7 @@ class MulticlassFamily(MatrixFamily):
     def build(self) -> FiniteSum:
         """Return the problem."""
         rows, labels, classes = self._load_source(self.source)
-        feasible = self._feasible((rows.shape[1], classes))
+        feasible = self._build_feasible_set((rows.shape[1], classes))
         return self._move_to_arrays(
             MulticlassLogistic(rows, labels, feasible, self.tolerance, classes=classes)
         )
@@ -293,7 +293,7 @@ class MatrixRegressionFamily(MatrixFamily):
         """Return the problem."""
         data = self._load_source(self.source)
         return self._move_to_arrays(
-            MatrixRegression(data, self._feasible(data.shape), self.tolerance)
+            MatrixRegression(data, self._build_feasible_set(data.shape), self.tolerance)
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import check_known, collect_declared_parameters, parameter
+from pfbench.base.parameters import check_parameter_names, collect_declared_parameters, parameter
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets.body import ConvexBody
@@ -62,7 +62,9 @@ class ProblemFamily(ABC):
     def _load_source(self, source: str) -> Any:
         """Return what the source makes; parameters that it does not know are refused."""
         drawing = self.sources[check_choice("source", source, self.sources)]
-        check_known(f"the source {source}", self.rest, collect_declared_parameters(drawing))
+        check_parameter_names(
+            f"the source {source}", self.rest, collect_declared_parameters(drawing)
+        )
         return drawing(**self.rest).draw(source)
 
 
@@ -76,13 +78,13 @@ class AnySetFamily(ProblemFamily):
         None, "norm in place of the set, as spectral[radius=2], or beside it", "none"
     )
 
-    def _with_norm(self, problem: FiniteSum) -> FiniteSum:
+    def _add_norm(self, problem: FiniteSum) -> FiniteSum:
         """Return the problem, or the same with the norm that is asked for."""
         if self.norm is None:
             return problem
         return NormedProblem(problem, norm_ball(self.norm, problem.shape))
 
-    def _feasible(self, shape: tuple[int, ...]) -> ConvexBody:
+    def _build_feasible_set(self, shape: tuple[int, ...]) -> ConvexBody:
         values = {name: value for name, value in self.of_set.items() if value is not None}
         name = self.set or self.only_set
         if name == "none" and self.allows_no_set:

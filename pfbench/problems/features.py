@@ -12,7 +12,7 @@ MOST_ENTRIES = 2**32 - 1
 """Compiled loops number the entries and columns by 32 bits."""
 
 
-def check_csr(features: Any) -> Any:
+def as_csr(features: Any) -> Any:
     """Return a copy of a matrix of numbers as a CSR array of float64, duplicates added up.
 
     Parameters

@@ -21,7 +21,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.kernels import chain
-from pfbench.problems.base import FiniteSum, HessianOf, check_point, content_digest
+from pfbench.problems.base import ComponentHessians, FiniteSum, check_dense_point, content_digest
 from pfbench.problems.chain_bounds import chain_bounds
 from pfbench.problems.size_limits import check_length, format_rounded_down
 from pfbench.sets.whole_space import WholeSpace
@@ -64,30 +64,30 @@ class FiniteSumChain(FiniteSum):
             raise InputError(
                 f"epsilon={self.epsilon:g} leaves no chain, as K = Delta L/(24 l sqrt n epsilon^2) "
                 f"is below 1 and the lower bound is for n <= O(Delta^2 L^2/epsilon^4): choose "
-                f"epsilon at most {format_rounded_down(math.sqrt(self._room))}, or a smaller n."
+                f"epsilon at most {format_rounded_down(math.sqrt(self._length_times_squared_epsilon))}, or a smaller n."  # noqa: E501
             )
         check_length("a point", self.d)
 
     @property
-    def _room(self) -> float:
+    def _length_times_squared_epsilon(self) -> float:
         """Delta L/(24 l sqrt n): K = _room/epsilon^2, rounded down."""
-        link = 24.0 * chain_bounds().smoothness * math.sqrt(self.n)
+        link = 24.0 * chain_bounds().smoothness_bound * math.sqrt(self.n)
         return self.delta * self.smoothness / link
 
     @cached_property
     def length(self) -> int:
         """K, the number of links of each chain."""
-        return math.floor(self._room / self.epsilon / self.epsilon)
+        return math.floor(self._length_times_squared_epsilon / self.epsilon / self.epsilon)
 
     @property
     def beta(self) -> float:
         """Scale of the points, sqrt 2 epsilon l/L."""
-        return math.sqrt(2.0) * self.epsilon * chain_bounds().smoothness / self.smoothness
+        return math.sqrt(2.0) * self.epsilon * chain_bounds().smoothness_bound / self.smoothness
 
     @property
-    def height(self) -> float:
+    def value_factor(self) -> float:
         """Lambda, the factor of each chain: 2 epsilon^2 l sqrt n/L."""
-        square = 2.0 * self.epsilon * self.epsilon * chain_bounds().smoothness
+        square = 2.0 * self.epsilon * self.epsilon * chain_bounds().smoothness_bound
         return square * math.sqrt(self.n) / self.smoothness
 
     @property
@@ -118,18 +118,18 @@ class FiniteSumChain(FiniteSum):
         return np.arange(self.n)
 
     @cached_property
-    def _inverse(self) -> float:
+    def _inverse_scale(self) -> float:
         return 1.0 / self.beta
 
     @cached_property
-    def _slope(self) -> float:
+    def _gradient_factor(self) -> float:
         """lambda/beta, the factor of the chain's gradient."""
-        return self.height / self.beta
+        return self.value_factor / self.beta
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""
-        x = check_point(x, self.shape)
-        return self.height / self.n * chain.sum_of_values(x, self.length, self._inverse)
+        x = check_dense_point(x, self.shape)
+        return self.value_factor / self.n * chain.sum_of_values(x, self.length, self._inverse_scale)
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (n K,)."""
@@ -139,29 +139,33 @@ class FiniteSumChain(FiniteSum):
         """Return the mean of the sampled component gradients at x, shape (n K,)."""
         indices, weights = weight_indices(sample)
         g = np.zeros(self.d)
-        chain.add_gradients(indices, self._slope * weights, x, self.length, self._inverse, g)
+        chain.add_gradients(
+            indices, self._gradient_factor * weights, x, self.length, self._inverse_scale, g
+        )
         return g
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (n K,)."""
         indices, weights = weight_indices(sample)
         g = np.zeros(self.d)
-        chain.add_differences(indices, self._slope * weights, x, y, self.length, self._inverse, g)
+        chain.add_differences(
+            indices, self._gradient_factor * weights, x, y, self.length, self._inverse_scale, g
+        )
         return g
 
-    def hessian(self, s: Floats) -> HessianOf:
+    def hessian(self, s: Floats) -> ComponentHessians:
         """Return the tridiagonal Hessians of all blocks at s; 16 n K bytes."""
         diagonals, offs = np.empty((self.n, self.length)), np.empty((self.n, self.length - 1))
-        chain.hessians(s, self.length, self._inverse, diagonals, offs)
+        chain.write_block_hessians(s, self.length, self._inverse_scale, diagonals, offs)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             indices, weights = weight_indices(self._all_components if sample is None else sample)
-            weights = self._slope * self._inverse * weights
+            weights = self._gradient_factor * self._inverse_scale * weights
             g = np.zeros(self.d)
             chain.add_hessian_products(indices, weights, diagonals, offs, u, g)
             return g
 
-        return HessianOf(apply_hessian)
+        return ComponentHessians(apply_hessian)
 
     def table(self, x: Floats) -> "ChainTable":
         """Return a table with every component gradient at x."""
@@ -172,7 +176,7 @@ class FiniteSumChain(FiniteSum):
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
         bounds, L, root = chain_bounds(), self.smoothness, math.sqrt(self.n)
-        squares = self.length * (self._slope * bounds.slope) ** 2
+        squares = self.length * (self._gradient_factor * bounds.gradient_entry_bound) ** 2
         return Constants.from_derivations(
             n=(self.n, f"number of chains, each of K = {self.length} links"),
             L_f=(L / root, "L_max/n = L/sqrt n, as the blocks are disjoint"),
@@ -183,21 +187,21 @@ class FiniteSumChain(FiniteSum):
             ),
             L_max=(
                 root * L,
-                f"lambda l/beta^2 = sqrt n L, l = {bounds.smoothness:.6g} certified by interval "
+                f"lambda l/beta^2 = sqrt n L, l = {bounds.smoothness_bound:.6g} certified by interval "  # noqa: E501
                 "arithmetic (shen2019 lemma 7.1: 3^15 = 14348907)",
             ),
             L2_ms=(
-                self.height * bounds.hessian_smoothness / self.beta**3 / root,
+                self.value_factor * bounds.hessian_smoothness_bound / self.beta**3 / root,
                 "lambda/(beta^3 sqrt n) times a bound of the third derivatives of H_K, "
-                f"{bounds.hessian_smoothness:.6g}",
+                f"{bounds.hessian_smoothness_bound:.6g}",
             ),
             sigma2=(
                 (1.0 - 1.0 / self.n) * squares,
                 "(1 - 1/n) K (lambda/beta)^2 times the square of the bound "
-                f"{bounds.slope:.6g} of an entry of the gradient of H_K; on the whole space",
+                f"{bounds.gradient_entry_bound:.6g} of an entry of the gradient of H_K; on the whole space",  # noqa: E501
             ),
             delta=(
-                self.value(start) + self.height * bounds.depth(self.length),
+                self.value(start) + self.value_factor * bounds.depth_bound(self.length),
                 "f(start) - inf, inf f >= -lambda (1 + (K - 1) sup Psi) sup Phi; from 0 at most "
                 "12 K lambda <= Delta",
             ),
@@ -216,13 +220,13 @@ class ChainTable:
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample, shape (n K,)."""
         indices, weights = weight_indices(sample)
-        return self._change(indices, weights, self._read_stored_points(indices, x))
+        return self._sum_weighted_changes(indices, weights, self._read_stored_points(indices, x))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, then store grad f_i(x) once for each distinct index."""
         indices, weights = weight_indices(sample)
         fresh = self._read_stored_points(indices, x)
-        change = self._change(indices, weights, fresh)
+        change = self._sum_weighted_changes(indices, weights, fresh)
         self._stored[indices] = fresh  # the same row for equal indices
         self.mean = self._stored.ravel() / self._problem.n
         return change
@@ -230,10 +234,10 @@ class ChainTable:
     def _read_stored_points(self, indices: Integers, x: Floats) -> Floats:
         problem = self._problem
         out = np.empty((indices.size, problem.length))
-        chain.write_gradients(indices, x, problem.length, problem._inverse, out)
-        return problem._slope * out
+        chain.write_gradients(indices, x, problem.length, problem._inverse_scale, out)
+        return problem._gradient_factor * out
 
-    def _change(self, indices: Integers, weights: Floats, fresh: Floats) -> Floats:
+    def _sum_weighted_changes(self, indices: Integers, weights: Floats, fresh: Floats) -> Floats:
         g = np.zeros((self._problem.n, self._problem.length))
         np.add.at(g, indices, weights[:, None] * (fresh - self._stored[indices]))
         return g.ravel()

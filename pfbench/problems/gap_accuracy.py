@@ -26,12 +26,12 @@ from pfbench.base.state import Point
 from pfbench.points import FactoredMatrix, RankOne
 from pfbench.points.operations import inner
 from pfbench.points.operators import LinearOperator
-from pfbench.problems.base import FiniteSum, OpenedProblem
+from pfbench.problems.base import BackendWithStatefulLmo, FiniteSum
 from pfbench.sets.lanczos import GapShare
 from pfbench.sets.nuclear import NuclearLmo
 
 
-class GapAccuracyProblem(OpenedProblem):
+class GapAccuracyBackend(BackendWithStatefulLmo):
     """The oracles of one run, whose linear minimisation may miss a share of the gap.
 
     The gap is that of the point at which a gradient, a batch or a difference was asked last. Where
@@ -76,9 +76,9 @@ class GapAccuracyProblem(OpenedProblem):
         return self._problem.difference(sample, x, y)
 
     def _vertex(self, g: Any) -> RankOne:
-        return self._minimiser.lo(self._operator(g), self._residual_share(g))
+        return self._minimiser.lo(self._operator(g), self._make_gap_share(g))
 
-    def _residual_share(self, g: Any) -> GapShare | None:
+    def _make_gap_share(self, g: Any) -> GapShare | None:
         """Return what residual leaves the share of the gap at the point asked last.
 
         None where that gap is not to be had. With a residual r, sigma^2 is within r sigma of an

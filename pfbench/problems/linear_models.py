@@ -20,11 +20,11 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, count_indices
 from pfbench.kernels import linear, loop_inputs
-from pfbench.problems.base import FiniteSum, HessianOf, content_digest
-from pfbench.problems.features import check_csr
+from pfbench.problems.base import ComponentHessians, FiniteSum, content_digest
+from pfbench.problems.features import as_csr
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
-from pfbench.problems.moments import certificate_note, moment_norm, smallest_moment
+from pfbench.problems.moments import certificate_note, moment_lower_bound, moment_upper_bound
 from pfbench.problems.shared_terms import Drawn, SlopeTable
 from pfbench.sets.body import ConvexBody
 
@@ -129,7 +129,7 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def _csr(self) -> Any:
-        return check_csr(self.features)
+        return as_csr(self.features)
 
     @cached_property
     def data(self) -> loop_inputs.RowData:
@@ -200,7 +200,7 @@ class LinearModel(FiniteSum):
         )
         return g
 
-    def hessian(self, s: Floats) -> HessianOf:
+    def hessian(self, s: Floats) -> ComponentHessians:
         """Return all component Hessians: phi'' of rows, r'' of coordinates, 8 (n + d) bytes."""
         curvature, everyone, q = np.empty(self.n), np.arange(self.n), 1.0 + s * s
         linear.write_curvatures(self.loss.kind, self.data, s, curvature)
@@ -212,7 +212,7 @@ class LinearModel(FiniteSum):
             linear.add_hessian_vector_products(self.data, *indices, curvature, u, g)
             return g
 
-        return HessianOf(apply_hessian)
+        return ComponentHessians(apply_hessian)
 
     def table(self, x: Floats) -> "LinearTable":
         """Return a table with every component gradient at x."""
@@ -220,7 +220,7 @@ class LinearModel(FiniteSum):
 
     def component_smoothness(self) -> Floats:
         """Return L_i = sup|phi''| |a_i|^2 + 2 alpha, shape (n,)."""
-        return self.loss.curvature * self._row_squares + 2.0 * self.alpha
+        return self.loss.curvature * self._row_norms_squared + 2.0 * self.alpha
 
     def _regulariser_slope(self, x: Floats) -> Floats:
         q = 1.0 + x * x
@@ -230,7 +230,7 @@ class LinearModel(FiniteSum):
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
-        a, top, squares, loss = self.alpha, self._norms, self._row_squares, self.loss
+        a, top, squares, loss = self.alpha, self._moment_norms, self._row_norms_squared, self.loss
         h = 0.0 if self.penalty is None else self.penalty.value(start)
         certified = certificate_note(self._csr)
         D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"
@@ -282,7 +282,7 @@ class LinearModel(FiniteSum):
 
         Where phi' is the unbounded residual: by Cauchy and Schwarz from the start, row by row.
         """
-        squares = self._row_squares
+        squares = self._row_norms_squared
         if math.isfinite(self.loss.slope):
             return self.loss.slope**2 * float(squares.mean())
         if math.isinf(D):
@@ -291,13 +291,15 @@ class LinearModel(FiniteSum):
         return float(((residuals + np.sqrt(squares) * D) ** 2 * squares).mean())
 
     @cached_property
-    def _row_squares(self) -> Floats:
+    def _row_norms_squared(self) -> Floats:
         return np.asarray(self._csr.multiply(self._csr).sum(axis=1)).ravel()
 
     @cached_property
-    def _norms(self) -> list[float]:
+    def _moment_norms(self) -> list[float]:
         """lambda_max of E |a|^(2 k) a a' for k = 0, 1, 2."""
-        return [moment_norm(self._csr, self._row_squares**k / self.n) for k in range(3)]
+        return [
+            moment_upper_bound(self._csr, self._row_norms_squared**k / self.n) for k in range(3)
+        ]
 
 
 class LinearTable(SlopeTable):
@@ -311,19 +313,19 @@ class LinearTable(SlopeTable):
         self._problem = problem
         slopes = np.empty(problem.n)
         linear.write_slopes(problem.loss.kind, problem.data, np.arange(problem.n), x, slopes)
-        super().__init__(problem, slopes, self._term(x) if problem.alpha > 0.0 else None)
+        super().__init__(problem, slopes, self._term_in_common(x) if problem.alpha > 0.0 else None)
         self.mean = problem.gradient(x)
 
-    def _term(self, x: Floats) -> Floats:
+    def _term_in_common(self, x: Floats) -> Floats:
         return self._problem._regulariser_slope(x)
 
     def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
         kind, data = self._problem.loss.kind, self._problem.data
-        linear.add_changes(kind, data, *weights, self._slopes, x, g)
+        linear.add_slope_changes(kind, data, *weights, self._slopes, x, g)
 
-    def _replace(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+    def _replace_numbers(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         kind, data = self._problem.loss.kind, self._problem.data
-        linear.replace(kind, data, *weights, self._slopes, x, g, mean)
+        linear.replace_slopes(kind, data, *weights, self._slopes, x, g, mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,4 +371,4 @@ class LeastSquares(LinearModel):
         """lambda_min(A'A/n), rounded down; 0 where it is not known to be positive."""
         if self.alpha > 0.0:
             return 0.0
-        return smallest_moment(self._csr, np.full(self.n, 1.0 / self.n))
+        return moment_lower_bound(self._csr, np.full(self.n, 1.0 / self.n))

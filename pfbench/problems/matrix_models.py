@@ -19,7 +19,12 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_finite_array
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
-from pfbench.problems.base import HessianOf, check_point, content_digest, index_weights
+from pfbench.problems.base import (
+    ComponentHessians,
+    check_dense_point,
+    content_digest,
+    index_weights,
+)
 from pfbench.problems.matrix_problem import MatrixProblem
 from pfbench.sets.body import ConvexBody
 
@@ -92,7 +97,7 @@ class MatrixModel(MatrixProblem):
         """The arrays that define the problem; first the rows, shape (n, d)."""
 
     @cached_property
-    def _row_squares(self) -> Floats:
+    def _row_norms_squared(self) -> Floats:
         rows = self._data[0]
         return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
@@ -111,9 +116,9 @@ class MatrixModel(MatrixProblem):
         at_x, at_y = self.slope_function(x), self.slope_function(y)
         return self.mean_gradient(sample, lambda *source: at_x(*source) - at_y(*source))
 
-    def hessian(self, s: Floats) -> HessianOf:
+    def hessian(self, s: Floats) -> ComponentHessians:
         """Return all component Hessians at s: phi'' of every row, 8 n width bytes."""
-        view, curvatures = self.transpose_point(s), np.empty((self.n, self.width))
+        view, curvatures = self.transpose_point(s), np.empty((self.n, self.slope_width))
         for part in self.parts(self.n):
             curvatures[part] = self.component_curvatures(self.take(part), view)
 
@@ -123,7 +128,7 @@ class MatrixModel(MatrixProblem):
                 sample, lambda rows, point: self.apply_curvatures(rows, curvatures[point], view)
             )
 
-        return HessianOf(apply_hessian)
+        return ComponentHessians(apply_hessian)
 
     def table(self, x: Floats) -> "MatrixTable":
         """Return a table with every component gradient at x."""
@@ -133,7 +138,7 @@ class MatrixModel(MatrixProblem):
 
     @property
     @abstractmethod
-    def width(self) -> int:
+    def slope_width(self) -> int:
         """Numbers in the slope of one component."""
 
     @abstractmethod
@@ -153,17 +158,17 @@ class MatrixModel(MatrixProblem):
         """Return phi_i'' applied to the z_i of a transposed direction, shape (k, width)."""
 
     @abstractmethod
-    def add_rows(self, rows: Any, slopes: Floats, g: Floats) -> None:
+    def add_gradients(self, rows: Any, slopes: Floats, g: Floats) -> None:
         """Add the gradients with these slopes, transposed, to g, shape (m, d)."""
 
     def parts(self, k: int) -> list[slice]:
         """Return ranges that cover 0, ..., k - 1 in blocks that fit into the cache."""
-        size = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
+        size = max(1, _BLOCK_ENTRIES // max(self.d, self.slope_width))
         return [slice(first, min(first + size, k)) for first in range(0, k, size)]
 
     def transpose_point(self, x: Floats) -> Floats:
         """Return the transpose of a point, contiguous; compiled loops do not check its shape."""
-        return contiguous_transpose(check_point(x, self.shape))
+        return contiguous_transpose(check_dense_point(x, self.shape))
 
     def slope_function(self, x: Floats) -> Slopes:
         """Return the function that gives the slopes at x of some rows."""
@@ -192,14 +197,14 @@ class MatrixModel(MatrixProblem):
         for part in self.parts(weights.size):
             numbers = part if indices is None else indices[part]
             rows = self.take(numbers)
-            self.add_rows(rows, weights[part, None] * slopes(rows, numbers), g)
+            self.add_gradients(rows, weights[part, None] * slopes(rows, numbers), g)
         return contiguous_transpose(g)
 
-    def sum_slopes(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:
+    def sum_gradients_of_slopes(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:
         """As `sum_of` over a sample, with slopes that are known, shape (k, width)."""
         g = np.zeros(self.shape[::-1])
         for part in self.parts(weights.size):
-            self.add_rows(self.take(indices[part]), weights[part, None] * slopes[part], g)
+            self.add_gradients(self.take(indices[part]), weights[part, None] * slopes[part], g)
         return contiguous_transpose(g)
 
 
@@ -208,7 +213,7 @@ def contiguous_transpose(x: Floats) -> Floats:
     return np.ascontiguousarray(x.T)
 
 
-def as_owned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def as_immutable_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a contiguous array that nobody can change: itself if it is read-only, else a copy."""
     if array.flags.writeable or not array.flags.c_contiguous:
         array = array.copy()
@@ -226,7 +231,7 @@ class MatrixTable:
     def __init__(self, problem: MatrixModel, x: Floats) -> None:
         self._problem = problem
         view = problem.transpose_point(x)
-        self._slopes = np.empty((problem.n, problem.width))
+        self._slopes = np.empty((problem.n, problem.slope_width))
         for part in problem.parts(problem.n):
             self._slopes[part] = problem.component_slopes(problem.take(part), view)
         self.mean = problem.mean_gradient(None, lambda rows, numbers: self._slopes[numbers])
@@ -242,13 +247,13 @@ class MatrixTable:
         """As `difference`, then store grad f_i(x) once for each distinct index."""
         problem, view = self._problem, self._problem.transpose_point(x)
         indices, weights = index_weights(sample, problem.n)
-        fresh = np.empty((indices.size, problem.width))
+        fresh = np.empty((indices.size, problem.slope_width))
         for part in problem.parts(indices.size):
             fresh[part] = problem.component_slopes(problem.take(indices[part]), view)
         moved = fresh - self._slopes[indices]
-        change = problem.sum_slopes(indices, weights, moved)
+        change = problem.sum_gradients_of_slopes(indices, weights, moved)
         distinct, first = np.unique(indices, return_index=True)
         shares = np.full(distinct.size, 1.0 / problem.n)
-        self.mean = self.mean + problem.sum_slopes(distinct, shares, moved[first])
+        self.mean = self.mean + problem.sum_gradients_of_slopes(distinct, shares, moved[first])
         self._slopes[indices] = fresh
         return change

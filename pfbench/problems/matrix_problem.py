@@ -8,7 +8,7 @@ from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend
-from pfbench.problems.base import FiniteSum, OpenedProblem
+from pfbench.problems.base import BackendWithStatefulLmo, FiniteSum
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.nuclear import NuclearBall
 
@@ -41,7 +41,7 @@ class MatrixProblem(FiniteSum):
         """Return itself, or a backend whose linear minimisation is warm-started."""
         if not isinstance(self.set, NuclearBall):
             return self
-        return OpenedProblem(self, self.set.make_warm_lmo(rng, self.tolerance).lo)
+        return BackendWithStatefulLmo(self, self.set.make_warm_lmo(rng, self.tolerance).lo)
 
     def _with_set_constants(self, **statement: tuple[float, str]) -> Constants:
         """Return these constants and those that the set determines."""

@@ -27,13 +27,13 @@ from pfbench.points.atoms import Factors, frobenius_norm, matrix_entries
 from pfbench.points.operators import LinearOperator
 from pfbench.points.pattern import check_positions
 from pfbench.problems.base import (
+    BackendWithStatefulLmo,
     FiniteSum,
-    OpenedProblem,
-    check_point,
+    check_dense_point,
     content_digest,
     iterate_chunks,
 )
-from pfbench.problems.gap_accuracy import GapAccuracyProblem
+from pfbench.problems.gap_accuracy import GapAccuracyBackend
 from pfbench.problems.observations import Observations, OrderedObservations
 from pfbench.sets.nuclear import NuclearBall
 
@@ -130,7 +130,7 @@ class RobustMatrixRecovery(FiniteSum):
         return welsch.WelschEntries(*self.pattern.rows, self.targets, self.sigma)
 
     def _zeros(self) -> Floats:
-        vector = self.pattern.vectors.take()
+        vector = self.pattern.vector_pool.take()
         vector.fill(0.0)
         return vector
 
@@ -212,38 +212,40 @@ class RobustMatrixRecovery(FiniteSum):
         """Return the zero matrix."""
         return FactoredMatrix.zero(self.pattern)
 
-    def open(self, rng: np.random.Generator) -> OpenedProblem:
+    def open(self, rng: np.random.Generator) -> BackendWithStatefulLmo:
         """Return a fresh backend; its linear minimisation is warm-started from call to call."""
         minimiser = self.set.make_warm_lmo(rng, self.tolerance)
         if self.gap_share:
-            return GapAccuracyProblem(self, self.operator, minimiser, self.gap_share)
-        return OpenedProblem(self, lambda g: minimiser.lo(self.operator(g)))
+            return GapAccuracyBackend(self, self.as_operator, minimiser, self.gap_share)
+        return BackendWithStatefulLmo(self, lambda g: minimiser.lo(self.as_operator(g)))
 
     # --- the function -------------------------------------------------------------------------
 
     def value(self, x: FactoredMatrix) -> float:
         """Return f(x); nothing is applied to x."""
-        loops = welsch.loss_rows, welsch.loss_parallel
-        return self.scale * float(self.pattern.run(*loops, self.entries, self.entry_view(x)))
+        loops = welsch.sum_loss_rows, welsch.sum_loss_parallel
+        return self.scale * float(self.pattern.run_loop(*loops, self.entries, self.entry_view(x)))
 
     def gradient(self, x: FactoredMatrix) -> Floats:
         """Return the gradient on the observed entries, shape (n,).
 
         The recorded step of x is applied, unless x is lent.
         """
-        at_x, g = self.entry_view(x), self.pattern.vectors.take()
+        at_x, g = self.entry_view(x), self.pattern.vector_pool.take()
         if x.is_borrowed:
-            only_read = welsch.slope_rows, welsch.slope_parallel
-            self.pattern.run(*only_read, self.entries, at_x, self.scale, g)
+            only_read = welsch.write_slope_rows, welsch.write_slopes_parallel
+            self.pattern.run_loop(*only_read, self.entries, at_x, self.scale, g)
         else:
-            loops = welsch.step_and_write_gradient_rows, welsch.gradient_parallel
-            x.sweep(lambda reading: self.pattern.run(*loops, self.entries, reading, self.scale, g))
+            loops = welsch.step_and_write_gradient_rows, welsch.step_and_write_gradient_parallel
+            x.apply_step_in_loop(
+                lambda reading: self.pattern.run_loop(*loops, self.entries, reading, self.scale, g)
+            )
         return g
 
-    def operator(self, g: Any) -> LinearOperator:
+    def as_operator(self, g: Any) -> LinearOperator:
         """Return a gradient (n,) or a tilted gradient as an M x N operator."""
         if isinstance(g, np.ndarray):
-            return SparseOperator(self.pattern, check_point(g, (self.n,)))
+            return SparseOperator(self.pattern, check_dense_point(g, (self.n,)))
         operator: LinearOperator = g
         return operator
 
@@ -255,7 +257,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return certified bounds of the minimum of <g, v> over the ball."""
-        return self.set.minimum(self.operator(g))
+        return self.set.minimum(self.as_operator(g))
 
     def prox(self, x: FactoredMatrix, g: Any, lam: float) -> FactoredMatrix:
         """Return the projection of x - lam g onto the nuclear ball.
@@ -265,13 +267,13 @@ class RobustMatrixRecovery(FiniteSum):
         RefusedError
             If the matrix has more than 4 000 000 entries.
         """
-        self.set.check_dense()
-        projected = self.set.project_factors(x.matrix() - lam * self.operator(g).dense())
+        self.set.check_projectable_size()
+        projected = self.set.project_factors(x.matrix() - lam * self.as_operator(g).dense())
         return FactoredMatrix.from_factors(self.pattern, projected)
 
     def lo(self, g: Any) -> RankOne:
         """Return -radius times the leading singular pair of a gradient or tilted gradient."""
-        return self.set.lo(self.operator(g))
+        return self.set.lo(self.as_operator(g))
 
     def batch(self, sample: Indices, x: FactoredMatrix) -> Floats:
         """Return the mean of the sampled component gradients, shape (n,)."""
@@ -384,7 +386,7 @@ class RecoveryHessian:
         self._problem = problem
         self._curvature = s.values()
         self._curvature -= problem.targets
-        welsch.curvatures(self._curvature, problem.sigma, self._curvature)
+        welsch.write_curvatures(self._curvature, problem.sigma, self._curvature)
 
     def product(self, x: FactoredMatrix, y: FactoredMatrix) -> Floats:
         """Return the mean Hessian times x - y, shape (n,)."""

@@ -25,7 +25,7 @@ from pfbench.kernels import sensing_kernels as loops
 from pfbench.problems.base import ConstantHessians, content_digest
 from pfbench.problems.matrix_problem import MatrixProblem
 from pfbench.problems.restricted_convexity import RestrictedConvexity, compute_restricted_convexity
-from pfbench.problems.sensing import SensingData, dense
+from pfbench.problems.sensing import SensingData, as_dense_matrix
 from pfbench.problems.shared_terms import Drawn, SlopeTable
 from pfbench.sets.body import ConvexBody
 
@@ -33,7 +33,7 @@ _SMALL_ENTRIES = 1 << 20
 """Up to this number of entries `best_known` is computed: about a second."""
 
 
-class Minimiser(NamedTuple):
+class NearMinimiser(NamedTuple):
     """A near-minimiser, its value, and its Frank-Wolfe gap."""
 
     matrix: Floats
@@ -91,7 +91,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     @cached_property
     def truth(self) -> Floats | None:
         """Theta*, shape (M, N), where it is known."""
-        return None if self.data.truth is None else dense(self.data.truth)
+        return None if self.data.truth is None else as_dense_matrix(self.data.truth)
 
     @property
     def properties(self) -> frozenset[str]:
@@ -134,7 +134,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         g = self.data.sum_weighted_residuals(indices, weights, self.data.y[indices], x)
         return g - self.sensing_variance * x
 
-    def times_hessians(self, sample: Indices | None, u: Floats) -> Floats:
+    def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
         """Return the mean of the component Hessians z z' - w I times u, shape (M, N)."""
         indices, weights = weight_indices(self.data.all if sample is None else sample)
         g = self.data.sum_weighted_residuals(indices, weights, np.zeros(indices.size), u)
@@ -153,14 +153,14 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     # --- the minimiser ------------------------------------------------------------------------
 
-    def theta_hat(self, tolerance: float = 1e-10, limit: int = 20_000) -> Minimiser:
+    def theta_hat(self, tolerance: float = 1e-10, limit: int = 20_000) -> NearMinimiser:
         """Minimise f over the set by accelerated projected gradients, for small data.
 
         Stops at a Frank-Wolfe gap of at most `tolerance` (1 + |f|), or after `limit` steps. Where f
         is convex, the gap is an upper bound of f - min f: a certificate. Where it is not, the
         point is nearly stationary and no more is known.
         """
-        step = 1.0 / max(self._curvature, 1e-300)
+        step = 1.0 / max(self._smoothness, 1e-300)
         x = y = self.start()
         gap, momentum = math.inf, 1.0
         for k in range(limit):
@@ -175,7 +175,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
             after = 1.0 if uphill else 0.5 + math.sqrt(0.25 + momentum * momentum)
             y = x if uphill else x + (momentum - 1.0) / after * (x - before)
             momentum = after
-        return Minimiser(x, self.value(x), gap)
+        return NearMinimiser(x, self.value(x), gap)
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
@@ -192,21 +192,23 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     # --- constants ----------------------------------------------------------------------------
 
     @cached_property
-    def _curvature(self) -> float:
+    def _smoothness(self) -> float:
         """L_f: the largest modulus of an eigenvalue of the Hessian E z z' - w I."""
         w = self.sensing_variance
         return max(self.data.largest_eigenvalue - w, w - self.data.least_eigenvalue)
 
     @cached_property
-    def _mean_squared_curvature(self) -> float:
+    def _mean_squared_smoothness(self) -> float:
         """L_ms: the root of the largest eigenvalue of E (z z' - w I)^2."""
         w = self.sensing_variance
-        return math.sqrt(self.data.max_weighted_eigenvalue(self.data.squares - 2.0 * w) + w * w)
+        return math.sqrt(
+            self.data.max_weighted_eigenvalue(self.data.norms_squared - 2.0 * w) + w * w
+        )
 
     @cached_property
-    def _spread(self) -> float:
+    def _gradient_deviation_bound(self) -> float:
         """sup over the set of the root of E |grad f_i - grad f|^2, from above."""
-        squares, mean = self.data.squares, self._mean_slope(np.zeros(self.shape))
+        squares, mean = self.data.norms_squared, self._mean_slope(np.zeros(self.shape))
         at_zero = float((self.data.y**2 * squares).mean()) - float(np.vdot(mean, mean))
         top = self.data.max_weighted_eigenvalue(squares, centred=True)
         return math.sqrt(max(0.0, at_zero)) + self.set.max_norm * math.sqrt(max(0.0, top))
@@ -214,7 +216,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     def component_smoothness(self) -> Floats:
         """Return L_i, the larger of |Z_i|_F^2 - w and w, shape (n,)."""
         w = self.sensing_variance
-        return np.maximum(self.data.squares - w, w)
+        return np.maximum(self.data.norms_squared - w, w)
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
@@ -222,13 +224,13 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         corrected = w > 0.0
         return self._with_set_constants(
             n=(self.n, "number of sensing matrices"),
-            L_f=(self._curvature, "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)"),
+            L_f=(self._smoothness, "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)"),
             L_ms=(
-                self._mean_squared_curvature,
+                self._mean_squared_smoothness,
                 "root of the largest eigenvalue of E (z z' - w I)^2 = E (|z|^2 - 2 w) z z' + w^2 I",
             ),
             L_max=(
-                max(float(self.data.squares.max()) - w, w),
+                max(float(self.data.norms_squared.max()) - w, w),
                 "max |Z_i|_F^2 - w, or w if that is larger",
             ),
             L_mean=(
@@ -237,7 +239,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
             ),
             L2_ms=(0.0, "0: every f_i is quadratic"),
             sigma2=(
-                self._spread**2,
+                self._gradient_deviation_bound**2,
                 "(root of the variance at 0 + M root of lambda_max(E |z|^2 z z' - (E z z')^2))^2"
                 ": the gradients are affine, |x|_F <= M",
             ),
@@ -278,11 +280,11 @@ class RegressionTable(SlopeTable):
         self._problem = problem
         products = problem.data.products(problem.data.all, x)
         super().__init__(
-            problem, products, self._term(x) if problem.sensing_variance > 0.0 else None
+            problem, products, self._term_in_common(x) if problem.sensing_variance > 0.0 else None
         )
         self.mean = problem.gradient(x)
 
-    def _term(self, x: Floats) -> Floats:
+    def _term_in_common(self, x: Floats) -> Floats:
         return -self._problem.sensing_variance * x
 
     def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
@@ -292,11 +294,11 @@ class RegressionTable(SlopeTable):
         changes *= counts / size if counts.size else 1.0 / size
         loops.add_rows(data.rows, indices, changes, g.reshape(-1))
 
-    def _replace(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+    def _replace_numbers(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         indices, counts, size = weights
         data = self._problem.data
         slopes = data.products(indices, x)
         changes = slopes - self._slopes[indices]
         changes *= counts / size if counts.size else 1.0 / size
         sums = g.reshape(-1), mean.reshape(-1)
-        loops.replace(data.rows, indices, changes, slopes, self._slopes, *sums)
+        loops.replace_slopes(data.rows, indices, changes, slopes, self._slopes, *sums)

@@ -9,7 +9,7 @@ import scipy
 from pfbench.base.arrays import Floats
 from pfbench.points.operators import DenseOperator, LinearOperator, SparseOperator
 from pfbench.points.pattern import Pattern
-from pfbench.sets.lanczos import leading_triple
+from pfbench.sets.lanczos import leading_singular_triple
 
 DENSE = 1500
 """Up to this smaller side the Gram matrix is factorised."""
@@ -30,7 +30,7 @@ _SHARPNESS = 1e-6
 """Relative distance of the certified bound to a value that is attained; a gap makes it cheap."""
 
 
-def moment_norm(rows: Any, weights: Floats) -> float:
+def moment_upper_bound(rows: Any, weights: Floats) -> float:
     """Return the largest eigenvalue of sum_i weights_i a_i a_i', rounded up.
 
     Parameters
@@ -44,33 +44,33 @@ def moment_norm(rows: Any, weights: Floats) -> float:
     -------
     float
         Above the exact one by a relative 1e-12. If n and d are both above 1500 it is the certified
-        bound of `leading_triple`, which fails with probability at most 1e-9 over its random start;
-        it is above by about 2e-6, more if 300 Lanczos steps do not reach that.
+        bound of `leading_singular_triple`, which fails with probability at most 1e-9 over its
+        random start; it is above by about 2e-6, more if 300 Lanczos steps do not reach that.
     """
     n, d = rows.shape
     if not _is_sparse(rows) and d <= min(n, DENSE):
         gram = _dense_gram(rows, weights)
-        return _eigenvalue(gram, d - 1) * (1.0 + 1e-12)
+        return _kth_smallest_eigenvalue(gram, d - 1) * (1.0 + 1e-12)
     scaled = _weight_rows(rows, weights)
     if min(scaled.shape) > DENSE:
-        operator = _operator(scaled)
+        operator = _as_linear_operator(scaled)
         if operator is None:
             return 0.0
         # A fixed stream, which no data depend on: the same constants in every process.
         rng = np.random.default_rng(0)
-        upper = leading_triple(operator, rng, tolerance=_SHARPNESS, failure=FAILURE).upper
+        upper = leading_singular_triple(operator, rng, tolerance=_SHARPNESS, failure=FAILURE).upper
         return upper**2 * (1.0 + 1e-12)
     gram = _gram(scaled if scaled.shape[1] <= scaled.shape[0] else scaled.T)
-    return _eigenvalue(gram, gram.shape[0] - 1) * (1.0 + 1e-12)
+    return _kth_smallest_eigenvalue(gram, gram.shape[0] - 1) * (1.0 + 1e-12)
 
 
-def smallest_moment(rows: Any, weights: Floats) -> float:
+def moment_lower_bound(rows: Any, weights: Floats) -> float:
     """Return the smallest eigenvalue of sum_i weights_i a_i a_i', rounded down.
 
     Parameters
     ----------
     rows, weights
-        See `moment_norm`.
+        See `moment_upper_bound`.
 
     Returns
     -------
@@ -84,11 +84,11 @@ def smallest_moment(rows: Any, weights: Floats) -> float:
         return 0.0
     gram = _gram(scaled)
     rounding = 4.0 * float((n + d) * np.finfo(float).eps * gram.trace())
-    return max(0.0, _eigenvalue(gram, 0) - rounding)
+    return max(0.0, _kth_smallest_eigenvalue(gram, 0) - rounding)
 
 
 def certificate_note(rows: Any) -> str:
-    """Return what a derivation adds where `moment_norm` is a bound in probability, else nothing."""
+    """Return what a derivation adds where `moment_upper_bound` is a bound in probability, else nothing."""  # noqa: E501
     if min(rows.shape) <= DENSE:
         return ""
     return f"; the eigenvalue by a Lanczos bound that fails with probability at most {FAILURE:g}"
@@ -127,7 +127,7 @@ def _gram(rows: Any) -> Any:
     return gram
 
 
-def _operator(matrix: Any) -> LinearOperator | None:
+def _as_linear_operator(matrix: Any) -> LinearOperator | None:
     """Return the matrix as Lanczos multiplies by it, None if it is 0."""
     if not _is_sparse(matrix):
         return DenseOperator(np.ascontiguousarray(matrix)) if matrix.any() else None
@@ -141,7 +141,7 @@ def _operator(matrix: Any) -> LinearOperator | None:
     return SparseOperator(complete, np.ascontiguousarray(entries.data[order]))
 
 
-def _eigenvalue(gram: Any, k: int) -> float:
+def _kth_smallest_eigenvalue(gram: Any, k: int) -> float:
     """Return the k-th smallest eigenvalue of a symmetric matrix, dense or sparse."""
     array = gram.toarray() if _is_sparse(gram) else gram
     return float(scipy.linalg.eigh(array, eigvals_only=True, subset_by_index=(k, k))[0])

@@ -10,8 +10,8 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.problems.matrix_models import MatrixModel, Numbers, as_owned
-from pfbench.problems.moments import certificate_note, moment_norm
+from pfbench.problems.matrix_models import MatrixModel, Numbers, as_immutable_array
+from pfbench.problems.moments import certificate_note, moment_upper_bound
 from pfbench.problems.norm_constants import max_quadratic_form, second_moment
 from pfbench.sets.norms import NormBall
 
@@ -53,15 +53,15 @@ class MulticlassLogistic(MatrixModel):
     @cached_property
     def _data(self) -> tuple[Floats, Integers]:
         rows = np.asarray(self.features, dtype=np.float64)
-        return as_owned(rows), np.asarray(self.labels).astype(np.int64)
+        return as_immutable_array(rows), np.asarray(self.labels).astype(np.int64)
 
     @property
     def shape(self) -> tuple[int, int]:
         """(d, classes)."""
-        return self.d, self.width
+        return self.d, self.slope_width
 
     @cached_property
-    def width(self) -> int:
+    def slope_width(self) -> int:
         """Number of classes."""
         return int(self._data[1].max()) + 1 if self.classes is None else int(self.classes)
 
@@ -108,28 +108,28 @@ class MulticlassLogistic(MatrixModel):
         z = curvatures * (rows[0] @ view.T)
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
 
-    def add_rows(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:
-        """See `MatrixModel.add_rows`."""
+    def add_gradients(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:
+        """See `MatrixModel.add_gradients`."""
         g += slopes.T @ rows[0]
 
     @cached_property
-    def _norms(self) -> list[float]:
+    def _moment_norms(self) -> list[float]:
         """lambda_max of E |a|^(2 k) a a' for k = 0, 1, 2."""
-        squares = self._row_squares
-        return [moment_norm(self._data[0], squares**k / self.n) for k in range(3)]
+        squares = self._row_norms_squared
+        return [moment_upper_bound(self._data[0], squares**k / self.n) for k in range(3)]
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
         """Return half the largest <X, E a a' X> over the ball: diag(p) - pp' <= 1/2."""
-        result = max_quadratic_form(norm, second_moment(self._data[0]), self.width)
+        result = max_quadratic_form(norm, second_moment(self._data[0]), self.slope_width)
         return result and (0.5 * result[0], f"half of {result[1]}, with G = E a a'")
 
     def component_smoothness(self) -> Floats:
         """Return L_i = |a_i|^2/2, shape (n,)."""
-        return 0.5 * self._row_squares
+        return 0.5 * self._row_norms_squared
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
-        top, squares = self._norms, self._row_squares
+        top, squares = self._moment_norms, self._row_norms_squared
         certified = certificate_note(self._data[0])
         return self._with_set_constants(
             n=(self.n, "number of rows"),

@@ -17,9 +17,14 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.kernels import multitask_kernels
 from pfbench.kernels.loop_inputs import TaskData
-from pfbench.kernels.numba_compilation import threads
-from pfbench.problems.matrix_models import MatrixModel, Numbers, as_owned, contiguous_transpose
-from pfbench.problems.moments import certificate_note, moment_norm
+from pfbench.kernels.numba_compilation import thread_count
+from pfbench.problems.matrix_models import (
+    MatrixModel,
+    Numbers,
+    as_immutable_array,
+    contiguous_transpose,
+)
+from pfbench.problems.moments import certificate_note, moment_upper_bound
 
 _SERIAL_ENTRIES = 1 << 20
 """Up to this many entries of the data one thread runs over all rows."""
@@ -87,7 +92,7 @@ class MultitaskSigmoid(MatrixModel):
         m = int(tasks[-1]) + 1
         offsets = np.zeros(m) if self.offsets is None else np.array(self.offsets, dtype=np.float64)
         bounds = np.searchsorted(tasks, np.arange(m + 1))
-        return TaskData(as_owned(rows), 2.0 * labels - 1.0, tasks, bounds, offsets)
+        return TaskData(as_immutable_array(rows), 2.0 * labels - 1.0, tasks, bounds, offsets)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -95,18 +100,22 @@ class MultitaskSigmoid(MatrixModel):
         return self.d, self._data.offsets.size
 
     @property
-    def width(self) -> int:
+    def slope_width(self) -> int:
         """One number."""
         return 1
 
     @cached_property
-    def _serial(self) -> bool:
-        return threads() == 1 or self._data.values.size <= _SERIAL_ENTRIES
+    def _is_serial(self) -> bool:
+        return thread_count() == 1 or self._data.values.size <= _SERIAL_ENTRIES
 
     def value(self, x: Floats) -> float:
         """Return f(x); the data are read once."""
         parts = np.empty(self.shape[1])
-        run = multitask_kernels.losses_serial if self._serial else multitask_kernels.losses_parallel
+        run = (
+            multitask_kernels.write_losses_serial
+            if self._is_serial
+            else multitask_kernels.write_losses_parallel
+        )
         run(self._data, self.transpose_point(x), parts)
         return float(parts.sum()) / self.n
 
@@ -115,7 +124,7 @@ class MultitaskSigmoid(MatrixModel):
         g = np.zeros(self.shape[::-1])
         run = (
             multitask_kernels.add_gradient_serial
-            if self._serial
+            if self._is_serial
             else multitask_kernels.add_gradient_parallel
         )
         run(self._data, self.transpose_point(x), 1.0 / self.n, g)
@@ -155,8 +164,8 @@ class MultitaskSigmoid(MatrixModel):
         """Return psi'' <a_i, u_t>, shape (k, 1)."""
         return curvatures * self._apply_loop(multitask_kernels.write_products, rows, view)
 
-    def add_rows(self, rows: Integers, slopes: Floats, g: Floats) -> None:
-        """See `MatrixModel.add_rows`."""
+    def add_gradients(self, rows: Integers, slopes: Floats, g: Floats) -> None:
+        """See `MatrixModel.add_gradients`."""
         multitask_kernels.add_rows(self._data, rows, slopes[:, 0], g)
 
     def _apply_loop(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:
@@ -165,25 +174,25 @@ class MultitaskSigmoid(MatrixModel):
         return out[:, None]
 
     @cached_property
-    def _norms(self) -> list[float]:
+    def _moment_norms(self) -> list[float]:
         """Largest eigenvalues over the tasks of (1/n) sum |a|^(2 k) a a', k = 0, 1, 2."""
         top, bounds = [0.0, 0.0, 0.0], self._data.bounds.tolist()
         for first, last in pairwise(bounds):
-            rows, squares = self._data.values[first:last], self._row_squares[first:last]
+            rows, squares = self._data.values[first:last], self._row_norms_squared[first:last]
             for k in range(3):
                 # Under the trace of what is known, the norm need not be computed.
                 weights = squares**k / self.n
                 if float(weights @ squares) > top[k]:
-                    top[k] = max(top[k], moment_norm(rows, weights))
+                    top[k] = max(top[k], moment_upper_bound(rows, weights))
         return top
 
     def component_smoothness(self) -> Floats:
         """Return L_i = sup|psi''| |a_i|^2, shape (n,)."""
-        return SIGMOID_CURVATURE * self._row_squares
+        return SIGMOID_CURVATURE * self._row_norms_squared
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
-        top, squares = self._norms, self._row_squares
+        top, squares = self._moment_norms, self._row_norms_squared
         longest = int(np.diff(self._data.bounds).max())
         certified = certificate_note(self._data.values[:longest])
         if certified:

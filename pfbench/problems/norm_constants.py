@@ -18,7 +18,7 @@ from pfbench.base.state import State
 from pfbench.points import view
 from pfbench.sets.balls import L1Ball, L2Ball
 from pfbench.sets.matrix_balls import MaxColumnBall, MaxRowBall, SpectralBall
-from pfbench.sets.norms import Entrywise, NormBall
+from pfbench.sets.norms import EntrywiseBall, NormBall
 from pfbench.sets.nuclear import NuclearBall
 
 KINDS = ("l1", "l2", "linf", "spectral", "nuclear", "max-row-norm", "max-column-norm")
@@ -31,7 +31,7 @@ Stated = dict[str, tuple[float, str]]
 """Constants with their derivations, by name."""
 
 
-def lacking_norms(problem: Any) -> dict[str, str]:
+def reasons_against_norm_methods(problem: Any) -> dict[str, str]:
     """Return why a problem fits no method for norms, or for one of `KINDS`."""
     if problem.norm is None:
         return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), "it has no norm")
@@ -52,12 +52,12 @@ def dual_norm(problem: Any, state: State) -> float:
 
 def lmo_lower(problem: Any, state: State) -> float | None:
     """Return <M, O>/|M|_* of the step's linear minimisation -rho O at its estimate M."""
-    return None if state.estimate is None else float(problem.norm.quality(state.estimate).lower)
+    return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).lower)
 
 
 def lmo_upper(problem: Any, state: State) -> float | None:
     """Return |O| of the step's linear minimisation -rho O at its estimate."""
-    return None if state.estimate is None else float(problem.norm.quality(state.estimate).upper)
+    return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).upper)
 
 
 def lmo_products(problem: Any, state: State) -> float:
@@ -117,7 +117,7 @@ def max_quadratic_form(norm: NormBall, G: Floats, columns: int) -> tuple[float, 
     columns
         The number of columns of X.
     """
-    ball = norm.ball if isinstance(norm, Entrywise) else norm
+    ball = norm.ball if isinstance(norm, EntrywiseBall) else norm
     eigenvalues = np.linalg.eigvalsh(G)
     top = float(eigenvalues[-1])
     if isinstance(ball, SpectralBall):

@@ -18,7 +18,7 @@ from pfbench.problems.family import AnySetFamily
 from pfbench.problems.size_limits import check_length
 from pfbench.problems.two_layer import TwoLayerNetwork
 from pfbench.problems.with_norm import NormedProblem
-from pfbench.sets.named_norms import product_norm
+from pfbench.sets.named_norms import product_norm_ball
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +35,10 @@ class NoisyFamily(AnySetFamily):
     components: int = parameter(64, "n of normal noise")
     seed: int = parameter(0, "seed of what is drawn")
 
-    def _rng(self) -> np.random.Generator:
+    def _make_rng(self) -> np.random.Generator:
         return np.random.default_rng(check_integer("seed", self.seed, minimum=0))
 
-    def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    def _make_noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         return make_noise(self.noise, self.sigma, shape, self.components, rng)
 
 
@@ -57,20 +57,20 @@ class SeparableFamily(NoisyFamily):
 
     def build(self) -> FiniteSum:
         """Return the problem."""
-        d, rng = check_integer("columns", self.columns, minimum=1), self._rng()
+        d, rng = check_integer("columns", self.columns, minimum=1), self._make_rng()
         check_length("a point", d)
         weights = np.ones(d)
         weights[0] = d if self.condition is None else self.condition
-        feasible = self._feasible((d,))
+        feasible = self._build_feasible_set((d,))
         begin = np.full(d, check_real("begin", self.begin))
         quadratic = SeparableQuadratic(
             set=feasible,
             start_point=begin if feasible.contains(begin) else feasible.start(),
-            noise=self._noise((d,), rng),
+            noise=self._make_noise((d,), rng),
             weights=weights,
             centre=check_real("centre", self.centre),
         )
-        return self._with_norm(quadratic)
+        return self._add_norm(quadratic)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,14 +92,14 @@ class MatrixLeastSquaresFamily(NoisyFamily):
         check_length("A", p * m)
         check_length("B", p * n)
         check_length("a point", m * n)
-        rng = self._rng()
+        rng = self._make_rng()
         A, B = rng.standard_normal((p, m)), rng.standard_normal((p, n))
-        feasible = self._feasible((m, n))
-        noise = self._noise((m, n), rng)
+        feasible = self._build_feasible_set((m, n))
+        noise = self._make_noise((m, n), rng)
         squares = MatrixLeastSquares(
             set=feasible, start_point=feasible.start(), noise=noise, A=A, B=B
         )
-        return self._with_norm(squares)
+        return self._add_norm(squares)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ class TwoLayerFamily(AnySetFamily):
         hidden = np.tanh(features @ rng.standard_normal((m, h)))
         targets = hidden @ rng.standard_normal((h, k)) / np.sqrt(h)
         start = 0.3 * rng.standard_normal(h * (m + k))
-        feasible = self._feasible(start.shape)
+        feasible = self._build_feasible_set(start.shape)
         network = TwoLayerNetwork(
             features=features,
             targets=targets,
@@ -145,4 +145,4 @@ class TwoLayerFamily(AnySetFamily):
         )
         if self.norm is None:
             return network
-        return NormedProblem(network, product_norm(self.norm, network.blocks))
+        return NormedProblem(network, product_norm_ball(self.norm, network.blocks))

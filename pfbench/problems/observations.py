@@ -157,15 +157,15 @@ class SyntheticEntries:
         positions.sort()
         pattern = Pattern.from_sorted(positions, (M, N))
         del positions
-        values = _entries(truth, pattern)
+        values = _evaluate_entries(truth, pattern)
         # Of the changed entries, this many are observed (the same law as changing all M N first).
         changed = round(outliers * M * N)
-        hit = _hypergeometric(rng, changed, M * N - changed, n)
+        hit = _draw_hypergeometric(rng, changed, M * N - changed, n)
         values[rng.choice(n, size=hit, replace=False)] += rng.uniform(-noise, noise, size=hit)
         return OrderedObservations(pattern, values, truth)
 
 
-def _entries(factors: Factors, pattern: Pattern) -> Floats:
+def _evaluate_entries(factors: Factors, pattern: Pattern) -> Floats:
     """Return the entries of a factored matrix on a pattern, shape (n,)."""
     weights, left, right = factors
     values = np.empty(pattern.n)
@@ -175,12 +175,12 @@ def _entries(factors: Factors, pattern: Pattern) -> Floats:
     return values
 
 
-def synthetic(**overrides: Any) -> OrderedObservations:
+def draw_synthetic_entries(**overrides: Any) -> OrderedObservations:
     """Draw `SyntheticEntries` with these parameters."""
     return SyntheticEntries(**overrides).draw()
 
 
-def _hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: int) -> int:
+def _draw_hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: int) -> int:
     """Draw how many of `sample` are good; numpy's law is limited to populations below 10^9."""
     if good + bad < 1_000_000_000:
         return int(rng.hypergeometric(good, bad, sample))

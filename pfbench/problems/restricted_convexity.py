@@ -15,7 +15,7 @@ import scipy
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.errors import InputError
-from pfbench.problems.sensing import SensingData, blocks
+from pfbench.problems.sensing import SensingData, row_blocks
 
 
 class WorstDirection(NamedTuple):
@@ -155,19 +155,19 @@ def _minimise_rank_one(data: SensingData, rng: np.random.Generator, limit: int =
     u /= np.linalg.norm(u)
     before = math.inf
     for _ in range(limit):
-        _, v = _smallest_eigenpair(_contract(data, u, side=0))
-        lower, u = _smallest_eigenpair(_contract(data, v, side=1))
+        _, v = _smallest_eigenpair(_contract_side(data, u, side=0))
+        lower, u = _smallest_eigenpair(_contract_side(data, v, side=1))
         if lower >= before * (1.0 - 1e-9):
             break
         before = lower
     return np.outer(u, v)
 
 
-def _contract(data: SensingData, vector: Floats, side: int) -> Floats:
+def _contract_side(data: SensingData, vector: Floats, side: int) -> Floats:
     """Return E (Z'u)(Z'u)' (side 0), or E (Z v)(Z v)' (side 1)."""
     M, N = data.shape
     gram = np.zeros((M, M) if side else (N, N))
-    for block in blocks(*data.rows.shape):
+    for block in row_blocks(*data.rows.shape):
         rows = data.rows[block].astype(np.float64, copy=False).reshape(-1, M, N)
         images = rows @ vector if side else vector @ rows
         gram += images.T @ images

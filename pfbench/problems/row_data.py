@@ -58,7 +58,7 @@ class BinaryData:
         return data.features, data.labels
 
 
-def synthetic_rows(signs: bool = False, **overrides: Any) -> tuple[Floats, Floats]:
+def draw_synthetic_rows(signs: bool = False, **overrides: Any) -> tuple[Floats, Floats]:
     """Draw `SyntheticRows` with these parameters; with `signs`, the labels' signs, +1 for 0."""
     features, labels = SyntheticRows(**overrides).draw()
     return features, labels_to_signs(labels) if signs else labels

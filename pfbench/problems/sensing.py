@@ -17,9 +17,9 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.kernels import sensing_kernels as loops
 from pfbench.kernels.loop_inputs import SampledRows
-from pfbench.kernels.numba_compilation import threads
+from pfbench.kernels.numba_compilation import thread_count
 from pfbench.points.atoms import Factors
-from pfbench.problems.base import check_point
+from pfbench.problems.base import check_dense_point
 from pfbench.sets.nuclear import NuclearBall
 
 NUCLEAR_NORM = 50.0
@@ -91,11 +91,11 @@ class SensingData:
                 f"the sensing matrices have shape {rows.shape} where (n, {M * N}), n >= 1, is "
                 "needed: one row vec(Z_i) each."
             )
-        for block in blocks(*rows.shape):
+        for block in row_blocks(*rows.shape):
             check_finite_array(f"the sensing matrices from row {block.start} on", rows[block])
         check_finite_array("the targets", self.targets, shape=(rows.shape[0],))
         if self.truth is not None:
-            check_finite_array("the underlying matrix", dense(self.truth), shape=(M, N))
+            check_finite_array("the underlying matrix", as_dense_matrix(self.truth), shape=(M, N))
 
     @property
     def n(self) -> int:
@@ -122,20 +122,20 @@ class SensingData:
         """All components, 0 .. n - 1."""
         return np.arange(self.n)
 
-    def _bounds(self, count: int) -> Integers:
+    def _chunk_bounds(self, count: int) -> Integers:
         """Return where the chunks of `count` rows begin and end: one for each thread."""
         many = count * self.rows.shape[1] >= _PARALLEL_ENTRIES
-        return np.linspace(0, count, (threads() if many else 1) + 1).astype(np.int64)
+        return np.linspace(0, count, (thread_count() if many else 1) + 1).astype(np.int64)
 
     def products(self, indices: Integers, x: Floats) -> Floats:
         """Return <Z_i, x> for the given components, shape (k,)."""
         loops.check_indices(indices, self.n)
         out = np.empty(indices.size)
-        bounds, flat = self._bounds(indices.size), check_point(x, self.shape).ravel()
+        bounds, flat = self._chunk_bounds(indices.size), check_dense_point(x, self.shape).ravel()
         if bounds.size == 2:
-            loops.products(0, indices.size, self.rows, indices, flat, out)
+            loops.write_products(0, indices.size, self.rows, indices, flat, out)
         else:
-            loops.products_parallel(bounds, self.rows, indices, flat, out)
+            loops.write_products_parallel(bounds, self.rows, indices, flat, out)
         return out
 
     def sum_weighted_residuals(
@@ -143,21 +143,21 @@ class SensingData:
     ) -> Floats:
         """Return the sum of weights (<Z_i, x> - targets) Z_i over the given components, (M, N)."""
         loops.check_indices(indices, self.n)
-        bounds = self._bounds(indices.size)
+        bounds = self._chunk_bounds(indices.size)
         parts = np.zeros((bounds.size - 1, self.rows.shape[1]))
         sampled = SampledRows(self.rows, indices, weights, targets)
-        flat = check_point(x, self.shape).ravel()
+        flat = check_dense_point(x, self.shape).ravel()
         if len(parts) == 1:
-            loops.add_normal(0, indices.size, sampled, flat, parts[0])
+            loops.add_weighted_residual_rows(0, indices.size, sampled, flat, parts[0])
             return np.asarray(parts[0].reshape(self.shape))
-        loops.normal_parallel(bounds, sampled, flat, parts)
+        loops.write_residual_sums_parallel(bounds, sampled, flat, parts)
         return np.asarray(parts.sum(axis=0).reshape(self.shape))
 
     @cached_property
-    def squares(self) -> Floats:
+    def norms_squared(self) -> Floats:
         """|Z_i|_F^2, shape (n,)."""
         squares = np.empty(self.n)
-        for block in blocks(*self.rows.shape):
+        for block in row_blocks(*self.rows.shape):
             rows = self.rows[block].astype(np.float64, copy=False)
             squares[block] = np.einsum("ij,ij->i", rows, rows)
         return squares
@@ -289,33 +289,33 @@ class SyntheticSensing:
         weights = np.full(rank, NUCLEAR_NORM / rank)
         truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
         matrices, targets = np.empty((n, M * N), dtype=kind), np.empty(n)
-        theta = dense(truth).ravel()
-        for block in blocks(n, M * N):
+        theta = as_dense_matrix(truth).ravel()
+        for block in row_blocks(n, M * N):
             standard_normal = rng.standard_normal((block.stop - block.start, M * N))
             standard_normal[:, 0] *= math.sqrt(spike)
             matrices[block] = standard_normal
             targets[block] = matrices[block].astype(np.float64, copy=False) @ theta
         targets += noise * rng.standard_normal(n)
         if sensing_variance > 0.0:
-            for block in blocks(n, M * N):
+            for block in row_blocks(n, M * N):
                 standard_normal = rng.standard_normal((block.stop - block.start, M * N))
                 matrices[block] += math.sqrt(sensing_variance) * standard_normal
         variances = (min(spike, 1.0), max(spike, 1.0)) if M * N > 1 else (spike, spike)
         return SensingData((M, N), matrices, targets, truth, variances, float(sensing_variance))
 
 
-def synthetic_sensing(**overrides: Any) -> SensingData:
+def draw_synthetic_sensing(**overrides: Any) -> SensingData:
     """Draw `SyntheticSensing` with these parameters."""
     return SyntheticSensing(**overrides).draw()
 
 
-def blocks(n: int, p: int) -> Iterator[slice]:
+def row_blocks(n: int, p: int) -> Iterator[slice]:
     """Yield slices of rows of moderate size; they depend on the sizes alone."""
     height = max(1, _BLOCK_ENTRIES // p)
     for first in range(0, n, height):
         yield slice(first, min(first + height, n))
 
 
-def dense(factors: Factors) -> Floats:
+def as_dense_matrix(factors: Factors) -> Floats:
     """Return a matrix that is given by factors as an array, shape (M, N)."""
     return np.asarray((factors.left.T * factors.weights) @ factors.right)

@@ -80,7 +80,7 @@ class SlopeTable(ABC):
     mean: Floats
 
     @abstractmethod
-    def _term(self, x: Floats) -> Floats:
+    def _term_in_common(self, x: Floats) -> Floats:
         """Return the part of every component gradient at x that they share."""
 
     @abstractmethod
@@ -88,7 +88,7 @@ class SlopeTable(ABC):
         """Add the mean over a sample of what the numbers at x change in the gradients to g."""
 
     @abstractmethod
-    def _replace(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+    def _replace_numbers(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         """As `_add_changes`, then store the numbers; add what changes in their mean to `mean`."""
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
@@ -102,13 +102,13 @@ class SlopeTable(ABC):
         """As `difference`, then store grad f_i(x) once for each distinct index."""
         indices = count_indices(sample)
         g, mean = self._change_of_terms(indices, x), self.mean.copy()
-        self._replace(indices, x, g, mean)
+        self._replace_numbers(indices, x, g, mean)
         if self._shared is not None:
-            mean += self._shared.replace(indices[0], self._term(x)) / self._n
+            mean += self._shared.replace(indices[0], self._term_in_common(x)) / self._n
         self.mean = mean
         return g
 
     def _change_of_terms(self, weights: Drawn, x: Floats) -> Floats:
         if self._shared is None:
             return np.zeros(x.shape)
-        return np.asarray(self._term(x) - self._shared.mean(*weights))
+        return np.asarray(self._term_in_common(x) - self._shared.mean(*weights))

@@ -65,7 +65,7 @@ class SimplexNorm(SingleComponent):
         """Return 2 x, shape (N,)."""
         return 2.0 * x
 
-    def curvature(self, s: Floats) -> Operator:
+    def hessian_operator(self, s: Floats) -> Operator:
         """Return twice the identity."""
         return lambda v: 2.0 * v
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pfbench.base.arrays import Floats
 from pfbench.base.sample import Indices
-from pfbench.problems.base import FiniteSum, HessianOf, index_weights
+from pfbench.problems.base import ComponentHessians, FiniteSum, index_weights
 
 Operator = Callable[[Floats], Floats]
 """A symmetric matrix as the function that multiplies a vector by it."""
@@ -23,16 +23,16 @@ class SingleComponent(FiniteSum):
         return self.shape[0]
 
     @abstractmethod
-    def curvature(self, s: Floats) -> Operator:
+    def hessian_operator(self, s: Floats) -> Operator:
         """Return the Hessian at s as an operator."""
 
-    def hessian(self, s: Floats) -> HessianOf:
+    def hessian(self, s: Floats) -> ComponentHessians:
         """Return the Hessian at s."""
-        operator = self.curvature(s)
+        operator = self.hessian_operator(s)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             if sample is not None:
                 index_weights(sample, 1)
             return operator(u)
 
-        return HessianOf(apply_hessian)
+        return ComponentHessians(apply_hessian)

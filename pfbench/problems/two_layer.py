@@ -112,13 +112,13 @@ class TwoLayerNetwork(FiniteSum):
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (h (m + k),)."""
-        return self._mean(np.arange(self.n), np.full(self.n, 1.0 / self.n), x)
+        return self._mean_gradient(np.arange(self.n), np.full(self.n, 1.0 / self.n), x)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
-        return self._mean(*index_weights(sample, self.n), x)
+        return self._mean_gradient(*index_weights(sample, self.n), x)
 
-    def _mean(self, indices: np.ndarray, weights: Floats, x: Floats) -> Floats:
+    def _mean_gradient(self, indices: np.ndarray, weights: Floats, x: Floats) -> Floats:
         first, second = self.split(x)
         a = self.features[indices]
         u = np.tanh(a @ first.T)
@@ -126,7 +126,7 @@ class TwoLayerNetwork(FiniteSum):
         back = (r @ second) * (1.0 - u * u)
         return np.concatenate([(back.T @ a).ravel(), (r.T @ u).ravel()])
 
-    def _sizes(self) -> tuple[Floats, Floats]:
+    def _row_norms_and_max_residuals(self) -> tuple[Floats, Floats]:
         """Return |a_i|^2 and R sqrt h + |b_i|, the largest residual on |x| <= R."""
         squares = (self.targets * self.targets).sum(axis=1)
         residual = self.set.max_norm * math.sqrt(self.hidden) + np.sqrt(squares)
@@ -134,14 +134,14 @@ class TwoLayerNetwork(FiniteSum):
 
     def component_smoothness(self) -> Floats:
         """Return the L_i on |x| <= R, shape (n,); infinite without a set."""
-        R, (a2, residual) = self.set.max_norm, self._sizes()
+        R, (a2, residual) = self.set.max_norm, self._row_norms_and_max_residuals()
         return self.hidden + R * R * a2 + residual * (np.sqrt(a2) + _CURVED * R * a2)
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants on the ball |x| <= R that the set is in; n and delta without one."""
         R, h = self.set.max_norm, float(self.hidden)
         location = f"on |x| <= {R:.6g}"
-        (a2, residual), each = self._sizes(), self.component_smoothness()
+        (a2, residual), each = self._row_norms_and_max_residuals(), self.component_smoothness()
         words = f"of L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2), {location}"
         return Constants.from_derivations(
             n=(self.n, "number of rows"),

@@ -10,7 +10,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend, Measure
 from pfbench.problems.base import FiniteSum, content_digest
-from pfbench.problems.norm_constants import OF_NORMS, lacking_norms, norm_constants
+from pfbench.problems.norm_constants import OF_NORMS, norm_constants, reasons_against_norm_methods
 from pfbench.problems.wrapper import ProblemWrapper
 from pfbench.sets.norms import NormBall
 
@@ -68,7 +68,7 @@ class NormedProblem(ProblemWrapper):
             for verb, reason in self.inner.lacks.items()
             if not verb.startswith("norm") and verb not in gained
         }
-        return lacking | lacking_norms(self)
+        return lacking | reasons_against_norm_methods(self)
 
     def open(self, rng: np.random.Generator) -> Backend:
         """Return what answers a run: beside a set, what the problem opens; else itself."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
-from pfbench.base.delegation import Delegated
+from pfbench.base.delegation import DelegatedAttribute
 from pfbench.base.protocols import FeasibleSet, Gradient, Measure
 from pfbench.problems.base import FiniteSum
 
@@ -14,14 +14,14 @@ class ProblemWrapper(FiniteSum):
     """Another problem, `inner`, but for what a subclass says."""
 
     inner: FiniteSum
-    n = Delegated[int]("inner")
-    set = Delegated[FeasibleSet]("inner")
-    shape = Delegated[tuple[int, ...]]("inner")
-    properties = Delegated[frozenset[str]]("inner")
-    best_known = Delegated[tuple[float, str] | None]("inner")
-    start = Delegated[Callable[[], Any]]("inner")
-    measures = Delegated[Callable[[], Mapping[str, Measure]]]("inner")
-    component_smoothness = Delegated[Callable[[], Floats]]("inner")
+    n = DelegatedAttribute[int]("inner")
+    set = DelegatedAttribute[FeasibleSet]("inner")
+    shape = DelegatedAttribute[tuple[int, ...]]("inner")
+    properties = DelegatedAttribute[frozenset[str]]("inner")
+    best_known = DelegatedAttribute[tuple[float, str] | None]("inner")
+    start = DelegatedAttribute[Callable[[], Any]]("inner")
+    measures = DelegatedAttribute[Callable[[], Mapping[str, Measure]]]("inner")
+    component_smoothness = DelegatedAttribute[Callable[[], Floats]]("inner")
 
     def constants(self, start: Any) -> Constants:
         """See `FiniteSum.constants`."""

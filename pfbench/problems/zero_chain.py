@@ -18,7 +18,7 @@ from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.kernels import chain
-from pfbench.problems.base import check_point, content_digest
+from pfbench.problems.base import check_dense_point, content_digest
 from pfbench.problems.chain_bounds import chain_bounds
 from pfbench.problems.single_component import Operator, SingleComponent
 from pfbench.problems.size_limits import check_length, format_rounded_down
@@ -33,7 +33,7 @@ DEPTH = 12.0
 
 def chain_smoothness() -> float:
     """Return the certified smoothness l of f: that of H_T plus 1/5 for the quadratic."""
-    return math.nextafter(chain_bounds().smoothness + 0.2, math.inf)
+    return math.nextafter(chain_bounds().smoothness_bound + 0.2, math.inf)
 
 
 def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
@@ -144,13 +144,13 @@ class ZeroChain(SingleComponent):
     # --- oracles ------------------------------------------------------------------------------
 
     @cached_property
-    def _height(self) -> float:
+    def _value_factor(self) -> float:
         """L mu^2/l, the factor of f."""
         return self.L * self.mu**2 / chain_smoothness()
 
-    def coordinates(self, x: Floats) -> Floats:
+    def chain_coordinates(self, x: Floats) -> Floats:
         """Return V'x/mu, shape (T,): what the chain sees of a point."""
-        V, x = self.directions, check_point(x, self.shape)
+        V, x = self.directions, check_dense_point(x, self.shape)
         return np.asarray((x[: self.horizon] if V is None else V.T @ x) / self.mu)
 
     def _embed(self, y: Floats) -> Floats:
@@ -164,23 +164,25 @@ class ZeroChain(SingleComponent):
     def value(self, x: Floats) -> float:
         """Return fbar(x)."""
         scaled = x / self.mu
-        return self._height * (0.1 * float(scaled @ scaled) + chain.value(self.coordinates(x)))
+        return self._value_factor * (
+            0.1 * float(scaled @ scaled) + chain.chain_value(self.chain_coordinates(x))
+        )
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d,)."""
         slopes = np.empty(self.horizon)
-        chain.gradient(self.coordinates(x), slopes)
-        return (self._height / self.mu) * (0.2 / self.mu * x + self._embed(slopes))
+        chain.write_chain_gradient(self.chain_coordinates(x), slopes)
+        return (self._value_factor / self.mu) * (0.2 / self.mu * x + self._embed(slopes))
 
-    def curvature(self, s: Floats) -> Operator:
+    def hessian_operator(self, s: Floats) -> Operator:
         """Return the Hessian at s: a fifth of the identity plus V tridiagonal V', scaled."""
         diagonal, deviation = np.empty(self.horizon), np.empty(self.horizon - 1)
-        chain.hessian(self.coordinates(s), diagonal, deviation)
-        factor = self._height / self.mu**2
+        chain.write_chain_hessian(self.chain_coordinates(s), diagonal, deviation)
+        factor = self._value_factor / self.mu**2
 
         def product(v: Floats) -> Floats:
             y = np.zeros(self.horizon)
-            chain.add_tridiagonal(diagonal, deviation, self.coordinates(v), self.mu, y)
+            chain.add_tridiagonal(diagonal, deviation, self.chain_coordinates(v), self.mu, y)
             return factor * (0.2 * v + self._embed(y))
 
         return product
@@ -189,7 +191,7 @@ class ZeroChain(SingleComponent):
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
-        bounds, scale, height, mu = chain_bounds(), chain_smoothness(), self._height, self.mu
+        bounds, scale, height, mu = chain_bounds(), chain_smoothness(), self._value_factor, self.mu
         return Constants.from_derivations(
             n=(1, "one component"),
             D=(
@@ -204,20 +206,20 @@ class ZeroChain(SingleComponent):
             L_ms=(self.L, "L_f, as n = 1"),
             L_max=(self.L, "L_f, as n = 1"),
             L2_ms=(
-                height * bounds.hessian_smoothness / mu**3,
+                height * bounds.hessian_smoothness_bound / mu**3,
                 "(L/(l mu)) times a bound of the third derivatives of H_T, sup|Psi'''| sup Phi + "
                 "sup Psi sup|Phi'''| + 3 sup|Psi''| sup Phi' + 3 sup Psi' sup|Phi''| = "
-                f"{bounds.hessian_smoothness:.6g}",
+                f"{bounds.hessian_smoothness_bound:.6g}",
             ),
             sigma2=(0.0, "0, as n = 1"),
             delta=(
-                self.value(start) + height * bounds.depth(self.horizon),
+                self.value(start) + height * bounds.depth_bound(self.horizon),
                 "f(start) - inf, inf f >= -(L mu^2/l) (1 + (T - 1) sup Psi) sup Phi; from 0 at "
                 "most 12 T L mu^2/l (shen2019 lemma 7.1)",
             ),
             M=(self.set.radius, "R"),
             ell=(
-                self.L * (bounds.smoothness - 0.2) / scale,
+                self.L * (bounds.smoothness_bound - 0.2) / scale,
                 "(L/l) times the bound of the Hessian of H_T, less 1/5 of the quadratic",
             ),
         )

@@ -16,8 +16,8 @@ from pfbench.receipts.recheck import (
     describe_isolated_difference,
     run_checks,
 )
-from pfbench.runs.engines.engine import single_thread
-from pfbench.runs.engines.run_task import execute_plan, memory_limited
+from pfbench.runs.engines.engine import use_single_thread
+from pfbench.runs.engines.run_task import execute_plan, limit_memory
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve
@@ -186,7 +186,7 @@ def _make_runs(
     plans: Sequence[PlannedRun], targets: Sequence[Any], steps: Sequence[Sequence[int]]
 ) -> list[Run]:
     """Make runs; of their traces keep some steps, and what tables follow from."""
-    with memory_limited(MOST_MEMORY), single_thread():
+    with limit_memory(MOST_MEMORY), use_single_thread():
         return [
             _strip_run(execute_plan(plan), targets, step)
             for plan, step in zip(plans, steps, strict=True)

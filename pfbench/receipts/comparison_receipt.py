@@ -11,19 +11,19 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import module_name, replace_file_by_module, user_names
+from pfbench.base.selectors import list_user_code_names, module_name, replace_file_by_module
 from pfbench.base.user_code import is_builtin
 from pfbench.receipts.receipt_page import PageTable, pages
 from pfbench.receipts.theorem_receipt import BADGE, MACROS, MARKDOWN, PAGE
-from pfbench.reporting.documents.paper import Paper
+from pfbench.reporting.documents.paper import PaperMaterial
 from pfbench.reporting.findings import tuning_effects
 from pfbench.reporting.findings.candidate_front import (
     CandidateFront,
-    front,
     front_sentence,
+    make_candidate_front,
     rank_sentence,
 )
-from pfbench.reporting.findings.result_tables import comparisons
+from pfbench.reporting.findings.result_tables import compare_by_each_price
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.suite_comparison import SuiteComparison, compare_on_suite
 from pfbench.runs.execute import PlanOutcome
@@ -135,9 +135,9 @@ def standings(suite: Spec, archive: SuiteArchive) -> Iterator[tuple[str, str]]:
     """
     name, _, _ = suite.study.algorithms[0].selector.partition("[")  # any, to stand in its place
     (results,) = compare_on_suite(suite, name, ReceiptRuns(archive.runs)).report.results
-    compared = tuple(comparisons(results))[:1]
-    fronts = [front(compared, (label,)) for label in results.study.labels]
-    for item in sorted(fronts, key=lambda front: -len(front.standing[1])):
+    compared = tuple(compare_by_each_price(results))[:1]
+    fronts = [make_candidate_front(compared, (label,)) for label in results.study.labels]
+    for item in sorted(fronts, key=lambda front: -len(front.duels_by_outcome[1])):
         yield item.label, " · ".join(rank_sentence(item))
 
 
@@ -180,7 +180,7 @@ def write(
         name
         for plan in plans
         for user_selector in plan.user_selectors
-        for name in user_names(user_selector)
+        for name in list_user_code_names(user_selector)
     }
     modules = frozenset(module for module in map(module_name, named) if not is_builtin(module))
     code = collect_user_sources(modules)
@@ -253,7 +253,7 @@ def recompute(folder: Path, fields: Mapping[str, Any], seeds: Sequence[int]) -> 
         load_suite(folder, fields), fields["method"], ReceiptRuns(shipped.runs)
     )
     spec, (results,) = compared.report.spec, compared.report.results
-    about_it = front(tuple(comparisons(results)), compared.labels)
+    about_it = make_candidate_front(tuple(compare_by_each_price(results)), compared.labels)
     own = {outcome.plan for outcome in compared.candidate_outcomes}
     used = dict.fromkeys(outcome.plan for outcome in compared.all_outcomes)
     searched = set(map(drop_file_paths, search_trials(spec, compared.labels)))
@@ -313,7 +313,7 @@ def _pages(
     parts = [
         PageTable(each.caption, each.head, [row for *_, row in each.lines()]) for each in tables
     ]
-    paper = Paper(front, fields["name"])
+    paper = PaperMaterial(front, fields["name"])
     subject = f"{fields['method']} on the suite {fields['suite']}"
     return {
         **pages(subject, words, _COLOUR, [part for part in parts if part.rows], statement),

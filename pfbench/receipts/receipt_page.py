@@ -11,7 +11,7 @@ from pfbench.receipts.markup import document, escape_html, table
 from pfbench.receipts.receipt_runs import Row, group_by_cell
 from pfbench.receipts.theorem_receipt import BADGE, MACROS, MARKDOWN, PAGE
 from pfbench.reporting.documents.macros import macro_name
-from pfbench.reporting.latex import latex_text
+from pfbench.reporting.latex import escape_latex
 from pfbench.verification.coverage import sizes_in_words
 
 _MOST = 6
@@ -374,8 +374,8 @@ def _macros(fields: Mapping[str, Any], short: ReceiptSummary, rows: Sequence[Row
         for name, text in numbers.items()
         if text
     }
-    lines = [f"\\newcommand{{\\{name}}}{{{latex_text(text)}}}" for name, text in named.items()]
-    return "\n".join([f"% Receipt of {latex_text(fields['theorem'])}", *lines, ""])
+    lines = [f"\\newcommand{{\\{name}}}{{{escape_latex(text)}}}" for name, text in named.items()]
+    return "\n".join([f"% Receipt of {escape_latex(fields['theorem'])}", *lines, ""])
 
 
 def _badge(words: Sequence[str], colour: str) -> str:

@@ -24,7 +24,7 @@ from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.error_law import ErrorLaw
 from pfbench.verification.statements.exact_counts import ExactCounts
 from pfbench.verification.statements.rate import RateCheck
-from pfbench.verification.statements.setting import MadeMethod, draw_seeds, titles
+from pfbench.verification.statements.setting import MethodOnProblem, draw_seeds, instance_titles
 from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
 
@@ -68,7 +68,7 @@ class ReceiptCell:
     @property
     def name(self) -> str:
         """What it is called, apart from all others."""
-        title = titles(self.claim)[self.index] or self.instance.name
+        title = instance_titles(self.claim)[self.index] or self.instance.name
         return ", ".join(filter(None, (self.claim.name, title, self.label)))
 
     @property
@@ -86,11 +86,11 @@ class ReceiptCell:
         """Return the value of what grows."""
         return next(value for value in check.values if _rate_cell_name(check, value) == self.label)
 
-    def case(self, data: int) -> MadeMethod:
+    def case(self, data: int) -> MethodOnProblem:
         """Return the problem of a seed with the method made for it."""
         check, trial = self.claim.check, Trial(self.claim)
         if isinstance(check, RateCheck):
-            return check.case(trial, self.instance, self.value(check), data)
+            return check.make_case(trial, self.instance, self.value(check), data)
         setting = check.setting if isinstance(check, ErrorLaw) else check.settings[self.label]  # type: ignore[attr-defined]
         return setting.make_case(trial, self.instance.build_seeded(data))
 

@@ -90,7 +90,7 @@ class BoardRow:
 
     def is_confirmed(self, kinds: Collection[str]) -> bool:
         """Return whether it is a claim of one of these kinds, and holds."""
-        return self.claim["kind"] in kinds and Verdict(self.verdict).is_kept
+        return self.claim["kind"] in kinds and Verdict(self.verdict).keeps_bound
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from pfbench.runs.storage.field_types import integer, list_type, mapping_type, t
 from pfbench.verification.claim import Claim
 from pfbench.verification.homogeneity import check_claim
 from pfbench.verification.statements.bound import Bound
-from pfbench.verification.statements.setting import instances
+from pfbench.verification.statements.setting import iterate_instances
 from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial, claim_method
 from pfbench.verification.user_claims import load_claims, split_reference
@@ -104,7 +104,7 @@ def describe_claim(claim: Claim) -> dict[str, Any]:
                 "parameters": {name: str(value) for name, value in instance.parameters.items()},
                 "constants": _constants(instance.example()),
             }
-            for title, instance in (instances(Trial(claim)) if claim.instances else ())
+            for title, instance in (iterate_instances(Trial(claim)) if claim.instances else ())
         },
         "settings": {cell.name: _setting(cell) for cell in cells(claim)},
     }

@@ -14,7 +14,7 @@ from pfbench.receipts.theorem_receipt import describe_claim, worst_cases
 from pfbench.verification.claim import Claim
 from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.generate import generate_faults, sample_faults
-from pfbench.verification.instances import change_data_seed
+from pfbench.verification.instances import with_other_data_seed
 from pfbench.verification.session import examine, judge
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import claim_method
@@ -110,7 +110,7 @@ def recheck_redrawn(theorem: str, name: str, effort: str, seed: int) -> str:
     """Return how a claim is wrong on problems drawn anew, under another name; empty if not."""
     claim = _claim(theorem, name)
     called = f"problem-{seed:x}"
-    instances = tuple(change_data_seed(instance, seed, called) for instance in claim.instances)
+    instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)
     verdict = judge(replace(claim, instances=instances, user_source=None), effort=effort, seed=seed)
     if not verdict.is_wrong:
         return ""

@@ -10,13 +10,13 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.statistics.bootstrap import BootstrapInterval, ert_interval
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.statistics.equal_counts import Limits, common_limits, truncate_run
-from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
+from pfbench.reporting.statistics.runtimes import Runtimes, ert, make_runtimes
 from pfbench.reporting.statistics.seed_curves import Array, is_deterministic, trace_array
-from pfbench.reporting.statistics.significance import SeedSample, leaders, median
+from pfbench.reporting.statistics.significance import SeedSample, median, significant_leaders
 from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, add_suboptimality
 from pfbench.runs.loop.stop import Stop
 
@@ -99,7 +99,7 @@ class ScoredAlgorithm:
 
 
 @dataclass(frozen=True)
-class ComparedPanel:
+class SettingComparison:
     """One panel with what was computed of it.
 
     Attributes
@@ -112,7 +112,7 @@ class ComparedPanel:
         The number of the algorithm that is told from every other in each column of the table.
     """
 
-    panel: Panel
+    panel: SettingResults
     limits: Limits
     algorithms: tuple[ScoredAlgorithm, ...]
     leader_by_target: tuple[int | None, ...]
@@ -141,7 +141,7 @@ class Comparison:
 
     results: StudyResults
     price: Cost
-    panels: tuple[ComparedPanel, ...]
+    panels: tuple[SettingComparison, ...]
 
     @property
     def targets(self) -> tuple[Stop, ...]:
@@ -151,14 +151,16 @@ class Comparison:
     @property
     def measures(self) -> tuple[str, ...]:
         """What is compared where runs end."""
-        return measures(self.results)
+        return list_compared_measures(self.results)
 
 
-Equal = Sequence[tuple[Limits, Panel]]
+Equal = Sequence[tuple[Limits, SettingResults]]
 """The panels of a study within the budgets that all of their runs have, and these."""
 
 
-def compare(results: StudyResults, price: Cost, equal: Equal | None = None) -> Comparison:
+def compare_algorithms(
+    results: StudyResults, price: Cost, equal: Equal | None = None
+) -> Comparison:
     """Return the comparison of a study, in a price of calls.
 
     Parameters
@@ -172,28 +174,28 @@ def compare(results: StudyResults, price: Cost, equal: Equal | None = None) -> C
     for _, algorithms in scored:
         columns += [_calls_column(algorithms, k) for k in range(len(results.study.targets))]
         columns += [
-            _make_last_values_column(algorithms, measure, results.study.stop)
-            for measure in measures(results)
+            _make_last_values_column(algorithms, measure, results.study.final_target)
+            for measure in list_compared_measures(results)
         ]
     samples, displayed = zip(*columns, strict=True) if columns else ((), ())
-    leader = iter(leaders(samples, displayed))
+    leader = iter(significant_leaders(samples, displayed))
     return Comparison(
         results,
         price,
         tuple(
-            ComparedPanel(
+            SettingComparison(
                 panel,
                 limits,
                 group,
                 tuple(next(leader) for _ in results.study.targets),
-                {measure: next(leader) for measure in measures(results)},
+                {measure: next(leader) for measure in list_compared_measures(results)},
             )
             for panel, (limits, group) in zip(results.panels, scored, strict=True)
         ),
     )
 
 
-def all_at_equal_counts(results: StudyResults) -> StudyResults:
+def truncate_study(results: StudyResults) -> StudyResults:
     """Return a study with the runs of each panel within the least budget of it."""
     return replace(
         results, panels=tuple(truncate_to_equal_counts(panel)[1] for panel in results.panels)
@@ -201,7 +203,7 @@ def all_at_equal_counts(results: StudyResults) -> StudyResults:
 
 
 @lru_cache(maxsize=32)
-def truncate_to_equal_counts(panel: Panel) -> tuple[Limits, Panel]:
+def truncate_to_equal_counts(panel: SettingResults) -> tuple[Limits, SettingResults]:
     """Return the least budget that runs of a panel were planned with, and them within it.
 
     Its groups are `GroupAtEqualCounts`.
@@ -220,14 +222,16 @@ def _truncate_group(group: RunGroup, limits: Limits) -> GroupAtEqualCounts:
     return GroupAtEqualCounts(**{**values, "runs": tuple(runs), "parts": parts})
 
 
-def measures(results: StudyResults) -> tuple[str, ...]:
+def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
     """Return the measures of a study, and the suboptimality if all runs have a best value."""
     is_known = all(group.best_known and None not in group.best_known for group in results)
     measures = results.study.measures
     return (*measures, SUBOPTIMALITY) if is_known and OBJECTIVE in measures else measures
 
 
-def _score_panel(results: StudyResults, equal: Panel, price: Cost) -> tuple[ScoredAlgorithm, ...]:
+def _score_panel(
+    results: StudyResults, equal: SettingResults, price: Cost
+) -> tuple[ScoredAlgorithm, ...]:
     study = results.study
     algorithms = []
     for group in equal.groups:
@@ -235,12 +239,12 @@ def _score_panel(results: StudyResults, equal: Panel, price: Cost) -> tuple[Scor
             raise AssertionError("panels are compared at equal counts")
         to = tuple(map(group.restrict_to_target, study.targets))
         calls = tuple(
-            runtimes(counts.runs, target, price, counts.traces)
+            make_runtimes(counts.runs, target, price, counts.traces)
             for counts, target in zip(to, study.targets, strict=True)
         )
         last = {
             measure: tuple(run.final_value(measure) for run in group.runs)
-            for measure in measures(results)
+            for measure in list_compared_measures(results)
         }
         algorithms.append(
             ScoredAlgorithm(group, to, calls, tuple(map(_compute_expected_calls, calls)), last)

@@ -52,7 +52,7 @@ _ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u03
 _LETTERS = frozenset("ßæøœłÆØŒŁ")
 
 
-def latex(table: Table) -> str:
+def latex_table(table: Table) -> str:
     """Return a table as LaTeX, for the package booktabs."""
     numeric = [is_numeric(cell) for cell in table.rows[0].cells] if table.rows else []
     columns = "".join("r" if item else "l" for item in numeric)
@@ -60,19 +60,19 @@ def latex(table: Table) -> str:
         f"% {escape_text(table.caption)}",  # a newline would end the comment
         rf"\begin{{tabular}}{{ll{columns or 'r' * (len(table.head) - 2)}}}",
         r"\toprule",
-        " & ".join(map(_head, table.head)) + r" \\",
+        " & ".join(map(_break_heading, table.head)) + r" \\",
     ]
     for number, row, texts in table.lines():
         if number == 0:
             lines.append(r"\midrule")
-        cells = list(map(latex_text, texts))
+        cells = list(map(escape_latex, texts))
         for index in row.best:
             cells[2 + index] = rf"\textbf{{{cells[2 + index]}}}"
         lines.append(" & ".join(shield_option(cell) for cell in cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def latex_text(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Return a text for LaTeX, in which nothing of it is a command.
 
     A character that not every engine has is written by its number.
@@ -93,8 +93,8 @@ def _escape_character(character: str) -> str:
     return f"[U+{ord(character):04X}]"
 
 
-def _head(text: str) -> str:
-    first, *rest = (latex_text(part) for part in text.split(": "))
+def _break_heading(text: str) -> str:
+    first, *rest = (escape_latex(part) for part in text.split(": "))
     if not rest:
         return first
     return r"\shortstack[r]{" + r":\\ ".join([first, *rest]) + "}"

@@ -56,7 +56,7 @@ def collect_report(spec: Spec, outcomes: Sequence[PlanOutcome]) -> Report:
     printable_spec = _printable_spec(spec)
     results = tuple(group_results(study, stored_runs) for study in printable_spec.studies)
     number = Counter(tuple(stored_runs[plan].environment.items()) for plan in spec.runs())
-    return Report(printable_spec, results, _sort_environments(number))
+    return Report(printable_spec, results, _list_environments(number))
 
 
 def _printable_spec(spec: Spec) -> Spec:
@@ -82,7 +82,7 @@ def _printable_spec(spec: Spec) -> Spec:
             },
             units=tuple(map(_printable_unit, study.units)),
             assumed_settings=tuple(map(escape_text, study.assumed_settings)),
-            tune=study.tune and study.tune.printable(),
+            tune=study.tune and study.tune.with_escaped_labels(),
         )
         for study in spec.studies
     )
@@ -146,10 +146,12 @@ def merge_reports(name: str, title: str, reports: Sequence[Report]) -> Report:
         if report.spec.text
     )
     spec = Spec(name, title, description, tuple(studies), text)
-    return Report(spec, tuple(results), _sort_environments(number))
+    return Report(spec, tuple(results), _list_environments(number))
 
 
-def _sort_environments(number: Counter[tuple[tuple[str, str], ...]]) -> tuple[RunEnvironment, ...]:
+def _list_environments(
+    runs_by_environment: Counter[tuple[tuple[str, str], ...]],
+) -> tuple[RunEnvironment, ...]:
     """Return environments, that of most runs first."""
-    ordered = sorted(number.items(), key=lambda item: (-item[1], item[0]))
+    ordered = sorted(runs_by_environment.items(), key=lambda item: (-item[1], item[0]))
     return tuple(RunEnvironment(dict(key), runs) for key, runs in ordered)

@@ -60,18 +60,18 @@ class RunGroup:
         return next((part for stop, part in self.parts if stop == target), self)
 
     @property
-    def with_parts(self) -> "list[RunGroup]":
+    def groups_by_target(self) -> "list[RunGroup]":
         """These runs, and before them those of other parameters for easier targets."""
         groups = {part.plans: part for _, part in self.parts if part.plans != self.plans}
         return [*groups.values(), self]
 
-    def makes(self, count: str) -> bool:
+    def makes_calls(self, count: str) -> bool:
         """Return whether any of the runs makes calls of this kind (or took time)."""
         return count == "seconds" or any(getattr(run.counts, count) for run in self.runs)
 
 
 @dataclass(frozen=True)
-class Panel:
+class SettingResults:
     """Algorithms on one problem at one setting.
 
     Attributes
@@ -106,7 +106,7 @@ class StudyResults:
     """A study with its runs."""
 
     study: Study
-    panels: tuple[Panel, ...]
+    panels: tuple[SettingResults, ...]
     """By problem, then by setting."""
 
     def __iter__(self) -> Iterator[RunGroup]:
@@ -126,7 +126,7 @@ class StudyResults:
         )
         return StudyResults(replace(self.study, algorithms=algorithms), panels)
 
-    def rows(self) -> Iterator[tuple[Panel, RunGroup]]:
+    def iterate_groups(self) -> Iterator[tuple[SettingResults, RunGroup]]:
         """Yield the groups, each with its panel."""
         return ((panel, group) for panel in self.panels for group in panel.groups)
 
@@ -148,18 +148,18 @@ def group_results(study: Study, stored_runs: "Mapping[PlannedRun, StoredRun]") -
     return StudyResults(
         study,
         tuple(
-            Panel(
+            SettingResults(
                 problem.label,
                 setting.title,
-                _title(study, problem, setting),
-                tuple(_groups(study, problem, setting, stored_runs)),
+                _setting_title(study, problem, setting),
+                tuple(_make_groups(study, problem, setting, stored_runs)),
             )
             for problem, setting in product(study.problems, study.settings)
         ),
     )
 
 
-def _groups(
+def _make_groups(
     study: Study,
     problem: LabelledSelector,
     setting: Setting,
@@ -171,10 +171,10 @@ def _groups(
         last = list(planned.values())[-1]
         if not last:
             continue
-        group = _group(labels, last, stored_runs)
+        group = _make_group(labels, last, stored_runs)
         if len(set(planned.values())) > 1:
             parts = (
-                (target, _group(labels, plans, stored_runs))
+                (target, _make_group(labels, plans, stored_runs))
                 for target, plans in planned.items()
                 if target
             )
@@ -182,7 +182,7 @@ def _groups(
         yield group
 
 
-def _group(
+def _make_group(
     labels: tuple[str, str, str],
     plans: tuple[PlannedRun, ...],
     stored_runs: "Mapping[PlannedRun, StoredRun]",
@@ -195,7 +195,7 @@ def _group(
         tuple(entry.run for entry in entries),
         tuple(entry.key for entry in entries),
         tuple(map(_best_known, entries)),
-        tuple(map(_guarantee, entries)),
+        tuple(map(_read_guarantee, entries)),
     )
 
 
@@ -204,14 +204,14 @@ def _best_known(entry: "StoredRun") -> float | None:
     return float(best_known["value"]) if best_known else None
 
 
-def _guarantee(entry: "StoredRun") -> tuple[str, float] | None:
+def _read_guarantee(entry: "StoredRun") -> tuple[str, float] | None:
     promised = entry.notes.get("promised")
     if not promised or entry.run.status != Status.FINISHED or not math.isfinite(promised["value"]):
         return None
     return str(promised["measure"]), float(promised["value"])
 
 
-def _title(study: Study, problem: LabelledSelector, setting: Setting) -> str:
+def _setting_title(study: Study, problem: LabelledSelector, setting: Setting) -> str:
     group = [problem.label] if len(study.problems) > 1 else []
     group += [setting.title] if len(study.settings) > 1 else []
     return ", ".join(group) or setting.title or problem.label

@@ -68,7 +68,7 @@ class StoreDiff:
     unreadable: int
 
 
-def compare(old_store: Store, new_store: Store) -> StoreDiff:
+def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
     """Return what changed from one store to the other.
 
     Runs are the same if they were planned the same: problem, algorithm, seed, measures, limits.
@@ -82,7 +82,7 @@ def compare(old_store: Store, new_store: Store) -> StoreDiff:
     """
     (first, lost), (second, runs) = _runs_by_plan(old_store), _runs_by_plan(new_store)
     both = [plan for plan in first if plan in second]
-    changes = [list(_differences(first[plan], second[plan])) for plan in sorted(both)]
+    changes = [list(_run_differences(first[plan], second[plan])) for plan in sorted(both)]
     changed = sum(map(bool, changes))
     return StoreDiff(
         identical=len(both) - changed,
@@ -117,7 +117,9 @@ def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
     return runs, damaged
 
 
-def _differences(record: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[RunDifference]:
+def _run_differences(
+    record: Mapping[str, Any], other: Mapping[str, Any]
+) -> Iterator[RunDifference]:
     reported_fields, reference = _collect_reported_fields(record), _collect_reported_fields(other)
     for subject in dict.fromkeys([*reported_fields, *reference]):
         pair = reported_fields.get(subject), reference.get(subject)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import matches
+from pfbench.base.selectors import selector_matches
 from pfbench.reporting.report import Report, collect_report
 from pfbench.reporting.wording import pluralize
 from pfbench.runs.execute import PlanOutcome
@@ -82,7 +82,7 @@ def load_stored_report(
         chosen = " that --problem and --algorithm ask for" if problems or algorithms else ""
         raise InputError(f"the store {store.folder} has no runs{chosen}: see `pfbench store list`.")
     rows.sort(key=lambda row: (row["iterations"], row["stored"], row["key"]))
-    templates = _templates((row["problem"], row["seed"]) for row in rows)
+    templates = _seed_templates((row["problem"], row["seed"]) for row in rows)
     # Later ones take the place of earlier ones.
     longest: dict[tuple[str, str, int], str] = {}
     for row in rows:
@@ -92,7 +92,7 @@ def load_stored_report(
     del rows  # of very many runs, a hundred bytes each
     # As runs lie in a segment, where hundreds are unpacked together.
     order = sorted(longest, key=lambda request: (request[1], request[0], request[2]))
-    read = {request: _outcome(store, longest[request]) for request in order}
+    read = {request: _read_outcome(store, longest[request]) for request in order}
     outcomes = {key: outcome for key, outcome in read.items() if outcome is not None}
     if not outcomes:
         raise InputError(f"no run of the store {store.folder} can be read: check it.")
@@ -103,17 +103,17 @@ def load_stored_report(
             f" Left out: {pluralize(left_out, 'other')}, shorter ones of the same problem, algorithm "  # noqa: E501
             "and seed, those of an older source, and damaged ones."
         )
-    study = _study(outcomes, f"Runs in {store.folder}", description)
+    study = _make_study(outcomes, f"Runs in {store.folder}", description)
     spec = Spec(name, study.title, "", (study,))
     return collect_report(spec, list(outcomes.values()))
 
 
 def matches_selection(name: str, request: Sequence[str]) -> bool:
     """Return whether a selector is one that is asked for; all are, if none is."""
-    return not request or any(matches(name, item) for item in request)
+    return not request or any(selector_matches(name, item) for item in request)
 
 
-def _templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
+def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
     """Return the one problem that those are, which differ in the seed of their run alone."""
     seeds = defaultdict(set)
     templates: dict[str, str] = {}
@@ -131,7 +131,7 @@ def _templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
     return {problem: template for problem, template in templates.items() if template in same}
 
 
-def _outcome(store: Store, key: str) -> PlanOutcome | None:
+def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
     """Return a run with its plan; None if its file is damaged, or tells of no plan."""
     try:
         looked = store.stat_entry("run", key)
@@ -139,7 +139,7 @@ def _outcome(store: Store, key: str) -> PlanOutcome | None:
             return None
         entry: StoredRun = looked[0]
         stored_run = _printable_entry(entry)
-        return PlanOutcome(_plan(stored_run.run, entry.notes.get("plan")), stored_run)
+        return PlanOutcome(_read_plan(stored_run.run, entry.notes.get("plan")), stored_run)
     except (DamagedFileError, InputError):
         return None
 
@@ -169,7 +169,7 @@ def _parse_interned(text: str) -> Any:
     return json.loads(text)
 
 
-def _plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
+def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
     """Return how a run was planned; of one that does not say it, what the run itself says."""
     if plan is not None:
         planned_run = PlannedRun.from_json(plan)
@@ -188,13 +188,13 @@ def _plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
     return PlannedRun.from_json(PlannedRun(run.problem, run.algorithm, run.seed, (), 1).as_json())
 
 
-def _study(
+def _make_study(
     outcomes: Mapping[tuple[str, str, int], PlanOutcome], title: str, description: str
 ) -> StoredStudy:
     planned_runs: dict[tuple[str, str], list[PlannedRun]] = defaultdict(list)
     for (problem, algorithm, _), outcome in sorted(outcomes.items(), key=lambda item: item[0]):
         planned_runs[problem, algorithm].append(outcome.plan)
-    measures = _measures([outcome.entry.run for outcome in outcomes.values()])
+    measures = _list_measures([outcome.entry.run for outcome in outcomes.values()])
     return StoredStudy(
         key="",
         title=title,
@@ -205,7 +205,7 @@ def _study(
         seeds=tuple(sorted({seed for _, _, seed in outcomes})),
         measures=measures,
         recorded_measures=measures,
-        targets=_targets([outcome.plan for outcome in outcomes.values()]),
+        targets=_list_targets([outcome.plan for outcome in outcomes.values()]),
         stored_runs={pair: tuple(plans) for pair, plans in planned_runs.items()},
     )
 
@@ -216,13 +216,13 @@ def _label_selectors(selectors: Iterable[str]) -> tuple[LabelledSelector, ...]:
     return tuple(LabelledSelector(label, text) for label, text in zip(labels, texts, strict=True))
 
 
-def _measures(runs: Sequence[Run]) -> tuple[str, ...]:
+def _list_measures(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return what runs recorded, the most frequent first; the objective if they did nothing."""
     names = Counter(name for run in runs for name in list_measures(run.columns))
     return tuple(name for name, _ in names.most_common()) or ("objective",)
 
 
-def _targets(plans: Sequence[PlannedRun]) -> tuple[Stop, ...]:
+def _list_targets(plans: Sequence[PlannedRun]) -> tuple[Stop, ...]:
     """Return the targets of the runs, hardest last; of several measures, those of the first."""
     stops = {plan.stop for plan in plans if plan.stop is not None}
     times = Counter(plan.stop.measure for plan in plans if plan.stop is not None)

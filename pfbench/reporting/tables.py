@@ -22,9 +22,9 @@ from pfbench.reporting.statistics.seed_curves import FinalSummary
 from pfbench.reporting.wording import (
     MISSING_MARK,
     WORDS,
-    as_printed,
     format_integer,
     format_significant,
+    round_as_printed,
 )
 from pfbench.runs.loop.run import COMPLETED, Run
 from pfbench.runs.loop.stop import trace_name
@@ -44,7 +44,7 @@ class CountRange:
 
 
 @dataclass(frozen=True)
-class Command:
+class ShellCommand:
     """A line for the shell."""
 
     text: str
@@ -72,7 +72,7 @@ Cell = (
     | CountRange
     | FinalSummary
     | ExpectedCalls
-    | Command
+    | ShellCommand
     | Proportion
     | CallRatio
     | None
@@ -144,7 +144,7 @@ _PAPERS_NOTE = (
 )
 
 
-def papers_sfo(group: RunGroup, run: Run) -> int | None:
+def sfo_as_paper_counts(group: RunGroup, run: Run) -> int | None:
     """Return the SFO of a run as its paper counts them, or None where that does not differ.
 
     shen2019 charges |S| + n/p for each iteration of the estimators with epochs. The number of
@@ -164,14 +164,18 @@ def papers_sfo(group: RunGroup, run: Run) -> int | None:
     return round(iterations * (batch + n / period))
 
 
-def counts(results: StudyResults) -> Table:
+def count_table(results: StudyResults) -> Table:
     """Return the exact counts of every algorithm at every setting."""
-    differences = [{papers_sfo(group, run) for run in group.runs} - {None} for group in results]
+    differences = [
+        {sfo_as_paper_counts(group, run) for run in group.runs} - {None} for group in results
+    ]
     papers = [difference.pop() if len(difference) == 1 else None for difference in differences]
     is_shown = any(value is not None for value in papers)
     rows = []
-    for (panel, group), paper in zip(results.rows(), papers, strict=True):
-        cells = [_span([getattr(run.counts, kind) for run in group.runs]) for kind in COUNTED]
+    for (panel, group), paper in zip(results.iterate_groups(), papers, strict=True):
+        cells = [
+            _count_or_range([getattr(run.counts, kind) for run in group.runs]) for kind in COUNTED
+        ]
         if is_shown:
             cells.insert(COUNTED.index("sfo") + 1, paper)
         rows.append(TableRow(panel.title, group.label, cells))
@@ -189,7 +193,7 @@ def counts(results: StudyResults) -> Table:
     )
 
 
-def counts_csv(results: StudyResults) -> str:
+def count_csv(results: StudyResults) -> str:
     """Return the exact counts of every run, one line for each, as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -199,16 +203,18 @@ def counts_csv(results: StudyResults) -> str:
         names = map(escape_spreadsheet, (group.problem, group.setting, group.label))
         existing = *names, run.seed, run.status, run.iterations
         # None is written as an empty field.
-        writer.writerow([*existing, *run.counts.as_dict().values(), papers_sfo(group, run)])
+        writer.writerow(
+            [*existing, *run.counts.as_dict().values(), sfo_as_paper_counts(group, run)]
+        )
     return file.getvalue()
 
 
-def meaning(head: str) -> str:
+def column_meaning(head: str) -> str:
     """Return what an oracle, or a word of ours, means by the head of its column; or nothing."""
     return MEANING.get(head.lower(), WORDS.get(head.lower(), ""))
 
 
-def _span(values: Sequence[int]) -> Cell:
+def _count_or_range(values: Sequence[int]) -> Cell:
     low, high = min(values), max(values)
     return low if low == high else CountRange(low, high)
 
@@ -216,7 +222,7 @@ def _span(values: Sequence[int]) -> Cell:
 # --- runs -----------------------------------------------------------------------------------------
 
 
-def command(plan: PlannedRun) -> str:
+def rerun_command(plan: PlannedRun) -> str:
     """Return the command that makes a run again."""
     problem, algorithm = (_quote_csv(text) for text in (plan.problem, plan.algorithm))
     parts = [f"pfbench solve -p {problem} -a {algorithm} --seed {plan.seed}"]
@@ -242,7 +248,7 @@ MANY = 1000
 """Of more runs the command of each first seed is shown: those of the others differ in the seed."""
 
 
-def runs(results: StudyResults) -> Table:
+def run_table(results: StudyResults) -> Table:
     """Return every run with its status, its time and the command behind it."""
     note = (
         "Seconds are those of the method, without measures and compilation; then the share of them "
@@ -250,14 +256,18 @@ def runs(results: StudyResults) -> Table:
     )
     rows: list[TableRow] = []
     many = len(results.runs) > MANY
-    for panel, group in results.rows():
+    for panel, group in results.iterate_groups():
         each = (
-            pair for group in group.with_parts for pair in zip(group.plans, group.runs, strict=True)
+            pair
+            for group in group.groups_by_target
+            for pair in zip(group.plans, group.runs, strict=True)
         )
         for index, (plan, run) in enumerate(each):
             share = Proportion(run.oracle_seconds / run.seconds) if run.seconds else None
             named = not many or index % len(group.runs) == 0
-            recomputed = Command(command(plan)) if named else f"the same, seed {run.seed}"
+            recomputed = (
+                ShellCommand(rerun_command(plan)) if named else f"the same, seed {run.seed}"
+            )
             existing = run.seed, run.status, run.iterations, run.seconds, share, recomputed
             rows.append(TableRow(panel.title, group.label, existing))
     head = "seed", "status", "iterations", "seconds", "in oracles", "command"
@@ -290,7 +300,7 @@ def is_as_planned(plan: PlannedRun, run: Run) -> bool:
 def early_endings_table(results: StudyResults) -> Table | None:
     """Return the runs that did not end as planned, or None if all did."""
     rows = []
-    for panel, group in results.rows():
+    for panel, group in results.iterate_groups():
         for plan, run in zip(group.plans, group.runs, strict=True):
             if is_as_planned(plan, run):
                 continue
@@ -329,11 +339,13 @@ def format_cell(cell: Cell) -> str:
             return format_expected(cell)
         case FinalSummary():
             return " ".join(
-                part for part in (middle(cell), format_extent(cell), format_survivors(cell)) if part
+                part
+                for part in (format_median(cell), format_extent(cell), format_survivors(cell))
+                if part
             )
         case CallRatio():
-            return ratio(cell)
-        case Command():
+            return format_ratio(cell)
+        case ShellCommand():
             return cell.text
         case str():
             return cell
@@ -343,11 +355,11 @@ def format_expected(cell: ExpectedCalls) -> str:
     """Return expected calls, their interval, and how many runs reached the target."""
     interval = ""
     if cell.interval is not None and cell.interval.low < cell.interval.high:
-        interval = f" ({' to '.join(map(calls, cell.interval))})"
-    return f"{calls(cell.value)}{interval} {cell.hits}/{cell.planned_runs}"
+        interval = f" ({' to '.join(map(format_calls, cell.interval))})"
+    return f"{format_calls(cell.value)}{interval} {cell.hits}/{cell.planned_runs}"
 
 
-def ratio(cell: CallRatio) -> str:
+def format_ratio(cell: CallRatio) -> str:
     """Return a ratio with its interval, and the mark where that says that two are equal."""
     if cell.interval is None:
         return format_significant(cell.value)
@@ -357,15 +369,15 @@ def ratio(cell: CallRatio) -> str:
     return f"{format_significant(cell.value)} ({low} to {high}){f' {EQUAL_MARK}' if is_equivalent(cell.interval) else ''}"  # noqa: E501
 
 
-def calls(number: float) -> str:
+def format_calls(number: float) -> str:
     """Return a number of calls, of a mean too: every digit before the point, three if not whole."""
     if math.isinf(number):
         return NEVER_REACHED
-    printed = as_printed(number)
+    printed = round_as_printed(number)
     return format_integer(int(printed)) if printed.is_integer() else format_significant(number)
 
 
-def middle(cell: FinalSummary) -> str:
+def format_median(cell: FinalSummary) -> str:
     """Return the median of what runs end with."""
     return format_significant(cell.median) if math.isfinite(cell.median) else MISSING_MARK
 
@@ -384,10 +396,10 @@ def format_survivors(cell: FinalSummary) -> str:
 
 def is_numeric(cell: Cell) -> bool:
     """Return whether a cell is aligned like a number."""
-    return not isinstance(cell, str | Command)
+    return not isinstance(cell, str | ShellCommand)
 
 
-def markdown(table: Table) -> str:
+def markdown_table(table: Table) -> str:
     """Return a table as GitHub's Markdown."""
     unnamed = 0 if any(row.group for row in table.rows) else 1
     first = table.rows[0].cells if table.rows else ()
@@ -404,9 +416,9 @@ def markdown(table: Table) -> str:
     return "\n".join(lines)
 
 
-def section(table: Table) -> str:
+def markdown_section(table: Table) -> str:
     """Return a table as Markdown below its caption, with its note."""
-    parts = [f"**{markdown_text(table.caption)}**", markdown(table)]
+    parts = [f"**{markdown_text(table.caption)}**", markdown_table(table)]
     return "\n\n".join([*parts, markdown_text(table.note)] if table.note else parts)
 
 

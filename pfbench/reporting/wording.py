@@ -94,14 +94,14 @@ def format_significant(number: float, digits: int = 3) -> str:
     return f"{mantissa}·{power_of_ten(power)}"
 
 
-def as_printed(number: float) -> float:
+def round_as_printed(number: float) -> float:
     """Return a number as tables print it: with every digit before the point, three at least."""
     if not math.isfinite(number):
         return number
     return float(round(number)) if number >= 100 else float(f"{number:.2e}")
 
 
-def calls_as_text(number: float) -> str:
+def format_call_number(number: float) -> str:
     """Return a number of calls, as of a median or a mean, as it stands inside a sentence."""
     if math.isinf(number):
         return "never"

@@ -10,24 +10,27 @@ from pathlib import Path
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.reporting import tables
-from pfbench.reporting.documents.bibtex import bibliography
-from pfbench.reporting.documents.macros import macros
-from pfbench.reporting.documents.markdown import document
-from pfbench.reporting.documents.page import page
-from pfbench.reporting.documents.paper import Paper
+from pfbench.reporting.documents.bibtex import report_bibtex
+from pfbench.reporting.documents.macros import latex_macros
+from pfbench.reporting.documents.markdown import markdown_document
+from pfbench.reporting.documents.page import html_page
+from pfbench.reporting.documents.paper import PaperMaterial
 from pfbench.reporting.documents.report_contents import (
     ReportContents,
     ReportPart,
-    contents,
     file_stem,
+    make_contents,
 )
 from pfbench.reporting.figures import svg
 from pfbench.reporting.figures.profile import draw_profile
-from pfbench.reporting.figures.target_profiles import draw_target_profiles, profiles
+from pfbench.reporting.figures.target_profiles import (
+    draw_target_profiles,
+    reference_profiles_drawing,
+)
 from pfbench.reporting.findings.candidate_front import CandidateFront
 from pfbench.reporting.findings.result_tables import results_csv
 from pfbench.reporting.findings.tuning_effects import tuning_csv
-from pfbench.reporting.latex import latex
+from pfbench.reporting.latex import latex_table
 from pfbench.reporting.report import Report
 
 EXTRA = 'pip install "pfbench[report]"'
@@ -105,34 +108,36 @@ def write_report(
     """
     prepare_folder(folder)
     created = (created or datetime.now(UTC)).astimezone(UTC)
-    return write_contents(contents(report, command, commit, created), folder)
+    return write_contents(make_contents(report, command, commit, created), folder)
 
 
 def write_contents(everything: ReportContents, folder: Path) -> list[Path]:
     """Write a report of which the contents are known already; as `write_report`."""
-    return _write(folder, _files(everything))
+    return _write_files(folder, _report_files(everything))
 
 
-def _files(everything: ReportContents) -> dict[str, bytes]:
+def _report_files(everything: ReportContents) -> dict[str, bytes]:
     name = everything.spec.name
-    complete = {f"{name}.html": page(everything).encode("utf-8")}  # the longest: once in memory
-    texts = {f"{name}.md": document(everything)}
+    complete = {
+        f"{name}.html": html_page(everything).encode("utf-8")
+    }  # the longest: once in memory
+    texts = {f"{name}.md": markdown_document(everything)}
     pictures: dict[str, bytes] = {}
     for part in everything.parts:
         begin = file_stem(everything.spec, part.study)
         if part.front is not None:
-            texts |= _csv(begin, part) | _paper(begin, part.front)
-            pictures |= _front_pictures(begin, part, part.front, everything.labels)
+            texts |= _csv_files(begin, part) | _paper_files(begin, part.front)
+            pictures |= _candidate_figure_files(begin, part, part.front, everything.labels)
             continue
-        pictures |= _pictures(begin, part, everything.labels)
-        texts |= _tables(begin, part)
+        pictures |= _figure_files(begin, part, everything.labels)
+        texts |= _table_files(begin, part)
     if any(part.front is None for part in everything.parts):
-        texts[f"{name}-macros.tex"] = macros(part.comparisons for part in everything.parts)
-    texts[f"{name}.bib"] = bibliography(everything.spec)
+        texts[f"{name}-macros.tex"] = latex_macros(part.comparisons for part in everything.parts)
+    texts[f"{name}.bib"] = report_bibtex(everything.spec)
     return complete | {file: text.encode("utf-8") for file, text in texts.items()} | pictures
 
 
-def _pictures(begin: str, part: ReportPart, labels: Sequence[str]) -> dict[str, bytes]:
+def _figure_files(begin: str, part: ReportPart, labels: Sequence[str]) -> dict[str, bytes]:
     """Return the figures of a study as SVG and PDF, by the names of their files."""
     pictures, compared = (
         {},
@@ -140,22 +145,22 @@ def _pictures(begin: str, part: ReportPart, labels: Sequence[str]) -> dict[str, 
     )
     for suffix, width in {"": svg.PAGE, "-column": svg.COLUMN}.items():
         drawings = {
-            begin: svg.curves(part.figure, labels, width),
+            begin: svg.curves_drawing(part.figure, labels, width),
             f"{begin}-targets": draw_target_profiles(compared, labels, width),
-            f"{begin}-profile": profiles(compared, labels, width),
+            f"{begin}-profile": reference_profiles_drawing(compared, labels, width),
         }
         for name, drawing in drawings.items():
             if drawing is None:
                 continue
-            pictures[f"{name}{suffix}.svg"], pictures[f"{name}{suffix}.pdf"] = svg.svg_and_pdf(
-                drawing
+            pictures[f"{name}{suffix}.svg"], pictures[f"{name}{suffix}.pdf"] = (
+                svg.render_svg_and_pdf(drawing)
             )
     return pictures
 
 
-def _paper(begin: str, front: CandidateFront) -> dict[str, str]:
+def _paper_files(begin: str, front: CandidateFront) -> dict[str, str]:
     """Return what goes into a paper of one method, by the names of the files."""
-    paper = Paper(front, begin)
+    paper = PaperMaterial(front, begin)
     return {
         f"{begin}-compare.tex": paper.table(),
         f"{begin}-figure.tex": paper.figure(),
@@ -163,38 +168,38 @@ def _paper(begin: str, front: CandidateFront) -> dict[str, str]:
     }
 
 
-def _front_pictures(
+def _candidate_figure_files(
     begin: str, part: ReportPart, front: CandidateFront, labels: Sequence[str]
 ) -> dict[str, bytes]:
     """Return the curves of the few that are shown, and the profile, by the names of their files."""
-    profile = svg.svg_and_pdf(draw_profile(front))
+    profile = svg.render_svg_and_pdf(draw_profile(front))
     return {
-        f"{begin}.svg": svg.svg(svg.curves(part.figure, labels, svg.PAGE)),
+        f"{begin}.svg": svg.render_svg(svg.curves_drawing(part.figure, labels, svg.PAGE)),
         f"{begin}-compare.svg": profile[0],
         f"{begin}-compare.pdf": profile[1],
     }
 
 
-def _csv(begin: str, part: ReportPart) -> dict[str, str]:
+def _csv_files(begin: str, part: ReportPart) -> dict[str, str]:
     """Return the numbers of a study, by the names of their files."""
     return {
         f"{begin}-results.csv": results_csv(part.comparisons),
-        f"{begin}-counts.csv": tables.counts_csv(part.results),
+        f"{begin}-counts.csv": tables.count_csv(part.results),
         **({f"{begin}-tuning.csv": tuning_csv(part.study)} if part.study.choices else {}),
     }
 
 
-def _tables(begin: str, part: ReportPart) -> dict[str, str]:
+def _table_files(begin: str, part: ReportPart) -> dict[str, str]:
     """Return the tables of a study in each format, by the names of their files."""
-    displayed = {"results": part.results_tables, "counts": [tables.counts(part.results)]}
-    csv = _csv(begin, part)
+    displayed = {"results": part.results_tables, "counts": [tables.count_table(part.results)]}
+    csv = _csv_files(begin, part)
     for name, group in displayed.items():
-        csv[f"{begin}-{name}.tex"] = "\n".join(map(latex, group))
-        csv[f"{begin}-{name}.md"] = "\n\n".join(map(tables.section, group)) + "\n"
+        csv[f"{begin}-{name}.tex"] = "\n".join(map(latex_table, group))
+        csv[f"{begin}-{name}.md"] = "\n\n".join(map(tables.markdown_section, group)) + "\n"
     return csv
 
 
-def _write(folder: Path, written: Mapping[str, bytes]) -> list[Path]:
+def _write_files(folder: Path, written: Mapping[str, bytes]) -> list[Path]:
     partial = {name: folder / f".{name}.{os.getpid()}.partial" for name in written}
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ from pfbench.resisting.resisting_oracle import (
     run_against_oracle,
 )
 from pfbench.resisting.transcript import Transcript, file_digest
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 
 SCHEMA = 1
 
@@ -165,11 +165,12 @@ def certify(
     problem = make_resisting_chain(T, d)
     # The same oracle twice; only the algorithm's own random numbers differ.
     first, second = (
-        ResistingOracle(problem, stream(seed, "oracles"), record=record) for record in (True, False)
+        ResistingOracle(problem, random_stream(seed, "oracles"), record=record)
+        for record in (True, False)
     )
     algorithm = contestant.algorithm
-    ledger = run_against_oracle(algorithm, first, stream(seed, "algorithm"))
-    run_against_oracle(algorithm, second, stream(seed + 1, "algorithm"))
+    ledger = run_against_oracle(algorithm, first, random_stream(seed, "algorithm"))
+    run_against_oracle(algorithm, second, random_stream(seed + 1, "algorithm"))
     fixed, transcript = first.finish()
     assert transcript is not None
     findings = []
@@ -179,7 +180,7 @@ def certify(
         findings.append(
             "it is not deterministic: a second run with another random stream differs in its bits."
         )
-    return examine(contestant, fixed, transcript, ledger, seed, findings)
+    return build_outcome(contestant, fixed, transcript, ledger, seed, findings)
 
 
 def _describe_uncounted(measured: Counts, ledger: Counts) -> str:
@@ -191,7 +192,7 @@ def _describe_uncounted(measured: Counts, ledger: Counts) -> str:
     return f"it asks past the ledger: the oracle answered {differing}."
 
 
-def examine(
+def build_outcome(
     contestant: Contestant,
     fixed: ZeroChain,
     transcript: Transcript,
@@ -202,10 +203,12 @@ def examine(
     """Make both checks and measure the gaps; `findings` are what the online run showed."""
     T, D, algorithm = fixed.horizon, fixed.set.diameter, contestant.algorithm
     answers = replay.check_answers(fixed, transcript)
-    queries = replay.check_queries(algorithm, fixed, transcript, stream(seed + 1, "algorithm"))
+    queries = replay.check_queries(
+        algorithm, fixed, transcript, random_stream(seed + 1, "algorithm")
+    )
     skew = replay.orthonormality_error(transcript.directions)
-    refusals = list(dict.fromkeys((*findings, *_refusals(answers, queries, skew))))
-    leaves = "" if queries.departure else _leaves(queries)
+    refusals = list(dict.fromkeys((*findings, *_certification_obstacles(answers, queries, skew))))
+    leaves = "" if queries.departure else _describe_span_violation(queries)
     counted = "gradient" if leaves else "lo"
     lower = answers.minimum(T, counted) / D
     if lower < GAP:
@@ -226,7 +229,7 @@ def examine(
         query_max_relative_error=queries.error if math.isfinite(queries.error) else None,
         span_max_relative_distance=queries.distance,
         min_gap_over_diameter=lower,
-        calls_to_target=answers.calls(GAP * D, counted),
+        calls_to_target=answers.calls_to_gap(GAP * D, counted),
         certified=not refusals,
         certified_for=None if refusals else counted,
         findings=(*refusals, *([leaves] if leaves else [])),
@@ -235,7 +238,9 @@ def examine(
     return AdversaryOutcome(certificate, transcript, answers)
 
 
-def _refusals(answers: replay.AnswerCheck, queries: replay.ReplayBackend, skew: float) -> list[str]:
+def _certification_obstacles(
+    answers: replay.AnswerCheck, queries: replay.ReplayBackend, skew: float
+) -> list[str]:
     refusals = []
     if not skew <= ORTHONORMAL:
         refusals.append(f"the hidden directions are not orthonormal: they are off by {skew:.2g}.")
@@ -254,7 +259,7 @@ def _refusals(answers: replay.AnswerCheck, queries: replay.ReplayBackend, skew: 
     return refusals
 
 
-def _leaves(queries: replay.ReplayBackend) -> str:
+def _describe_span_violation(queries: replay.ReplayBackend) -> str:
     if queries.counts().po:
         why = "it projects, so its points are not determined by LO outputs"
     elif not queries.distance <= replay.TOLERANCE:
@@ -350,9 +355,9 @@ def check_certificate(
         directions=np.ascontiguousarray(transcript.directions).T,
     )
     ledger = Counts(**stored["counts"])
-    outcome = examine(standing, problem, transcript, ledger, stored["seed"], [])
+    outcome = build_outcome(standing, problem, transcript, ledger, stored["seed"], [])
     findings = [*stored["findings"], *outcome.certificate.findings]
-    differing = _differing(outcome.certificate, stored) if stored["certified"] else ""
+    differing = _first_differing_field(outcome.certificate, stored) if stored["certified"] else ""
     if differing:
         findings.append(f"its {differing} is not what the files show.")
     elif stored["certified"]:
@@ -365,7 +370,7 @@ def check_certificate(
 _SAME = ("directions_digest", "calls_to_target", "queries", "certified_for", "smoothness", "counts")
 
 
-def _differing(certificate: Certificate, stored: dict[str, Any]) -> str:
+def _first_differing_field(certificate: Certificate, stored: dict[str, Any]) -> str:
     """Return the first field that says something else than the files show; empty if none does."""
     json = certificate.as_json()
     for name in _SAME:

@@ -9,7 +9,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.resisting import certificate
 from pfbench.resisting.certificate import AdversaryOutcome, Certificate, certify
-from pfbench.resisting.contestants import Contestant, FixedSeed, contestant
+from pfbench.resisting.contestants import Contestant, FixedSeedAlgorithm, make_contestant
 from pfbench.resisting.rescaled_family import (
     MOST,
     FamilyRun,
@@ -50,7 +50,7 @@ class ContestResult:
     failure_reason: str = ""
 
 
-def certificates(
+def obtain_certificates(
     selectors: Sequence[str],
     T: int,
     *,
@@ -68,13 +68,13 @@ def certificates(
     Parameters
     ----------
     selectors
-        Algorithms; see `contestant` for what is filled in.
+        Algorithms; see `make_contestant` for what is filled in.
     T, d, seed
         See `certify`.
     iterations
         Of a run; T if not given.
     fixed_seed
-        Fixes the random numbers of randomised algorithms; see `contestant`.
+        Fixes the random numbers of randomised algorithms; see `make_contestant`.
     engine
         Where certificates are made.
     store
@@ -94,7 +94,7 @@ def certificates(
     """
     check_integer("seed", seed, minimum=0)
     problem = make_resisting_chain(T, d)
-    standing = [contestant(text, problem, iterations, fixed_seed) for text in selectors]
+    standing = [make_contestant(text, problem, iterations, fixed_seed) for text in selectors]
     questions = [
         certificate_task(contestant, T, d, iterations, seed, recompute=recompute)
         for contestant in standing
@@ -123,14 +123,14 @@ def certificate_task(
     *,
     recompute: bool,
 ) -> CachedTask:
-    """Return the question that a certificate answers; see `certificates`."""
+    """Return the question that a certificate answers; see `obtain_certificates`."""
     # A function of somebody's module may return what a class of another one made.
     name = Selector.parse(contestant.selector).name
     named = {module_name(name)} if ":" in name else set()
     fixed = {} if contestant.fixed_seed is None else {"fixed_seed": contestant.fixed_seed}
     algorithm = (
         contestant.algorithm.algorithm
-        if isinstance(contestant.algorithm, FixedSeed)
+        if isinstance(contestant.algorithm, FixedSeedAlgorithm)
         else contestant.algorithm
     )
     return CachedTask(
@@ -143,18 +143,21 @@ def certificate_task(
         }
         | fixed,
         frozenset({certificate.__name__, type(algorithm).__module__, *named}),
-        Task(_outcome, (contestant.label, T, d, iterations, seed, contestant.fixed_seed)),
+        Task(_certify_selector, (contestant.label, T, d, iterations, seed, contestant.fixed_seed)),
         make_row=lambda outcome: {"schema": certificate.SCHEMA, **outcome.certificate.as_json()},
         recompute=recompute,
         worker_requirements=certificate.NEEDED,
     )
 
 
-def _outcome(
+def _certify_selector(
     label: str, T: int, d: int | None, iterations: int | None, seed: int, fixed_seed: int | None
 ) -> AdversaryOutcome:
     return certify(
-        contestant(label, make_resisting_chain(T, d), iterations, fixed_seed), T, d=d, seed=seed
+        make_contestant(label, make_resisting_chain(T, d), iterations, fixed_seed),
+        T,
+        d=d,
+        seed=seed,
     )
 
 
@@ -176,7 +179,7 @@ def run_families(
     horizons
         The lower bounds T(eps); each gives the epsilon.
     engine, progress
-        See `certificates`.
+        See `obtain_certificates`.
 
     Raises
     ------
@@ -186,7 +189,7 @@ def run_families(
     check_integer("seed", seed, minimum=0)
     check_integer("limit", limit, minimum=1)
     for text in selectors:
-        contestant(
+        make_contestant(
             text, make_resisting_chain(1)
         )  # refuses what may not stand, before anything runs
     request = [(text, max_epsilon(T)) for text in selectors for T in horizons]

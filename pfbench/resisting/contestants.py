@@ -12,18 +12,18 @@ from pfbench.algorithms.catalogue import ALGORITHMS, algorithm
 from pfbench.algorithms.frank_wolfe import STEPS
 from pfbench.algorithms.nfwu import NFWU, LooplessNFWU
 from pfbench.algorithms.proximal import ProximalMethod
-from pfbench.algorithms.sliding import CGS, Sliding
+from pfbench.algorithms.sliding import CGS, SlidingMethod
 from pfbench.base import user_code
 from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.failures import end_sentence
-from pfbench.base.names import lookup
+from pfbench.base.names import find_entry
 from pfbench.base.protocols import Algorithm, AlgorithmOracles
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 
 AVAILABLE_ORACLES = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
 """What the resisting oracle answers: everything of first order."""
@@ -53,7 +53,7 @@ class Contestant:
 
 
 @dataclass(frozen=True)
-class FixedSeed:
+class FixedSeedAlgorithm:
     """A randomised algorithm with its random numbers fixed: a deterministic one.
 
     Whatever stream it is handed, it draws from that of its seed.
@@ -78,10 +78,10 @@ class FixedSeed:
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Run the algorithm on its own stream."""
-        return self.algorithm.run(ask, x, stream(self.seed, "algorithm"))
+        return self.algorithm.run(ask, x, random_stream(self.seed, "algorithm"))
 
 
-def contestant(
+def make_contestant(
     text: str, problem: ZeroChain, iterations: int | None = None, fixed_seed: int | None = None
 ) -> Contestant:
     """Make an algorithm ready to stand against the oracle.
@@ -146,7 +146,7 @@ def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
         return algorithm
     if algorithm.deterministic:
         raise InputError(f"{algorithm.name} is deterministic: leave the fixed seed out.")
-    fixed: Any = FixedSeed(algorithm, check_integer("fixed_seed", fixed_seed, minimum=0))
+    fixed: Any = FixedSeedAlgorithm(algorithm, check_integer("fixed_seed", fixed_seed, minimum=0))
     return cast("Algorithm", fixed)
 
 
@@ -161,7 +161,7 @@ def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm
     parsed = Selector.parse(selector)
     if ":" in parsed.name:
         return _fix_seed(_make_user_algorithm(parsed), fixed_seed)
-    method = lookup("algorithm", parsed.name, ALGORITHMS)
+    method = find_entry("algorithm", parsed.name, ALGORITHMS)
     try:
         algorithm = method(**parsed.parameters)
     except TypeError as error:
@@ -169,7 +169,7 @@ def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm
     return _fix_seed(algorithm, fixed_seed)
 
 
-def all_contestants() -> list[str]:
+def list_contestants() -> list[str]:
     """Return the selectors of all algorithms of the catalogue that the theorem speaks of.
 
     Those of NFWU that use gradients alone and flip no coin (n = 1 leaves them nothing to draw),
@@ -229,11 +229,11 @@ def _catalogue_algorithm(selector: Selector, problem: ZeroChain, T: int) -> Algo
     constants = problem.constants(problem.start())
     parameters = dict(selector.parameters)
     if "epsilon" not in parameters:
-        parameters = _defaults(cls, T, problem.mu, constants) | parameters
+        parameters = _default_parameters(cls, T, problem.mu, constants) | parameters
     return algorithm(selector.name, **parameters).resolve(constants)[0]
 
 
-def _defaults(
+def _default_parameters(
     cls: type[CatalogueAlgorithm], T: int, mu: float, constants: Constants
 ) -> dict[str, Any]:
     L, D = constants.L_f, constants.D
@@ -245,7 +245,7 @@ def _defaults(
         # eps/(L D) of the unscaled chain; it is the same after scaling.
         weight = GAP * mu / (chain_smoothness() * D)
         results = {"iterations": T, "step": weight, "batch": 1, "period": 1, "alpha": 0.5}
-    elif issubclass(cls, Sliding):
+    elif issubclass(cls, SlidingMethod):
         results = {"iterations": T, "smoothness": L}
     elif issubclass(cls, ProximalMethod):
         results = {"iterations": T, "step": 1.0 / L}
@@ -259,7 +259,7 @@ def _defaults(
 
 def _set_iterations(selector: Selector, T: int) -> Selector:
     """Return the selector with T iterations if they are a parameter that is not given."""
-    data = user_code.load(selector.name)
+    data = user_code.load_user_object(selector.name)
     declared = fields(data) if isinstance(data, type) and is_dataclass(data) else ()
     if "iterations" in {field.name for field in declared}:
         return Selector(selector.name, {"iterations": T} | dict(selector.parameters))

@@ -10,7 +10,7 @@ from pfbench.base.files import check_writable, translate_os_errors
 from pfbench.problems.chain_bounds import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import DEPTH, GAP, chain_smoothness
 from pfbench.resisting.certificate import AdversaryOutcome
-from pfbench.resisting.rescaled_family import FamilyRun, lower_constant
+from pfbench.resisting.rescaled_family import FamilyRun, lower_bound_constant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -164,8 +164,8 @@ def _bounds() -> list[tuple[float, str, tuple[int, ...]]]:
         (square, "above: lacoste2016 (6), Frank-Wolfe", (1, 0)),
         (8.0, "above: qu2018 option I, eta = eps D", (6, 3)),
         (2.0, "above: shen2019, nfwu with exact gradients", (6, 2, 2, 2)),
-        (lower_constant(scale), "below: T(eps), certified l", (4, 2)),
-        (lower_constant(PAPER_SMOOTHNESS), "below: T(eps), l = 3^15", (1, 2)),
+        (lower_bound_constant(scale), "below: T(eps), certified l", (4, 2)),
+        (lower_bound_constant(PAPER_SMOOTHNESS), "below: T(eps), l = 3^15", (1, 2)),
     ]
 
 

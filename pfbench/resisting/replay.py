@@ -20,7 +20,7 @@ from pfbench.base.state import State
 from pfbench.kernels import chain
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.resisting.resisting_oracle import CountingBackend, run_against_oracle
-from pfbench.resisting.span import OrthonormalBasis, QuerySpan, gap
+from pfbench.resisting.span import OrthonormalBasis, QuerySpan, ball_gap
 from pfbench.resisting.transcript import KINDS, Event, Transcript, fingerprint
 
 TOLERANCE = 1e-9
@@ -78,7 +78,7 @@ class AnswerCheck:
         """Return the least gap among the points that fewer than T counted calls had led to."""
         return min(p.gap for p in self.visited_points if getattr(p, count_kind) < T)
 
-    def calls(self, target: float, count_kind: str) -> int | None:
+    def calls_to_gap(self, target: float, count_kind: str) -> int | None:
         """Return the counted calls that led to the first gap of at most `target`, or None."""
         return next(
             (int(getattr(p, count_kind)) for p in self.visited_points if p.gap <= target), None
@@ -102,9 +102,9 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
         if event.toward >= 0:
             y = (1.0 - event.weight) * y + event.weight * coordinates[event.toward]
         square = float(x @ x) / mu**2
-        chain.gradient(y, slopes)
+        chain.write_chain_gradient(y, slopes)
         passed.append(
-            VisitedPoint(height * gap(square, y, slopes, R / mu), outputs, len(fingerprints))
+            VisitedPoint(height * ball_gap(square, y, slopes, R / mu), outputs, len(fingerprints))
         )
         if event.kind == GRADIENT:
             parts = height / mu * (0.2 * math.sqrt(square) + norm(slopes))
@@ -112,7 +112,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
             worst = max(worst, error / parts)
             fingerprints.add(fingerprint(x))
         elif event.kind == VALUE:
-            quadratic, link = 0.1 * square, chain.value(y)
+            quadratic, link = 0.1 * square, chain.chain_value(y)
             error = abs(height * (quadratic + link) - event.number)
             worst = max(worst, error / (height * (quadratic + abs(link))))
     return AnswerCheck(worst, passed, len(fingerprints))
@@ -175,7 +175,7 @@ class ReplayBackend(CountingBackend):
         event = self._next_event(GRADIENT)
         recorded = self._transcript.rows[event.point]
         self._compare(x, recorded)
-        self._follow(recorded)
+        self._measure_span_distance(recorded)
         while self._exchange.direction_count < event.drawn:
             self._exchange.insert(self._transcript.directions[self._exchange.direction_count])
         answer: Floats = self._transcript.rows[event.answer]
@@ -188,7 +188,7 @@ class ReplayBackend(CountingBackend):
         event = self._next_event(VALUE)
         self._compare(x, self._transcript.point(event))
         if event.toward < 0:  # else it lies between two vectors that are followed already
-            self._follow(self._transcript.rows[event.point])
+            self._measure_span_distance(self._transcript.rows[event.point])
         return event.number
 
     def lo(self, g: Floats) -> Floats:
@@ -203,7 +203,7 @@ class ReplayBackend(CountingBackend):
         scale = max(length, self._exchange.largest_distance)
         excess = (float(g @ u) + R * length) / (R * scale) if scale > 0.0 else 0.0
         self._accept(max(abs(excess), norm(u) / R - 1.0))
-        coordinates, _ = self._exchange.vertex(g, u)
+        coordinates, _ = self._exchange.note_vertex(g, u)
         # What of u lies outside the span of all that was exchanged is rounding: it is left out.
         _, outside = self._outputs.split(coordinates)
         if norm(outside) > 1e-13 * self.set.radius:
@@ -223,7 +223,7 @@ class ReplayBackend(CountingBackend):
             if x is not None:
                 recorded = self._transcript.rows[self._next_event(YIELD).point]
                 self._compare(x, recorded)
-                self._follow(recorded)
+                self._measure_span_distance(recorded)
 
     def finish(self) -> None:
         """Check that the transcript ends where the algorithm does."""
@@ -258,11 +258,11 @@ class ReplayBackend(CountingBackend):
             )
         self.error = max(self.error, error)
 
-    def _follow(self, x: Floats) -> None:
+    def _measure_span_distance(self, x: Floats) -> None:
         """Measure how far a point is from the span of the LO outputs."""
         if self.counts().lo >= self.T:
             return
-        coordinates = self._exchange.point(x)
+        coordinates = self._exchange.note_point(x)
         length = norm(x)
         if length > 0.0:
             _, outside = self._outputs.split(coordinates)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.base import get_parameters
-from pfbench.algorithms.sliding import CGS, Sliding
+from pfbench.algorithms.sliding import CGS, SlidingMethod
 from pfbench.base.checks import check_integer
 from pfbench.base.counts import Budget
 from pfbench.base.errors import BudgetExhausted, InputError
@@ -28,13 +28,13 @@ from pfbench.base.state import State
 from pfbench.oracles import Oracles
 from pfbench.problems.chain_bounds import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import DEPTH, GAP, chain_scaling, chain_smoothness
-from pfbench.resisting.contestants import contestant
+from pfbench.resisting.contestants import make_contestant
 from pfbench.resisting.resisting_oracle import (
     ResistingOracle,
     make_resisting_chain,
     run_against_oracle,
 )
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 
 MOST = 200_000
 """LO calls after which a run is given up, if nothing else is said."""
@@ -96,7 +96,7 @@ class PowerLawFit:
     constant: float
 
 
-def lower_constant(smoothness: float) -> float:
+def lower_bound_constant(smoothness: float) -> float:
     """Return T eps^2/(L delta) = (0.0016/12)/l, not rounded."""
     return GAP**2 / DEPTH / smoothness
 
@@ -104,7 +104,7 @@ def lower_constant(smoothness: float) -> float:
 def max_epsilon(T: int, L: float = 1.0, delta: float = 1.0) -> float:
     """Return the largest epsilon, up to rounding, whose lower bound is T."""
     check_integer("horizon", T, minimum=1)
-    return math.sqrt(lower_constant(chain_smoothness()) * L * delta / T) * (1.0 - 1e-12)
+    return math.sqrt(lower_bound_constant(chain_smoothness()) * L * delta / T) * (1.0 - 1e-12)
 
 
 def run_family(
@@ -121,9 +121,9 @@ def run_family(
     Parameters
     ----------
     algorithms
-        Selectors; see `contestant` for what is filled in. Iterations are as many as it takes; a
-        sliding method, whose tolerance depends on them, gets T, 2T, 4T, ... of them, and its calls
-        are those of the first such run that reaches the target.
+        Selectors; see `make_contestant` for what is filled in. Iterations are as many as it takes;
+        a sliding method, whose tolerance depends on them, gets T, 2T, 4T, ... of them, and its
+        calls are those of the first such run that reaches the target.
     epsilons
         Accuracies, each with T(epsilon) >= 1.
     L, delta
@@ -155,12 +155,12 @@ def run_to_target(
     T, mu = chain_scaling(epsilon, L, delta)
     problem = make_resisting_chain(T, L=L, mu=mu)
     target = epsilon * problem.set.diameter
-    for algorithm in _horizons(contestant(text, problem).algorithm, T, limit):
-        oracle = ResistingOracle(problem, stream(seed, "oracles"), record=False)
+    for algorithm in _horizons(make_contestant(text, problem).algorithm, T, limit):
+        oracle = ResistingOracle(problem, random_stream(seed, "oracles"), record=False)
         calls, exists = _calls(algorithm, oracle, target, limit, seed)
         if exists:
             break
-    paper = lower_constant(PAPER_SMOOTHNESS) * L * delta / epsilon**2
+    paper = lower_bound_constant(PAPER_SMOOTHNESS) * L * delta / epsilon**2
     return FamilyRun(text, epsilon, L, delta, T, paper, calls, censored=not exists)
 
 
@@ -171,7 +171,7 @@ def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
     `limit`. Others only stop by it.
     """
     own: Any = algorithm  # a dataclass of the catalogue, or somebody's own class
-    if not isinstance(algorithm, (CGS, Sliding)):
+    if not isinstance(algorithm, (CGS, SlidingMethod)):
         yield (
             replace(own, iterations=limit)
             if "iterations" in get_parameters(algorithm)
@@ -200,7 +200,7 @@ def _calls(
         run_against_oracle(
             algorithm,
             oracle,
-            stream(seed, "algorithm"),
+            random_stream(seed, "algorithm"),
             budget=Budget(lo=limit),
             watch=has_reached_target,
         )

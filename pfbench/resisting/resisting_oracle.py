@@ -37,7 +37,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.points import infer_format
 from pfbench.problems.base import index_weights
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.resisting.span import SPAN_TOLERANCE, QuerySpan, gap
+from pfbench.resisting.span import SPAN_TOLERANCE, QuerySpan, ball_gap
 from pfbench.resisting.transcript import Transcript, TranscriptRecorder, fingerprint
 
 _REMEMBERED = 8
@@ -143,7 +143,7 @@ class ResistingOracle(CountingBackend):
         """Return the gradient at x; a new direction is drawn if it needs one."""
         x = self._vector(x)
         y, slopes, exchange = self._insert_vector(x), np.empty(self.T), self._exchange
-        chain.gradient(y, slopes)
+        chain.write_chain_gradient(y, slopes)
         if exchange.direction_count < self.T and slopes[exchange.direction_count] != 0.0:
             exchange.draw(self._rng)
         weights = np.zeros(exchange.basis.size)
@@ -169,7 +169,7 @@ class ResistingOracle(CountingBackend):
             y = (1.0 - weight) * self._query[1] + weight * self._vertex[1]
             location = {"point": self._query[0], "toward": self._vertex[0]}
         scaled = x / self.mu
-        answer = self._height * (0.1 * float(scaled @ scaled) + chain.value(y))
+        answer = self._height * (0.1 * float(scaled @ scaled) + chain.chain_value(y))
         self._record_answer("value", x, np.array(answer))
         self._record("value", number=answer, weight=weight or 0.0, **location)
         return answer
@@ -179,7 +179,7 @@ class ResistingOracle(CountingBackend):
         self.count(lo=1)
         g = self._vector(g)
         u = self.set.lo(g)
-        coordinates, stray = self._exchange.vertex(g, u)
+        coordinates, stray = self._exchange.note_vertex(g, u)
         self._vertex = u.copy(), self._exchange.direction_coordinates(coordinates) / self.mu, stray
         self._record_answer("lo", g, u)
         self._record("lo", answer=u)
@@ -208,9 +208,9 @@ class ResistingOracle(CountingBackend):
     def gap(self, x: Floats) -> float:
         """Return the Frank-Wolfe gap at an exchanged point; what is still hidden is 0 there."""
         y, slopes = self._insert_vector(x), np.empty(self.T)
-        chain.gradient(y, slopes)
+        chain.write_chain_gradient(y, slopes)
         square, radius = float(x @ x) / self.mu**2, self.set.radius / self.mu
-        return self._height * gap(square, y, slopes, radius)
+        return self._height * ball_gap(square, y, slopes, radius)
 
     def digest(self) -> str:
         """Return a hash of every bit that was asked, answered or yielded, in order."""
@@ -233,7 +233,7 @@ class ResistingOracle(CountingBackend):
         if y is None:
             if len(self._coordinates) == _REMEMBERED:
                 del self._coordinates[next(iter(self._coordinates))]
-            y = self._exchange.direction_coordinates(self._exchange.point(x)) / self.mu
+            y = self._exchange.direction_coordinates(self._exchange.note_point(x)) / self.mu
             self._coordinates[key] = y
         return y
 
@@ -268,7 +268,9 @@ class ResistingOracle(CountingBackend):
     ) -> None:
         """Add an event to the transcript, if there is one."""
         if self._recorder is not None:
-            rows = {name: self._recorder.row(vector) for name, vector in vectors.items()}
+            rows = {
+                name: self._recorder.find_or_add_row(vector) for name, vector in vectors.items()
+            }
             direction_count = self._exchange.direction_count
             self._recorder.add(kind, number=number, weight=weight, drawn=direction_count, **rows)
 

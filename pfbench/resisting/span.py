@@ -89,7 +89,7 @@ class QuerySpan:
         y[: len(positions)] = coordinates[positions]
         return y
 
-    def point(self, x: Floats) -> Floats:
+    def note_point(self, x: Floats) -> Floats:
         """Take note of a point; return its coordinates in the basis, which then spans it."""
         coordinates, outside = self.basis.split(x)
         size = norm(outside)
@@ -103,7 +103,7 @@ class QuerySpan:
         """Take note of the size of a gradient that was answered."""
         self.largest_distance = max(self.largest_distance, norm(g))
 
-    def vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
+    def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
         """Take note of u = LO(g); return its coordinates, and the norm of what they leave out."""
         coordinates, outside = self.basis.split(u)
         stray, length = norm(outside), norm(u)
@@ -141,7 +141,7 @@ class QuerySpan:
             )
 
 
-def gap(square: float, y: Floats, slopes: Floats, radius: float) -> float:
+def ball_gap(square: float, y: Floats, slopes: Floats, radius: float) -> float:
     """Return the gap on a ball at x, <g, x> + radius |g| with g = x/5 + V h, for orthonormal V.
 
     That follows from |x|^2, y = V'x and h, the slopes.

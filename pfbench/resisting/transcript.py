@@ -70,7 +70,7 @@ class TranscriptRecorder:
         self._numbers: dict[bytes, int] = {}
         self.events: list[Event] = []
 
-    def row(self, x: Floats) -> int:
+    def find_or_add_row(self, x: Floats) -> int:
         """Return the row number of a vector, which is copied if it is new."""
         key = fingerprint(x)
         number = self._numbers.setdefault(key, len(self._numbers))

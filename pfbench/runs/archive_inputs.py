@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.base.file_watch import is_users
+from pfbench.base.file_watch import is_user_file
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
@@ -87,14 +87,14 @@ def collect_inputs(
         for name in origins:
             (folder / CODE / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / CODE / name).symlink_to(paths[name].resolve())
-        _check_alone(result, audit_call(dry_run, (elsewhere,), folder / CODE), folder)
+        _compare_with_isolated_run(result, audit_call(dry_run, (elsewhere,), folder / CODE), folder)
     return inputs
 
 
 def _assign_paths(audit: AuditResult) -> tuple[dict[str, Path], dict[str, str], dict[str, str]]:
     """Return the files that are read by their places, those with an origin, and the data sets."""
     _, files = audit.value
-    sets = _data_files()
+    sets = _data_set_names_by_file()
     paths: dict[str, Path] = {}
     origins, data = {}, {}
     for value, full in (*audit.opened_files, *((path, path) for path in files)):
@@ -119,7 +119,7 @@ def _assign_paths(audit: AuditResult) -> tuple[dict[str, Path], dict[str, str], 
     return paths, origins, data
 
 
-def _data_files() -> dict[str, str]:
+def _data_set_names_by_file() -> dict[str, str]:
     """Return the names of the data sets whose files are here by these files; none without pooch."""
     try:
         return {str(path): name for name in DATA_SETS if (path := status(name).path) is not None}
@@ -127,11 +127,11 @@ def _data_files() -> dict[str, str]:
         return {}
 
 
-def _check_alone(audit: AuditResult, alone: AuditResult, folder: Path) -> None:
+def _compare_with_isolated_run(audit: AuditResult, alone: AuditResult, folder: Path) -> None:
     """Refuse what comes out otherwise where there is nothing but the archive."""
-    sets = _data_files()
+    sets = _data_set_names_by_file()
     for _, full in alone.opened_files:
-        if full not in sets and is_users(full) and not Path(full).is_relative_to(folder):
+        if full not in sets and is_user_file(full) and not Path(full).is_relative_to(folder):
             raise InputError(
                 f"{full} is read wherever the archive is: put it beside the code, and name it "
                 "from there."

@@ -12,7 +12,7 @@ from typing import Any
 from pfbench.base.file_watch import call_and_record_files, find_changed_file
 from pfbench.base.user_code import is_builtin
 from pfbench.runs.engines.engine import Engine
-from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.engines.workers import Task, TaskResult
 from pfbench.runs.storage import content_keys
 from pfbench.runs.storage.store import Store
 
@@ -65,7 +65,7 @@ class CachedResult:
 
     index: int
     row: Mapping[str, Any] | None
-    result: Result | None = None
+    result: TaskResult | None = None
 
 
 def run_cached_tasks(
@@ -89,11 +89,11 @@ def run_cached_tasks(
     """
     sources = cache(content_keys.source_digest)
     notes = [content_keys.source_note(task.modules, sources(task.modules)) for task in questions]
-    existing = _keys(questions, notes, engine) if store else {}
+    existing = _content_keys(questions, notes, engine) if store else {}
     missing = []
     for index, question in enumerate(questions):
         stored = index in existing and not question.recompute
-        row = _row(store, question, existing[index]) if store and stored else None
+        row = _read_stored_row(store, question, existing[index]) if store and stored else None
         if row is None or question.worker_requirements - row.keys():
             missing.append(index)
         else:
@@ -116,7 +116,7 @@ def run_cached_tasks(
         yield CachedResult(index, row, replace(result, value=value))
 
 
-def _keys(
+def _content_keys(
     questions: Sequence[CachedTask], notes: Sequence[Mapping[str, Any]], engine: Engine
 ) -> dict[int, str]:
     """Return the keys of those questions that say in full what they are, sources included."""
@@ -130,7 +130,7 @@ def _keys(
     }
 
 
-def _row(store: Store, question: CachedTask, key: str) -> Mapping[str, Any] | None:
+def _read_stored_row(store: Store, question: CachedTask, key: str) -> Mapping[str, Any] | None:
     """Return a stored row; None if there is none, or a file that was read for it has changed."""
     row = store.get_row(question.kind, key)
     if row is None or all(map(is_builtin, question.modules)):
@@ -148,10 +148,10 @@ def _with_source_check(task: Task, note: Mapping[str, Any]) -> Task:
     if _has_no_user_code(note):
         return task
     code = " ".join(name for name in note["modules"] if not is_builtin(name))
-    return Task(_do_checked, (note, task.function, task.arguments), task.limit, code)
+    return Task(_call_with_source_check, (note, task.function, task.arguments), task.limit, code)
 
 
-def _do_checked(
+def _call_with_source_check(
     note: Mapping[str, Any], function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> tuple[Any, dict[str, str]]:
     content_keys.check_source(note)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.status import Status
-from pfbench.runs.engines.engine import Engine, ThisProcess, single_thread
+from pfbench.runs.engines.engine import Engine, SingleProcessEngine, use_single_thread
 from pfbench.runs.engines.run_task import (
     make_run_with_file_digests,
     make_unfinished_run,
@@ -88,7 +88,9 @@ def execute(
         If the user interrupts it; the runs in flight are lost, and what is stored already stays.
     """
     outcomes: dict[PlannedRun, PlanOutcome] = {}
-    for outcome in execute_sweep(plans, store, engine or ThisProcess(), on_missing, recomputed):
+    for outcome in execute_sweep(
+        plans, store, engine or SingleProcessEngine(), on_missing, recomputed
+    ):
         # As the store has it, so that a second call sees the same.
         entry = store.get(outcome.entry.key) if outcome.origin == "made" else None
         outcomes[outcome.plan] = replace(outcome, entry=entry or outcome.entry)
@@ -138,7 +140,7 @@ def execute_sweep(
         on_missing([of_key[0] for of_key in missing.values()])
     lengths = ContainedRuns(store)
     # Of each problem once: runs end in any order, and one problem is kept at a time.
-    least_known = cache(single_thread()(best_known))
+    least_known = cache(use_single_thread()(best_known))
     # Round by round: a run that another, longer one will contain waits for it.
     waiting, created = [plans[0] for plans in missing.values()], 0
     while waiting:
@@ -151,11 +153,11 @@ def execute_sweep(
             for same in missing[keys[plan].key]:
                 yield _adapt_to_plan(same, keys[same], *containing_run)
         now, waiting = _split_by_containment(now, keys)
-        now.sort(key=_turn)
+        now.sort(key=_run_order_key)
         # An engine sees to pfbench's own source.
         sources = [keys[plan].source if plan.user_selectors else None for plan in now]
         tasks = [
-            Task(make_run_with_file_digests, (plan, source), code=plan.code)
+            Task(make_run_with_file_digests, (plan, source), code=plan.user_code_name)
             for plan, source in zip(now, sources, strict=True)
         ]
         for result in engine.do(tasks):
@@ -232,7 +234,9 @@ def _initial_notes(keys: RunKeys, minimum: tuple[float, str] | None) -> dict[str
     return notes
 
 
-_keys = single_thread()(compute_keys)  # so that a schedule has the same bits here and in a worker
+_keys = use_single_thread()(
+    compute_keys
+)  # so that a schedule has the same bits here and in a worker
 
 
 def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
@@ -247,13 +251,13 @@ def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: st
     return PlanOutcome(plan, replace(entry, run=run), origin)
 
 
-def _turn(plan: PlannedRun) -> tuple[str, ...]:
+def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
     """Return when a run has its turn: with others of its problem, of code that is ours first.
 
     Problems come in no order of their names, which is often one of their sizes: so what is done
     tells how long the others take.
     """
-    return sha256(plan.problem.encode()).hexdigest(), plan.problem, plan.code
+    return sha256(plan.problem.encode()).hexdigest(), plan.problem, plan.user_code_name
 
 
 def _split_by_containment(

@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.file_watch import is_users, watch
+from pfbench.base.file_watch import is_user_file, process_file_watch
 from pfbench.base.user_code import is_builtin
-from pfbench.runs.engines.engine import LocalProcesses
+from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.workers import Task
 
 LIMIT = 600.0
@@ -61,8 +61,8 @@ def audit_call(
     InputError
         If it raises, dies or takes longer than `LIMIT`.
     """
-    task = Task(_watch, (function, arguments, None if code is None else str(code)), LIMIT)
-    (result,) = LocalProcesses(1).do([task])
+    task = Task(_call_and_audit, (function, arguments, None if code is None else str(code)), LIMIT)
+    (result,) = MultiProcessEngine(1).do([task])
     if result.status != "done":
         raise InputError(f"what is read cannot be found out: {result.reason}.")
     audit_call: AuditResult = result.value
@@ -114,41 +114,41 @@ def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
                 "is got."
             )
         for path, origin in origins.items():
-            declared_files[os.path.join(_folder(module), path)] = (path, origin)
+            declared_files[os.path.join(_module_folder(module), path)] = (path, origin)
     return declared_files
 
 
 # --- in the process -------------------------------------------------------------------------------
 
 
-def _watch(
+def _call_and_audit(
     function: Callable[..., Any], arguments: tuple[Any, ...], code: str | None
 ) -> AuditResult:
     if code is not None:
         # Nothing of the packer's: what is not in the folder is missed.
-        sys.path[:] = [code, *(name for name in sys.path if name and not is_users(name))]
+        sys.path[:] = [code, *(name for name in sys.path if name and not is_user_file(name))]
         if not any(Path(_PACKAGE).is_relative_to(name) for name in sys.path):
             sys.path.append(str(Path(_PACKAGE).parent))
-    visited = watch()
+    visited = process_file_watch()
     with chdir(code or os.getcwd()):
         value = function(*arguments)
     modules = [module for module in list(sys.modules.values()) if isinstance(module, ModuleType)]
     roots = {
-        _root(module)
+        _import_root(module)
         for module in modules
         if str(getattr(module, "__file__", None) or "").endswith(".py")
-        and is_users(os.path.abspath(str(module.__file__)))
+        and is_user_file(os.path.abspath(str(module.__file__)))
     }
     return AuditResult(value, tuple(visited.opened), tuple(sorted(roots)))
 
 
-def _folder(module: ModuleType) -> str:
+def _module_folder(module: ModuleType) -> str:
     return os.path.dirname(os.path.abspath(str(module.__file__)))
 
 
-def _root(module: ModuleType) -> str:
+def _import_root(module: ModuleType) -> str:
     """Return the folder that a module is found in, above the packages that it is in."""
-    folder, depth = _folder(module), module.__name__.count(".")
+    folder, depth = _module_folder(module), module.__name__.count(".")
     if os.path.basename(str(module.__file__)) == "__init__.py":
         depth += 1
     for _ in range(depth):

@@ -51,11 +51,11 @@ def forecast(
     quiet = replace(run, measures={})
     trial, _ = _run_trials(quiet, budget, TRIALS, seed=seed)
     is_complete = trial.status != Status.TIMEOUT
-    iterations = trial.iterations if is_complete else _iterations(run, budget, trial)
-    seconds = trial.seconds if is_complete else _seconds(run.algorithm, iterations, trial)
+    iterations = trial.iterations if is_complete else _count_expected_iterations(run, budget, trial)
+    seconds = trial.seconds if is_complete else _estimate_seconds(run.algorithm, iterations, trial)
     if time_limit is not None and seconds is not None:
         seconds = min(seconds, time_limit)
-    return Forecast(trial, iterations, seconds, _memory(run.problem.shape, iterations))
+    return Forecast(trial, iterations, seconds, _estimate_memory(run.problem.shape, iterations))
 
 
 def _run_trials(
@@ -88,11 +88,11 @@ def run_trial(plan: PlannedRun) -> dict[str, Any]:
     }
 
 
-def _iterations(run: ResolvedRun, budget: Budget | None, trial: Run) -> int | None:
+def _count_expected_iterations(run: ResolvedRun, budget: Budget | None, trial: Run) -> int | None:
     """Return how many iterations schedule and budget allow; None if a target must end the run."""
     limits: list[float] = []
-    if run.length is not None:
-        limits.append(run.length)
+    if run.iteration_count is not None:
+        limits.append(run.iteration_count)
     if budget is not None and trial.iterations:
         # The last row, since the counts of the trial include those of an iteration cut short.
         row = dict(zip(trial.columns, trial.rows[-1], strict=True))
@@ -104,7 +104,7 @@ def _iterations(run: ResolvedRun, budget: Budget | None, trial: Run) -> int | No
     return int(min(limits)) if limits else None
 
 
-def _seconds(algorithm: Any, iterations: int | None, trial: Run) -> float | None:
+def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> float | None:
     """Return the time of so many iterations; an epoch's first one may take longer than others."""
     if iterations is None:
         return None
@@ -120,7 +120,7 @@ def _seconds(algorithm: Any, iterations: int | None, trial: Run) -> float | None
     return iterations * (median + (steps[0] - median) / period)
 
 
-def _memory(shape: Sequence[int], iterations: int | None) -> int | None:
+def _estimate_memory(shape: Sequence[int], iterations: int | None) -> int | None:
     """Return the peak of this process so far, and what the atoms of a matrix will add to it."""
     try:
         import resource

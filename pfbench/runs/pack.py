@@ -27,15 +27,15 @@ from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.file_audit import collect_declared_files
-from pfbench.runs.planning.citation_keys import data_sets
-from pfbench.runs.planning.plan import PlannedRun, user_names
+from pfbench.runs.planning.citation_keys import find_data_sets
+from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
 from pfbench.runs.planning.resolve import resolve
-from pfbench.runs.rerun import RerunReport, drop_file_paths, find_file_references, rerun
+from pfbench.runs.rerun import RerunReport, drop_file_paths, list_file_names, rerun
 from pfbench.runs.storage.archive import CODE, LOCK, PACK, SPEC, Archive, ArchiveKind, write_archive
 from pfbench.runs.storage.content_keys import reachable
 from pfbench.runs.storage.entry_kinds import KINDS
 from pfbench.runs.storage.store import Store
-from pfbench.runs.version_lock import collect_versions, requirements
+from pfbench.runs.version_lock import collect_versions, format_requirements
 
 _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
 """Names that no module of an archive may have, beside those that are installed."""
@@ -76,7 +76,11 @@ def pack(
     """
     keys = dict.fromkeys(outcome.entry.key for outcome in outcomes)
     entries = [entry for key in keys if (entry := store.get(key)) is not None]
-    own = list(dict.fromkeys(text for o in outcomes for text in user_names(o.plan.user_selectors)))
+    own = list(
+        dict.fromkeys(
+            text for o in outcomes for text in list_user_code_names(o.plan.user_selectors)
+        )
+    )
     modules = {m for e in entries for m in (e.notes.get("source") or {}).get("modules", ())}
     code = collect_user_sources(frozenset(m for m in modules if not is_builtin(m)))
     contents = collect_archive_inputs([outcome.plan for outcome in outcomes], code)
@@ -131,7 +135,7 @@ def write_archive_with_code(
         "origins": dict(report.origins),
         "lock": versions,
     }
-    inside = {**files, LOCK: requirements(versions), **code, **report.files}
+    inside = {**files, LOCK: format_requirements(versions), **code, **report.files}
     with translate_os_errors(f"the archive {path}"):
         write_archive(path, inside, statement, form)
     return statement
@@ -147,7 +151,7 @@ def _unique_environments(environments: Iterator[dict[str, str]]) -> list[dict[st
 
 def data_digests(plans: Iterator[PlannedRun]) -> dict[str, str]:
     """Return the sha256 of the file of each data set that planned runs name, if it is here."""
-    paths = {name: status(name).path for name in data_sets(plan.problem for plan in plans)}
+    paths = {name: status(name).path for name in find_data_sets(plan.problem for plan in plans)}
     return {name: file_digest(path) for name, path in paths.items() if path is not None}
 
 
@@ -156,16 +160,16 @@ def collect_archive_inputs(plans: Sequence[PlannedRun], code: Mapping[str, bytes
     visited: set[str] = set()
     chosen = []
     for plan in plans:
-        files = [text for text in (plan.problem, plan.algorithm) if find_file_references(text)]
+        files = [text for text in (plan.problem, plan.algorithm) if list_file_names(text)]
         if new := {*plan.user_selectors, *files} - visited:
             visited |= new
             chosen.append(plan)
     if not chosen:
         return ArchiveInputs()
-    return collect_inputs(_dry, chosen, [drop_file_paths(plan) for plan in chosen], code)
+    return collect_inputs(_begin_runs, chosen, [drop_file_paths(plan) for plan in chosen], code)
 
 
-def _dry(plans: Sequence[PlannedRun]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+def _begin_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
     """Build the problems of runs, begin each run, and return what came of it, and what it declares.
 
     Where somebody's code raises, that is what came of it.
@@ -292,7 +296,7 @@ def unpack_archive(archive: Archive) -> Iterator[UnpackedArchive]:
     """
     code = [name for name in archive.names if name.startswith(CODE)]
     modules = tuple(sorted(_module(name) for name in code if name.endswith(".py")))
-    check_new(modules)
+    check_module_names(modules)
     damaged = archive.find_damaged([name for name in code if not name.endswith(".py")])
     with TemporaryDirectory(prefix="pfbench-pack-") as temporary:
         folder = Path(temporary)
@@ -304,14 +308,14 @@ def unpack_archive(archive: Archive) -> Iterator[UnpackedArchive]:
         yield UnpackedArchive(archive.manifest, folder, modules, names)
 
 
-def check(
+def rerun_share(
     content: UnpackedArchive, share: float, engine: Engine, notify: Callable[[str], object]
 ) -> RerunReport:
     """Make a share of an archive's runs again, with the modules that are in it, and compare.
 
     Its modules are imported here: tell the user before.
     """
-    with importable_archive(content):
+    with make_archive_importable(content):
         return rerun(
             content.store,
             share,
@@ -324,7 +328,7 @@ def check(
 
 
 @contextmanager
-def importable_archive(content: UnpackedArchive) -> Iterator[None]:
+def make_archive_importable(content: UnpackedArchive) -> Iterator[None]:
     """Let the modules of an archive be found, and its files as they name them."""
     code = str(content.folder / CODE)
     # First, also where Python was started in a folder that has a module of the same name.
@@ -336,16 +340,17 @@ def importable_archive(content: UnpackedArchive) -> Iterator[None]:
         sys.path.remove(code)
 
 
-def missing_runs(content: UnpackedArchive, plans: Collection[PlannedRun]) -> int:
+def count_missing_runs(content: UnpackedArchive, plans: Collection[PlannedRun]) -> int:
     """Return how many runs that its spec plans are not in an archive."""
     rows = content.store.rows()
-    identities = {_plan_identity(row["problem"], row["algorithm"], row["seed"]) for row in rows}
+    identities = {_portable_plan_key(row["problem"], row["algorithm"], row["seed"]) for row in rows}
     return sum(
-        _plan_identity(plan.problem, plan.algorithm, plan.seed) not in identities for plan in plans
+        _portable_plan_key(plan.problem, plan.algorithm, plan.seed) not in identities
+        for plan in plans
     )
 
 
-def _plan_identity(problem: str, algorithm: str, seed: int) -> tuple[str, str, int]:
+def _portable_plan_key(problem: str, algorithm: str, seed: int) -> tuple[str, str, int]:
     """Return what a run is, wherever the files lie that its selectors name."""
     return replace_file_by_module(problem), replace_file_by_module(algorithm), seed
 
@@ -355,7 +360,7 @@ def _module(name: str) -> str:
     return path.replace("/", ".")
 
 
-def check_new(modules: Iterable[str]) -> None:
+def check_module_names(modules: Iterable[str]) -> None:
     """Refuse modules that would stand in the place of one of Python's, or of a library's.
 
     Raises

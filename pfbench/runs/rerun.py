@@ -19,11 +19,11 @@ from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.status import Status
 from pfbench.base.user_code import is_builtin
-from pfbench.runs.engines.engine import Engine, single_thread
-from pfbench.runs.engines.run_task import execute_plan, memory_limited
-from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.engines.engine import Engine, use_single_thread
+from pfbench.runs.engines.run_task import execute_plan, limit_memory
+from pfbench.runs.engines.workers import Task, TaskResult
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.plan import PlannedRun, user_names
+from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
 from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.storage.content_keys import source_digest
 from pfbench.runs.storage.damage import DamagedFileError
@@ -122,11 +122,13 @@ def rerun(
     sources = cache(source_digest)
     entries: list[tuple[StoredRun, bool]] = []
     for key in sorted(chosen):
-        entry = _entry(store, key)
+        entry = _read_entry(store, key)
         reads = fields.get("reads", {})
         reason = "damaged" if entry is None else _refusal_reason(entry, modules, reads)
         other = (
-            entry and not reason and _environment_difference(entry, environment, sources, modules)
+            entry
+            and not reason
+            and _describe_environment_difference(entry, environment, sources, modules)
         )
         if entry is None or reason or (other and not ignore_paths):
             left_out[reason or str(other)] += 1
@@ -141,10 +143,10 @@ def rerun(
         entry, elsewhere = entries[result.index]
         if result.status != "done":
             left_out[f"not made again: {result.status}: {result.reason}"] += 1
-        elif data_difference := _data_difference(entry, result, fields) or (
+        elif data_difference := _describe_data_difference(entry, result, fields) or (
             describe_difference(entry.run, result.value[1])
             if elsewhere
-            else _differs(entry, result)
+            else _describe_run_difference(entry, result)
         ):
             differing.append((entry.key, data_difference))
         else:
@@ -153,7 +155,7 @@ def rerun(
     return RerunReport(len(agree), sorted(differing), left_out, sum(agree))
 
 
-def _entry(store: Store, key: str) -> StoredRun | None:
+def _read_entry(store: Store, key: str) -> StoredRun | None:
     try:
         stat_entry = store.stat_entry("run", key)
     except DamagedFileError:
@@ -170,19 +172,19 @@ def _refusal_reason(entry: StoredRun, modules: Collection[str], reads: Collectio
         return "stored without its plan"
     if (plan.problem, plan.algorithm, plan.seed) != (run.problem, run.algorithm, run.seed):
         return "stored with the plan of another run"
-    if any(module_name(name) not in modules for name in user_names(plan.user_selectors)):
+    if any(module_name(name) not in modules for name in list_user_code_names(plan.user_selectors)):
         return "of somebody's own modules, which are not imported"
     named = [
         file_reference
         for text in (plan.problem, plan.algorithm)
-        for file_reference in find_file_references(text)
+        for file_reference in list_file_names(text)
     ]
     if any(PurePath(name).as_posix() not in reads for name in named):
         return "of a file that its selector names, which is not opened"
     return ENDED_BY_A_CLOCK if run.status in BY_THE_CLOCK else ""
 
 
-def _environment_difference(
+def _describe_environment_difference(
     entry: StoredRun,
     environment: Mapping[str, str],
     sources: Callable[[frozenset[str]], str],
@@ -200,7 +202,7 @@ def _environment_difference(
     return "" if same else "made by another source"
 
 
-def find_file_references(selector: str) -> list[str]:
+def list_file_names(selector: str) -> list[str]:
     """Return what a selector may name files by: paths, and whatever is an `edition`."""
     texts = Selector.parse(replace_file_by_module(selector)).texts.items()
     return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]
@@ -208,7 +210,7 @@ def find_file_references(selector: str) -> list[str]:
 
 def _rerun_plan(plan: PlannedRun, environment: Mapping[str, str]) -> tuple[str, Run, str]:
     """Return the key of a run, the run, made here, and the digest of its problem."""
-    with memory_limited(MOST_MEMORY), single_thread():
+    with limit_memory(MOST_MEMORY), use_single_thread():
         key, digest = (
             compute_keys([plan], environment)[plan].key,
             resolve(plan).built_problem.digest,
@@ -226,7 +228,7 @@ def drop_file_paths(plan: PlannedRun) -> PlannedRun:
     )
 
 
-def _differs(entry: StoredRun, result: Result) -> str:
+def _describe_run_difference(entry: StoredRun, result: TaskResult) -> str:
     """Return in what a run that was made again differs from the stored one; empty if in nothing."""
     key, run, _ = result.value
     if key != entry.key:
@@ -234,7 +236,9 @@ def _differs(entry: StoredRun, result: Result) -> str:
     return difference("run", entry, StoredRun(key, run, entry.environment)) or ""
 
 
-def _data_difference(entry: StoredRun, result: Result, fields: Mapping[str, Any]) -> str:
+def _describe_data_difference(
+    entry: StoredRun, result: TaskResult, fields: Mapping[str, Any]
+) -> str:
     """Return that the data of a run's problem are not the archive's, and what may have changed."""
     digests = {
         replace_file_by_module(text): digest for text, digest in fields.get("problems", {}).items()

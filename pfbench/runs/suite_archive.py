@@ -169,11 +169,11 @@ def _parse(obj: Any) -> SuiteArchive:
         environment = obj["environments"][run["environment"]]
         plan = PlannedRun.from_json(run["notes"]["plan"])
         check_content("run", {**run, "environment": environment})
-        runs[plan] = StoredRun(str(run["key"]), _run(run), environment, run["notes"])
+        runs[plan] = StoredRun(str(run["key"]), _run_from_record(run), environment, run["notes"])
     return SuiteArchive(runs, obj["made"])
 
 
-def _run(record: Mapping[str, Any]) -> Run:
+def _run_from_record(record: Mapping[str, Any]) -> Run:
     columns, rows = record["columns"], record["rows"]
     if not list_type(text)(columns) or tuple(columns[: len(TRACE_COLUMNS)]) != TRACE_COLUMNS:
         raise DamagedFileError("incomplete", "its table has other columns than a trace")
@@ -182,13 +182,13 @@ def _run(record: Mapping[str, Any]) -> Run:
     cells = [cell for row in rows if isinstance(row, list) for cell in row]
     broken = any(not isinstance(row, list) or len(row) != len(columns) for row in rows)
     # One look at all types is what makes a large file quick to read.
-    if broken or not {*map(type, cells)} <= {int, float, type(None)} or not _fit(cells):
+    if broken or not {*map(type, cells)} <= {int, float, type(None)} or not _fit_in_64_bits(cells):
         raise DamagedFileError("incomplete", "a row of a trace")
     read = [tuple(nan if cell is None else cell for cell in row) for row in rows]
     return make_run(record["run"], columns, read)
 
 
-def _fit(cells: Iterable[Any]) -> bool:
+def _fit_in_64_bits(cells: Iterable[Any]) -> bool:
     """Return whether all whole numbers among cells have 64 bits."""
     results = [cell for cell in cells if isinstance(cell, int)]
     return not results or (number(min(results)) and number(max(results)))

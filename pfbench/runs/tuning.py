@@ -32,12 +32,12 @@ def resolve_tuning(spec: Spec, make: Make) -> Spec:
 
     A spec without tuning is returned as it is.
     """
-    searches = spec.searches()
+    searches = spec.search_runs()
     if not searches:
         return spec
     runs = {outcome.plan: outcome.entry.run for outcome in make(spec, searches)}
     spec = spec.map_studies(lambda study: _extend_grids(study, _read_choices(study, runs)))
-    further = [plan for plan in spec.searches() if plan not in runs]
+    further = [plan for plan in spec.search_runs() if plan not in runs]
     if further:
         runs |= {outcome.plan: outcome.entry.run for outcome in make(spec, further)}
     return spec.map_studies(lambda study: _resolve_study(study, _read_choices(study, runs)))
@@ -60,8 +60,8 @@ def _read_choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningC
     choices = []
     for problem, method, setting in study.iterate_tuned():
         trials = tuple(
-            make_trial(study.tune, values, [runs[plan] for plan in plans])
-            for values, plans in study.trials(problem, method, setting)
+            summarise_trial(study.tune, values, [runs[plan] for plan in plans])
+            for values, plans in study.iterate_trials(problem, method, setting)
         )
         choice = TuningChoice(problem.selector, method.selector, setting.values, trials)
         choices.append(replace(choice, points_beyond=points_beyonds.get(choice.key, ())))
@@ -76,7 +76,9 @@ def _resolve_study(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
     return replace(study, algorithms=(*study.algorithms, *tuned), choices=choices)
 
 
-def make_trial(tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]) -> TuningTrial:
+def summarise_trial(
+    tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]
+) -> TuningTrial:
     """Return what became of one point of a grid, from its runs by the seeds of the search."""
     complete = [run.counts.as_dict()[tune.count] for run in runs]
     firsts = [first_rows_reaching(tune.targets, run) for run in runs]

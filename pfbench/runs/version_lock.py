@@ -37,14 +37,14 @@ def _distribution_record(name: str) -> dict[str, str]:
         existing = distribution(name)
     except PackageNotFoundError:
         return {}
-    return {"version": existing.version, "content": _content(existing)}
+    return {"version": existing.version, "content": _digest_distribution_files(existing)}
 
 
-def _content(existing: Distribution) -> str:
+def _digest_distribution_files(distribution: Distribution) -> str:
     """Return the hash of the files of a distribution; empty if it has no record of them."""
     rows = sorted(
         f"{path.as_posix()} {path.hash.mode}={path.hash.value}"
-        for path in existing.files or ()
+        for path in distribution.files or ()
         if path.hash and ".." not in path.parts and path.name not in _INSTALLERS
     )
     return hashlib.sha256("\n".join(rows).encode()).hexdigest() if rows else ""
@@ -59,7 +59,7 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def requirements(versions: Mapping[str, Mapping[str, str]]) -> bytes:
+def format_requirements(versions: Mapping[str, Mapping[str, str]]) -> bytes:
     """Return a lock as a file that pip reads; the hashes of contents stand in its comments."""
     lines = ["# pip install -r lock.txt; `content` is the hash of the installed files."]
     for name, version in versions.items():

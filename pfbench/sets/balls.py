@@ -10,7 +10,7 @@ from pfbench.base.errors import DivergedError
 from pfbench.sets.body import as_gradient, check_gradient, check_projectable
 from pfbench.sets.norms import NormBall
 from pfbench.sets.simplex import project_simplex
-from pfbench.sets.vectors import VectorSet, argmax_modulus
+from pfbench.sets.vectors import VectorSet, check_finite_winner
 
 
 class L1Ball(VectorSet, NormBall):
@@ -33,7 +33,7 @@ class L1Ball(VectorSet, NormBall):
     def lo(self, g: Floats) -> Floats:
         """Return minus radius times the sign at the entry of g that is largest in modulus."""
         g = as_gradient(g, self.shape)
-        index = argmax_modulus(g, int(np.argmax(np.abs(g))))
+        index = check_finite_winner(g, int(np.argmax(np.abs(g))))
         return self._fill_vector(index, -math.copysign(self.radius, g[index]))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
@@ -128,7 +128,7 @@ class LinfBall(VectorSet, NormBall):
     def lo(self, g: Floats) -> Floats:
         """Return -radius sign(g); where g is 0 the entry is radius, so that it is a vertex."""
         g = as_gradient(g, self.shape)
-        argmax_modulus(g, int(np.argmax(np.abs(g))))
+        check_finite_winner(g, int(np.argmax(np.abs(g))))
         return np.where(g > 0.0, -self.radius, self.radius)
 
     def steepest_direction(self, g: Any) -> Floats:

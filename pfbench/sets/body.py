@@ -18,7 +18,7 @@ _FLOAT = np.dtype(np.float64)
 _GRADIENT = "the gradient handed to the linear minimisation"
 
 
-def check_finite(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
+def as_finite_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
     """Return `value` as a float64 array of `shape`.
 
     Raises
@@ -54,8 +54,8 @@ def as_float_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def check_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the gradient handed to a linear minimisation, checked by `check_finite`."""
-    return check_finite(_GRADIENT, g, shape)
+    """Return the gradient handed to a linear minimisation, checked by `as_finite_array`."""
+    return as_finite_array(_GRADIENT, g, shape)
 
 
 def as_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
@@ -64,8 +64,8 @@ def as_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def check_projectable(y: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the point handed to a projection, checked by `check_finite`."""
-    return check_finite("the point to project", y, shape)
+    """Return the point handed to a projection, checked by `as_finite_array`."""
+    return as_finite_array("the point to project", y, shape)
 
 
 def is_point(x: Any, shape: tuple[int, ...]) -> TypeGuard[Floats]:
@@ -79,7 +79,7 @@ def scale_to_unit(g: Floats) -> tuple[Floats, int]:
     return np.asarray(np.ldexp(g, -exponent)), exponent
 
 
-def as_frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def as_read_only_copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a read-only copy."""
     return as_read_only(array.copy())
 
@@ -247,12 +247,12 @@ class GreedyPolytope(VectorConvexBody):
 
         Ties in g go to the lowest index.
         """
-        return self._greedy(np.argsort(check_gradient(g, self.shape), kind="stable"))
+        return self._greedy_vertex(np.argsort(check_gradient(g, self.shape), kind="stable"))
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return the greedy vertex of a uniformly random order; every vertex can occur."""
-        return self._greedy(rng.permutation(self.d))
+        return self._greedy_vertex(rng.permutation(self.d))
 
     @abstractmethod
-    def _greedy(self, order: Integers) -> Floats:
+    def _greedy_vertex(self, order: Integers) -> Floats:
         """Return the vertex of an order of 0, ..., d-1."""

@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.sets.body import (
     VectorConvexBody,
-    as_frozen,
+    as_read_only_copy,
     check_gradient,
     check_projectable,
     is_point,
@@ -50,17 +50,17 @@ class Box(VectorConvexBody):
     def __post_init__(self) -> None:
         check_integer("d", self.d, minimum=1)
         for name in ("lower", "upper"):
-            object.__setattr__(self, name, self._bound(name, getattr(self, name)))
+            object.__setattr__(self, name, self._check_bound(name, getattr(self, name)))
         crossed = np.flatnonzero(np.broadcast_to(np.greater(self.lower, self.upper), self.shape))
         if crossed.size:
             raise InputError(
                 f"lower exceeds upper at entry {crossed[0]} of the box: exchange the two."
             )
 
-    def _bound(self, name: str, value: Any) -> float | Floats:
+    def _check_bound(self, name: str, value: Any) -> float | Floats:
         if np.ndim(value) == 0:
             return check_real(name, value.item() if isinstance(value, np.ndarray) else value)
-        return as_frozen(check_finite_array(name, value, shape=self.shape))
+        return as_read_only_copy(check_finite_array(name, value, shape=self.shape))
 
     @property
     def diameter(self) -> float:

@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import lookup
-from pfbench.base.parameters import check_complete, check_known
-from pfbench.base.user_code import blame_user_code, load
+from pfbench.base.names import find_entry
+from pfbench.base.parameters import check_parameter_names, check_required_parameters
+from pfbench.base.user_code import blame_user_code, load_user_object
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
 from pfbench.sets.birkhoff import BirkhoffPolytope
 from pfbench.sets.body import ConvexBody
@@ -118,7 +118,9 @@ def set_class(name: str) -> type[ConvexBody]:
     InputError
         If the name is unknown, or what it names is no set.
     """
-    return _load_user_class("set", name, ConvexBody) if ":" in name else lookup("set", name, SETS)
+    return (
+        _load_user_class("set", name, ConvexBody) if ":" in name else find_entry("set", name, SETS)
+    )
 
 
 def penalty_class(name: str) -> type[NormPenalty]:
@@ -126,13 +128,13 @@ def penalty_class(name: str) -> type[NormPenalty]:
     return (
         _load_user_class("penalty", name, NormPenalty)
         if ":" in name
-        else lookup("penalty", name, PENALTIES)
+        else find_entry("penalty", name, PENALTIES)
     )
 
 
 def _load_user_class(kind: str, name: str, base: type) -> Any:
     """Load the class of somebody's own set or penalty; refuse what is none."""
-    data = load(name)
+    data = load_user_object(name)
     home = f"{base.__module__}.{base.__name__}"
     if not isinstance(data, type) or not issubclass(data, base):
         raise InputError(f"{name} is no {kind}: it must be a class that derives from {home}.")
@@ -164,7 +166,7 @@ def _build(
             f"the {kind} {name} is for {entry.points}, and these points have shape {shape}: choose "
             f"one of {fitting}."
         )
-    check_known(f"the {kind} {name}", parameters, entry.parameters())
-    check_complete(f"the {kind} {name}", parameters, entry.parameters())
+    check_parameter_names(f"the {kind} {name}", parameters, entry.parameters())
+    check_required_parameters(f"the {kind} {name}", parameters, entry.parameters())
     with blame_user_code(f"the {kind} {name}") if ":" in name else nullcontext():
         return entry.for_shape(shape, **parameters)

@@ -11,7 +11,13 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.kernels import graphs
-from pfbench.sets.body import VectorConvexBody, as_frozen, check_gradient, is_point, scale_to_unit
+from pfbench.sets.body import (
+    VectorConvexBody,
+    as_read_only_copy,
+    check_gradient,
+    is_point,
+    scale_to_unit,
+)
 
 
 def check_edges(edges: Any, kind: str) -> Integers:
@@ -33,7 +39,7 @@ def check_edges(edges: Any, kind: str) -> Integers:
     if array.min() < 0:
         first = int(np.flatnonzero((array < 0).any(axis=1))[0])
         raise InputError(f"edge {first} has a negative node: number the nodes 0, 1, ...")
-    return as_frozen(array.astype(np.int64))
+    return as_read_only_copy(array.astype(np.int64))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -70,19 +76,19 @@ class UnitFlowPolytope(VectorConvexBody):
         object.__setattr__(self, "edges", check_edges(self.edges, "tail, head"))
         for name in ("origin", "destination"):
             node = check_integer(name, getattr(self, name), minimum=0)
-            if node >= self._nodes:
+            if node >= self._node_count:
                 raise InputError(f"{name}={node} is no end of an edge: name a node of the graph.")
         if self.origin == self.destination:
             raise InputError(
                 f"origin and destination are both {self.origin}: name two different nodes."
             )
-        if self._order.size < self._nodes:
+        if self._order.size < self._node_count:
             edge = self._edge_on_cycle()
             tail, head = self.edges[edge]
             raise InputError(
                 f"edge {edge} ({tail} -> {head}) is on a cycle: give an acyclic graph."
             )
-        if self._choice[self.origin] < 0:
+        if self._some_next_edges[self.origin] < 0:
             raise InputError(
                 f"no path leads from origin={self.origin} to destination={self.destination}: add "
                 "the missing edges, or exchange the two."
@@ -96,7 +102,7 @@ class UnitFlowPolytope(VectorConvexBody):
         return len(self.edges)
 
     @cached_property
-    def _nodes(self) -> int:
+    def _node_count(self) -> int:
         return int(self.edges.max()) + 1
 
     @cached_property
@@ -105,8 +111,8 @@ class UnitFlowPolytope(VectorConvexBody):
 
     @cached_property
     def _graph(self) -> graphs.Graph:
-        indptr = np.zeros(self._nodes + 1, dtype=np.int64)
-        indptr[1:] = np.cumsum(np.bincount(self._tails, minlength=self._nodes))
+        indptr = np.zeros(self._node_count + 1, dtype=np.int64)
+        indptr[1:] = np.cumsum(np.bincount(self._tails, minlength=self._node_count))
         heads = np.ascontiguousarray(self.edges[:, 1])
         return graphs.Graph(indptr, np.argsort(self._tails, kind="stable"), heads)
 
@@ -115,20 +121,20 @@ class UnitFlowPolytope(VectorConvexBody):
         return graphs.topological_order(self._graph)
 
     @cached_property
-    def _choice(self) -> Integers:
+    def _some_next_edges(self) -> Integers:
         """An edge towards the destination for each node, -1 where there is none."""
-        return self._cheapest(np.zeros(self.d))
+        return self._cheapest_next_edges(np.zeros(self.d))
 
-    def _cheapest(self, costs: Floats) -> Integers:
-        choice = np.empty(self._nodes, dtype=np.int64)
+    def _cheapest_next_edges(self, costs: Floats) -> Integers:
+        choice = np.empty(self._node_count, dtype=np.int64)
         graphs.costs_to_go(self._order, self._graph, costs, self.destination, choice)
         return choice
 
     def _edge_on_cycle(self) -> int:
         """Return an edge of a cycle: walk back among the nodes that have no topological place."""
-        stuck = np.ones(self._nodes, dtype=bool)
+        stuck = np.ones(self._node_count, dtype=bool)
         stuck[self._order] = False
-        into = np.full(self._nodes, -1, dtype=np.int64)
+        into = np.full(self._node_count, -1, dtype=np.int64)
         inner = np.flatnonzero(stuck[self._tails] & stuck[self._graph.heads])
         into[self._graph.heads[inner]] = inner
         node, nodes = int(np.flatnonzero(stuck)[0]), set[int]()
@@ -153,14 +159,16 @@ class UnitFlowPolytope(VectorConvexBody):
 
         Ties go to the lowest edge at each node, from the origin on.
         """
-        return self._path_vector(self._cheapest(scale_to_unit(check_gradient(g, self.shape))[0]))
+        return self._path_vector(
+            self._cheapest_next_edges(scale_to_unit(check_gradient(g, self.shape))[0])
+        )
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether no flow is negative and each node keeps its balance, up to tolerance."""
         if not is_point(x, self.shape) or x.min() < -tolerance:
             return False
         leaving, entering = (
-            np.bincount(ends, weights=x, minlength=self._nodes) for ends in self.edges.T
+            np.bincount(ends, weights=x, minlength=self._node_count) for ends in self.edges.T
         )
         balance = leaving - entering
         balance[self.origin] -= 1.0
@@ -174,16 +182,16 @@ class UnitFlowPolytope(VectorConvexBody):
         while node != self.destination:
             edges = outgoing[indptr[node] : indptr[node + 1]]
             ends = heads[edges]
-            open_ones = edges[(self._choice[ends] >= 0) | (ends == self.destination)]
+            open_ones = edges[(self._some_next_edges[ends] >= 0) | (ends == self.destination)]
             path.append(int(rng.choice(open_ones)))
             node = int(heads[path[-1]])
         return self._fill_vector(path, 1.0)
 
     def start(self) -> Floats:
         """Return the path that takes the lowest possible edge at each node: 0 is not in the set."""
-        return self._path_vector(self._choice)
+        return self._path_vector(self._some_next_edges)
 
     def _path_vector(self, choice: Integers) -> Floats:
         """Return the path that takes these edges, by node."""
-        path = graphs.follow(choice, self._graph.heads, self.origin, self.destination)
+        path = graphs.follow_path(choice, self._graph.heads, self.origin, self.destination)
         return self._fill_vector(path, 1.0)

@@ -24,11 +24,11 @@ from pfbench.kernels.lanczos_kernels import (
     UNORDINARY,
     LanczosBasis,
     StoppingRule,
-    extend,
+    extend_lanczos_basis,
     is_safely_scaled,
-    leading_pair,
-    steps_parallel,
-    steps_serial,
+    take_steps_parallel,
+    take_steps_serial,
+    write_leading_pair,
 )
 from pfbench.kernels.tridiagonal import polynomial_root
 from pfbench.points.operators import LinearOperator, SparseOperator
@@ -83,7 +83,7 @@ class GapShare(NamedTuple):
     x: Floats = np.empty(0)
 
 
-def leading_triple(
+def leading_singular_triple(
     operator: LinearOperator,
     rng: np.random.Generator,
     *,
@@ -125,7 +125,7 @@ def leading_triple(
     """
     M, N = operator.shape
     shared = failure is None and gap_share is not None
-    start = _start(rng, N, warm, shared)
+    start = _start_vector(rng, N, warm, shared)
     length = norm(start)
     start /= length
     # |gamma| is at least this, except with probability `failure` (Anderson's inequality).
@@ -138,19 +138,19 @@ def leading_triple(
     most_steps = min(most_steps, M + 1, N)
     goal = StoppingRule(tolerance, failure is not None, target, *(gap_share or GapShare(0.0)))
     room = min(most_steps, _ROOM)
-    basis = _basis((M, N), room, room if vectors else 2, most_steps)
+    basis = _allocate_basis((M, N), room, room if vectors else 2, most_steps)
     basis.right[0] = start
     steps, done, theta = 0, False, 0.0
     while not done and steps < most_steps:
         if steps == room:
             room = min(most_steps, 2 * steps)
-            basis = basis._replace(right=_add_rows(basis.right, room + 1))
+            basis = basis._replace(right=_copy_with_more_rows(basis.right, room + 1))
             if vectors:
-                basis = basis._replace(left=_add_rows(basis.left, room))
+                basis = basis._replace(left=_copy_with_more_rows(basis.left, room))
         steps, done, theta = _extend_basis(operator, basis, goal, steps, theta)
         if steps < 0:
             recomputed = partial(
-                leading_triple,
+                leading_singular_triple,
                 rng=rng,
                 tolerance=tolerance,
                 failure=failure,
@@ -160,7 +160,7 @@ def leading_triple(
             return _with_rescaling(operator, recomputed, warm)
     u, v = (np.empty(size if vectors else 0) for size in (M, N))
     if vectors:
-        leading_pair(basis, steps, theta, shared, u, v)
+        write_leading_pair(basis, steps, theta, shared, u, v)
         if shared:
             theta += (float(basis.b[steps - 1]) * float(basis.q[steps - 1])) ** 2 / theta
     upper = math.inf
@@ -170,7 +170,7 @@ def leading_triple(
     return SingularTriple(u, v, math.sqrt(theta), upper, steps)
 
 
-def _start(rng: np.random.Generator, N: int, warm: Floats | None, shared: bool) -> Floats:
+def _start_vector(rng: np.random.Generator, N: int, warm: Floats | None, shared: bool) -> Floats:
     """Return what to start with: a normal vector, or a warm one with a random part."""
     if warm is None:
         return rng.standard_normal(N) / math.sqrt(N)
@@ -187,11 +187,11 @@ def _start(rng: np.random.Generator, N: int, warm: Floats | None, shared: bool) 
 def _extend_basis(
     operator: LinearOperator, basis: LanczosBasis, goal: StoppingRule, k: int, theta: float
 ) -> tuple[int, bool, float]:
-    """Take steps from step k on, in one loop where the matrix is sparse; see `steps_serial`."""
+    """Take steps from step k on, in one loop where the matrix is sparse; see `take_steps_serial`."""  # noqa: E501
     if isinstance(operator, SparseOperator):
         value = operator.pattern.rows, operator.g, basis, goal, k, theta
         extend_basis: tuple[int, bool, float]
-        extend_basis = operator.pattern.run(steps_serial, steps_parallel, *value)
+        extend_basis = operator.pattern.run_loop(take_steps_serial, take_steps_parallel, *value)
         return extend_basis
     done = False
     locations = len(basis.left)
@@ -200,15 +200,15 @@ def _extend_basis(
         beta = float(basis.betas[before]) if k else 0.0
         v, previous, u = basis.right[k], basis.left[before % locations], basis.left[k % locations]
         with np.errstate(over="ignore", invalid="ignore"):
-            square = operator.normal_step(v, previous, beta, u, basis.right[k + 1])
+            square = operator.golub_kahan_step(v, previous, beta, u, basis.right[k + 1])
         if k == 0 and not is_safely_scaled(square):
             return UNORDINARY, done, theta
-        done, theta = extend(k, square, basis, goal, theta)
+        done, theta = extend_lanczos_basis(k, square, basis, goal, theta)
         k += 1
     return k, done, theta
 
 
-def _basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> LanczosBasis:
+def _allocate_basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> LanczosBasis:
     """Return the room for so many steps, left vectors apart; that before the first one is 0."""
     M, N = shape
     right, before = np.empty((room + 1, N)), np.empty((left, M))
@@ -217,7 +217,7 @@ def _basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> Lan
     return LanczosBasis(right, before, alphas, betas, a, b, q, np.zeros(1))
 
 
-def _add_rows(array: Floats, rows: int) -> Floats:
+def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
     taller = np.empty((rows, array.shape[1]))
     taller[: len(array)] = array
     return taller

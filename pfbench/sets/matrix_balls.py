@@ -57,11 +57,11 @@ class MatrixBall(ConvexBody):
         """Return whether the norm of x (an array or a vertex) is at most ``radius (1 + tol)``."""
         if isinstance(x, RankOne):
             x = x.matrix()
-        return is_point(x, self.shape) and self._holds(x, tolerance)
+        return is_point(x, self.shape) and self._has_norm_in_bound(x, tolerance)
 
     if TYPE_CHECKING:  # of each ball, or of its norm
 
-        def _holds(self, x: Floats, tolerance: float) -> bool:
+        def _has_norm_in_bound(self, x: Floats, tolerance: float) -> bool:
             """Return whether a finite matrix is in the ball, up to a relative tolerance."""
 
     def start(self) -> Floats:
@@ -98,12 +98,12 @@ class SpectralBall(MatrixBall, NormBall):
 
         Where g has not full rank, the SVD completes U and V, so that it is a vertex.
         """
-        u, vt = _singular(scale_to_unit(check_gradient(g, self.shape))[0])[::2]
+        u, vt = _compact_svd(scale_to_unit(check_gradient(g, self.shape))[0])[::2]
         return np.asarray(-self.radius * (u @ vt))
 
     def steepest_direction(self, g: Any) -> Floats:
         """Return -radius UV' with the singular values above rounding alone."""
-        u, s, vt = _singular(scale_to_unit(check_gradient(g, self.shape))[0])
+        u, s, vt = _compact_svd(scale_to_unit(check_gradient(g, self.shape))[0])
         retained = s > s[0] * max(self.shape) * np.finfo(np.float64).eps
         return np.asarray(-self.radius * (u[:, retained] @ vt[retained]))
 
@@ -118,7 +118,7 @@ class SpectralBall(MatrixBall, NormBall):
         """Return the nearest matrix of the ball: its singular values are cut at radius."""
         y = check_projectable(y, self.shape)
         scaled, exponent = scale_to_unit(y)
-        u, s, vt = _singular(scaled)
+        u, s, vt = _compact_svd(scaled)
         cut = float(np.ldexp(self.radius, -exponent))
         if s[0] <= cut:
             return np.array(y)
@@ -140,7 +140,7 @@ class RowBall(MatrixBall):
     """In which order the entries are laid one after the other: by rows or by columns."""
 
     @cached_property
-    def _flat(self) -> GroupLassoBall:
+    def _flat_ball(self) -> GroupLassoBall:
         """The same set, of the rows (or columns) one after the other."""
         length = self.shape[1 if self._order == "C" else 0]
         return GroupLassoBall(math.prod(self.shape), self.radius, groups=length)
@@ -149,30 +149,32 @@ class RowBall(MatrixBall):
         """Return the rows (or columns) one after the other."""
         return x.ravel(order=self._order)
 
-    def _upright(self, x: Floats) -> Floats:
+    def _unflatten_rows(self, x: Floats) -> Floats:
         """Return the matrix of these rows (or columns)."""
         return np.ascontiguousarray(x.reshape(self.shape, order=self._order))
 
     def lo(self, g: Any) -> Floats:
         """Return -radius g_i/|g_i| in the row i of largest norm, 0 elsewhere; O(MN)."""
-        return self._upright(self._flat.lo(self._flatten_rows(check_gradient(g, self.shape))))
+        return self._unflatten_rows(
+            self._flat_ball.lo(self._flatten_rows(check_gradient(g, self.shape)))
+        )
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return minus radius times the largest norm of a row of g, twice."""
-        return self._flat.minimum(self._flatten_rows(check_gradient(g, self.shape)))
+        return self._flat_ball.minimum(self._flatten_rows(check_gradient(g, self.shape)))
 
     def project(self, y: Any) -> Floats:
         """Return the nearest matrix of the ball: the vector of the rows' norms is projected."""
-        return self._upright(
-            self._flat.project(self._flatten_rows(check_projectable(y, self.shape)))
+        return self._unflatten_rows(
+            self._flat_ball.project(self._flatten_rows(check_projectable(y, self.shape)))
         )
 
-    def _holds(self, x: Floats, tolerance: float) -> bool:
-        return self._flat.contains(self._flatten_rows(x), tolerance)
+    def _has_norm_in_bound(self, x: Floats, tolerance: float) -> bool:
+        return self._flat_ball.contains(self._flatten_rows(x), tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniform point of the sphere in a uniformly random row."""
-        return self._upright(self._flat.random_vertex(rng))
+        return self._unflatten_rows(self._flat_ball.random_vertex(rng))
 
 
 class ColumnBall(RowBall):
@@ -204,7 +206,7 @@ class MaxRowBall(MatrixBall, NormBall):
         """Exact: that of a vertex, all of whose rows are of norm radius."""
         return self.radius * self.zeta
 
-    def _units(self, x: Floats) -> tuple[Floats, Floats]:
+    def _unit_rows(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the rows divided by their norms (0 where that is 0), and the norms."""
         largest = np.abs(x).max(axis=self._axis, keepdims=True)
         scaled = np.divide(x, largest, out=np.zeros_like(x), where=largest > 0.0)
@@ -214,28 +216,28 @@ class MaxRowBall(MatrixBall, NormBall):
 
     def norm(self, x: Floats) -> float:
         """Return the largest norm of a row."""
-        return float(self._units(x)[1].max())
+        return float(self._unit_rows(x)[1].max())
 
     def lo(self, g: Any) -> Floats:
         """Return -radius g_i/|g_i| in each row, radius at its first entry where g_i = 0; O(MN)."""
-        units, lengths = self._units(check_gradient(g, self.shape))
+        units, lengths = self._unit_rows(check_gradient(g, self.shape))
         first = np.zeros(self.shape)
         first[(slice(None), 0) if self._axis else 0] = -1.0
         return np.asarray(-self.radius * np.where(lengths > 0.0, units, first))
 
     def steepest_direction(self, g: Any) -> Floats:
         """Return -radius g_i/|g_i| in each row, 0 where g_i = 0."""
-        return np.asarray(-self.radius * self._units(check_gradient(g, self.shape))[0])
+        return np.asarray(-self.radius * self._unit_rows(check_gradient(g, self.shape))[0])
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return minus radius times the sum of the norms of the rows of g, twice."""
-        value = -self.radius * float(self._units(check_gradient(g, self.shape))[1].sum())
+        value = -self.radius * float(self._unit_rows(check_gradient(g, self.shape))[1].sum())
         return value, value
 
     def project(self, y: Any) -> Floats:
         """Return the nearest matrix of the ball: rows that are too long are cut."""
         y = check_projectable(y, self.shape)
-        units, lengths = self._units(y)
+        units, lengths = self._unit_rows(y)
         return np.where(lengths > self.radius, self.radius * units, y)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
@@ -251,6 +253,6 @@ class MaxColumnBall(MaxRowBall):
     _axis: ClassVar[int] = 0
 
 
-def _singular(array: Floats) -> tuple[Floats, Floats, Floats]:
+def _compact_svd(array: Floats) -> tuple[Floats, Floats, Floats]:
     u, s, vt = scipy.linalg.svd(array, full_matrices=False, check_finite=False)
     return u, s, vt

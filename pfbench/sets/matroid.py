@@ -14,7 +14,7 @@ from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
 from pfbench.kernels.graphs import greedy_forest
-from pfbench.sets.body import ArrayDataclass, GreedyPolytope, as_frozen, is_point
+from pfbench.sets.body import ArrayDataclass, GreedyPolytope, as_read_only_copy, is_point
 from pfbench.sets.flow import check_edges
 from pfbench.sets.polytope_distance import is_in_hull
 
@@ -27,10 +27,10 @@ class Matroid(ArrayDataclass, ABC):
     d: int
 
     @abstractmethod
-    def independent(self, members: Integers) -> bool:
+    def is_independent(self, members: Integers) -> bool:
         """Return whether the set of these (distinct) elements is independent."""
 
-    def basis(self, order: Integers) -> Integers:
+    def greedy_basis(self, order: Integers) -> Integers:
         """Return the basis that the greedy algorithm builds, taking elements in this order.
 
         Asks `independent` once for each element.
@@ -39,18 +39,18 @@ class Matroid(ArrayDataclass, ABC):
         count = 0
         for element in order:
             chosen[count] = element
-            if self.independent(chosen[: count + 1]):
+            if self.is_independent(chosen[: count + 1]):
                 count += 1
         return chosen[:count]
 
-    def max_exchange(self) -> int:
+    def max_basis_exchange(self) -> int:
         """Return an upper bound of the number of elements of a basis that another one lacks.
 
         Here min(r, d' - r) for rank r and d' elements that are independent on their own; asks
         `independent` for each element.
         """
-        rank = self.basis(np.arange(self.d)).size
-        useful = sum(self.independent(np.array([i])) for i in range(self.d))
+        rank = self.greedy_basis(np.arange(self.d)).size
+        useful = sum(self.is_independent(np.array([i])) for i in range(self.d))
         return min(rank, useful - rank)
 
 
@@ -72,15 +72,15 @@ class UniformMatroid(Matroid):
         if check_integer("k", self.k, minimum=0) > self.d:
             raise InputError(f"k={self.k} must be at most d={self.d}.")
 
-    def independent(self, members: Integers) -> bool:
+    def is_independent(self, members: Integers) -> bool:
         """Return whether there are at most k."""
         return len(members) <= self.k
 
-    def basis(self, order: Integers) -> Integers:
+    def greedy_basis(self, order: Integers) -> Integers:
         """Return the first k elements."""
         return order[: self.k]
 
-    def max_exchange(self) -> int:
+    def max_basis_exchange(self) -> int:
         """Return min(k, d - k), exact."""
         return min(self.k, self.d - self.k)
 
@@ -112,7 +112,7 @@ class PartitionMatroid(Matroid):
                 raise InputError(f"{name} must be a vector of integers, at least one.")
             if array.min() < 0:
                 raise InputError(f"{name} has the negative entry {array.min()}: use 0, 1, ...")
-            object.__setattr__(self, name, as_frozen(array.astype(np.int64)))
+            object.__setattr__(self, name, as_read_only_copy(array.astype(np.int64)))
         if self.labels.max() >= self.capacities.size:
             raise InputError(
                 f"class {self.labels.max()} has no capacity: give {self.labels.max() + 1} "
@@ -124,12 +124,12 @@ class PartitionMatroid(Matroid):
         """Number of elements."""
         return self.labels.size
 
-    def independent(self, members: Integers) -> bool:
+    def is_independent(self, members: Integers) -> bool:
         """Return whether no class has more elements than its capacity."""
         counts = np.bincount(self.labels[members], minlength=self.capacities.size)
         return bool((counts <= self.capacities).all())
 
-    def basis(self, order: Integers) -> Integers:
+    def greedy_basis(self, order: Integers) -> Integers:
         """Return the first elements of each class, as many as its capacity."""
         labels = self.labels[order]
         sorted_ = np.argsort(labels, kind="stable")
@@ -138,7 +138,7 @@ class PartitionMatroid(Matroid):
         location[sorted_] = np.arange(self.d) - starts[labels[sorted_]]
         return order[location < self.capacities[labels]]
 
-    def max_exchange(self) -> int:
+    def max_basis_exchange(self) -> int:
         """Return the sum over the classes of min(capacity, rest), exact."""
         sizes = np.bincount(self.labels, minlength=self.capacities.size)
         minimum = np.minimum(self.capacities, sizes)
@@ -174,21 +174,21 @@ class GraphicMatroid(Matroid):
         return len(self.edges)
 
     @cached_property
-    def nodes(self) -> int:
+    def node_count(self) -> int:
         """Number of nodes."""
         return int(self.edges.max()) + 1
 
-    def independent(self, members: Integers) -> bool:
+    def is_independent(self, members: Integers) -> bool:
         """Return whether these edges form no cycle."""
-        return greedy_forest(members, self.edges, self.nodes).size == len(members)
+        return greedy_forest(members, self.edges, self.node_count).size == len(members)
 
-    def basis(self, order: Integers) -> Integers:
+    def greedy_basis(self, order: Integers) -> Integers:
         """Return the edges that close no cycle with those before them (Kruskal)."""
-        return greedy_forest(order, self.edges, self.nodes)
+        return greedy_forest(order, self.edges, self.node_count)
 
-    def max_exchange(self) -> int:
+    def max_basis_exchange(self) -> int:
         """Return min(rank, edges - rank)."""
-        rank = self.basis(np.arange(self.d)).size
+        rank = self.greedy_basis(np.arange(self.d)).size
         return min(rank, self.d - rank)
 
 
@@ -216,13 +216,13 @@ class OracleMatroid(Matroid):
 
     def __post_init__(self) -> None:
         check_integer("d", self.d, minimum=1)
-        if not self.independent(np.array([], dtype=np.int64)):
+        if not self.is_independent(np.array([], dtype=np.int64)):
             raise InputError(
                 "the oracle says that the empty set is dependent, which no matroid allows: "
                 "correct the oracle."
             )
 
-    def independent(self, members: Integers) -> bool:
+    def is_independent(self, members: Integers) -> bool:
         """Return what the oracle says."""
         return bool(self.oracle(members))
 
@@ -230,7 +230,7 @@ class OracleMatroid(Matroid):
 # --- their base polytopes -------------------------------------------------------------------------
 
 
-class _Bases(GreedyPolytope):
+class _BasisPolytope(GreedyPolytope):
     """The convex hull of the incidence vectors of a matroid's bases."""
 
     source: ClassVar[str] = "Edmonds 1971 (greedy algorithm)"
@@ -249,7 +249,7 @@ class _Bases(GreedyPolytope):
     @cached_property
     def rank(self) -> int:
         """Number of elements of every basis."""
-        return self._matroid.basis(np.arange(self.d)).size
+        return self._matroid.greedy_basis(np.arange(self.d)).size
 
     @cached_property
     def diameter(self) -> float:
@@ -257,7 +257,7 @@ class _Bases(GreedyPolytope):
 
         Elements that are in no basis do not count in d. Exact for uniform and partition matroids.
         """
-        return math.sqrt(2.0 * self._matroid.max_exchange())
+        return math.sqrt(2.0 * self._matroid.max_basis_exchange())
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is within ``tolerance * sqrt(rank)`` of the polytope.
@@ -273,19 +273,19 @@ class _Bases(GreedyPolytope):
 
     def start(self) -> Floats:
         """Return the greedy basis of the order 0, 1, ...; it is 0 if the rank is 0."""
-        return self._greedy(np.arange(self.d))
+        return self._greedy_vertex(np.arange(self.d))
 
-    def _greedy(self, order: Integers) -> Floats:
+    def _greedy_vertex(self, order: Integers) -> Floats:
         """Return the incidence vector of the greedy basis; of least weight g in increasing g.
 
         Exact in floating point: only entries of g are compared. d independence tests (a graph:
         O(d log d) in all).
         """
-        return self._fill_vector(self._matroid.basis(order), 1.0)
+        return self._fill_vector(self._matroid.greedy_basis(order), 1.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MatroidBasePolytope(_Bases):
+class MatroidBasePolytope(_BasisPolytope):
     """The base polytope of a matroid: the convex hull of its bases' incidence vectors.
 
     Parameters
@@ -323,7 +323,7 @@ class MatroidBasePolytope(_Bases):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SpanningTreePolytope(_Bases):
+class SpanningTreePolytope(_BasisPolytope):
     """The convex hull of the incidence vectors of a connected graph's spanning trees.
 
     A point has one entry for each edge.
@@ -349,10 +349,10 @@ class SpanningTreePolytope(_Bases):
     def __post_init__(self) -> None:
         graph = GraphicMatroid(self.edges)
         object.__setattr__(self, "edges", graph.edges)
-        if self.rank < graph.nodes - 1:
+        if self.rank < graph.node_count - 1:
             raise InputError(
-                f"the graph on {graph.nodes} nodes is not connected (it falls into "
-                f"{graph.nodes - self.rank} parts): add edges, or use MatroidBase(GraphicMatroid) "
+                f"the graph on {graph.node_count} nodes is not connected (it falls into "
+                f"{graph.node_count - self.rank} parts): add edges, or use MatroidBase(GraphicMatroid) "  # noqa: E501
                 "for its spanning forests."
             )
 

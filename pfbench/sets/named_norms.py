@@ -6,12 +6,12 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import lookup
-from pfbench.base.parameters import check_known, collect_declared_parameters
+from pfbench.base.names import find_entry
+from pfbench.base.parameters import check_parameter_names, collect_declared_parameters
 from pfbench.base.selectors import Selector
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
 from pfbench.sets.matrix_balls import MaxColumnBall, MaxRowBall
-from pfbench.sets.norms import Entrywise, NormBall, NormProduct
+from pfbench.sets.norms import EntrywiseBall, NormBall, NormProduct
 from pfbench.sets.nuclear import NuclearBall
 from pfbench.sets.orthogonal import OrthogonalisedBall
 
@@ -41,11 +41,13 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
         vectors.
     """
     selector = Selector.parse(text)
-    cls = lookup("norm", selector.name, NORMS)
-    check_known(f"the norm {selector.name}", selector.parameters, collect_declared_parameters(cls))
+    cls = find_entry("norm", selector.name, NORMS)
+    check_parameter_names(
+        f"the norm {selector.name}", selector.parameters, collect_declared_parameters(cls)
+    )
     if selector.name in _ENTRIES:
         ball: NormBall = cls(math.prod(shape), **selector.parameters)
-        return ball if len(shape) == 1 else Entrywise(shape, ball)
+        return ball if len(shape) == 1 else EntrywiseBall(shape, ball)
     if len(shape) != 2:
         raise InputError(
             f"the norm {selector.name} is one of matrices, and these points have shape {shape}: "
@@ -55,7 +57,7 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
     return norm_ball
 
 
-def norm_of_vectors(kind: str, d: int) -> NormBall:
+def vector_norm_ball(kind: str, d: int) -> NormBall:
     """Return the unit ball of a norm for vectors of even length d.
 
     A norm of matrices is that of one block, of shape (2, d/2).
@@ -65,7 +67,7 @@ def norm_of_vectors(kind: str, d: int) -> NormBall:
     return NormProduct((norm_ball(kind, (2, d // 2)),))
 
 
-def product_norm(text: str, shapes: Sequence[Shape]) -> NormProduct:
+def product_norm_ball(text: str, shapes: Sequence[Shape]) -> NormProduct:
     """Return the product of a norm for each block: ``spectral*linf[radius=0.5]``, or one for all.
 
     Raises

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.delegation import Delegated
+from pfbench.base.delegation import DelegatedAttribute
 from pfbench.base.errors import InputError
 from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_point
 
@@ -57,9 +57,9 @@ class NormBall(ConvexBody):
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the norm is at most ``radius (1 + tolerance)``."""
-        return is_point(x, self.shape) and self._holds(x, tolerance)
+        return is_point(x, self.shape) and self._has_norm_in_bound(x, tolerance)
 
-    def _holds(self, x: Floats, tolerance: float) -> bool:
+    def _has_norm_in_bound(self, x: Floats, tolerance: float) -> bool:
         """Return whether a finite array is in the ball, up to a relative tolerance."""
         return self.norm(x) <= self.radius * (1.0 + tolerance)
 
@@ -77,7 +77,7 @@ class NormBall(ConvexBody):
         """Products of matrices in a linear minimisation by products; 0 for an exact one."""
         return 0
 
-    def dual(self, g: Floats) -> float:
+    def dual_norm(self, g: Floats) -> float:
         """Return |g|_*, exact to rounding."""
         return abs(self.minimum(g)[0]) / self.radius
 
@@ -92,9 +92,9 @@ class NormBall(ConvexBody):
         v = self.lo(g)
         return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
-    def quality(self, g: Floats) -> LmoQuality:
+    def lmo_quality(self, g: Floats) -> LmoQuality:
         """Return what `steepest_direction` is worth at g, exact to rounding; 1 and 1 at g = 0."""
-        size = self.dual(g)
+        size = self.dual_norm(g)
         if size == 0.0:
             return LmoQuality(1.0, 1.0)
         v = self.steepest_direction(g)
@@ -102,7 +102,7 @@ class NormBall(ConvexBody):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Entrywise(NormBall):
+class EntrywiseBall(NormBall):
     """The l1, l2 or l-infinity ball of matrices, entry by entry.
 
     Parameters
@@ -129,11 +129,11 @@ class Entrywise(NormBall):
         """(M, N)."""
         return self.size
 
-    name = Delegated[str]("ball")
-    radius = Delegated[float]("ball")
-    zeta = Delegated[float]("ball")
-    omega = Delegated[float]("ball")
-    diameter = Delegated[float]("ball")
+    name = DelegatedAttribute[str]("ball")
+    radius = DelegatedAttribute[float]("ball")
+    zeta = DelegatedAttribute[float]("ball")
+    omega = DelegatedAttribute[float]("ball")
+    diameter = DelegatedAttribute[float]("ball")
 
     def norm(self, x: Floats) -> float:
         """See `NormBall.norm`."""
@@ -192,23 +192,23 @@ class NormProduct(NormBall):
             raise InputError("a product of no balls has no points: give one for each block.")
 
     @cached_property
-    def _ends(self) -> list[int]:
+    def _block_ends(self) -> list[int]:
         return [0, *np.cumsum([math.prod(ball.shape) for ball in self.balls]).tolist()]
 
     @property
     def shape(self) -> tuple[int]:
         """(d,), d the number of entries of all blocks."""
-        return (self._ends[-1],)
+        return (self._block_ends[-1],)
 
     def split(self, x: Floats) -> list[Floats]:
         """Return the blocks of a point, as views in their shapes."""
-        ends = zip(self._ends, self._ends[1:], self.balls, strict=False)
+        ends = zip(self._block_ends, self._block_ends[1:], self.balls, strict=False)
         return [x[first:last].reshape(ball.shape) for first, last, ball in ends]
 
     def _concatenate_blocks(self, blocks: Any) -> Floats:
         return np.concatenate([np.ravel(block) for block in blocks])
 
-    def _pairs(self, x: Floats) -> Iterator[tuple[NormBall, Floats]]:
+    def _balls_and_blocks(self, x: Floats) -> Iterator[tuple[NormBall, Floats]]:
         return zip(self.balls, self.split(x), strict=True)
 
     @property
@@ -243,36 +243,41 @@ class NormProduct(NormBall):
 
     def norm(self, x: Floats) -> float:
         """See `NormBall.norm`."""
-        return max(float(ball.norm(block)) / ball.radius for ball, block in self._pairs(x))
+        return max(
+            float(ball.norm(block)) / ball.radius for ball, block in self._balls_and_blocks(x)
+        )
 
     def lo(self, g: Any) -> Floats:
         """Return the minimiser, block by block; a vertex."""
-        results = [ball.lo(block) for ball, block in self._pairs(check_gradient(g, self.shape))]
+        results = [
+            ball.lo(block) for ball, block in self._balls_and_blocks(check_gradient(g, self.shape))
+        ]
         return self._concatenate_blocks(
             v if isinstance(v, np.ndarray) else v.matrix() for v in results
         )
 
     def steepest_direction(self, g: Any) -> Floats:
         """See `NormBall.steepest_direction`."""
-        pairs = self._pairs(check_gradient(g, self.shape))
+        pairs = self._balls_and_blocks(check_gradient(g, self.shape))
         return self._concatenate_blocks(ball.steepest_direction(block) for ball, block in pairs)
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return minus the sum of rho_l |g_l|_*, twice where all are exact."""
         minimums = [
-            ball.minimum(block) for ball, block in self._pairs(check_gradient(g, self.shape))
+            ball.minimum(block)
+            for ball, block in self._balls_and_blocks(check_gradient(g, self.shape))
         ]
         return math.fsum(low for low, _ in minimums), math.fsum(high for _, high in minimums)
 
     def project(self, y: Any) -> Floats:
         """Return the nearest point, block by block."""
-        pairs = self._pairs(check_projectable(y, self.shape))
+        pairs = self._balls_and_blocks(check_projectable(y, self.shape))
         return self._concatenate_blocks(ball.project(block) for ball, block in pairs)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether each block is in its ball."""
         return is_point(x, self.shape) and all(
-            ball.contains(block, tolerance) for ball, block in self._pairs(x)
+            ball.contains(block, tolerance) for ball, block in self._balls_and_blocks(x)
         )
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:

@@ -10,13 +10,13 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_real
 from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.points import FactoredMatrix, Pattern, RankOne
-from pfbench.points.atoms import Factors, atomic_norm, orthogonalise_factors
+from pfbench.points.atoms import Factors, nuclear_norm_upper_bound, orthogonalise_factors
 from pfbench.points.operators import DenseOperator, LinearOperator, SparseOperator, TiltedOperator
 from pfbench.sets.body import as_gradient, check_projectable
-from pfbench.sets.lanczos import GapShare, leading_triple
+from pfbench.sets.lanczos import GapShare, leading_singular_triple
 from pfbench.sets.matrix_balls import MatrixBall
 from pfbench.sets.norms import NormBall
-from pfbench.sets.partial_svd import triplets_above
+from pfbench.sets.partial_svd import singular_triplets_above
 from pfbench.sets.simplex import project_simplex
 
 DENSE_ENTRIES = 4_000_000
@@ -54,7 +54,7 @@ class NuclearBall(MatrixBall, NormBall):
         """Return the sum of the singular values."""
         return float(scipy.linalg.svdvals(x).sum())
 
-    def dual(self, g: Floats) -> float:
+    def dual_norm(self, g: Floats) -> float:
         """Return the largest singular value, exact to rounding whatever the size."""
         return _spectral_norm(g)
 
@@ -73,13 +73,13 @@ class NuclearBall(MatrixBall, NormBall):
         g is an M x N array or an operator; the pair is exact up to 250 000 entries, above to a
         relative residual of 1e-10.
         """
-        operator = self._operator(g)
+        operator = self._check_operator(g)
         M, N = operator.shape
         if M * N > _EXACT_ENTRIES:
             return self.make_warm_lmo(np.random.default_rng(0), 1e-10).lo(operator)
         # Not by Lanczos: a start that is the same in each call can be orthogonal to a leading pair.
         u, v = _leading_pair(operator.dense())
-        return RankOne(u, v, -self.radius, _pattern(operator))
+        return RankOne(u, v, -self.radius, _pattern_or_none(operator))
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return bounds of the minimum of <g, v>, which is -radius times the spectral norm of g.
@@ -87,12 +87,12 @@ class NuclearBall(MatrixBall, NormBall):
         For up to 250 000 entries both are the exact value (to rounding). Above, they are certified
         by Lanczos to a relative width of 1e-3; the lower one fails with probability 1e-9.
         """
-        operator = self._operator(g)
+        operator = self._check_operator(g)
         M, N = operator.shape
         if M * N <= _EXACT_ENTRIES:
             sigma = _spectral_norm(operator.dense())
             return -self.radius * sigma, -self.radius * sigma
-        triple = leading_triple(
+        triple = leading_singular_triple(
             operator,
             np.random.default_rng(0),
             tolerance=_CERTIFICATE_TOLERANCE,
@@ -101,7 +101,7 @@ class NuclearBall(MatrixBall, NormBall):
         )
         return -self.radius * triple.upper, -self.radius * triple.sigma
 
-    def _operator(self, g: Any) -> LinearOperator:
+    def _check_operator(self, g: Any) -> LinearOperator:
         """Return a gradient as an operator, refused if it is none of this shape."""
         if not hasattr(g, "dense"):
             return as_operator(as_gradient(g, self.shape))
@@ -110,7 +110,7 @@ class NuclearBall(MatrixBall, NormBall):
         operator: LinearOperator = g
         return operator
 
-    def check_dense(self) -> None:
+    def check_projectable_size(self) -> None:
         """Refuse sizes at which a projection would form a matrix above 4 000 000 entries."""
         if not self.has_projection:
             M, N = self.shape
@@ -134,23 +134,23 @@ class NuclearBall(MatrixBall, NormBall):
 
     def project_factors(self, y: Floats) -> Factors:
         """Return what `project` returns as its singular value decomposition."""
-        self.check_dense()
+        self.check_projectable_size()
         y = check_projectable(y, self.shape)
-        result = triplets_above(y, self._threshold)
+        result = singular_triplets_above(y, self._projection_threshold)
         u, s, vt = result or scipy.linalg.svd(y, full_matrices=False, check_finite=False)
         if s.sum() > self.radius:
             s = project_simplex(s, self.radius)
         rank = int(np.count_nonzero(s))
         return Factors(s[:rank], np.ascontiguousarray(u[:, :rank].T), vt[:rank])
 
-    def _threshold(self, s: Floats) -> float:
+    def _projection_threshold(self, s: Floats) -> float:
         """Return by what a projection lowers singular values that begin like s; 0 if it is open."""
         return float(s[0] - project_simplex(s, self.radius)[0]) if s.sum() > self.radius else 0.0
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the nuclear norm is at most ``radius (1 + tolerance)``."""
         if isinstance(x, FactoredMatrix):
-            norm = atomic_norm(x.factors())
+            norm = nuclear_norm_upper_bound(x.factors())
             if norm > self.radius * (1.0 + tolerance):  # an upper bound that is quick to take
                 norm = float(orthogonalise_factors(x.factors()).weights.sum())
         elif isinstance(x, RankOne):
@@ -184,11 +184,11 @@ class NuclearLmo:
         `gap_share` says what residual is small enough where `tolerance` asks for more.
         """
         operator = as_operator(g)
-        triple = leading_triple(
+        triple = leading_singular_triple(
             operator, self._rng, tolerance=self._tolerance, warm=self._warm, gap_share=gap_share
         )
         self._warm = triple.v
-        return RankOne(triple.u, triple.v, -self.radius, _pattern(operator))
+        return RankOne(triple.u, triple.v, -self.radius, _pattern_or_none(operator))
 
 
 def as_operator(g: Any) -> LinearOperator:
@@ -196,7 +196,7 @@ def as_operator(g: Any) -> LinearOperator:
     return DenseOperator(np.asarray(g, dtype=np.float64)) if isinstance(g, np.ndarray) else g
 
 
-def _pattern(operator: LinearOperator) -> Pattern | None:
+def _pattern_or_none(operator: LinearOperator) -> Pattern | None:
     """Return the observed entries that an operator is given on."""
     return operator.pattern if isinstance(operator, SparseOperator | TiltedOperator) else None
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.arrays import norm as euclidean
-from pfbench.base.parameters import check_values, integer, one_of_values
+from pfbench.base.parameters import check_field_values, integer, one_of_values
 from pfbench.sets.body import check_gradient, scale_to_unit
 from pfbench.sets.matrix_balls import SpectralBall
 
@@ -24,7 +24,7 @@ LMOS = ("exact", "newton-schulz", "quintic")
 """How the minimisation over a spectral ball is made."""
 
 
-def coefficients(degree: int) -> tuple[float, ...]:
+def inverse_sqrt_coefficients(degree: int) -> tuple[float, ...]:
     """Return c_0, ..., c_kappa, the first coefficients of (1-u)^(-1/2) in powers of u."""
     return tuple(math.comb(2 * s, s) / 4.0**s for s in range(degree + 1))
 
@@ -33,21 +33,21 @@ def newton_schulz(X: Floats, degree: int, steps: int) -> Floats:
     """Return X after so many Newton-Schulz steps; singular values in (0, 1] stay there.
 
     Each step multiplies by a polynomial in XX', or in X'X where that is smaller; for one number
-    in place of a matrix see `scalar`.
+    in place of a matrix see `newton_schulz_scalar`.
     """
     tall = X.shape[0] > X.shape[1]
     X = X.T if tall else X
     eye = np.eye(len(X))
     for _ in range(steps):
         U = eye - X @ X.T
-        *rest, polynomial = (c * eye for c in coefficients(degree))
+        *rest, polynomial = (c * eye for c in inverse_sqrt_coefficients(degree))
         for term in reversed(rest):
             polynomial = polynomial @ U + term
         X = polynomial @ X
     return np.ascontiguousarray(X.T if tall else X)
 
 
-def quintic(X: Floats, steps: int) -> Floats:
+def quintic_iterations(X: Floats, steps: int) -> Floats:
     """Return X after so many steps of the quintic in use."""
     a, b, c = QUINTIC
     tall = X.shape[0] > X.shape[1]
@@ -58,10 +58,10 @@ def quintic(X: Floats, steps: int) -> Floats:
     return np.ascontiguousarray(X.T if tall else X)
 
 
-def scalar(s: Any, degree: int) -> Any:
+def newton_schulz_scalar(s: Any, degree: int) -> Any:
     """Return what one Newton-Schulz step makes of singular values s."""
     u = 1.0 - s * s
-    return s * sum(c * u**k for k, c in enumerate(coefficients(degree)))
+    return s * sum(c * u**k for k, c in enumerate(inverse_sqrt_coefficients(degree)))
 
 
 def quintic_scalar(s: Any) -> Any:
@@ -101,7 +101,7 @@ class OrthogonalisedBall(SpectralBall):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_values(self)
+        check_field_values(self)
 
     @property
     def product_count(self) -> int:
@@ -120,7 +120,7 @@ class OrthogonalisedBall(SpectralBall):
             return np.zeros(self.shape)
         X = scaled / length
         result = (
-            quintic(X, self.steps)
+            quintic_iterations(X, self.steps)
             if self.lmo == "quintic"
             else newton_schulz(X, self.degree, self.steps)
         )

@@ -18,7 +18,7 @@ import scipy
 
 from pfbench.base.arrays import Floats
 from pfbench.points.operators import DenseOperator
-from pfbench.sets.lanczos import leading_triple
+from pfbench.sets.lanczos import leading_singular_triple
 
 WORTHWHILE = 400
 """Below this number of rows or columns a full decomposition is as fast."""
@@ -48,7 +48,7 @@ Triplets = tuple[Floats, Floats, Floats]
 """U, shape (M, k), the singular values, shape (k,), and V', shape (k, N)."""
 
 
-def triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> Triplets | None:
+def singular_triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> Triplets | None:
     """Return the singular triplets of a matrix above a threshold, or None if all had to be found.
 
     Parameters
@@ -70,7 +70,7 @@ def triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> Triplets 
     space = _KrylovSpace(y, np.random.default_rng(0))
     while space.size + _BLOCK <= lower // _SHARE and not space.complete:
         space.extend()
-        u, s, vt, residuals = space.triplets()
+        u, s, vt, residuals = space.ritz_triplets()
         limit = threshold(s)
         nonzero = int(np.count_nonzero(s > limit))
         if limit <= 0.0 or (nonzero == len(s) and not space.complete):
@@ -79,7 +79,7 @@ def triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> Triplets 
         elif np.linalg.norm(residuals[:nonzero]) <= RESIDUAL * s[0]:
             triplets_above = u[:, :nonzero], s[:nonzero], vt[:nonzero]
             following = max(s[nonzero:].max(initial=0.0), RESIDUAL * s[0])
-            if _are_triplets(y, triplets_above) and _has_none_above(
+            if _are_triplets(y, triplets_above) and _is_remainder_below(
                 y, triplets_above, limit, following
             ):
                 return triplets_above
@@ -95,7 +95,7 @@ def _are_triplets(y: Floats, triplets: Triplets) -> bool:
     return bool(far <= RESIDUAL and deviation <= RESIDUAL * s.max(initial=0.0))
 
 
-def _has_none_above(y: Floats, triplets: Triplets, limit: float, following: float) -> bool:
+def _is_remainder_below(y: Floats, triplets: Triplets, limit: float, following: float) -> bool:
     """Return whether what is left of a matrix has no singular value above a limit.
 
     Its largest one is probably `following`; one that is nearly the limit takes too long to bound.
@@ -105,7 +105,9 @@ def _has_none_above(y: Floats, triplets: Triplets, limit: float, following: floa
         return False
     u, s, vt = triplets
     left = DenseOperator(y - (u * s) @ vt)
-    rest = leading_triple(left, np.random.default_rng(1), tolerance=margin, failure=FAILURE)
+    rest = leading_singular_triple(
+        left, np.random.default_rng(1), tolerance=margin, failure=FAILURE
+    )
     return rest.upper <= limit
 
 
@@ -147,7 +149,7 @@ class _KrylovSpace:
         )
         self.complete = self._next_block.shape[1] == 0
 
-    def triplets(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def ritz_triplets(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the Ritz triplets U, s, V' and the norms of ``Y'u - s v``."""
         p, s, qt = scipy.linalg.svd(self._band, full_matrices=False, check_finite=False)
         last = p[len(p) - self._coupling.shape[1] :]

@@ -15,7 +15,7 @@ from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.base.parameters import Parameter, collect_declared_parameters, parameter
 from pfbench.sets.groups import Groups, check_groups, group_labels, group_norms, rescale_groups
 from pfbench.sets.nuclear import DENSE_ENTRIES
-from pfbench.sets.partial_svd import triplets_above
+from pfbench.sets.partial_svd import singular_triplets_above
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class NuclearPenalty(NormPenalty):
 
     def value(self, x: Floats) -> float:
         """Return weight times the nuclear norm; O(M N min(M, N))."""
-        return self.weight * float(scipy.linalg.svdvals(_matrix(x), check_finite=False).sum())
+        return self.weight * float(scipy.linalg.svdvals(_check_matrix(x), check_finite=False).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
         """Return y with its singular values lowered by t weight, to no less than 0.
@@ -125,7 +125,7 @@ class NuclearPenalty(NormPenalty):
         RefusedError
             If y has more than 4 000 000 entries.
         """
-        y = _matrix(y)
+        y = _check_matrix(y)
         if y.size > DENSE_ENTRIES:
             raise RefusedError(
                 f"the proximal map of the nuclear norm would decompose a {y.shape[0]} x "
@@ -135,7 +135,7 @@ class NuclearPenalty(NormPenalty):
         threshold = self._compute_threshold(y, t)
         if threshold == 0.0:
             return y.copy()
-        result = triplets_above(y, lambda s: threshold)
+        result = singular_triplets_above(y, lambda s: threshold)
         u, s, vt = result or scipy.linalg.svd(y, full_matrices=False, check_finite=False)
         left = np.maximum(s - threshold, 0.0)
         rank = int(np.count_nonzero(left))
@@ -185,25 +185,25 @@ class GroupPenalty(NormPenalty):
     def _labels(self) -> Integers:
         return group_labels(self.d, self.groups)
 
-    def _vector(self, x: Floats) -> Floats:
+    def _check_vector(self, x: Floats) -> Floats:
         if np.shape(x) != (self.d,):
             raise InputError(f"the group penalty takes shape ({self.d},), not {np.shape(x)}.")
         return x
 
     def value(self, x: Floats) -> float:
         """Return weight times the sum of the groups' norms; O(d)."""
-        return self.weight * float(group_norms(self._vector(x), self._labels).sum())
+        return self.weight * float(group_norms(self._check_vector(x), self._labels).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
         """Return y with its groups' norms lowered by t weight, to no less than 0; O(d)."""
-        threshold = self._compute_threshold(self._vector(y), t)
+        threshold = self._compute_threshold(self._check_vector(y), t)
         if threshold == 0.0:
             return y.copy()
         norms = group_norms(y, self._labels)
         return rescale_groups(y, self._labels, norms, np.maximum(norms - threshold, 0.0))
 
 
-def _matrix(x: Any) -> Floats:
+def _check_matrix(x: Any) -> Floats:
     if not isinstance(x, np.ndarray) or x.ndim != 2:
         shape = x.shape if isinstance(x, np.ndarray) else type(x).__name__
         raise InputError(f"the nuclear penalty takes a dense matrix, not {shape}.")

@@ -12,7 +12,7 @@ _WEIGHT = 1e-13
 """An atom whose weight falls to this is dropped."""
 
 
-def distance_bounds(
+def hull_distance_bounds(
     lo: Callable[[Floats], Floats], x: Floats, enough: float
 ) -> tuple[float, float]:
     """Return bounds of the distance of x to the convex hull of what `lo` returns.
@@ -80,4 +80,4 @@ def distance_bounds(
 
 def is_in_hull(lo: Callable[[Floats], Floats], x: Floats, distance: float) -> bool:
     """Return whether x is proved to be within a distance of the hull of what `lo` returns."""
-    return distance_bounds(lo, x, distance)[1] <= distance
+    return hull_distance_bounds(lo, x, distance)[1] <= distance

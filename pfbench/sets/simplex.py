@@ -6,7 +6,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.sets.body import as_gradient, check_gradient, check_projectable, is_point
-from pfbench.sets.vectors import VectorSet, argmax_modulus
+from pfbench.sets.vectors import VectorSet, check_finite_winner
 
 
 def project_simplex(y: Floats, radius: float) -> Floats:
@@ -43,7 +43,7 @@ class Simplex(VectorSet):
     def lo(self, g: Floats) -> Floats:
         """Return radius times the unit vector of the least entry of g; ties to the lowest index."""
         g = as_gradient(g, self.shape)
-        return self._fill_vector(argmax_modulus(g, int(np.argmin(g))), self.radius)
+        return self._fill_vector(check_finite_winner(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return the exact minimum, radius times the least entry of g, twice."""

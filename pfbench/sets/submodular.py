@@ -13,7 +13,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
-from pfbench.sets.body import GreedyPolytope, as_frozen, check_projectable, is_point
+from pfbench.sets.body import GreedyPolytope, as_read_only_copy, check_projectable, is_point
 from pfbench.sets.polytope_distance import is_in_hull
 
 _SPOT_CHECKS = 64
@@ -51,14 +51,14 @@ class SubmodularBasePolytope(GreedyPolytope):
 
     def __post_init__(self) -> None:
         check_integer("d", self.d, minimum=1)
-        empty = self.value(np.array([], dtype=np.int64))
+        empty = self.set_function_value(np.array([], dtype=np.int64))
         if empty != 0.0:
             raise InputError(
                 f"the function is {empty:g} on the empty set: subtract that, so that it is 0 there."
             )
         self._check_submodular()
 
-    def value(self, members: Integers) -> float:
+    def set_function_value(self, members: Integers) -> float:
         """Return f of a set of elements.
 
         Raises
@@ -81,8 +81,8 @@ class SubmodularBasePolytope(GreedyPolytope):
             size = int(rng.integers(2, self.d + 1))
             S, i, j = order[: size - 2], order[size - 2], order[size - 1]
             with_i, with_j, both = np.append(S, i), np.append(S, j), np.append(S, [i, j])
-            value, other = self.value(with_i), self.value(with_j)
-            extra, less = self.value(both), self.value(S)
+            value, other = self.set_function_value(with_i), self.set_function_value(with_j)
+            extra, less = self.set_function_value(both), self.set_function_value(S)
             rounding = 1e-9 * max(abs(value), abs(other), abs(extra), abs(less))
             if value + other < extra + less - rounding:
                 raise InputError(
@@ -91,25 +91,25 @@ class SubmodularBasePolytope(GreedyPolytope):
                 )
 
     @cached_property
-    def total(self) -> float:
+    def entry_sum(self) -> float:
         """The sum of every point's entries, f of all elements."""
-        return self.value(np.arange(self.d))
+        return self.set_function_value(np.arange(self.d))
 
     @cached_property
-    def bounds(self) -> tuple[Floats, Floats]:
+    def entry_bounds(self) -> tuple[Floats, Floats]:
         """The least and the largest value of each entry over the set, each attained.
 
         f(all) - f(all but i) and f(i); 2d values of f.
         """
         everything = np.arange(self.d)
-        rest = [self.value(np.delete(everything, i)) for i in range(self.d)]
-        alone = [self.value(np.array([i])) for i in range(self.d)]
-        return self.total - np.array(rest), np.array(alone)
+        rest = [self.set_function_value(np.delete(everything, i)) for i in range(self.d)]
+        alone = [self.set_function_value(np.array([i])) for i in range(self.d)]
+        return self.entry_sum - np.array(rest), np.array(alone)
 
     @cached_property
     def diameter(self) -> float:
         """An upper bound: the diagonal of the least box around the set."""
-        lower, upper = self.bounds
+        lower, upper = self.entry_bounds
         return float(np.linalg.norm(upper - lower))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -120,21 +120,21 @@ class SubmodularBasePolytope(GreedyPolytope):
         """
         if not is_point(x, self.shape):
             return False
-        lower, upper = self.bounds
+        lower, upper = self.entry_bounds
         slack = tolerance * float(max(np.abs(lower).max(), np.abs(upper).max()))
         if (x < lower - slack).any() or (x > upper + slack).any():
             return False
-        if abs(float(x.sum()) - self.total) > self.d * slack:
+        if abs(float(x.sum()) - self.entry_sum) > self.d * slack:
             return False
         return is_in_hull(self.lo, x, slack * math.sqrt(self.d))
 
     def start(self) -> Floats:
         """Return 0 if it is in the set, else the greedy vertex of the order 0, 1, ..."""
         zero = np.zeros(self.d)
-        inside = self.total == 0.0 and self.contains(zero)
-        return zero if inside else self._greedy(np.arange(self.d))
+        inside = self.entry_sum == 0.0 and self.contains(zero)
+        return zero if inside else self._greedy_vertex(np.arange(self.d))
 
-    def _greedy(self, order: Integers) -> Floats:
+    def _greedy_vertex(self, order: Integers) -> Floats:
         """Return the vertex of marginal values along an order; d values of f.
 
         Raises
@@ -142,9 +142,9 @@ class SubmodularBasePolytope(GreedyPolytope):
         InputError
             If f is not finite.
         """
-        values = [self.value(order[:k]) for k in range(1, self.d)]
+        values = [self.set_function_value(order[:k]) for k in range(1, self.d)]
         vertex = np.empty(self.d)
-        vertex[order] = np.diff([0.0, *values, self.total])
+        vertex[order] = np.diff([0.0, *values, self.entry_sum])
         return vertex
 
 
@@ -176,7 +176,7 @@ class Permutahedron(GreedyPolytope):
             raise InputError(
                 f"entries of shape {entries.shape} must be a vector of at least one number."
             )
-        object.__setattr__(self, "entries", as_frozen(np.sort(entries)[::-1]))
+        object.__setattr__(self, "entries", as_read_only_copy(np.sort(entries)[::-1]))
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
@@ -235,7 +235,7 @@ class Permutahedron(GreedyPolytope):
         zero = np.zeros(self.d)
         return zero if self.contains(zero, 1e-15) else self.entries.copy()
 
-    def _greedy(self, order: Integers) -> Floats:
+    def _greedy_vertex(self, order: Integers) -> Floats:
         """Return the entries with the largest at the first index of an order, and so on."""
         vertex = np.empty(self.d)
         vertex[order] = self.entries

@@ -12,7 +12,7 @@ from pfbench.base.parameters import parameter
 from pfbench.sets.body import VectorConvexBody
 
 
-def argmax_modulus(g: Floats, index: int) -> int:
+def check_finite_winner(g: Floats, index: int) -> int:
     """Return the index of the winning entry of g; refuse it if that entry is not finite."""
     if not np.isfinite(g[index]):
         raise DivergedError(

@@ -19,7 +19,7 @@ _FACTOR = 4.0
 
 
 @dataclass(frozen=True)
-class _Map:
+class _ProblemMap:
     """Transformations of points, of gradients, and of a point back to the first run."""
 
     point: Callable[[Layers], Layers]
@@ -113,25 +113,25 @@ def covariant(
 # --- groups ---------------------------------------------------------------------------------------
 
 
-def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _Map]]:
+def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _ProblemMap]]:
     def times(factor: float) -> Callable[[Layers], Layers]:
         return lambda layers: [factor * layer for layer in layers]
 
-    return lambda make, rng: (make, _Map(times(point), times(gradient), times(1 / point)))
+    return lambda make, rng: (make, _ProblemMap(times(point), times(gradient), times(1 / point)))
 
 
 def _per_layer(
     draw: Callable[[Any, tuple[int, ...]], tuple[Callable[..., Floats], Callable[..., Floats]]],
-) -> Callable[..., tuple[Stepper, _Map]]:
+) -> Callable[..., tuple[Stepper, _ProblemMap]]:
     """Return the group of isometries that are drawn for each layer: of points and gradients."""
 
-    def transform(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
+    def transform(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
         sample = [draw(rng, shape) for shape in make.shapes]
 
         def apply(side: int) -> Callable[[Layers], Layers]:
             return lambda layers: [f[side](a) for f, a in zip(sample, layers, strict=True)]
 
-        return make, _Map(apply(0), apply(0), apply(1))
+        return make, _ProblemMap(apply(0), apply(0), apply(1))
 
     return transform
 
@@ -158,24 +158,24 @@ def _orthogonal(rng: Any, k: int) -> Floats:
     return np.linalg.qr(rng.standard_normal((k, k)))[0]
 
 
-def _reverse_layers(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
+def _reverse_layers(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
     if len(make.shapes) < 2:
         raise InputError("order of layers needs a list of at least two shapes: shape=[(4,), (4,)].")
 
     def turn(layers: Layers) -> Layers:
         return layers[::-1]
 
-    return make.with_shapes(make.shapes[::-1]), _Map(turn, turn, turn)
+    return make.with_shapes(make.shapes[::-1]), _ProblemMap(turn, turn, turn)
 
 
-def _idle(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
+def _add_idle_layer(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
     extra = rng.standard_normal(make.shapes[-1])
-    return make.with_shapes((*make.shapes, make.shapes[-1])), _Map(
+    return make.with_shapes((*make.shapes, make.shapes[-1])), _ProblemMap(
         lambda layers: [*layers, extra], lambda layers: [*layers, None], lambda layers: layers
     )
 
 
-_GROUPS: Mapping[str, Callable[[Stepper, Any], tuple[Stepper, _Map]]] = MappingProxyType(
+_GROUPS: Mapping[str, Callable[[Stepper, Any], tuple[Stepper, _ProblemMap]]] = MappingProxyType(
     {
         "scale of f": _scaling(1.0, _FACTOR),
         "scale of x": _scaling(_FACTOR, 1 / _FACTOR),
@@ -183,6 +183,6 @@ _GROUPS: Mapping[str, Callable[[Stepper, Any], tuple[Stepper, _Map]]] = MappingP
         "rotation": _per_layer(_rotation),
         "two-sided rotation": _per_layer(_two_sided),
         "order of layers": _reverse_layers,
-        "idle layer": _idle,
+        "idle layer": _add_idle_layer,
     }
 )

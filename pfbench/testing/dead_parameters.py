@@ -54,13 +54,17 @@ def no_dead_parameter(
     names, values = [*hyper], [v if isinstance(v, list) else [v] for v in hyper.values()]
     lines: list[str] = []
     for combination in itertools.product(*values):
-        lines += _dead(make, dict(zip(names, combination, strict=True)), alternatives)
+        lines += _describe_dead_parameters(
+            make, dict(zip(names, combination, strict=True)), alternatives
+        )
     if lines:
         lines.append("points are compared bit by bit, with gradients of scales 1, 2^-30, 2^30")
         fail(lines, format_call(no_dead_parameter, make, **hyper))
 
 
-def _dead(make: Stepper, hyper: dict[str, Any], alternatives: Mapping[str, Any]) -> list[str]:
+def _describe_dead_parameters(
+    make: Stepper, hyper: dict[str, Any], alternatives: Mapping[str, Any]
+) -> list[str]:
     """Return a line for each dead parameter of a setting."""
     steps = make.steps or _STEPS
     double, typed = _Runs(make.with_double_precision(), steps), _Runs(make, steps)

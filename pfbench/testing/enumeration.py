@@ -130,14 +130,14 @@ def unbiased(
                 past, g = estimates[t]
                 groups.setdefault(past, []).append((chance, g))
             for past, rows in groups.items():
-                lines = _bias(rows, np.asarray(ask.gradient(x)))
+                lines = _describe_bias(rows, np.asarray(ask.gradient(x)))
                 if lines:
                     lines[0] = f"{estimator.__name__} is biased at call {t + 1}: {lines[0]}"
                     lines[1] += f" given the draws {[item[0] for item in past]}" if past else ""
                     fail(lines, format_call(unbiased, estimator, ask))
 
 
-def _bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:
+def _describe_bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:
     """Return the error of a weighted mean of estimates, or an empty text."""
     total = sum(chance for chance, _ in rows)
     mean = np.asarray(sum(chance * g for chance, g in rows) / total)

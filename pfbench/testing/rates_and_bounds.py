@@ -158,6 +158,6 @@ def _decide(
     verdict = judge(claim, effort=effort, seed=seed)
     if verdict.verdict in ("violated", "failed"):
         fail([f"{verdict.verdict}: {statement}", f"{verdict}", verdict.reason or "no reason"], call)
-    if not verdict.verdict.is_kept:
+    if not verdict.verdict.keeps_bound:
         warnings.warn(f"{verdict.verdict}: {verdict} {verdict.reason}", stacklevel=3)
     return verdict

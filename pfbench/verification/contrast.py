@@ -44,7 +44,7 @@ class ExaminationEvidence:
     def with_readings(self, readings: Mapping[str, float]) -> Self:
         """Return the same with ratios to the printed bound under other readings, by their names."""
         ratios = {f"measured over printed, {name}": ratio for name, ratio in readings.items()}
-        tried = {name: holds(ratio) for name, ratio in readings.items()}
+        tried = {name: is_at_most_bound(ratio) for name, ratio in readings.items()}
         return replace(
             self, numbers={**self.numbers, **ratios}, readings={**self.readings, **tried}
         )
@@ -53,13 +53,13 @@ class ExaminationEvidence:
 def compare_ratios(printed: float, corrected: float, **numbers: float) -> ExaminationEvidence:
     """Return the evidence of two ratios, measured over bound: a bound holds if it is at most 1."""
     return ExaminationEvidence(
-        printed_fails=not holds(printed),
-        corrected_holds=holds(corrected),
+        printed_fails=not is_at_most_bound(printed),
+        corrected_holds=is_at_most_bound(corrected),
         numbers={"measured over printed": printed, "measured over corrected": corrected, **numbers},
     )
 
 
-def holds(ratio: float) -> bool:
+def is_at_most_bound(ratio: float) -> bool:
     """Return whether a measured number is at most its bound, but for rounding."""
     return bool(ratio <= 1.0 + ROUNDING)
 

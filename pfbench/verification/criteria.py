@@ -78,7 +78,7 @@ def complexity(method: str, criterion: str, **orders: tuple[float, float] | floa
 
 
 @dataclass(frozen=True)
-class CriterionChange:
+class WinnerByCriterion:
     """A published comparison that ends otherwise under another criterion.
 
     Attributes
@@ -97,14 +97,14 @@ class CriterionChange:
     order_by_criterion: Mapping[str, str]
 
 
-def make_criterion_change(
+def find_winner_by_criterion(
     comparison: str, a: Complexity, b: Complexity, count: str
-) -> CriterionChange | None:
+) -> WinnerByCriterion | None:
     """Return how a published comparison of two methods changes by the criterion; None if not."""
     printed = _winner(a, b, count)
     under = {c: _winner(a.convert(c), b.convert(c), count) for c in (GAP, MAPPING_SQ)}
     changed = any(winner != printed for winner in under.values())
-    return CriterionChange(comparison, count, printed, under) if changed else None
+    return WinnerByCriterion(comparison, count, printed, under) if changed else None
 
 
 def _winner(a: Complexity, b: Complexity, count: str) -> str:

@@ -33,7 +33,7 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     ParameterNamespace,
     has_schedule,
-    problems,
+    iterate_problems,
 )
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import (
@@ -42,10 +42,10 @@ from pfbench.verification.units import (
     ONE,
     QUANTITIES,
     SQUARE,
-    Departure,
     Scaling,
     Unit,
-    departure,
+    UnitDeparture,
+    find_departure,
     format_unit,
     infer_unit,
     is_float,
@@ -72,7 +72,11 @@ def check_claim(claim: Claim) -> Homogeneity:
         Homogeneity, name=claim.name, kind="claim", normalised=claim.scale_dependence
     )
     try:
-        results = [*_formulas(claim), *_kind_name(claim), *_check_printed_schedule(claim)]
+        results = [
+            *_check_formulas(claim),
+            *_check_statement(claim),
+            *_check_printed_schedule(claim),
+        ]
     except Exception as error:  # somebody's own functions may raise anything
         return reported(homogeneous=None, description=format_error(error).rstrip("."))
     names = [name for name, right in results if not right]
@@ -89,7 +93,7 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
     forms = {"printed": erratum.printed_formula, "right": erratum.corrected_formula}
     for form, value in forms.items():
         if value is not None:
-            text, is_kept = _describe(value.name, value.departure(), value.unit)
+            text, is_kept = _describe(value.name, value.find_departure(), value.unit)
             kind = f"erratum as {form.replace('right', 'corrected')}"
             yield Homogeneity(name=erratum.name, kind=kind, homogeneous=is_kept, description=text)
 
@@ -97,14 +101,15 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
 # --- what a claim states --------------------------------------------------------------------------
 
 
-def _describe(subject: str, gone: Departure | None, unit: Unit) -> tuple[str, bool]:
+def _describe(subject: str, gone: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
     """Return what was looked at, or how it departs from its unit; and whether it keeps that."""
     return (str(gone), False) if gone else (f"{subject} ({format_unit(unit)})", True)
 
 
-def _formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
+def _check_formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
     return (
-        _describe(formula.name, formula.departure(), formula.unit) for formula in claim.formulas
+        _describe(formula.name, formula.find_departure(), formula.unit)
+        for formula in claim.formulas
     )
 
 
@@ -146,18 +151,22 @@ def _compute_printed_schedule(
     return published.schedule(other)
 
 
-def _kind_name(claim: Claim) -> Iterator[tuple[str, bool]]:
+def _check_statement(claim: Claim) -> Iterator[tuple[str, bool]]:
     """Yield, of a check that is a word of `stating`, what was looked at and whether it is right."""
     check = claim.check
     if not isinstance(check, Bound | ExactCounts | ErrorLaw):
         return
     trial = Trial(claim)
-    _, problem = next(problems(trial))
+    _, problem = next(iterate_problems(trial))
     settings = {"": check.setting} if isinstance(check, ErrorLaw) else check.settings
     for label, setting in settings.items():
         explicit = {} if callable(setting.parameters) else setting.parameters
         tried = (
-            list(_check_setting(claim, label, _case(trial, setting, problem, units), problem))
+            list(
+                _check_setting(
+                    claim, label, _make_scaled_case(trial, setting, problem, units), problem
+                )
+            )
             for units in _unit_choices(trial, explicit)
         )
         first = next(tried)
@@ -171,12 +180,12 @@ def _check_setting(
 ) -> Iterator[tuple[str, bool]]:
     departures = find_departures(partial(_scale_arguments, case))
     yield from ((integer, False) for integer in departures.real + departures.integers)
-    for name, point, unit in _bounds(claim, case, problem):
+    for name, point, unit in _iterate_bound_functions(claim, case, problem):
         subject = ", ".join(filter(None, (name, label)))
-        yield _describe(subject, departure(subject, point, unit), unit or infer_unit(point))
+        yield _describe(subject, find_departure(subject, point, unit), unit or infer_unit(point))
 
 
-def _bounds(
+def _iterate_bound_functions(
     claim: Claim, case: Case, problem: Any
 ) -> Iterator[tuple[str, Callable[[Scaling], Any], Unit | None]]:
     """Yield the bounds of a word as functions of a scaling, each with its name and unit."""
@@ -191,7 +200,7 @@ def _bounds(
     elif isinstance(check, ErrorLaw):
         for name, law, unit in (("square", check.square, SQUARE), ("mean", check.mean, GRADIENT)):
             if law is not None:
-                yield name, partial(_law, law, case, problem), unit
+                yield name, partial(_evaluate_law, law, case, problem), unit
     elif isinstance(check, Bound):
         named = QUANTITIES.get(check.quantity) if isinstance(check.quantity, str) else None
         bounds = claim.units.get("of", named)
@@ -212,14 +221,16 @@ def _scale_arguments(case: Case, scaling: Scaling) -> Mapping[str, Any]:
     return vars(case(scaling)[1])
 
 
-def _law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
+def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
     x = np.asarray(problem.start(), dtype=float)
     error = np.linspace(1.0, 2.0, x.size).reshape(x.shape) * scaling.factor(GRADIENT)
     moved = np.linspace(3.0, 1.0, x.size).reshape(x.shape) * scaling.x
     return law(*case(scaling), Past(t=1, x=x * scaling.x, error=error, step=moved, problem=problem))
 
 
-def _case(trial: Trial, setting: ClaimSetting, problem: Any, full_list: Mapping[str, Unit]) -> Case:
+def _make_scaled_case(
+    trial: Trial, setting: ClaimSetting, problem: Any, full_list: Mapping[str, Unit]
+) -> Case:
     """Return constants and parameters of a claim as a function of the units."""
     own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
     statement = problem.constants(problem.start())

@@ -10,7 +10,7 @@ import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
-from pfbench.base.user_code import load
+from pfbench.base.user_code import load_user_object
 
 if TYPE_CHECKING:
     from pfbench.problems.catalogue import ProblemEntry
@@ -40,7 +40,7 @@ class Instance:
         return self.build(*args, **{**self.parameters, **changed})
 
     @property
-    def key(self) -> str:
+    def stream_key(self) -> str:
         """What tells its random streams from those of others: its parameters, else its name."""
         return " ".join(str(value) for value in self.parameters.values()) or self.name
 
@@ -85,7 +85,7 @@ class Instance:
         return self.build_random(np.random.default_rng(0))
 
 
-def change_data_seed(instance: Instance, seed: int, name: str) -> Instance:
+def with_other_data_seed(instance: Instance, seed: int, name: str) -> Instance:
     """Return an instance of the same family, with other data where they are drawn.
 
     Whatever looks a problem up, by its name, its digest or its first gradient, does not find it.
@@ -128,7 +128,7 @@ class CatalogueFamily:
         return problem(self.name, **parameters)
 
     @property
-    def entry(self) -> "ProblemEntry | None":
+    def catalogue_entry(self) -> "ProblemEntry | None":
         """What the catalogue has of it; None if it has nothing of that name."""
         from pfbench.problems.catalogue import PROBLEMS
 
@@ -137,12 +137,12 @@ class CatalogueFamily:
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """The parameters that it has."""
-        return tuple(self.entry.parameters()) if self.entry else ()
+        return tuple(self.catalogue_entry.parameters()) if self.catalogue_entry else ()
 
     @property
     def description(self) -> str:
         """A line about it."""
-        return self.entry.summary if self.entry else ""
+        return self.catalogue_entry.summary if self.catalogue_entry else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +181,12 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
         return replace(source, parameters={**source.parameters, **parameters})
     if isinstance(source, str):
         selector = Selector.parse(source)
-        build = load(selector.name) if ":" in selector.name else CatalogueFamily(selector.name)
-        fixed = {**selector.collect_parsed_parameters(text_parameters(build)), **parameters}
+        build = (
+            load_user_object(selector.name)
+            if ":" in selector.name
+            else CatalogueFamily(selector.name)
+        )
+        fixed = {**selector.parameter_values(text_parameters(build)), **parameters}
         return Instance(build, fixed, selector.name)
     if hasattr(source, "start") and hasattr(source, "gradient") and not inspect.isclass(source):
         return Instance(FixedProblem(source), parameters, str(getattr(source, "name", "")))
@@ -196,8 +200,12 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
 def text_parameters(build: Any) -> list[str]:
     """Return the parameters of what makes a problem that are texts, however they look."""
     if isinstance(build, CatalogueFamily):
-        from pfbench.base.parameters import text_parameters as declared_texts
+        from pfbench.base.parameters import text_parameter_names as declared_texts
 
-        return list(declared_texts(build.entry.parameters())) if build.entry else []
+        return (
+            list(declared_texts(build.catalogue_entry.parameters()))
+            if build.catalogue_entry
+            else []
+        )
     full_list = inspect.signature(build).parameters.values()
     return [parameter.name for parameter in full_list if parameter.annotation in (str, "str")]

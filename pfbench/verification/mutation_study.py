@@ -107,7 +107,7 @@ def catches_by_claim(studied_faults: Sequence[StudiedFault]) -> Mapping[str, int
     )
 
 
-def study(
+def run_mutation_study(
     sessions: Sequence[Session],
     faults: Sequence[Fault],
     claims_of: Callable[[Fault], Sequence[Claim]],
@@ -135,7 +135,7 @@ def study(
     StorageError
         If the store cannot be written or read; what is stored already stays.
     """
-    same = _equivalent(sessions[0], faults, at_size)
+    same = _find_equivalences(sessions[0], faults, at_size)
     studies = [
         StudiedFault(
             fault=fault,
@@ -159,7 +159,9 @@ def study(
     return studies
 
 
-def _equivalent(session: Session, faults: Sequence[Fault], at_size: AtSize | None) -> list[str]:
+def _find_equivalences(
+    session: Session, faults: Sequence[Fault], at_size: AtSize | None
+) -> list[str]:
     """Return why each fault changes nothing; a late one changes nothing on small problems."""
     early, late = (
         [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
@@ -232,7 +234,11 @@ def report(faults: Sequence[StudiedFault], command: str, sample: str) -> str:
     lines = ["# Generated faults", "", f"Made by `{command}`: {sample}.", ""]
     if early:
         lines += [f"Found of those neither equivalent nor admissible: {detection_rate(early)}.", ""]
-        lines += [*_shares("method", group_by_method(early)), "", *_operator_rows(early)]
+        lines += [
+            *_detection_rate_table("method", group_by_method(early)),
+            "",
+            *_operator_rows(early),
+        ]
         lines += ["", *_claim_rows(early), *_fault_rows(early)]
     if late:
         lines += ["", "## Late faults", "", LATE, ""]
@@ -249,7 +255,9 @@ LATE = (
 """What late faults are."""
 
 
-def _shares(subject: str, of_names: Mapping[str, Sequence[StudiedFault]]) -> list[str]:
+def _detection_rate_table(
+    subject: str, of_names: Mapping[str, Sequence[StudiedFault]]
+) -> list[str]:
     head = f"| {subject} | faults | equivalent | admissible | found | that raise |"
     rows = [_row(name, faults) for name, faults in of_names.items()]
     return [head, "| --- | --- | --- | --- | --- | --- |", *rows]
@@ -257,7 +265,7 @@ def _shares(subject: str, of_names: Mapping[str, Sequence[StudiedFault]]) -> lis
 
 def _operator_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
     faults = _group_by_method(studied_faults, lambda fault: fault.operator)
-    return _shares("operator", dict(sorted(faults.items())))
+    return _detection_rate_table("operator", dict(sorted(faults.items())))
 
 
 def _claim_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
@@ -273,7 +281,7 @@ def _fault_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
     ):
         if chosen:
             lines += ["", f"## {title}", "", "| method | place | operator | before | after | why |"]
-            lines += ["| --- | --- | --- | --- | --- | --- |", *map(_line, chosen)]
+            lines += ["| --- | --- | --- | --- | --- | --- |", *map(_fault_line, chosen)]
     return lines
 
 
@@ -293,7 +301,7 @@ def _row(name: str, studied_faults: Sequence[StudiedFault]) -> str:
     return f"| {name} | {len(studied_faults)} | {same} | {covered} | {detection_rate(studied_faults)} | {raising} |"  # noqa: E501
 
 
-def _line(study: StudiedFault) -> str:
+def _fault_line(study: StudiedFault) -> str:
     fault = study.fault
     why = study.admissible or ("its checks did not end" if study.is_timed_out else "")
     cells = (fault.method, fault.location, fault.operator)

@@ -9,7 +9,7 @@ from pfbench.base.notebook import html_table
 from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.verification.claim import Erratum, Mutant
 from pfbench.verification.statistics import MOST_TESTS
-from pfbench.verification.summaries import format_summary, main_numbers
+from pfbench.verification.summaries import format_summary, summarise_main_numbers
 from pfbench.verification.verdict import Verdict, as_json_value
 
 
@@ -41,7 +41,13 @@ class Verification:
     def _repr_html_(self) -> str:
         """Return the verdicts as Jupyter shows them."""
         rows = [
-            (row.claim.name, row.line, row.reason, main_numbers(row.measured), row.repetitions)
+            (
+                row.claim.name,
+                row.line,
+                row.reason,
+                summarise_main_numbers(row.measured),
+                row.repetitions,
+            )
             for row in self.rows
         ]
         names = ("claim", "verdict", "why", "measured", "runs")

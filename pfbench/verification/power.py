@@ -64,7 +64,7 @@ class PlantedError(Subject):
         return make_faulty(self.algorithm, self.parameter, self.factor)
 
 
-def parameters(method: Any) -> list[str]:
+def scalable_parameters(method: Any) -> list[str]:
     """Return what can be made wrong in a method: those of its parameters that it has as numbers."""
     numbers = [
         field.name
@@ -180,7 +180,7 @@ class PowerSearch:
         return FACTORS[self.high] if self.high < len(FACTORS) else None
 
     @property
-    def describe_least_factor(self) -> str:
+    def min_factor_text(self) -> str:
         """The least factor in words, with the trials that ended without a verdict."""
         lower = "-" if self.min_factor is None else f"{self.min_factor:g}"
         if not self.was_run and self.high > 0:
@@ -211,7 +211,7 @@ class PowerSearch:
         """Try only errors that are smaller than the least that less effort found."""
         self.high = search.high
 
-    def note(self, is_found: bool) -> None:
+    def record_result(self, is_found: bool) -> None:
         """Take what became of the error that was tried."""
         if is_found:
             self.high = self.position
@@ -219,13 +219,13 @@ class PowerSearch:
             self.low = self.position
 
 
-def searches(claims: Iterable[Claim]) -> list[PowerSearch]:
+def list_searches(claims: Iterable[Claim]) -> list[PowerSearch]:
     """Return what is to be searched: each claim about a method, with each of its parameters."""
     return [
         PowerSearch(claim, parameter)
         for claim in claims
         if claim.algorithm and is_dataclass(claim_method(claim))
-        for parameter in parameters(claim_method(claim))
+        for parameter in scalable_parameters(claim_method(claim))
     ]
 
 
@@ -245,14 +245,16 @@ def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Sessio
         If the store cannot be written or read; what is stored already stays.
     """
     while tried := [search for search in searches if search.is_open]:
-        votes = [_majority(tried, session) for session in sessions[:-1]]
+        votes = [_find_caught_errors(tried, session) for session in sessions[:-1]]
         split = [i for i, both in enumerate(zip(*votes, strict=True)) if len(set(both)) > 1]
-        last = dict(zip(split, _majority([tried[i] for i in split], sessions[-1]), strict=True))
+        last = dict(
+            zip(split, _find_caught_errors([tried[i] for i in split], sessions[-1]), strict=True)
+        )
         for i, search in enumerate(tried):
-            search.note(last.get(i, votes[0][i]))
+            search.record_result(last.get(i, votes[0][i]))
 
 
-def _majority(tried: Sequence[PowerSearch], session: Session) -> list[bool]:
+def _find_caught_errors(tried: Sequence[PowerSearch], session: Session) -> list[bool]:
     """Return of each search whether the session finds the error that it tries."""
     caught = session.catch_mutants([search.next_mutant() for search in tried], search_time_limit)
     for search, outcome in zip(tried, caught, strict=True):

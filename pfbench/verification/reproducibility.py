@@ -29,7 +29,7 @@ _GENERATORS = frozenset(
 """By these names a generator is made."""
 
 
-def check_repeats(
+def check_reproducible(
     trial: Trial, problem: Problem, algorithm: Algorithm, steps: int | None = None
 ) -> None:
     """Refuse somebody's method of which runs with one seed differ: its law can be sampled.
@@ -67,7 +67,7 @@ def check_seed(trial: Trial, problem: Problem, algorithm: Algorithm) -> None:
         )
 
 
-def note_unrepeatable(decision: Decision, error: NotEnumerable) -> Decision:
+def mark_unrepeatable(decision: Decision, error: NotEnumerable) -> Decision:
     """Return a decision from samples, with a mark if the runs cannot be repeated."""
     if not isinstance(error, NotRepeatable):
         return decision

@@ -11,7 +11,7 @@ from pfbench.base.verdicts import Verdict
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.homogeneity import check_claim
 from pfbench.verification.instances import Instance
-from pfbench.verification.instruments.rescaled import Rescaled
+from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.quantity import as_function, is_count
 from pfbench.verification.statements.setting import ClaimSetting
@@ -36,7 +36,7 @@ def check_in_other_units(trial: Trial, evidence: Evidence) -> Evidence:
     that says why it is not homogeneous (`normalised`) is left as it is.
     """
     claim = trial.claim
-    is_kept = Verdict(evidence.decision.verdict).is_kept
+    is_kept = Verdict(evidence.decision.verdict).keeps_bound
     if not is_kept or claim.scale_dependence or not isinstance(claim.check, Bound):
         return evidence
     units = check_claim(claim)
@@ -80,11 +80,11 @@ def _scalings(trial: Trial, check: Bound) -> Iterator[Scaling]:
         or all(name in units for name, value in setting.parameters.items() if is_float(value))
         for setting in check.settings.values()
     )
-    if plain and is_known and _unit(trial, check) is not None:
+    if plain and is_known and _unit_of_quantity(trial, check) is not None:
         yield from SCALINGS
 
 
-def _unit(trial: Trial, check: Bound) -> Unit | None:
+def _unit_of_quantity(trial: Trial, check: Bound) -> Unit | None:
     named = QUANTITIES.get(check.quantity) if isinstance(check.quantity, str) else None
     return trial.claim.units.get("of", named)
 
@@ -92,8 +92,10 @@ def _unit(trial: Trial, check: Bound) -> Unit | None:
 def _check_scaled(trial: Trial, check: Bound, by: Scaling) -> Evidence | None:
     """Return the evidence on a bound with its instances in other units; None if there is none."""
     instances = tuple(_rescale(instance, by) for instance in trial.claim.instances)
-    settings = {label: _setting(trial, setting, by) for label, setting in check.settings.items()}
-    other = replace(check, quantity=_measure(trial, check, by), settings=settings)
+    settings = {
+        label: _rescale_setting(trial, setting, by) for label, setting in check.settings.items()
+    }
+    other = replace(check, quantity=_rescale_quantity(trial, check, by), settings=settings)
     claim = replace(trial.claim, instances=instances, check=other)
     try:
         return other.decide(replace(trial, claim=claim))
@@ -108,22 +110,22 @@ def _check_scaled(trial: Trial, check: Bound, by: Scaling) -> Evidence | None:
 def _rescale(instance: Instance, by: Scaling) -> Instance:
     @wraps(instance.build)
     def build(*args: Any, **parameters: Any) -> Any:
-        return Rescaled(instance.build(*args, **parameters), by)
+        return RescaledProblem(instance.build(*args, **parameters), by)
 
     return replace(instance, build=build)
 
 
-def _measure(trial: Trial, check: Bound, by: Scaling) -> Any:
+def _rescale_quantity(trial: Trial, check: Bound, by: Scaling) -> Any:
     """Return what is measured, in other units: of the problem itself, times a power."""
     if is_count(check.quantity):
         return check.quantity
-    factor = by.factor(_unit(trial, check) or (0, 0))
+    factor = by.factor(_unit_of_quantity(trial, check) or (0, 0))
     if check.statistic == "step":
         return lambda on, x, y: factor * check.quantity(on.inner, x / by.x, y / by.x)
     return lambda on, x: factor * as_function(on.inner, check.quantity)(x / by.x)
 
 
-def _setting(trial: Trial, setting: ClaimSetting, by: Scaling) -> ClaimSetting:
+def _rescale_setting(trial: Trial, setting: ClaimSetting, by: Scaling) -> ClaimSetting:
     """Return a setting whose constants, and real parameters, are in other units."""
     constants, parameters, units = setting.constants, setting.parameters, trial.claim.units
     if constants is not None:

@@ -19,7 +19,7 @@ from pfbench.verification.units import (
     VALUE,
     Scaling,
     Unit,
-    departure,
+    find_departure,
     infer_unit,
     is_float,
 )
@@ -142,7 +142,7 @@ def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
     fits = (
         accuracy
         for accuracy in ACCURACIES
-        if not departure("", partial(bound, accuracy=accuracy), unit)
+        if not find_departure("", partial(bound, accuracy=accuracy), unit)
     )
     return next(fits, None)
 
@@ -183,7 +183,7 @@ def find_departures(created: Parameters) -> UnitDepartures:
                 return created(scaling)[name]
 
             deviation = [
-                departure(name, parameter_value, unit)
+                find_departure(name, parameter_value, unit)
                 for unit in UNITS.get(name, (infer_unit(parameter_value),))
             ]
             departures.real.extend([str(deviation[0])] if all(deviation) else [])

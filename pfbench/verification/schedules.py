@@ -75,7 +75,7 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
         if request.is_practical and not hasattr(trial.algorithm, "practical"):
             continue  # a method need not have one beside its theorem's
         try:
-            scheduled = _schedule(trial, request)
+            scheduled = _make_scheduled(trial, request)
         except NotTestable as error:
             failed.append((request, error))
             continue
@@ -85,13 +85,13 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
         if not observed:
             raise NotTestable(f"it has none of the parameters {', '.join(expected)}")
         name = f"case {number}, epsilon={request.epsilon:g} n={request.constants.n}"
-        parts[name] = _compare(observed, expected)
+        parts[name] = _decide_schedule(observed, expected)
         claimed |= {f"{name}: {key}": value for key, value in expected.items() if value is not None}
-    _check_failed(failed, granted)
+    _check_refused_requests(failed, granted)
     return Evidence(combine_all(parts), claimed, len(parts))
 
 
-def _check_failed(
+def _check_refused_requests(
     failed: Sequence[tuple[ScheduleRequest, NotTestable]], granted: Sequence[ScheduleRequest]
 ) -> None:
     """Refuse schedules that fail where they should not.
@@ -111,14 +111,14 @@ def _check_failed(
         item for item in failed if not (granted and isinstance(item[1].__cause__, RefusedError))
     ]
     for request, error in left:
-        same = any(_kind(request) == _kind(item) for item in granted)
+        same = any(_request_kind(request) == _request_kind(item) for item in granted)
         cause = error.__cause__
         wrong = str(cause).startswith(_OUTSIDE) or (
             not request.parameters and _is_raised_in_constructor(cause)
         )
         # Without a cause it lacks what is needed.
         is_error = wrong or not (cause is None or isinstance(cause, REFUSALS))
-        if is_error or same or (granted and _kind(request) == (False, {})):
+        if is_error or same or (granted and _request_kind(request) == (False, {})):
             raise MethodFailed(str(error)) from error
     if left:
         raise left[0][1]
@@ -132,12 +132,12 @@ def _is_raised_in_constructor(error: BaseException | None) -> bool:
     return step is not None
 
 
-def _kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
+def _request_kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
     """Return what is requested beside an accuracy."""
     return request.is_practical, request.parameters
 
 
-def _schedule(trial: Trial, request: ScheduleRequest) -> Algorithm:
+def _make_scheduled(trial: Trial, request: ScheduleRequest) -> Algorithm:
     """Return the algorithm with its schedule; the practical one where that is requested."""
     if not request.is_practical:
         return trial.make_scheduled(request.epsilon, request.constants, **request.parameters)
@@ -147,7 +147,7 @@ def _schedule(trial: Trial, request: ScheduleRequest) -> Algorithm:
     return scheduled
 
 
-def _compare(observed: dict[str, float | None], expected: Printed) -> Decision:
+def _decide_schedule(observed: dict[str, float | None], expected: Printed) -> Decision:
     wrong = [
         f"{name} is {value}, not {expected[name]}."
         for name, value in observed.items()

@@ -10,7 +10,7 @@ from pfbench.base.checks import check_choice, check_integer
 from pfbench.base.errors import InputError
 from pfbench.runs.cached_tasks import CachedTask, run_cached_tasks
 from pfbench.runs.engines.engine import Engine
-from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.engines.workers import Task, TaskResult
 from pfbench.runs.storage.store import Store
 from pfbench.verification import verdict
 from pfbench.verification.claim import Claim, Erratum, Mutant
@@ -18,7 +18,7 @@ from pfbench.verification.description import describe
 from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.outcomes import ErratumFinding, MutantOutcome, Verification
-from pfbench.verification.replay.same_runs import changes_nothing
+from pfbench.verification.replay.same_runs import is_same_in_long_runs
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import EFFORTS, Trial
 from pfbench.verification.verdict import Verdict, as_json_value
@@ -94,7 +94,7 @@ class _Request(Generic[Outcome]):
     question: CachedTask
     seconds: float
     from_row: Callable[[Mapping[str, Any]], Outcome]
-    from_failure: Callable[[Result], Outcome]
+    from_failure: Callable[[TaskResult], Outcome]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +150,7 @@ class Session:
             If the store cannot be written or read; what is stored already stays.
         """
         retained = subject or Subject()
-        requests = [self._claim(claim, retained, retained.label) for claim in claims]
+        requests = [self._claim_request(claim, retained, retained.label) for claim in claims]
         ranks = [self.order(claim) for claim in claims] if self.order else None
         return Verification(tuple(self._outcomes(requests, ranks)))
 
@@ -164,7 +164,9 @@ class Session:
         """
         seconds = limit or time_limit
         requests = [
-            self._claim(claim, mutant.subject, f"mutant {mutant.name}", seconds(claim, self.effort))
+            self._claim_request(
+                claim, mutant.subject, f"mutant {mutant.name}", seconds(claim, self.effort)
+            )
             for mutant in mutants
             for claim in mutant.expected_claims
         ]
@@ -178,7 +180,7 @@ class Session:
         """Hold each fault to a claim; errors are those of `verify`."""
         subjects = [(claim, Subject(fault)) for claim, fault in request]
         return self._outcomes(
-            [self._claim(claim, subject, subject.label) for claim, subject in subjects]
+            [self._claim_request(claim, subject, subject.label) for claim, subject in subjects]
         )
 
     def find_equivalences(
@@ -189,11 +191,13 @@ class Session:
         `subject` returns the claim about its method, in whose long runs it is compared; if that is
         None, it is compared on small problems.
         """
-        return self._outcomes([self._equivalence(fault, subject(fault)) for fault in faults])
+        return self._outcomes(
+            [self._equivalence_request(fault, subject(fault)) for fault in faults]
+        )
 
     def examine(self, errata: Sequence[Erratum]) -> list[ErratumFinding]:
         """Examine errata; errors are those of `verify`."""
-        return self._outcomes([self._erratum(erratum) for erratum in errata])
+        return self._outcomes([self._erratum_request(erratum) for erratum in errata])
 
     def _outcomes(
         self, requests: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
@@ -219,7 +223,7 @@ class Session:
                 self.progress(results[index], result is not None)
         return [results[index] for index in range(len(requests))]
 
-    def _claim(
+    def _claim_request(
         self, claim: Claim, subject: Subject, label: str | None, limit: float | None = None
     ) -> _Request[Verdict]:
         neighbour = {
@@ -231,7 +235,7 @@ class Session:
         }
         arguments = (claim, subject, neighbour)
         return _Request(
-            self._question(
+            self._make_cached_task(
                 "verdict",
                 [claim, subject, label, *([neighbour["at_seed"]] if claim.needs_seed else [])],
                 Task(_verdict_row, arguments, limit or time_limit(claim, self.effort)),
@@ -243,11 +247,13 @@ class Session:
             ),
         )
 
-    def _erratum(self, erratum: Erratum) -> _Request[ErratumFinding]:
+    def _erratum_request(self, erratum: Erratum) -> _Request[ErratumFinding]:
         arguments = (erratum, self.effort, self.seed)
         statement = [getattr(erratum, erratum_field) for erratum_field in _ERRATUM_FIELDS]
         return _Request(
-            self._question("finding", statement, Task(_finding_row, arguments, EXAMINATION_LIMIT)),
+            self._make_cached_task(
+                "finding", statement, Task(_finding_row, arguments, EXAMINATION_LIMIT)
+            ),
             0.0,
             lambda row: ErratumFinding(
                 erratum=erratum,
@@ -263,17 +269,19 @@ class Session:
             ),
         )
 
-    def _equivalence(self, fault: Fault, claim: Claim | None) -> _Request[str]:
+    def _equivalence_request(self, fault: Fault, claim: Claim | None) -> _Request[str]:
         task = Task(_equivalence_row, (fault, claim), COMPARISON_LIMIT)
-        statement = [fault, find_equivalence] if claim is None else [fault, changes_nothing, claim]
+        statement = (
+            [fault, find_equivalence] if claim is None else [fault, is_same_in_long_runs, claim]
+        )
         return _Request(
-            self._question("fault", statement, task),
+            self._make_cached_task("fault", statement, task),
             0.0,
             lambda row: str(row["equivalent"]),
             lambda _: "",  # not decided
         )
 
-    def _question(self, kind: str, statement: Any, task: Task) -> CachedTask:
+    def _make_cached_task(self, kind: str, statement: Any, task: Task) -> CachedTask:
         """Return the question that the task answers; `statement` and this module say what it is."""
         description = describe(statement)
         content = {"asked": description.content, "effort": self.effort, "seed": self.seed}
@@ -312,7 +320,7 @@ def _equivalence_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
     if claim is None:
         why = find_equivalence(fault)
     else:
-        why = "at size" if changes_nothing(claim, Subject(fault)) else ""
+        why = "at size" if is_same_in_long_runs(claim, Subject(fault)) else ""
     return {"fault": fault.name, "where": fault.location, "equivalent": why}
 
 

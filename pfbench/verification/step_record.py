@@ -92,7 +92,7 @@ class StepRecord:
         return yielded
 
 
-def is_direction(g: Floats) -> bool:
+def is_unit_length(g: Floats) -> bool:
     """Return whether an array has length 1, as a gradient has that was normalised."""
     return abs(float(np.linalg.norm(g)) - 1.0) <= 1e-12
 

@@ -28,7 +28,7 @@ class NotTestable(Exception):
     """The subject lacks what the claim's test needs of it."""
 
 
-class MissingParameter(NotTestable):
+class SubjectLacksParameter(NotTestable):
     """The subject lacks a parameter or a schedule, or cannot be made."""
 
 
@@ -152,13 +152,13 @@ class EditedMethod(Subject):
             If a text does not stand there once.
         """
         lines, first = inspect.getsourcelines(self.edited_part)
-        edits = tuple(_edit("".join(lines), first, *edit) for edit in self.edits)
+        edits = tuple(_make_edit("".join(lines), first, *edit) for edit in self.edits)
         change = SourceChange(edits, *map("; ".join, zip(*self.edits, strict=True)))
         module, name = self.edited_part.__module__, self.edited_part.__qualname__
         return Fault(self.algorithm, module, name, "edit", 1, change)
 
 
-def _edit(source: str, first: int, before: str, after: str) -> Edit:
+def _make_edit(source: str, first: int, before: str, after: str) -> Edit:
     """Return the edit of a text in a source that begins with this line of its file."""
     if source.count(before) != 1:
         raise LookupError(f"{before!r} stands {source.count(before)} times in {source!r}, not once")
@@ -201,7 +201,7 @@ def instantiate_with_parameters(
     existing = select_accepted(algorithm, (*requested,), needed)
     for name in needed:
         if name in requested and name not in existing:
-            raise MissingParameter(
+            raise SubjectLacksParameter(
                 f"it has no parameter {name}, which the claim sets to {requested[name]}"
             )
     values = {name: value for name, value in requested.items() if name in existing}
@@ -214,7 +214,7 @@ def instantiate_with_parameters(
     except Exception as error:
         unknown = " and no ".join(name for name in requested if name not in existing)
         unused = f"; it has no {unknown}, which the claim sets" if unknown else ""
-        raise MissingParameter(
+        raise SubjectLacksParameter(
             f"it cannot be made with the claim's parameters: {error}{unused}"
         ) from error
     with_parameters: Algorithm = created
@@ -260,7 +260,7 @@ def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
         If it is no dataclass, or lacks one of them.
     """
     if not is_dataclass(algorithm):
-        raise MissingParameter(
+        raise SubjectLacksParameter(
             "its parameters cannot be changed once it is made: make it a dataclass"
         )
     return instantiate_with_parameters(algorithm, tuple(overrides), **overrides)
@@ -278,18 +278,18 @@ def make_scheduled(
     """
     theory = getattr(algorithm, "theory", None)
     if theory is None:
-        raise MissingParameter(
+        raise SubjectLacksParameter(
             "it has no schedule: give it a classmethod theory(epsilon, constants)"
         )
     for name in overrides:
         if name not in select_accepted(algorithm, (*overrides,)):
-            raise MissingParameter(
+            raise SubjectLacksParameter(
                 f"it has no parameter {name}, which the claim sets to {overrides[name]}"
             )
     try:
         created: Algorithm = theory(epsilon, constants, **overrides)
     except Exception as error:
-        raise MissingParameter(
+        raise SubjectLacksParameter(
             f"its schedule for epsilon={epsilon:g} fails: {str(error).rstrip('.')}"
         ) from error
     return created

@@ -7,7 +7,7 @@ from typing import Any
 _ROUNDING = 1e-6
 
 
-def main_numbers(measured: Mapping[str, Any]) -> str:
+def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
     """Return what matters most of what was measured: exponents and the highest ratio, with limits.
 
     Conditions of a claim are left out.
@@ -23,7 +23,7 @@ def main_numbers(measured: Mapping[str, Any]) -> str:
             label = prefix.replace("exponent in ", "") or "exponent"
             parts.append(f"{label} {format_with_interval(value, low, high)}")
     if ratios:
-        parts.append(_highest(ratios, measured))
+        parts.append(_format_highest_ratio(ratios, measured))
     return "; ".join(parts)
 
 
@@ -31,7 +31,7 @@ def summarise_ratios(measured: Mapping[str, Any]) -> str:
     """Return the highest ratio as a share of its bound, or the exponents."""
     ratios = _ratios(measured)
     if not ratios:
-        return main_numbers(measured)
+        return summarise_main_numbers(measured)
     highest = max(ratios.values())
     return f"{highest:.3g} {'of' if highest <= 1.0 + _ROUNDING else 'times'} the bound"
 
@@ -46,7 +46,7 @@ def _ratios(measured: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _highest(ratios: Mapping[str, float], measured: Mapping[str, Any]) -> str:
+def _format_highest_ratio(ratios: Mapping[str, float], measured: Mapping[str, Any]) -> str:
     """Return the highest ratio with its limits; one of an inequality has none.
 
     Of a mean they are the one-sided limits on which the verdict rests.

@@ -13,7 +13,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, format_error_with_notes
-from pfbench.base.names import lookup
+from pfbench.base.names import find_entry
 from pfbench.base.protocols import Algorithm, AlgorithmOracles, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.base.status import Status
@@ -21,7 +21,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.points import infer_format, is_finite, keep
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
-from pfbench.runs.loop.steps import oracle_bundle
+from pfbench.runs.loop.steps import oracle_class
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.trace import OUTSIDE_REASON
 from pfbench.verification.claim import Claim
@@ -34,9 +34,9 @@ from pfbench.verification.step_record import StepRecord, StepRecorder
 from pfbench.verification.subject import (
     ClaimBroken,
     MethodFailed,
-    MissingParameter,
     NotTestable,
     Subject,
+    SubjectLacksParameter,
     UnsupportedPoints,
     instantiate_with_parameters,
     make_scheduled,
@@ -133,7 +133,7 @@ class Trial:
         for name in getattr(own, "kinds", ()):
             usual = getattr(own, name)
             if requested.get(name, usual) != usual and not select_accepted(self.algorithm, (name,)):
-                raise MissingParameter(
+                raise SubjectLacksParameter(
                     f"it has no parameter {name}, which the claim sets to {requested[name]}"
                 )
         return instantiate_with_parameters(self.algorithm, self.algorithm_parameters, **requested)
@@ -226,7 +226,7 @@ class Trial:
             raise (
                 ClaimBroken(words)
                 if measured
-                else _error_type(problem, run.status == Status.ERROR)(words)
+                else _end_error_type(problem, run.status == Status.ERROR)(words)
             )
         _check_counts(list(run.counts.as_dict().values()), witnessed.tally)
         _check_point(problem, run.x)
@@ -268,7 +268,7 @@ class Trial:
         )
         ledger = Ledger()
         form = infer_format(problem.start(), problem.name)
-        ask = _bundle(algorithm)(recorder, ledger, problem.set.diameter, form)
+        ask = _oracles_class(algorithm)(recorder, ledger, problem.set.diameter, form)
         stream = np.random.default_rng(seed) if rng is None else rng
         states = _states(algorithm, ask, problem.start(), stream)
         created, before = 0, tuple[Any, ...]()
@@ -286,12 +286,12 @@ class Trial:
                     words = f"it raised {type(error).__name__}: {error}"
                     if isinstance(stream, EnumerableGenerator):
                         raise NotEnumerable(words) from error
-                    raise _error_type(problem, True)(words) from error
+                    raise _end_error_type(problem, True)(words) from error
                 if not isinstance(state, State):
                     raise MethodFailed(f"it yields a {type(state).__name__}, not a State")
                 if not form.is_point(state.x):
                     raise MethodFailed(
-                        f"it yields {form.describe(state.x)}, and points are {form.points}"
+                        f"it yields {form.describe(state.x)}, and points are {form.points_text}"
                     )
                 _check_counts(ledger.counts_array, recorder)
                 _check_point(problem, state.x)
@@ -351,7 +351,7 @@ def claim_method(claim: Claim) -> Any:
     if not algorithm:
         raise NotTestable("it is about no algorithm: name one in the claim")
     if isinstance(algorithm, str):
-        return lookup("algorithm", algorithm, ALGORITHMS)
+        return find_entry("algorithm", algorithm, ALGORITHMS)
     if not callable(getattr(algorithm, "run", None)):
         raise InputError(
             f"{claim.method} is no algorithm: it needs a method run(ask, x, rng), which yields "
@@ -373,7 +373,7 @@ def _position(r: float, way: Sequence[float]) -> int:
     return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(way).max() else -1
 
 
-def _error_type(problem: Problem, raised: bool) -> type[Exception]:
+def _end_error_type(problem: Problem, raised: bool) -> type[Exception]:
     """Return what an end is that no run should have.
 
     Where points are factored matrices an error says little: many methods can move arrays only.
@@ -385,10 +385,10 @@ def _error_type(problem: Problem, raised: bool) -> type[Exception]:
     )
 
 
-def _bundle(algorithm: Algorithm) -> type[Oracles]:
+def _oracles_class(algorithm: Algorithm) -> type[Oracles]:
     """Return the bundle that answers what a method requires."""
     try:
-        return oracle_bundle(algorithm)
+        return oracle_class(algorithm)
     except Exception as error:  # it may compute them of its parameters
         raise MethodFailed(f"it raised {format_error_with_notes(error)}") from error
 

@@ -100,7 +100,7 @@ SCALINGS = (
 
 
 @dataclass(frozen=True)
-class Departure:
+class UnitDeparture:
     """Other units in which a number is not what it should be.
 
     Attributes
@@ -124,9 +124,9 @@ class Departure:
         )
 
 
-def departure(
+def find_departure(
     subject: str, function: Callable[[Scaling], Any], unit: Unit | None
-) -> Departure | None:
+) -> UnitDeparture | None:
     """Return the first scaling under which a number does not keep its unit; None if it does.
 
     Parameters
@@ -146,7 +146,7 @@ def departure(
         deviation = float(np.abs(result - expected * base).max(initial=0.0))
         if not deviation <= _ROUNDING * expected * size:
             by = float(np.abs(result).max(initial=0.0)) / size if size else math.inf
-            return Departure(subject, scaling, expected, by)
+            return UnitDeparture(subject, scaling, expected, by)
     return None
 
 
@@ -180,10 +180,10 @@ class Formula:
     fixed_arguments: Mapping[str, Any] = field(default_factory=dict)
     units: Mapping[str, Unit] = field(default_factory=dict)
 
-    def departure(self) -> Departure | None:
+    def find_departure(self) -> UnitDeparture | None:
         """Return how it departs from its unit, at random numbers; None if it does not."""
         departures = (
-            departure(self.name, random_evaluation, self.unit)
+            find_departure(self.name, random_evaluation, self.unit)
             for random_evaluation in self._random_evaluations()
         )
         return next((departure for departure in departures if departure), None)
@@ -257,7 +257,7 @@ class PowerProduct:
         return " ".join(name if power == 1 else f"{name}^{power:g}" for name, power in powers)
 
 
-def product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> Formula:
+def power_product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> Formula:
     """Return a product of powers with the unit that it should have; see `formula`."""
     return formula(PowerProduct(dict(powers)), unit, None, **units)
 
@@ -276,7 +276,7 @@ def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]
         return scaling.constants(existing)
     if isinstance(existing, int | float):
         return existing * scaling.factor(_find_known_unit("constants", units))
-    parts = _parts(existing)
+    parts = _numbers_by_name(existing)
     if parts is None:
         raise InputError(f"the units of a {type(existing).__name__} are not known")
     scaled = {
@@ -290,7 +290,7 @@ def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]
     return replace(existing, **scaled) if is_dataclass(existing) else type(existing)(**scaled)  # type: ignore[type-var]
 
 
-def _parts(parts: Any) -> Mapping[str, Any] | None:
+def _numbers_by_name(parts: Any) -> Mapping[str, Any] | None:
     """Return the numbers of an object by name; None if they cannot be told."""
     if isinstance(parts, dict):
         return parts

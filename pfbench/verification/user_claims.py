@@ -10,7 +10,7 @@ from typing import Any
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.failures import add_location, end_sentence, locate_error
 from pfbench.base.names import unknown_name_error
-from pfbench.base.user_code import load
+from pfbench.base.user_code import load_user_object
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.subject import NotTestable
 from pfbench.verification.trial import Trial, claim_method
@@ -34,14 +34,14 @@ def load_claims(reference: str) -> Paper:
     """
     home, attribute = split_reference(reference)
     module = import_module_file(home)
-    paper = _collect(vars(module).values())
+    paper = _collect_paper(vars(module).values())
     expected = paper
     if attribute:
         if not hasattr(module, attribute):
             if not _names(module):
                 raise InputError(_no_claims_message(home, module, False))
             raise unknown_name_error(f"name in {home}", attribute, _names(module))
-        expected = _collect([getattr(module, attribute)])
+        expected = _collect_paper([getattr(module, attribute)])
     if not expected.claims:
         raise InputError(_no_claims_message(reference, module, bool(attribute)))
     return _attach_source(home, expected, paper)
@@ -114,7 +114,7 @@ def import_module_file(home: str) -> ModuleType:
         If there is none, or its import fails.
     """
     try:
-        name = load(f"{home}:__name__")
+        name = load_user_object(f"{home}:__name__")
     except InputError as error:
         raise InputError(str(error).replace(":__name__", "")) from error
     return importlib.import_module(name)
@@ -124,11 +124,11 @@ def _names(module: ModuleType) -> list[str]:
     return [name for name, var in vars(module).items() if isinstance(var, Claim | Paper)]
 
 
-def _collect(values: Iterable[Any]) -> Paper:
+def _collect_paper(values: Iterable[Any]) -> Paper:
     """Return what is stated among some values, each once, in their order."""
     results: dict[int, Any] = {}
     first: Paper | None = None
-    for item in _flat(values):
+    for item in _flatten_statements(values):
         parts: Iterable[Any] = (item,)
         if isinstance(item, Paper):
             first, parts = first or item, (*item.claims, *item.mutants, *item.errata)
@@ -143,7 +143,7 @@ def _collect(values: Iterable[Any]) -> Paper:
     )
 
 
-def _flat(values: Iterable[Any]) -> Iterator[Any]:
+def _flatten_statements(values: Iterable[Any]) -> Iterator[Any]:
     """Yield what is stated among values, and what lists and mappings among them hold, in order.
 
     A container is visited once: it may hold itself.

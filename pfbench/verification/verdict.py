@@ -17,7 +17,12 @@ from pfbench.verification.evidence import Evidence
 from pfbench.verification.reproducibility import UNREPEATABLE, WORDS
 from pfbench.verification.scaled_instances import check_in_other_units
 from pfbench.verification.statistics import Decision
-from pfbench.verification.subject import ClaimBroken, MethodFailed, MissingParameter, NotTestable
+from pfbench.verification.subject import (
+    ClaimBroken,
+    MethodFailed,
+    NotTestable,
+    SubjectLacksParameter,
+)
 from pfbench.verification.summaries import summarise_ratios
 from pfbench.verification.trial import Trial
 
@@ -144,15 +149,17 @@ def _judge(trial: Trial) -> Verdict:
     except ClaimBroken as error:
         verdict = VerdictName.FAILED if isinstance(error, MethodFailed) else VerdictName.VIOLATED
         evidence = _empty_evidence(verdict, end_sentence(error))
-        return _verdict(trial.claim, evidence, perf_counter() - started, broken=True)
+        return _make_verdict(trial.claim, evidence, perf_counter() - started, broken=True)
     except NotTestable as error:
         verdict = (
-            VerdictName.FAILED if isinstance(error, MissingParameter) else VerdictName.INCONCLUSIVE
+            VerdictName.FAILED
+            if isinstance(error, SubjectLacksParameter)
+            else VerdictName.INCONCLUSIVE
         )
         return _make_lost_verdict(
             trial.claim, verdict, end_sentence(error), perf_counter() - started
         )
-    return _verdict(trial.claim, evidence, perf_counter() - started)
+    return _make_verdict(trial.claim, evidence, perf_counter() - started)
 
 
 def make_unfinished_verdict(tested: Claim, reason: str, seconds: float) -> Verdict:
@@ -161,7 +168,7 @@ def make_unfinished_verdict(tested: Claim, reason: str, seconds: float) -> Verdi
 
 
 def _make_lost_verdict(tested: Claim, verdict: VerdictName, reason: str, seconds: float) -> Verdict:
-    result = _verdict(tested, _empty_evidence(verdict, reason), seconds, broken=True)
+    result = _make_verdict(tested, _empty_evidence(verdict, reason), seconds, broken=True)
     return replace(result, lost=True)
 
 
@@ -169,7 +176,9 @@ def _empty_evidence(verdict: VerdictName, reason: str) -> Evidence:
     return Evidence(decision=Decision(verdict, reason, {}, None), repetitions=0)
 
 
-def _verdict(tested: Claim, evidence: Evidence, seconds: float, broken: bool = False) -> Verdict:
+def _make_verdict(
+    tested: Claim, evidence: Evidence, seconds: float, broken: bool = False
+) -> Verdict:
     """Return the verdict; of a disputed claim it stands among what was measured, unless broken."""
     decision = evidence.decision
     verdict = VerdictName(decision.verdict)

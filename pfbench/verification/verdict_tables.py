@@ -13,7 +13,11 @@ from pfbench.verification.criteria import CRITERIA
 from pfbench.verification.outcomes import ErratumFinding, Verification
 from pfbench.verification.power import FACTORS, SEEDS, PowerSearch
 from pfbench.verification.schedule_homogeneity import Homogeneity
-from pfbench.verification.summaries import format_summary, format_with_interval, main_numbers
+from pfbench.verification.summaries import (
+    format_summary,
+    format_with_interval,
+    summarise_main_numbers,
+)
 from pfbench.verification.verdict import Verdict
 
 
@@ -49,8 +53,8 @@ def verdict_table(
                 "",
                 "| claim | verdict | says | measured | tested on | runs | s |",
             ]
-            lines += [f"|{' --- |' * 7}", *map(_line, rows), ""]
-    exponents = [line for row in done.rows for line in _exponents(row)]
+            lines += [f"|{' --- |' * 7}", *map(_verdict_line, rows), ""]
+    exponents = [line for row in done.rows for line in _exponent_lines(row)]
     if exponents:
         gap, mapping_sq = map(_escape_markdown, CRITERIA[:2])
         lines += [
@@ -61,7 +65,7 @@ def verdict_table(
         lines += ["the whole complexity under each criterion, by the links between them.", ""]
         lines += [f"| claim | in | claimed | measured | decades | {gap} | {mapping_sq} |"]
         lines += ["| --- | --- | --- | --- | --- | --- | --- |", *exponents, ""]
-    doubtful = [row for row in done.rows if not row.verdict.is_kept]
+    doubtful = [row for row in done.rows if not row.verdict.keeps_bound]
     if doubtful:
         lines += ["## What does not simply hold", ""]
         lines += [
@@ -103,15 +107,15 @@ def repetition_table(
     return "\n".join(lines) + "\n"
 
 
-def _line(row: Verdict) -> str:
+def _verdict_line(row: Verdict) -> str:
     return (
         f"| {row.claim.name} | {row.verdict} | {_escape_markdown(row.claim.statement)} | "
-        f"{_escape_markdown(main_numbers(row.measured))} | {sizes_in_words(row.measured, horizons=True)} | "  # noqa: E501
+        f"{_escape_markdown(summarise_main_numbers(row.measured))} | {sizes_in_words(row.measured, horizons=True)} | "  # noqa: E501
         f"{row.repetitions} | {row.seconds:.2g} |"
     )
 
 
-def _exponents(row: Verdict) -> Iterator[str]:
+def _exponent_lines(row: Verdict) -> Iterator[str]:
     """Yield a line for each exponent that a row claims."""
     measured, scales = (
         row.measured,
@@ -216,7 +220,7 @@ def power_table(results: Mapping[str, Sequence[PowerSearch]], command: str) -> s
         f"| --- | --- | --- |{' --- |' * len(efforts)}",
     ]
     for same in zip(*results.values(), strict=True):
-        lower = " | ".join(other_item.describe_least_factor for other_item in same)
+        lower = " | ".join(other_item.min_factor_text for other_item in same)
         item = same[0]
         lines.append(f"| {item.claim.name} | {item.claim.method} | {item.parameter} | {lower} |")
     return "\n".join([*lines, ""])

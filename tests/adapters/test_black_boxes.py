@@ -19,7 +19,7 @@ from pfbench.adapters import (
 from pfbench.base.callbacks import ConsumerClosed, iterate_callback
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.kernels.libraries import single_blas_thread
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage import run_keys
 
@@ -185,7 +185,7 @@ def test_partial_fit_steps_along_the_gradients_that_are_counted(kind):
     seen = []
     run = pf.solve(problem, method, measures={"x": lambda p, s: seen.append(s.x + 0) or 0.0})
     assert (run.counts.sfo, run.counts.fo, run.iterations) == (40, 0, 40)
-    rng, x = stream(0, "algorithm"), problem.start()
+    rng, x = random_stream(0, "algorithm"), problem.start()
     for z in seen[1:41]:
         x = x - 0.02 * problem.batch(rng.integers(ROWS, size=1), x)
         np.testing.assert_allclose(z, x, rtol=1e-6, atol=1e-9)

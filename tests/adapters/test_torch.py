@@ -5,12 +5,12 @@ import pytest
 
 import pfbench as pf
 from pfbench.adapters import TorchOptimizer, from_module
-from pfbench.adapters.black_box import library
+from pfbench.adapters.black_box import import_optional_library
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
-from pfbench.base.selectors import user_names
+from pfbench.base.selectors import list_user_code_names
 from pfbench.kernels.libraries import single_blas_thread
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 from pfbench.sets import L2Ball
 
 ROWS = 23
@@ -27,7 +27,7 @@ def torch():
 
 def test_a_library_that_is_missing_is_named():
     with pytest.raises(InputError, match=r"nonesuch is not installed: .*pip install nonesuch"):
-        library("nonesuch.part")
+        import_optional_library("nonesuch.part")
 
 
 def test_a_batch_with_an_optimizer_that_compares_values_is_refused():
@@ -68,7 +68,7 @@ def test_batches_are_counted_and_keep_to_the_budget(torch):
     method = TorchOptimizer(optimizer="SGD", iterations=30, step=0.3, batch=7)
     run = pf.solve(SMOOTH, method, budget=pf.Budget(sfo=100))
     assert (run.status, run.counts.sfo, run.iterations) == ("budget", 98, 14)
-    rng, x = stream(0, "algorithm"), SMOOTH.start()
+    rng, x = random_stream(0, "algorithm"), SMOOTH.start()
     for _ in range(14):
         x = x - 0.3 * SMOOTH.batch(rng.integers(ROWS, size=7), x)
     np.testing.assert_allclose(run.x, x, rtol=1e-14)
@@ -174,4 +174,6 @@ def test_an_optimizer_of_no_library_is_run(torch, by_name):
 
 
 def test_the_key_of_a_stored_run_covers_the_file_of_its_optimizer():
-    assert user_names("torch-optimizer[optimizer=mine.py:Mine,step=0.1]") == ["mine.py:Mine"]
+    assert list_user_code_names("torch-optimizer[optimizer=mine.py:Mine,step=0.1]") == [
+        "mine.py:Mine"
+    ]

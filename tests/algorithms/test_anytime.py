@@ -11,10 +11,10 @@ from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.with_norm import NormedProblem
 from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.solve import solve
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 from pfbench.runs.storage.run_keys import anytime
 from pfbench.sets import L1Penalty, WholeSpace
-from pfbench.sets.named_norms import norm_of_vectors
+from pfbench.sets.named_norms import vector_norm_ball
 
 
 def logistic(d=5, **options):
@@ -29,7 +29,7 @@ PROBLEMS = {
     "whole": lambda: logistic(set=WholeSpace(5)),
     **{
         kind: lambda kind=kind: NormedProblem(
-            logistic(6, set=WholeSpace(6)), norm_of_vectors(kind, 6)
+            logistic(6, set=WholeSpace(6)), vector_norm_ball(kind, 6)
         )
         for kind in ("linf", "l2", "spectral")
     },
@@ -150,7 +150,7 @@ def fitting(case):
     for name in PROBLEMS:
         try:
             method = resolve_run(problem(name), chosen(case, 3))
-            method.check_offered(problem(name).open(stream(0, "oracles")))
+            method.check_requirements(problem(name).open(random_stream(0, "oracles")))
         except RefusedError:
             continue
         found.append((problem(name), method.algorithm))

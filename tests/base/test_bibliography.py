@@ -6,10 +6,10 @@ import unicodedata
 import pytest
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.bibliography import REFERENCES, bibtex, parse_bibtex
+from pfbench.base.bibliography import REFERENCES, format_bibtex, parse_bibtex
 from pfbench.base.citations import find_citations, find_urls, format_reference, strip_tex
 from pfbench.cli.catalogue import list_items
-from pfbench.runs.planning.citation_keys import data_sets, references
+from pfbench.runs.planning.citation_keys import algorithm_citation_keys, find_data_sets
 
 KEY = re.compile(r"\b(shen2019|qu2018|li2019|wang2019|lacoste2016)\b")
 
@@ -33,9 +33,9 @@ def test_every_source_is_in_the_bibliography_and_every_paper_is_cited():
     kinds = ("algorithms", "problems", "sets", "estimators", "measures", "claims")
     items = [item for kind in kinds for item in list_items(kind)]
     for item in items:
-        assert bool(item.cites) != item.source.startswith(UNPUBLISHED), item
-        assert set(item.cites) <= REFERENCES.keys()
-    assert {key for item in items for key in item.cites} == REFERENCES.keys()
+        assert bool(item.source_citation_keys) != item.source.startswith(UNPUBLISHED), item
+        assert set(item.source_citation_keys) <= REFERENCES.keys()
+    assert {key for item in items for key in item.source_citation_keys} == REFERENCES.keys()
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -81,7 +81,7 @@ def test_a_paper_in_words():
 
 
 def test_an_entry_as_bibtex_reads_it():
-    text = bibtex(["lan2016", "lan2016"])
+    text = format_bibtex(["lan2016", "lan2016"])
     assert text == (
         "@article{lan2016,\n"
         "  author = {Lan, Guanghui and Zhou, Yi},\n"
@@ -96,7 +96,7 @@ def test_an_entry_as_bibtex_reads_it():
 
 @pytest.mark.parametrize("key", REFERENCES)
 def test_an_entry_is_whole(key):
-    text = bibtex([key])
+    text = format_bibtex([key])
     assert text.isascii()
     assert text.count("{") == text.count("}")
     fields = REFERENCES[key].fields
@@ -108,7 +108,7 @@ def test_an_entry_is_whole(key):
 
 
 def test_entries_are_read_as_they_are_written():
-    assert parse_bibtex(f"Some words.\n\n{bibtex(REFERENCES)}") == REFERENCES
+    assert parse_bibtex(f"Some words.\n\n{format_bibtex(REFERENCES)}") == REFERENCES
 
 
 @pytest.mark.parametrize(
@@ -122,13 +122,13 @@ def test_entries_are_read_as_they_are_written():
 )
 def test_an_entry_that_is_spoilt_is_refused(spoil, words):
     with pytest.raises(ValueError, match=words):
-        parse_bibtex(spoil(bibtex(["qu2018"])))
+        parse_bibtex(spoil(format_bibtex(["qu2018"])))
 
 
 def test_what_runs_cite():
     algorithms = ["storc[iterations=1]", "own:Mine", "nfwu-svrg", "nfwu-sg", "??"]
-    assert references(algorithms) == ("li2019", "hazan2016", "shen2019")
-    found = data_sets(
+    assert algorithm_citation_keys(algorithms) == ("li2019", "hazan2016", "shen2019")
+    found = find_data_sets(
         ["nonconvex-logistic[source=a9a]", "quadratic", "robust-regression[source=x]"]
     )
     assert list(found) == ["a9a"]

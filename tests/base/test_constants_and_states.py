@@ -8,7 +8,7 @@ from helpers import assert_one_sentence
 from pfbench.base import errors
 from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.state import State, check_output
+from pfbench.base.state import State, check_output_rule
 
 
 @pytest.mark.parametrize("name", [name for name in MEANING if name != "n"])
@@ -32,9 +32,9 @@ def test_a_state_needs_only_its_point():
 
 @pytest.mark.parametrize("bad", ["lst", None, 3, ["last"]])
 def test_a_bad_output_is_refused_in_one_sentence(bad):
-    assert check_output("last") == "last"
+    assert check_output_rule("last") == "last"
     with pytest.raises(InputError) as error:
-        check_output(bad)
+        check_output_rule(bad)
     assert_one_sentence(error, "output=", "last, uniform")
 
 

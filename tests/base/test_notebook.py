@@ -18,7 +18,7 @@ import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.base.notebook import html_table, html_text
 from pfbench.cli.terminal import console
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 
 BAD = '<script>alert("1")</script>&\x1b[31m'
 
@@ -88,7 +88,7 @@ def test_a_run_is_its_parameters_counts_and_measures(run):
 
 
 def test_verdicts_and_what_was_checked():
-    done = pf.verify(["methods-count-svrg"], engine=ThisProcess())
+    done = pf.verify(["methods-count-svrg"], engine=SingleProcessEngine())
     (table,) = Tables(done._repr_html_()).tables
     assert table[1][:2] == ["methods-count-svrg", done.rows[0].line]
     one, _ = Tables(done.rows[0]._repr_html_()).tables

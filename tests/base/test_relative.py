@@ -9,13 +9,13 @@ from helpers import assert_one_sentence
 import pfbench as pf
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.relative import evaluate_relative, is_constant_formula
+from pfbench.base.relative import evaluate_formulas, is_constant_formula
 
 KNOWN = Constants(n=600, L_f=0.5, L_ms=2.0, delta=0.25, D=20.0)
 
 
 def worth(formula, constants=KNOWN):
-    return evaluate_relative(constants, {"a": formula}, (), "x")["a"]
+    return evaluate_formulas(constants, {"a": formula}, (), "x")["a"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_else_looks_like_one_stays_as_it_is(text):
 
 
 def test_a_text_of_a_method_stays_a_text():
-    assert evaluate_relative(KNOWN, {"place": "n/8"}, ["place"], "x") == {"place": "n/8"}
+    assert evaluate_formulas(KNOWN, {"place": "n/8"}, ["place"], "x") == {"place": "n/8"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from pfbench.base.errors import InputError
-from pfbench.base.user_code import load
+from pfbench.base.user_code import load_user_object
 
 
 @pytest.fixture
@@ -32,23 +32,25 @@ def module(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("module")
 def test_a_name_in_a_module_of_the_current_folder():
-    assert load("mine_for_tests:MySpider").__name__ == "MySpider"
+    assert load_user_object("mine_for_tests:MySpider").__name__ == "MySpider"
 
 
 @pytest.mark.usefixtures("module")
 def test_a_name_in_a_file_which_finds_its_neighbours(tmp_path):
-    found = load("my methods/apart_for_tests.py:Spider")
+    found = load_user_object("my methods/apart_for_tests.py:Spider")
     assert found.__module__ == "beside_for_tests"
-    assert load(f"{tmp_path}/my methods/apart_for_tests.py:Spider") is found
+    assert load_user_object(f"{tmp_path}/my methods/apart_for_tests.py:Spider") is found
     # It is the module of its name: pickles and keys know it so.
-    assert load("apart_for_tests:Spider") is found
+    assert load_user_object("apart_for_tests:Spider") is found
 
 
 @pytest.mark.usefixtures("module")
 def test_of_two_files_of_one_name_the_second_is_refused():
-    assert load("mine_for_tests.py:MySpider") is load("mine_for_tests:MySpider")
+    assert load_user_object("mine_for_tests.py:MySpider") is load_user_object(
+        "mine_for_tests:MySpider"
+    )
     with pytest.raises(InputError, match="has the name of another module"):
-        load("my methods/mine_for_tests.py:Other")
+        load_user_object("my methods/mine_for_tests.py:Other")
 
 
 @pytest.mark.usefixtures("module")
@@ -76,7 +78,7 @@ def test_of_two_files_of_one_name_the_second_is_refused():
 )
 def test_what_cannot_be_loaded(name, words):
     with pytest.raises(InputError, match=words):
-        load(name)
+        load_user_object(name)
 
 
 @pytest.mark.usefixtures("module")
@@ -88,5 +90,5 @@ def test_an_import_that_hangs_ends_at_a_limit_by_name(tmp_path, monkeypatch, top
     (tmp_path / "hanging_for_tests.py").write_text(text)
     words = "module of hanging_for_tests:A has not been imported after 0.3 s"
     with pytest.raises(InputError, match=words):
-        load("hanging_for_tests:A")
-    assert load("mine_for_tests:MySpider").__name__ == "MySpider"
+        load_user_object("hanging_for_tests:A")
+    assert load_user_object("mine_for_tests:MySpider").__name__ == "MySpider"

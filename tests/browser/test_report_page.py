@@ -11,7 +11,7 @@ from chromium import BENCH, change
 from generated_reports import MARKUP, SPEC, report_of
 
 from pfbench.reporting import collect_report, write_report
-from pfbench.reporting.findings.ranking import sole_leaders
+from pfbench.reporting.findings.ranking import initially_shown_algorithms
 from pfbench.reporting.theory import MethodTheory, RateLine
 from pfbench.runs.execute import execute
 from pfbench.runs.planning.spec import load_spec
@@ -539,7 +539,7 @@ def test_of_very_many_methods_the_foremost_are_shown_at_first(browser, tmp_path)
         f'every = 10\nproblems = "problem[number=0]"\n[algorithms]\n{algorithms}\n'
     )
     page, report = report_of(text, tmp_path)
-    shown = [names.index(one) for one in sole_leaders(report.results[0])]
+    shown = [names.index(one) for one in initially_shown_algorithms(report.results[0])]
     assert len(shown) == 14
     assert shown[0] == 0
     browser.open(page.as_uri())

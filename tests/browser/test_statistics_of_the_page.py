@@ -8,8 +8,8 @@ import pytest
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.runtimes import ert, runtimes
-from pfbench.reporting.statistics.seed_curves import QUARTILES_FROM, band
+from pfbench.reporting.statistics.runtimes import ert, make_runtimes
+from pfbench.reporting.statistics.seed_curves import QUARTILES_FROM, median_band
 from pfbench.runs.loop.run import COMPLETED, STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.loop.stop import Stop
 
@@ -117,10 +117,10 @@ def check(found):
     for runs, by_axis in zip(GROUPS, found, strict=True):
         for (axis, prices), of_axis in zip(AXES.items(), by_axis, strict=True):
             if axis not in ("price", "iteration"):
-                compare_bands(band(runs, axis, "m"), of_axis["band"])
+                compare_bands(median_band(runs, axis, "m"), of_axis["band"])
             price = Cost.from_weights(prices)
             for target, (hits, expected) in zip(TARGETS, of_axis["ert"], strict=True):
-                want = runtimes(runs, Stop("m", target), price)
+                want = make_runtimes(runs, Stop("m", target), price)
                 assert hits == want.hits
                 if hits:
                     np.testing.assert_allclose(expected, ert(want), rtol=1e-13)

@@ -14,10 +14,10 @@ from pfbench.estimators import CASVRG, SAGA, SG, SPIDERG, SVRG, EpochEstimator, 
 from pfbench.kernels import linear
 from pfbench.points import combine, keep, shift
 from pfbench.problems.linear_models import LogCosh
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
 
-HIDDEN = LogCosh(*synthetic_rows(rows=23, columns=4, seed=1), L2Ball(4, 1.5))
+HIDDEN = LogCosh(*draw_synthetic_rows(rows=23, columns=4, seed=1), L2Ball(4, 1.5))
 """A problem at hand, which no method should ask itself."""
 
 
@@ -208,7 +208,7 @@ def _through_the_bound_method(self, ask, x, rng):
 
 
 def _knows_the_data(self, ask, x, rng):
-    A, b = synthetic_rows(rows=23, columns=4, seed=1)
+    A, b = draw_synthetic_rows(rows=23, columns=4, seed=1)
     for t in range(self.iterations):
         ask.batch(self.draw(ask, rng, t), x)
         S = rng.integers(23, size=3)

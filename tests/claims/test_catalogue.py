@@ -22,7 +22,7 @@ from pfbench.claims.catalogue import (
     MUTANTS,
     PAPERS,
     claim,
-    criterion_changes,
+    comparisons_decided_by_criterion,
     select_claims,
     select_mutants,
 )
@@ -190,7 +190,7 @@ def test_an_unknown_claim_suggests_the_nearest():
 
 def test_the_comparison_of_sliding_with_frank_wolfe_changes_its_winner():
     """NCGS: 1/eps FO, 1/eps^2 LO on |G|^2 <= eps; FW 1/eps^2 for both on either scale."""
-    found = {(c.comparison, c.count): c for c in criterion_changes()}
+    found = {(c.comparison, c.count): c for c in comparisons_decided_by_criterion()}
     gradients = found["qu2018 table 1", "FO"]
     assert gradients.as_published == "ncgs"
     assert gradients.order_by_criterion == {"V <= eps": "equal", "|G|^2 <= eps": "ncgs"}
@@ -221,7 +221,7 @@ def test_a_claim_is_not_violated(told, judgements):
         ("disputed",) if told.disputed else ("holds", "within-10", "attained", "inconclusive")
     )
     assert row.verdict in expected, row.reason
-    if row.verdict.is_kept:
+    if row.verdict.keeps_bound:
         assert (slack_factor(row.measured) or 1.0) >= 1.0 - 1e-6, "a ratio above 1 next to *holds*"
     assert not row.lost
     assert row.repetitions > 0

@@ -75,7 +75,7 @@ def test_no_planted_fault_is_admitted_by_its_theorem(claim, mutant):
 def test_a_fault_that_the_theorem_admits_is_found_out():
     assert is_admitted(unconstrained.VANISHING, Subject(HalfStep))
     assert is_admitted(unconstrained.VANISHING, Subject())
-    assert not is_admitted(unconstrained.VANISHING, Subject(unconstrained.QuarterStep))
+    assert not is_admitted(unconstrained.VANISHING, Subject(unconstrained.QuarterOfStepSize))
     assert {claim.name for claim in ADMITTING} >= {"pethick2025-thm5.5", "pethick2025-thm5.7"}
 
 

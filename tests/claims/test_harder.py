@@ -40,7 +40,7 @@ def test_a_right_theorem_is_not_accused():
 
 
 def test_every_instance_is_made_again_by_its_selector():
-    known = harder_instances.catalogue()
+    known = harder_instances.list_catalogue_instances()
     assert len(known) >= 242
     assert len({selector for _, selector, _ in known}) == len(known)
     for _, selector, instance in known:
@@ -51,16 +51,19 @@ def test_every_instance_is_made_again_by_its_selector():
 
 def test_what_a_claim_assumes_binds_and_what_its_own_instances_are_is_told():
     convex = replace(SMALL, assumptions=("convex",))
-    fitting = [candidate.instance.example() for candidate in harder_instances._fits_claim(convex)]
+    fitting = [
+        candidate.instance.example()
+        for candidate in harder_instances._iterate_fitting_instances(convex)
+    ]
     assert fitting
     assert all(problem.constants(problem.start()).ell == 0.0 for problem in fitting)
     own = replace(SMALL, instances=("quadratic[source=synthetic,set=none,rows=20,columns=3]",))
-    lacks = [candidate.lacks for candidate in harder_instances._fits_claim(own)]
+    lacks = [candidate.lacks for candidate in harder_instances._iterate_fitting_instances(own)]
     assert any("convex" in one for one in lacks)
     said = replace(SMALL, assumptions=("f is a sum",))
-    assert {candidate.lacks[0] for candidate in harder_instances._fits_claim(said)} == {
-        "f is a sum"
-    }
+    assert {
+        candidate.lacks[0] for candidate in harder_instances._iterate_fitting_instances(said)
+    } == {"f is a sum"}
     words = harder_instances.HardestInstance(
         "a", 1, 1.0, "b", "c", ("convex",), False, "violated", "", ""
     ).format()
@@ -92,7 +95,10 @@ def test_a_right_theorem_on_convex_functions_is_tried_on_convex_ones_alone(monke
 
 def test_only_problems_of_the_same_parts_are_tried():
     """With the Euclidean smoothness of a plain problem a norm has nothing to do."""
-    fitting = [candidate.instance.example() for candidate in harder_instances._fits_claim(SMALL)]
+    fitting = [
+        candidate.instance.example()
+        for candidate in harder_instances._iterate_fitting_instances(SMALL)
+    ]
     assert fitting
     assert not any(isinstance(problem, NormedProblem) or problem.is_bounded for problem in fitting)
     assert all(problem.penalty is None for problem in fitting)

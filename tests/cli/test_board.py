@@ -50,7 +50,7 @@ def test_a_terminal_shows_a_table(screen, clock):
     file = screen(True)
     with SweepProgress("sweep", 20, 2, quiet=False) as board:
         board.count("stored", "finished")
-        board.begin()
+        board.start_clock()
         make(board, clock, 1, 30.0)  # the start of the workers is left out
         board.count("made", "error")
         make(board, clock, 7)
@@ -60,7 +60,7 @@ def test_a_terminal_shows_a_table(screen, clock):
     # 10 are done, 1 failed, 2 are running, 8 are left; seven were made in 7 s.
     assert board.seconds_left == pytest.approx(10.0)
     console = Console(file=io.StringIO(), width=120)
-    console.print(board.table())
+    console.print(board.count_table())
     row = console.file.getvalue().splitlines()[1]
     assert row.split()[-6:] == ["10", "2", "1", "8", "10", "s"]
 
@@ -71,7 +71,7 @@ def test_the_time_left_counts_what_was_made_and_not_what_was_stored(screen, cloc
     for _ in range(50):
         board.count("stored", "finished")
     assert board.seconds_left is None
-    board.begin()
+    board.start_clock()
     make(board, clock, 2, 10.0)
     make(board, clock, 10, 2.0)
     assert board.seconds_left == pytest.approx(38 * 2.0)

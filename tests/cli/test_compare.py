@@ -11,7 +11,7 @@ import pfbench.reporting.writer
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.relative import is_constant_formula
 from pfbench.base.selectors import Selector
-from pfbench.cli.catalogue import suites
+from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.reporting.findings.result_tables import results_csv
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import PlanOutcome
@@ -371,7 +371,7 @@ def test_mine_may_have_a_step_that_follows_a_constant(results, archived):
 @pytest.mark.parametrize("suite", ["quick"])
 def test_what_has_a_unit_follows_a_constant_in_every_grid(suite):
     """Steps of who projects are in x per gradient, smoothness the other way round, in f delta."""
-    (study,) = load_spec(suites()[suite]).studies
+    (study,) = load_spec(suite_spec_paths()[suite]).studies
     for method in study.tune.methods:
         selector = Selector.parse(method.selector)
         of = {"smoothness", "curvature", "sigma", "delta", "period", "refresh", "table_weight"}
@@ -391,10 +391,10 @@ ALONE = {"prox-gd", "projected-gradient", "ncgs", "afw", "pfw", "bpfw"}
 """With a single parameter: as many trials as the others, so its list has values between."""
 
 
-@pytest.mark.parametrize("suite", sorted(suites()))
+@pytest.mark.parametrize("suite", sorted(suite_spec_paths()))
 def test_archived_methods_are_tuned_by_the_rule_for_yours(suite):
     """What [candidate] would give a class of the catalogue is what the suite's own entry has."""
-    spec = load_spec(suites()[suite])
+    spec = load_spec(suite_spec_paths()[suite])
     (study,) = spec.studies
     checked = 0
     for method in study.tune.methods:
@@ -443,8 +443,8 @@ def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
 
 
 def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
-    assert {"quick", "standard", "norms"} <= suites().keys()
-    for path in suites().values():
+    assert {"quick", "standard", "norms"} <= suite_spec_paths().keys()
+    for path in suite_spec_paths().values():
         spec = load_spec(path)
         (study,) = spec.studies
         assert len(study.targets) >= 3
@@ -455,15 +455,15 @@ def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
             assert source in ("", "synthetic", "breast-cancer", "digits"), problem
 
 
-@pytest.mark.parametrize("suite", sorted(suites()))
+@pytest.mark.parametrize("suite", sorted(suite_spec_paths()))
 def test_the_shipped_runs_are_those_of_the_suite(suite):
-    path = suites()[suite]
+    path = suite_spec_paths()[suite]
     archive = path.with_name(f"{suite}.runs.gz")
     spec, found = load_spec(path), read_suite_archive(archive)
     whole = resolve_tuning(
         spec, lambda _, plans: [PlanOutcome(plan, found.runs[plan]) for plan in plans]
     )
-    assert {*whole.searches(), *whole.runs()} == found.runs.keys()
+    assert {*whole.search_runs(), *whole.runs()} == found.runs.keys()
     assert archive.stat().st_size < 7e6
     runs = [entry.run for entry in found.runs.values()]
     # In the whole space long steps diverge.
@@ -475,10 +475,10 @@ def test_the_shipped_runs_are_those_of_the_suite(suite):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suite", sorted(suites()))
+@pytest.mark.parametrize("suite", sorted(suite_spec_paths()))
 def test_the_shipped_counts_are_those_of_this_version(suite):
     """A few of the shipped runs, made again."""
-    found = read_suite_archive(suites()[suite].with_name(f"{suite}.runs.gz"))
+    found = read_suite_archive(suite_spec_paths()[suite].with_name(f"{suite}.runs.gz"))
     kinds = ("log-cosh", "quadratic", "nonconvex", "simplex")
     quick = [plan for plan in found.runs if plan.problem.startswith(kinds)]
     # The last bit of f decides how many values a line search takes.

@@ -7,10 +7,10 @@ from helpers import assert_one_sentence
 
 import pfbench as pf
 from pfbench.base.errors import InputError
-from pfbench.cli.catalogue import suites
+from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.suite import suite_labels
-from pfbench.runs.planning.suite_on_problem import SHARES, restrict_to_problem, suite_text
+from pfbench.runs.planning.suite_on_problem import SHARES, restrict_to_problem, write_suite_text
 
 SUITE = """
 title = "Two methods, one of which needs a polytope"
@@ -54,21 +54,25 @@ def test_on_a_suite_without_an_archive_all_runs_are_made_and_only_who_ran_is_cou
 
 
 def test_a_suite_is_listed_printed_and_written(pfbench, folder):
-    assert {item["name"] for item in pfbench("list", "suites", "--json").json} >= set(suites())
+    assert {item["name"] for item in pfbench("list", "suites", "--json").json} >= set(
+        suite_spec_paths()
+    )
     shown = pfbench("info", "quick", "--json").json
-    assert shown["text"] == suites()["quick"].read_text("utf-8")
+    assert shown["text"] == suite_spec_paths()["quick"].read_text("utf-8")
     assert pfbench("new", "suite", "Ours").status == 0
-    written, quick = load_spec(folder / "ours.toml"), load_spec(suites()["quick"])
+    written, quick = load_spec(folder / "ours.toml"), load_spec(suite_spec_paths()["quick"])
     assert suite_labels(written) == suite_labels(quick)
     assert [entry.label for entry in written.study.problems] == ["mine"]
 
 
-@pytest.mark.parametrize("name", suites())
+@pytest.mark.parametrize("name", suite_spec_paths())
 def test_every_shipped_suite_goes_on_another_problem(name, tmp_path):
-    text = suites()[name].read_text("utf-8")
+    text = suite_spec_paths()[name].read_text("utf-8")
     path = tmp_path / "other.toml"
-    path.write_text(suite_text(text, 'a "title"', "about", {"one": "quadratic"}, budget="sfo=9"))
-    study, shipped = load_spec(path).study, load_spec(suites()[name]).study
+    path.write_text(
+        write_suite_text(text, 'a "title"', "about", {"one": "quadratic"}, budget="sfo=9")
+    )
+    study, shipped = load_spec(path).study, load_spec(suite_spec_paths()[name]).study
     assert [entry.selector for entry in study.problems] == ["quadratic"]
     assert (study.all_labels, study.budget) == (shipped.all_labels, "sfo=9")
 
@@ -82,7 +86,7 @@ def test_every_shipped_suite_goes_on_another_problem(name, tmp_path):
     ],
 )
 def test_the_targets_on_a_problem_are_shares_of_its_start(problem, of, measure):
-    spec = restrict_to_problem(suites()[of], problem)
+    spec = restrict_to_problem(suite_spec_paths()[of], problem)
     run = (
         pf.solve(problem, "prox-sgd[iterations=1,step=0.1,batch=1]", measures=[measure])
         if (of == "quick")
@@ -122,7 +126,7 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
 
 def test_a_start_without_anything_to_reach_is_refused():
     with pytest.raises(InputError) as refused:
-        restrict_to_problem(suites()["quick"], "own_things:Flat")
+        restrict_to_problem(suite_spec_paths()["quick"], "own_things:Flat")
     assert_one_sentence(refused, "another start")
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from pfbench.claims.catalogue import CLAIMS, order_by_information
+from pfbench.claims.catalogue import CLAIMS, information_order_key
 from pfbench.cli import interim_report
 from pfbench.cli.progress import StepProgress
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
 from pfbench.verification.verdict import Verdict
@@ -49,13 +49,13 @@ def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
         raise Stops
 
     claims = [replace(CLAIMS[name], check=check) for name in NAMES]
-    kept = Session(engine=ThisProcess(), order=order_by_information("quick"))
+    kept = Session(engine=SingleProcessEngine(), order=information_order_key("quick"))
     done = kept.verify(claims, Subject())
     assert [verdict.claim.name for verdict in done.rows] == list(NAMES)
     assert begun[:3] == [NAMES[3], NAMES[2], NAMES[4]]
     assert begun[3:] == sorted(begun[3:], key=lambda name: CLAIMS[name].seconds("quick"))
     begun.clear()
-    Session(engine=ThisProcess()).verify(claims, Subject())
+    Session(engine=SingleProcessEngine()).verify(claims, Subject())
     assert begun[-1] == NAMES[3]
 
 

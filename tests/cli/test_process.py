@@ -13,7 +13,7 @@ from command_line import INTERRUPTIBLE, SMALL, SVRG
 
 import pfbench as package
 from pfbench.cli import catalogue
-from pfbench.cli.main import _output_closed
+from pfbench.cli.main import _is_output_closed
 
 COMMAND = (sys.executable, "-m", "pfbench")
 
@@ -140,7 +140,7 @@ def test_a_traceback_is_shown_on_request(finish, monkeypatch):
 
 
 def test_an_unexpected_error_is_called_a_bug(pfbench, monkeypatch):
-    monkeypatch.setattr(catalogue, "specs", lambda: 1 / 0)
+    monkeypatch.setattr(catalogue, "report_spec_paths", lambda: 1 / 0)
     outcome = pfbench("list", "reports")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err == (
@@ -208,6 +208,6 @@ def test_a_reader_that_is_gone_is_told_from_a_process_that_was_ended(monkeypatch
     read, write = os.pipe()
     with os.fdopen(write, "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
-        assert not _output_closed()
+        assert not _is_output_closed()
         os.close(read)
-        assert _output_closed()
+        assert _is_output_closed()

@@ -69,10 +69,10 @@ def test_an_estimate_that_is_not_steady_is_not_told(clock):
     for k in range(60):
         clock[0] += 1.0
         left = pace.remaining_seconds(k, 100 - k)
-        assert pace.steady(left, k / 100) == (left if k >= 10 else None)
+        assert pace.steady_estimate(left, k / 100) == (left if k >= 10 else None)
     for _ in range(3):  # the remaining ones are found to take three times as long
         clock[0] += 5.0
-        assert pace.steady(3 * left, 0.6) is None
+        assert pace.steady_estimate(3 * left, 0.6) is None
 
 
 def test_nothing_is_told_before_a_tenth_and_five_seconds(clock):
@@ -80,9 +80,9 @@ def test_nothing_is_told_before_a_tenth_and_five_seconds(clock):
     assert [pace.remaining_seconds(made, 9) for made in (0, 1, 2)] == [None] * 3
     clock[0] += 4.0
     assert pace.remaining_seconds(4, 6) == 12.0
-    assert pace.steady(12.0, 0.4) is None
+    assert pace.steady_estimate(12.0, 0.4) is None
     clock[0] += 2.0
-    assert (pace.steady(10.0, 0.05), pace.steady(10.0, 0.4)) == (None, 10.0)
+    assert (pace.steady_estimate(10.0, 0.05), pace.steady_estimate(10.0, 0.4)) == (None, 10.0)
 
 
 def test_what_is_to_come_counts_by_its_kind(clock):
@@ -92,7 +92,7 @@ def test_what_is_to_come_counts_by_its_kind(clock):
     found = []
     for k in range(20):
         clock[0] += (seconds := 1.0 if k < 10 else 10.0)
-        pace.note(short if k < 10 else long, seconds / 2)  # measures take the other half
+        pace.record_step(short if k < 10 else long, seconds / 2)  # measures take the other half
         found.append(pace.remaining_seconds(k + 1, 19 - k))
     assert found[:10] == [None] * 10
     truth = [10.0 * (19 - k) for k in range(10, 20)]
@@ -104,7 +104,7 @@ def test_a_kind_that_is_not_done_takes_as_long_as_its_method_on_its_problem(cloc
     pace = progress.RemainingTimeEstimate(kinds=kinds)
     for k, kind in enumerate(kinds[:3]):
         clock[0] += 2.0
-        pace.note(kind, 2.0)
+        pace.record_step(kind, 2.0)
         left = pace.remaining_seconds(k + 1, 9 - k)
     assert left == pytest.approx(14.0)
 
@@ -157,7 +157,7 @@ def test_bytes_are_told_in_their_units(clock, told):
     stream = told(terminal=False)
     with progress.StepProgress("a9a", None, "bytes") as steps:
         clock[0] += 6
-        steps.reach(2_300_000, 2_345_678)
+        steps.set_done(2_300_000, 2_345_678)
     assert stream.getvalue() == "a9a: 2.3 MB of 2.35 MB, estimating the time left\n"
 
 
@@ -166,4 +166,4 @@ def test_telling_very_often_costs_little(told):
 
     told(terminal=True)
     with progress.StepProgress("run", 10**9, "iterations") as steps:
-        assert min(timeit.repeat(lambda: steps.reach(1), number=1000, repeat=5)) < 2e-3
+        assert min(timeit.repeat(lambda: steps.set_done(1), number=1000, repeat=5)) < 2e-3

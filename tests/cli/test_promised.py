@@ -80,7 +80,7 @@ def test_every_schedule_of_a_theorem_has_its_promise():
 def test_a_promise_of_the_output_is_of_a_drawn_output_and_of_every_run_if_nothing_is_drawn():
     for name in EXPECTED:
         cls = ALGORITHMS[name]
-        assert cls.guarantee.words.endswith(WHERE[cls.guarantee.location])
+        assert cls.guarantee.description.endswith(WHERE[cls.guarantee.location])
         if cls.guarantee.location == "output":
             assert cls.parameters()["output"].default in ("uniform", "weighted"), name
         elif cls.guarantee.location in ("last", "mean"):

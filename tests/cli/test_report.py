@@ -136,8 +136,8 @@ def test_json_names_the_files_and_counts_the_statuses(pfbench, spec, drawn):
 
 def test_without_names_the_main_report_is_drawn_and_with_all_those_of_quick_scale(monkeypatch):
     known = {"gradient-estimators": Path("g.toml"), "b": Path("b.toml"), "paper/b": Path("p.toml")}
-    monkeypatch.setattr(report_command, "specs", lambda: known)
-    chosen = report_command._paths
+    monkeypatch.setattr(report_command, "report_spec_paths", lambda: known)
+    chosen = report_command._resolve_report_paths
     assert chosen(None, everything=False) == [Path("g.toml")]
     assert chosen(["paper/b"], everything=False) == [Path("p.toml")]
     assert chosen(None, everything=True) == [Path("g.toml"), Path("b.toml")]

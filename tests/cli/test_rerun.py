@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from command_line import SMALL
 
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.execute import execute_sweep
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.store import Store
@@ -28,7 +28,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     (folder / "s.toml").write_text(SPEC)
     plans = load_spec(folder / "s.toml").runs()
-    assert len(list(execute_sweep(plans, Store(folder / "store"), ThisProcess()))) == 4
+    assert len(list(execute_sweep(plans, Store(folder / "store"), SingleProcessEngine()))) == 4
     return folder / "store"
 
 

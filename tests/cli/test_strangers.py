@@ -66,12 +66,14 @@ def test_a_damage_is_told_and_not_obeyed(pfbench, store):
 
 
 def test_sentences_tables_and_progress(capsys):
-    terminal.complain(f"it is {acting()}.")
-    terminal.note(f"it is {acting()}")
-    terminal_tables.show(
-        terminal_tables.fields([("name", acting())]),
-        terminal_tables.columns(("a", acting()), [("x", acting()), (acting(), "y")]),
-        terminal_tables.heading(acting(), terminal_tables.lines(acting(), "second")),
+    terminal.print_error(f"it is {acting()}.")
+    terminal.print_note(f"it is {acting()}")
+    terminal_tables.print_parts(
+        terminal_tables.field_table([("name", acting())]),
+        terminal_tables.make_table(("a", acting()), [("x", acting()), (acting(), "y")]),
+        terminal_tables.section_with_title(
+            acting(), terminal_tables.multiline_cell(acting(), "second")
+        ),
         acting(),
     )
     board = SweepProgress(acting(), 2, 1, quiet=False)

@@ -9,7 +9,7 @@ from pfbench.claims.catalogue import CLAIMS, claims_about
 from pfbench.cli.theory_section import add_theory
 from pfbench.reporting.findings.claimed_rates import claims_table, figure_rates
 from pfbench.reporting.theory import MethodTheory, RateLine, StatedClaim
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage.store import Store
 from pfbench.verification.session import Session
 
@@ -60,7 +60,7 @@ def test_verdicts_are_looked_up_and_never_made(report, tmp_path):
     claims = {one.claim for one in add_theory(report, [store]).theory.claims if one.verdict}
     assert claims == set()
     assert list(store.keys("verdict")) == []
-    Session(engine=ThisProcess(), store=store).verify([CLAIMS[QUICK]])
+    Session(engine=SingleProcessEngine(), store=store).verify([CLAIMS[QUICK]])
     theory = add_theory(report, [store]).theory
     known = {one.claim: one for one in theory.claims if one.verdict}
     assert known.keys() == {QUICK}

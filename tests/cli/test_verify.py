@@ -15,7 +15,7 @@ from pfbench.claims import catalogue
 from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS
 from pfbench.cli import verify as command
 from pfbench.cli.mutants import _caught_row
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage import store
 from pfbench.runs.storage.store import Store
 from pfbench.verification import Evidence, session
@@ -385,10 +385,10 @@ def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, c
     monkeypatch.setattr(session.Session, "examine", lambda self, errata: found)
     monkeypatch.setattr(session.Session, "verify", lambda self, *given: session.Verification())
     work = command.VerificationJob(
-        [], "quick", range(1), ThisProcess(), tmp_path, tmp_path / "out.json"
+        [], "quick", range(1), SingleProcessEngine(), tmp_path, tmp_path / "out.json"
     )
     with pytest.raises(typer.Exit):
-        command._verify(work, None)
+        command._verify_claims(work, None)
     told = capsys.readouterr()
     words = " ".join(told.err.split())
     assert f"erratum {names[1]} could not be examined: timeout: {reason}." in words

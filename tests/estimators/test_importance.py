@@ -11,8 +11,8 @@ from pfbench.estimators import SPIDERG
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, keep
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
-from pfbench.verification.replay.draw_streams import make_uniform
-from pfbench.verification.replay.indices import find_suspect
+from pfbench.verification.replay.draw_streams import map_to_uniform
+from pfbench.verification.replay.indices import find_rejection
 
 B = 2
 
@@ -94,7 +94,7 @@ Q = L / L.sum()
 def judged(draw, seed=3):
     """Whether batches of 32 are suspected, each evened out by the chances that are due."""
     rng = np.random.default_rng(seed)
-    return find_suspect([make_uniform(draw(rng, t), Q, t) for t in range(T)], N)
+    return find_rejection([map_to_uniform(draw(rng, t), Q, t) for t in range(T)], N)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -130,5 +130,5 @@ def test_evened_indices_are_uniform_over_all_draws():
     """Of three components with chances that are multiples of a ninth: each part is hit as often."""
     q = np.array([2.0, 3.0, 4.0]) / 9.0
     rng = np.random.default_rng(1)
-    hits = np.bincount(make_uniform(rng.choice(3, size=90_000, p=q), q, 7), minlength=3)
+    hits = np.bincount(map_to_uniform(rng.choice(3, size=90_000, p=q), q, 7), minlength=3)
     assert np.abs(hits - 30_000).max() < 6 * np.sqrt(90_000 * 2 / 9)

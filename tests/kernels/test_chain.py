@@ -24,21 +24,21 @@ POINTS = st.lists(NUMBERS, min_size=1, max_size=9).map(np.array)
 
 def gradient(y):
     g = np.full(y.size, np.nan)
-    chain.gradient(y, g)
+    chain.write_chain_gradient(y, g)
     return g
 
 
 def hessian(y):
     """The Hessian as a full matrix."""
     diagonal, off = np.full(y.size, np.nan), np.full(y.size - 1, np.nan)
-    chain.hessian(y, diagonal, off)
+    chain.write_chain_hessian(y, diagonal, off)
     return np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1)
 
 
 def largest_eigenvalue(y):
     """The spectral norm of the Hessian at y."""
     diagonal, off = np.empty(y.size), np.empty(y.size - 1)
-    chain.hessian(y, diagonal, off)
+    chain.write_chain_hessian(y, diagonal, off)
     return np.abs(scipy.linalg.eigvalsh_tridiagonal(diagonal, off)).max()
 
 
@@ -99,7 +99,7 @@ def test_the_slope_of_phi():
 
 @given(POINTS)
 def test_value_gradient_and_hessian_are_those_of_the_definition(y):
-    assert_allclose(chain.value(y), chain_value(y), rtol=1e-13, atol=1e-13)
+    assert_allclose(chain.chain_value(y), chain_value(y), rtol=1e-13, atol=1e-13)
     assert_allclose(gradient(y), chain_gradient(y), rtol=1e-12, atol=1e-12)
     assert_allclose(hessian(y), chain_hessian(y), rtol=1e-7, atol=1e-5)
 
@@ -107,12 +107,12 @@ def test_value_gradient_and_hessian_are_those_of_the_definition(y):
 @pytest.mark.parametrize("T", [1, 2, 3, 40])
 def test_the_value_at_0(T):
     """-Psi(1) Phi(0) = -sqrt(pi e/2) = -2.066, for every length."""
-    assert_allclose(chain.value(np.zeros(T)), -math.sqrt(math.pi * math.e / 2.0), rtol=1e-15)
+    assert_allclose(chain.chain_value(np.zeros(T)), -math.sqrt(math.pi * math.e / 2.0), rtol=1e-15)
 
 
 def test_a_nan_is_not_passed_over():
     for y in ([math.nan, 0.0], [0.0, math.nan, 0.0]):
-        assert math.isnan(chain.value(np.array(y)))
+        assert math.isnan(chain.chain_value(np.array(y)))
         assert np.isnan(gradient(np.array(y))).any()
 
 
@@ -134,10 +134,10 @@ def test_what_follows_a_small_coordinate_is_not_seen(y, k, z):
     k = min(k, y.size - 1)
     y[k:] = 0.0
     y[k] = 0.5 if z > 0.0 else -0.5
-    before, g = chain.value(y), gradient(y)
+    before, g = chain.chain_value(y), gradient(y)
     if k + 1 < y.size:
         y[k + 1] = z / 6.0  # |z|/6 <= 1/2, so that what follows stays hidden too
-    assert chain.value(y) == before
+    assert chain.chain_value(y) == before
     assert_array_equal(gradient(y), g)
 
 
@@ -156,25 +156,25 @@ def test_large_gradient(y):
 def test_the_gradient_is_bounded_and_so_is_the_value(y):
     T, bounds = y.size, chain_bounds()
     g = gradient(y)
-    assert np.abs(g).max() <= bounds.slope <= 23.0
+    assert np.abs(g).max() <= bounds.gradient_entry_bound <= 23.0
     assert np.linalg.norm(g) <= 23.0 * math.sqrt(T)
-    assert -chain.value(y) <= bounds.depth(T)
-    assert chain.value(np.zeros(T)) - chain.value(y) <= 12.0 * T
+    assert -chain.chain_value(y) <= bounds.depth_bound(T)
+    assert chain.chain_value(np.zeros(T)) - chain.chain_value(y) <= 12.0 * T
 
 
 @pytest.mark.parametrize("T", [1, 2, 7, 50])
 def test_the_bound_of_the_value_is_nearly_attained(T):
     """All coordinates large: H_T = -(1 + (T - 1) e) sup Phi, the certified depth."""
-    decrease = chain.value(np.zeros(T)) - chain.value(np.full(T, 1e6))
+    decrease = chain.chain_value(np.zeros(T)) - chain.chain_value(np.full(T, 1e6))
     assert decrease <= 12.0 * T
-    assert_allclose(-chain.value(np.full(T, 1e6)), chain_bounds().depth(T), rtol=1e-11)
+    assert_allclose(-chain.chain_value(np.full(T, 1e6)), chain_bounds().depth_bound(T), rtol=1e-11)
 
 
 @given(POINTS, st.integers(0, 2**32 - 1), st.integers(-6, 0))
 def test_smoothness(y, seed, scale):
     step = 10.0**scale * np.random.default_rng(seed).standard_normal(y.size)
     change = np.linalg.norm(gradient(y + step) - gradient(y))
-    smoothness = chain_bounds().smoothness
+    smoothness = chain_bounds().smoothness_bound
     assert change <= smoothness * np.linalg.norm(step) * (1.0 + 1e-9)
     assert largest_eigenvalue(y) <= smoothness <= PAPER_SMOOTHNESS
 
@@ -183,7 +183,7 @@ def test_smoothness(y, seed, scale):
 def test_smoothness_of_the_hessian(y, seed, scale):
     step = 10.0**scale * np.random.default_rng(seed).standard_normal(y.size)
     change = np.linalg.norm(hessian(y + step) - hessian(y), 2)
-    assert change <= chain_bounds().hessian_smoothness * np.linalg.norm(step) * (1.0 + 1e-9)
+    assert change <= chain_bounds().hessian_smoothness_bound * np.linalg.norm(step) * (1.0 + 1e-9)
 
 
 def test_a_search_comes_within_13_percent_of_the_smoothness():
@@ -194,7 +194,7 @@ def test_a_search_comes_within_13_percent_of_the_smoothness():
         start = rng.choice([-1.0, 1.0], size=3) * rng.uniform(0.6, 1.5, size=3)
         found = minimize(lambda y: -largest_eigenvalue(y), start, method="Nelder-Mead")
         best = max(best, -found.fun)
-    assert 134.0 < best < chain_bounds().smoothness < 1.13 * best
+    assert 134.0 < best < chain_bounds().smoothness_bound < 1.13 * best
 
 
 def test_a_search_comes_within_13_percent_of_the_smoothness_of_the_hessian():
@@ -210,7 +210,7 @@ def test_a_search_comes_within_13_percent_of_the_smoothness_of_the_hessian():
         start = np.append(y, rng.standard_normal(3))
         found = minimize(change, start, method="Nelder-Mead", options={"maxiter": 1500})
         best = max(best, -found.fun)
-    assert 1890.0 < best < chain_bounds().hessian_smoothness < 1.13 * best
+    assert 1890.0 < best < chain_bounds().hessian_smoothness_bound < 1.13 * best
 
 
 # --- many chains ----------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def test_blocks_are_chains_of_their_own(length):
     assert_allclose(rows, each[indices], rtol=1e-12, atol=1e-12)
 
     diagonals, offs = np.empty((n, length)), np.empty((n, length - 1))
-    chain.hessians(x, length, inverse, diagonals, offs)
+    chain.write_block_hessians(x, length, inverse, diagonals, offs)
     each = np.array([hessian(b) @ u for b, u in zip(blocks, directions, strict=True)])
     expected = np.zeros((n, length))
     np.add.at(expected, indices, weights[:, None] * each[indices])

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from pfbench.kernels import code_cache
-from pfbench.kernels.numba_compilation import check_cache, check_index, compile_serial
+from pfbench.kernels.numba_compilation import check_index, compile_serial, warn_if_uncached
 
 caching = pytest.importorskip("numba.core.caching")
 
@@ -39,7 +39,7 @@ def test_a_loop_is_compiled_where_no_folder_can_be_written(loop, monkeypatch, ca
     assert loop(2.0) == 6.0
     check_index.dispatcher.cache_clear()
     monkeypatch.setattr(os, "access", lambda *_: False)
-    check_cache()  # before processes are started
+    warn_if_uncached()  # before processes are started
     error = capfd.readouterr().err
     assert error.count("\n") == 1
     assert "no cache folder can be written: set NUMBA_CACHE_DIR" in error

@@ -74,7 +74,8 @@ def test_without_numba_the_same_python_code_runs():
 
 
 @pytest.mark.parametrize(
-    "loop", [linear.add_row, sensing_kernels.products, sensing_kernels.products_parallel]
+    "loop",
+    [linear.add_row, sensing_kernels.write_products, sensing_kernels.write_products_parallel],
 )
 def test_machine_code_is_cached_and_the_gil_is_released(loop):
     made = loop.dispatcher()

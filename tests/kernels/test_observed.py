@@ -61,20 +61,20 @@ def test_inner_is_a_bilinear_form(pattern):
     rng = np.random.default_rng(3)
     g, u, v = (rng.standard_normal(size) for size in (pattern.n, *pattern.shape))
     expected = u @ as_matrix(pattern, g) @ v
-    found = observed_entries.inner_rows(0, pattern.shape[0], pattern.rows, g, u, v)
+    found = observed_entries.inner_with_rank_one_rows(0, pattern.shape[0], pattern.rows, g, u, v)
     assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
     bounds = in_chunks(pattern, 1, 3).bounds
-    found = observed_entries.inner_parallel(bounds, pattern.rows, g, u, v)
+    found = observed_entries.inner_with_rank_one_parallel(bounds, pattern.rows, g, u, v)
     assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
 
 
 def test_inner_read_is_that_of_what_is_read(pattern):
     rng = np.random.default_rng(3)
     x, g = reading(pattern, rng), rng.standard_normal(pattern.n)
-    found = observed_entries.inner_read_rows(0, pattern.shape[0], pattern.rows, g, x)
+    found = observed_entries.inner_with_iterate_rows(0, pattern.shape[0], pattern.rows, g, x)
     assert_allclose(found, g @ read(pattern, x), rtol=1e-13, atol=1e-14)
     bounds = in_chunks(pattern, 1, 3).bounds
-    found = observed_entries.inner_read_parallel(bounds, pattern.rows, g, x)
+    found = observed_entries.inner_with_iterate_parallel(bounds, pattern.rows, g, x)
     assert_allclose(found, g @ read(pattern, x), rtol=1e-13, atol=1e-14)
 
 
@@ -87,9 +87,9 @@ def test_normal_step_is_two_products(pattern, cuts):
     u, y = np.empty(M), np.zeros(N)
     arguments = (pattern.rows, g, v, previous, 0.4, u, y)
     if cuts:
-        square = observed_entries.normal_parallel(bounds, *arguments)
+        square = observed_entries.lanczos_sweep_parallel(bounds, *arguments)
     else:
-        square = observed_entries.normal_rows(0, M, *arguments)
+        square = observed_entries.lanczos_sweep_rows(0, M, *arguments)
     expected = G @ v - 0.4 * previous
     assert_allclose(u, expected, rtol=1e-13, atol=1e-14)
     assert_allclose(y, G.T @ expected, rtol=1e-13, atol=1e-14)
@@ -104,11 +104,11 @@ def test_a_first_step_is_two_products_and_the_inner_product_of_entries(pattern, 
     G, u, y = as_matrix(pattern, g), np.empty(M), np.zeros(N)
     arguments = (pattern.rows, g, x, v, u, y)
     if cuts:
-        square, inner = observed_entries.first_parallel(
+        square, inner = observed_entries.first_lanczos_sweep_parallel(
             in_chunks(pattern, *cuts).bounds, *arguments
         )
     else:
-        square, inner = observed_entries.first_step_rows(0, M, *arguments)
+        square, inner = observed_entries.first_lanczos_sweep_rows(0, M, *arguments)
     assert_allclose(u, G @ v, rtol=1e-13, atol=1e-14)
     assert_allclose(y, G.T @ (G @ v), rtol=1e-13, atol=1e-14)
     assert_allclose(square, u @ u, rtol=1e-13)
@@ -123,14 +123,14 @@ def test_parallel_loops_equal_the_serial_ones(pattern, cuts):
     serial = reading(pattern, rng)
     parallel = serial._replace(values=serial.values.copy())
     entries = welsch.WelschEntries(*pattern.rows, targets, 0.8)
-    total = welsch.loss_rows(0, M, entries, serial)
-    assert_allclose(welsch.loss_parallel(bounds, entries, parallel), total, rtol=1e-14)
+    total = welsch.sum_loss_rows(0, M, entries, serial)
+    assert_allclose(welsch.sum_loss_parallel(bounds, entries, parallel), total, rtol=1e-14)
     out = np.empty((2, pattern.n))
     observed_entries.write_entries(0, M, pattern.rows, serial, out[0])
     observed_entries.write_entries_parallel(bounds, pattern.rows, parallel, out[1])
     assert_allclose(out[1], out[0], rtol=1e-15)
     g = np.empty((2, pattern.n))
     welsch.step_and_write_gradient_rows(0, M, entries, serial, 0.1, g[0])
-    welsch.gradient_parallel(bounds, entries, parallel, 0.1, g[1])
+    welsch.step_and_write_gradient_parallel(bounds, entries, parallel, 0.1, g[1])
     assert_allclose(parallel.values, serial.values, rtol=1e-15)
     assert_allclose(g[1], g[0], rtol=1e-14)

@@ -17,7 +17,7 @@ from pfbench.base.state import State
 from pfbench.measures import (
     BRACKETS,
     MEASURES,
-    available,
+    available_measures,
     estimator_error,
     fw_gap,
     gradient_mapping_lambda,
@@ -134,7 +134,7 @@ def test_rmse_of_held_out_entries_and_of_the_truth():
     state, x = random_state(problem, 0)
     truth = problem.observations.truth
     whole = (truth.left * truth.weights[:, None]).T @ truth.right
-    found = available(problem)["rmse_truth"](problem, state)
+    found = available_measures(problem)["rmse_truth"](problem, state)
     assert_allclose(found, np.sqrt(np.mean((x - whole) ** 2)), rtol=1e-12)
 
     held = Observations(
@@ -337,10 +337,10 @@ def test_measures_never_modify_a_point(problem):
     state = State(x, at, estimate)
     seen = [bits(each) for each in (x, at)]
     estimate_before = estimate.copy()
-    first = {name: measure(problem, state) for name, measure in available(problem).items()}
+    first = {name: measure(problem, state) for name, measure in available_measures(problem).items()}
     assert [bits(each) for each in (x, at)] == seen
     assert_array_equal(estimate, estimate_before)
-    again = {name: measure(problem, state) for name, measure in available(problem).items()}
+    again = {name: measure(problem, state) for name, measure in available_measures(problem).items()}
     assert again == first
 
 
@@ -364,7 +364,7 @@ def test_a_measure_between_two_moves_changes_no_bit_of_the_run(recovery):
             at, g = x, recovery.gradient(x)
             x = combine(at, random_vertex(rng, recovery.pattern), 0.3)
             if measured:
-                for measure in available(recovery).values():
+                for measure in available_measures(recovery).values():
                     measure(recovery, State(x, at, g))
         return bits(x)
 
@@ -376,7 +376,7 @@ def test_a_measure_between_two_moves_changes_no_bit_of_the_run(recovery):
 
 def test_measures_by_name(recovery):
     assert set(select_measures(recovery, ["fw_gap", "value"])) == {"fw_gap", "value"}
-    assert set(available(recovery)) == set(MEASURES)
+    assert set(available_measures(recovery)) == set(MEASURES)
     assert set(MEASURES) >= BRACKETS
     with pytest.raises(InputError) as error:
         select_measures(recovery, ["fw_gpa"])

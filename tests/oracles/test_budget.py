@@ -18,7 +18,7 @@ from pfbench.oracles import Ledger, Oracles
 
 def oracles_of(budget=None, until=math.inf):
     backend, ledger = Echo(), Ledger(budget)
-    ledger.start(until)
+    ledger.start_clock(until)
     return Oracles(backend, ledger, 1.0), ledger, backend
 
 

@@ -89,7 +89,7 @@ def compare(moves, pattern, limit=None):
                 expected = (1.0 - trial) * matrix + trial * vertex.matrix()
                 assert_allclose(point.values(), on_pattern(PATTERN, expected), atol=1e-11)
         elif move == "settle":
-            newest.settle()
+            newest.apply_recorded_step()
         elif move == "keep":
             sequences.append(Sequence(keep(newest), matrix))
         elif move == "mix":
@@ -152,7 +152,7 @@ def test_a_recorded_step_is_applied_exactly_once(rng):
     assert_array_equal(x._trail.values, before)  # recorded, not applied
     first = moved.values()
     for _ in range(3):
-        moved.settle()
+        moved.apply_recorded_step()
     assert_array_equal(moved.values(), first)
     assert_array_equal(moved._trail.values, first)
 
@@ -161,10 +161,10 @@ def test_the_point_before_is_readable_after_one_move_and_gone_after_two(rng):
     x0 = random_point(rng, PATTERN)
     values = x0.values()
     x1 = combine(x0, random_vertex(rng, PATTERN), 0.5)
-    x1.settle()
+    x1.apply_recorded_step()
     assert_allclose(x0.values(), values, rtol=1e-13, atol=1e-13)
     x2 = combine(x1, random_vertex(rng, PATTERN), 0.5)
-    x2.settle()
+    x2.apply_recorded_step()
     assert_allclose(x1.values(), on_pattern(PATTERN, x1.matrix()), atol=1e-13)
     for read in (x0.values, x0.factors, x0.matrix, x0.copy, x0.entry_view):
         with pytest.raises(StalePoint, match="keep"):
@@ -174,11 +174,11 @@ def test_the_point_before_is_readable_after_one_move_and_gone_after_two(rng):
 def test_only_the_newest_point_can_be_moved(rng):
     x0 = random_point(rng, PATTERN)
     vertex = random_vertex(rng, PATTERN)
-    combine(x0, vertex, 0.5).settle()
+    combine(x0, vertex, 0.5).apply_recorded_step()
     with pytest.raises(StalePoint, match="keep"):
         combine(x0, vertex, 0.5)
     with pytest.raises(StalePoint, match="keep"):
-        x0.settle()
+        x0.apply_recorded_step()
 
 
 def test_a_full_step_drops_the_point_before(rng):
@@ -186,7 +186,7 @@ def test_a_full_step_drops_the_point_before(rng):
     values = x0.values()
     x1 = combine(x0, vertex, 1.0)
     assert_array_equal(x0.values(), values)  # as long as the step is only recorded
-    x1.settle()
+    x1.apply_recorded_step()
     assert_allclose(x1.values(), on_pattern(PATTERN, vertex.matrix()), atol=1e-15)
     assert x1._trail.atoms.atom_count == 1  # and its atoms are not held in memory either
     with pytest.raises(StalePoint, match="keep"):
@@ -196,10 +196,10 @@ def test_a_full_step_drops_the_point_before(rng):
 def test_a_step_is_undone_only_where_that_keeps_ten_digits(rng):
     x0, vertex = random_point(rng, PATTERN), random_vertex(rng, PATTERN)
     values = x0.values()
-    combine(x0, vertex, 0.998).settle()
+    combine(x0, vertex, 0.998).apply_recorded_step()
     assert_allclose(x0.values(), values, atol=1e-11)
     x0 = random_point(rng, PATTERN)
-    combine(x0, vertex, 0.9995).settle()
+    combine(x0, vertex, 0.9995).apply_recorded_step()
     with pytest.raises(StalePoint, match="keep"):
         x0.values()
 
@@ -227,9 +227,9 @@ def test_copies_do_not_disturb_the_run_even_when_they_are_moved(rng):
         x, vertices = keep(start), np.random.default_rng(3)
         for w in (0.3, 0.8, 0.1, 1.0, 0.2):
             if copies:
-                combine(keep(x), random_vertex(rng, PATTERN), 0.6).settle()
+                combine(keep(x), random_vertex(rng, PATTERN), 0.6).apply_recorded_step()
             x = combine(x, random_vertex(vertices, PATTERN), w)
-            x.settle()
+            x.apply_recorded_step()
         return x
 
     alone, beside = run(copies=False), run(copies=True)
@@ -243,7 +243,7 @@ def test_a_kept_copy_stays_where_it_was(rng):
     copy, values, matrix = keep(x), x.values(), x.matrix()
     for _ in range(4):
         x = combine(x, random_vertex(rng, PATTERN), 0.5)
-    x.settle()
+    x.apply_recorded_step()
     assert_array_equal(copy.values(), values)
     assert_array_equal(copy.matrix(), matrix)
 
@@ -297,7 +297,7 @@ def test_the_point_before_a_compression_can_still_be_read(rng):
     x0 = random_point(rng, PATTERN, rank=3)
     matrix = x0.matrix()
     x0._trail.limit = 1
-    combine(x0, random_vertex(rng, PATTERN), 0.5).settle()
+    combine(x0, random_vertex(rng, PATTERN), 0.5).apply_recorded_step()
     assert_allclose(x0.matrix(), matrix, atol=1e-14)
     assert_allclose(inner(np.ones(PATTERN.n), x0), on_pattern(PATTERN, matrix).sum(), rtol=1e-12)
 

@@ -35,7 +35,7 @@ def several_kinds(rng):
     settled, recorded = random_point(rng, PATTERN), random_point(rng, PATTERN)
     recorded = combine(recorded, random_vertex(rng, PATTERN), 0.4)
     behind = random_point(rng, PATTERN)
-    combine(behind, random_vertex(rng, PATTERN), 0.4).settle()
+    combine(behind, random_vertex(rng, PATTERN), 0.4).apply_recorded_step()
     return [settled, recorded, behind, FactoredMatrix.zero(PATTERN)]
 
 
@@ -135,10 +135,10 @@ def test_combine_with_a_point_is_new_and_independent_for_any_weight(seed, c):
         assert_allclose(z.matrix(), expected, atol=1e-12)
         z_values = z.values()
         assert_allclose(z_values, on_pattern(PATTERN, expected), atol=1e-12)
-        combine(z, random_vertex(rng, PATTERN), 1.0).settle()
+        combine(z, random_vertex(rng, PATTERN), 1.0).apply_recorded_step()
         assert_array_equal(y.values(), y_values)
         z = combine(x, y, c)
-        combine(y, random_vertex(rng, PATTERN), 1.0).settle()
+        combine(y, random_vertex(rng, PATTERN), 1.0).apply_recorded_step()
         assert_array_equal(z.values(), z_values)
 
 
@@ -163,7 +163,7 @@ def test_tilt_stays_as_it_is_when_its_point_moves_on():
     before = tilted.dense()
     for _ in range(3):
         x = combine(x, random_vertex(rng, PATTERN), 0.5)
-    x.settle()
+    x.apply_recorded_step()
     assert_array_equal(tilted.dense(), before)
 
 
@@ -181,7 +181,7 @@ def test_operators_multiply_like_their_dense_matrix(seed, c, first):
     ):
         for G in (operator, operator.scale(0.25)):
             dense, left, y = G.dense(), np.empty(M), np.full(N, np.nan)
-            square = G.normal_step(v, previous, beta, left, y)
+            square = G.golub_kahan_step(v, previous, beta, left, y)
             expected = dense @ v - beta * previous
             assert_allclose(left, expected, atol=1e-11)
             assert_allclose(y, dense.T @ expected, atol=1e-10)
@@ -322,5 +322,5 @@ def test_values_that_are_read_only_are_copied():
     values = FactoredMatrix.from_factors(PATTERN, factors).values()
     values.setflags(write=False)
     x = FactoredMatrix.from_factors(PATTERN, factors, values)
-    combine(x, RankOne(np.ones(5), np.ones(4), 1.0, PATTERN), 0.5).settle()
+    combine(x, RankOne(np.ones(5), np.ones(4), 1.0, PATTERN), 0.5).apply_recorded_step()
     assert_array_equal(values, FactoredMatrix.from_factors(PATTERN, factors).values())

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfbench.base.errors import InputError
-from pfbench.kernels.numba_compilation import threads
+from pfbench.kernels.numba_compilation import thread_count
 from pfbench.points import Pattern
 from pfbench.points import pattern as pattern_module
 
@@ -35,12 +35,12 @@ def test_columns_take_16_bits_where_they_fit(columns, kind):
 
 def test_a_large_pattern_is_cut_into_about_equal_chunks(monkeypatch):
     monkeypatch.setattr(pattern_module, "_ENTRIES_PER_THREAD", 100)
-    monkeypatch.setattr(pattern_module, "threads", lambda: 4)
+    monkeypatch.setattr(pattern_module, "thread_count", lambda: 4)
     rng = np.random.default_rng(0)
     cells = rng.choice(200 * 50, size=2000, replace=False)
     pattern, _ = Pattern.from_coordinates(*np.divmod(cells, 50), (200, 50))
     sizes = np.diff(pattern.rows.indptr[pattern.bounds].astype(int))
-    assert not pattern.serial
+    assert not pattern.is_serial
     assert pattern.bounds[0] == 0
     assert pattern.bounds[-1] == 200
     assert len(sizes) == 4
@@ -49,8 +49,8 @@ def test_a_large_pattern_is_cut_into_about_equal_chunks(monkeypatch):
 
 
 def test_a_small_pattern_stays_in_one_piece():
-    assert Pattern.from_coordinates([0], [0], (1, 1))[0].serial
-    assert threads() >= 1
+    assert Pattern.from_coordinates([0], [0], (1, 1))[0].is_serial
+    assert thread_count() >= 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.points import inner, tilt
-from pfbench.problems.gap_accuracy import GapAccuracyProblem
+from pfbench.problems.gap_accuracy import GapAccuracyBackend
 from pfbench.sets import lanczos, nuclear
 
 
@@ -39,7 +39,7 @@ def followed(recovery, backend, iterations=40):
 
 def vertex_and_before(backend, g):
     """Return the vertex of a linear minimisation, and the right vector at which it stopped."""
-    pair, stopped_at = lanczos.leading_pair, []
+    pair, stopped_at = lanczos.write_leading_pair, []
 
     def watched(basis, steps, theta, ahead, u, v):
         stopped_at.append(np.empty_like(v))
@@ -69,14 +69,14 @@ def test_a_residual_is_a_share_of_the_gap_and_the_sum_of_gaps_keeps_its_bound(se
 def test_a_share_that_is_looser_than_it_says_is_caught():
     recovery = problem()
     minimiser = recovery.set.make_warm_lmo(np.random.default_rng(0), 1e-6)
-    loose = GapAccuracyProblem(recovery, recovery.operator, minimiser, 10 * 0.03)
+    loose = GapAccuracyBackend(recovery, recovery.operator, minimiser, 10 * 0.03)
     _, along, _, residual, _ = followed(recovery, loose)
     assert (residual > 2.0 * 0.03 * along).any()
 
 
 def steps_of(recovery, run):
     """Return the Lanczos steps of each minimisation that is asked of a fresh backend."""
-    found, leading = [], nuclear.leading_triple
+    found, leading = [], nuclear.leading_singular_triple
 
     def counting(*given, **options):
         found.append(leading(*given, **options))

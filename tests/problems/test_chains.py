@@ -63,7 +63,12 @@ def components(problem, x):
         factor = problem.L * problem.mu**2 / chain_smoothness()
         square = (x * x).sum() / problem.mu**2
         return np.array([factor * (square / 10.0 + chain_value(y / problem.mu))])
-    n, L, epsilon, ell = problem.n, problem.smoothness, problem.epsilon, chain_bounds().smoothness
+    n, L, epsilon, ell = (
+        problem.n,
+        problem.smoothness,
+        problem.epsilon,
+        chain_bounds().smoothness_bound,
+    )
     K = math.floor(problem.delta * L / (24.0 * ell * math.sqrt(n) * epsilon**2))
     beta = math.sqrt(2.0) * epsilon * ell / L
     factor = 2.0 * epsilon**2 * ell * math.sqrt(n) / L
@@ -606,7 +611,7 @@ def test_the_numbers_of_baselines_section_16():
     """
     problem = pf.problem("finite-sum-chain", n=16, epsilon=0.003)
     assert (problem.length, problem.min_component_gradients, problem.d) == (7, 56, 112)
-    rounded = chain_bounds().smoothness / 152.0
+    rounded = chain_bounds().smoothness_bound / 152.0
     for L, calls in ((0.25, 9264), (1.0, 36864)):
         run = recorded("prox-gd", problem, step=rounded / L)
         assert run.status == "target"
@@ -639,7 +644,7 @@ def test_a_run_obeys_the_lower_bound(name, parameters):
 
 def test_the_last_epsilon_with_a_link():
     """K >= 1 ends at epsilon^2 = Delta L/(24 l sqrt n): 0.0083 for n = 16, L = Delta = 1."""
-    limit = math.sqrt(1.0 / (24.0 * chain_bounds().smoothness * 4.0))
+    limit = math.sqrt(1.0 / (24.0 * chain_bounds().smoothness_bound * 4.0))
     assert 0.0082 < limit < 0.0084
     assert pf.problem("finite-sum-chain", n=16, epsilon=limit * (1.0 - 1e-9)).length == 1
     with pytest.raises(InputError) as error:

@@ -309,7 +309,7 @@ def test_a_gradient_at_a_point_that_has_been_passed_is_refused():
 @pytest.mark.parametrize("seed", range(3))
 def test_loops_for_several_threads_equal_the_serial_ones(seed):
     serial, parallel = tiny_recovery(seed=seed), tiny_recovery(seed=seed, cuts=(1, 1, 4))
-    assert (serial.pattern.serial, parallel.pattern.serial) == (True, False)
+    assert (serial.pattern.is_serial, parallel.pattern.is_serial) == (True, False)
     matrix = np.random.default_rng(seed).standard_normal(serial.shape)
 
     def answers(problem):

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.problems import features
-from pfbench.problems.features import check_csr
+from pfbench.problems.features import as_csr
 from pfbench.problems.linear_models import LeastSquares
 from pfbench.sets import L2Ball
 
@@ -16,7 +16,7 @@ GOOD = sp.random_array((20, 5), density=0.5, rng=np.random.default_rng(0)).tocsr
 
 @pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
 def test_every_sparse_format_is_read(form):
-    found = check_csr(GOOD.asformat(form))
+    found = as_csr(GOOD.asformat(form))
     assert found.format == "csr"
     assert np.array_equal(found.toarray(), GOOD.toarray())
 
@@ -35,12 +35,12 @@ def test_row_pointers_that_lie_are_refused(place, pointer):
     wrong = GOOD.copy()
     wrong.indptr[place] = pointer
     with pytest.raises(InputError, match="the features must be a matrix"):
-        check_csr(wrong)
+        as_csr(wrong)
 
 
 def test_duplicates_are_added_up_and_the_data_copied():
     doubled = sp.csr_array((np.ones(3), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 5))
-    found = check_csr(doubled)
+    found = as_csr(doubled)
     doubled.data[:] = 7.0
     assert found.toarray().tolist() == [[0, 2, 0, 0, 0], [1, 0, 0, 0, 0]]
 
@@ -48,7 +48,7 @@ def test_duplicates_are_added_up_and_the_data_copied():
 def test_more_entries_than_32_bits_number_are_refused(monkeypatch):
     monkeypatch.setattr(features, "MOST_ENTRIES", 10)
     with pytest.raises(InputError, match="at most 2"):
-        check_csr(GOOD)
+        as_csr(GOOD)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError, PfbenchError, RefusedError
 from pfbench.base.sample import Sample
 from pfbench.problems import linear_models
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L1Penalty, WholeSpace
 
@@ -549,23 +549,23 @@ def test_there_are_methods_of_both_kinds():
 
 
 def test_synthetic_rows_are_isotropic_on_the_sphere():
-    features, labels = synthetic_rows(seed=1, rows=4000, columns=5)
+    features, labels = draw_synthetic_rows(seed=1, rows=4000, columns=5)
     assert_allclose(np.linalg.norm(features, axis=1), 1.0, rtol=1e-14)
     assert_allclose(5 * features.T @ features / 4000, np.eye(5), atol=0.1)
     assert labels.shape == (4000,)
-    exact = synthetic_rows(seed=1, rows=40, columns=5, noise=0.0)
+    exact = draw_synthetic_rows(seed=1, rows=40, columns=5, noise=0.0)
     w = np.linalg.lstsq(*exact, rcond=None)[0]
     assert_allclose(exact[0] @ w, exact[1], atol=1e-12)
-    signs = synthetic_rows(seed=1, rows=40, columns=5, noise=0.0, signs=True)
+    signs = draw_synthetic_rows(seed=1, rows=40, columns=5, noise=0.0, signs=True)
     assert np.array_equal(signs[0], exact[0])
     assert np.array_equal(signs[1], np.sign(exact[1]))
-    assert not np.array_equal(exact[0], synthetic_rows(seed=2, rows=40, columns=5)[0])
+    assert not np.array_equal(exact[0], draw_synthetic_rows(seed=2, rows=40, columns=5)[0])
 
 
 @pytest.mark.parametrize("bad", [{"rows": 0}, {"columns": 0}, {"noise": -1.0}, {"seed": -1}])
 def test_bad_sizes_of_synthetic_rows_are_refused_by_name(bad):
     with pytest.raises(InputError, match=rf"^{next(iter(bad))}="):
-        synthetic_rows(**bad)
+        draw_synthetic_rows(**bad)
 
 
 @LOSS

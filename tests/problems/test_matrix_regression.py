@@ -18,7 +18,7 @@ from pfbench.points.atoms import Factors
 from pfbench.problems import matrix_regression, sensing
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.restricted_convexity import find_worst_direction
-from pfbench.problems.sensing import SensingData, synthetic_sensing
+from pfbench.problems.sensing import SensingData, draw_synthetic_sensing
 from pfbench.sets import NuclearBall
 
 
@@ -147,7 +147,7 @@ def test_the_loops_for_several_threads_give_the_same(monkeypatch):
     one = [problem.value(x), problem.gradient(x), backend.batch(S, x)]
     monkeypatch.setattr(sensing, "_PARALLEL_ENTRIES", 1)
     for count in (2, 5, 40):
-        monkeypatch.setattr(sensing, "threads", lambda count=count: count)
+        monkeypatch.setattr(sensing, "thread_count", lambda count=count: count)
         assert problem.data._bounds(23).size == count + 1
         many = [problem.value(x), problem.gradient(x), backend.batch(S, x)]
         for a, b in zip(one, many, strict=True):
@@ -169,7 +169,7 @@ def test_an_index_outside_the_components_is_an_error():
 def test_loss_8_is_loss_7_in_expectation_over_the_noise(threads, monkeypatch):
     """Exactly: (8) is quadratic in W, so all patterns of +-sqrt(w) once stand for any law."""
     monkeypatch.setattr(sensing, "_PARALLEL_ENTRIES", 1)
-    monkeypatch.setattr(sensing, "threads", lambda: threads)
+    monkeypatch.setattr(sensing, "thread_count", lambda: threads)
     rng, n, w = np.random.default_rng(6), 2, 0.7
     X, y = rng.standard_normal((n, 4)), rng.standard_normal(n)
     clean = MatrixRegression(SensingData((2, 2), X, y), NuclearBall((2, 2), 5.0))
@@ -375,7 +375,7 @@ def test_a_curvature_below_that_of_f_needs_no_tau():
 )
 def test_lemma_1_as_printed_needs_a_constant_that_grows(ratio, printed, corrected):
     """c in tau = c xi d/n on the worst rank-one direction (li2019 lemma 1), d = 20."""
-    data = synthetic_sensing(rows=20, columns=20, rank=1, n=20 * ratio, spike=1.0)
+    data = draw_synthetic_sensing(rows=20, columns=20, rank=1, n=20 * ratio, spike=1.0)
     problem = MatrixRegression(data, data.ball)
     assert data.variances == (1.0, 1.0)
     assert_allclose(ratio * find_worst_direction(problem.data, 0.5).tau, printed, rtol=0.15)
@@ -455,7 +455,7 @@ def test_at_the_papers_sample_size_sigma_hat_is_not_positive_and_says_why():
 @pytest.mark.parametrize("w", [0.0, 0.2])
 def test_sigma_of_lemma_1_with_the_corrected_constants(w):
     """sigma/2 = lambda_min(Sigma_x)/4 for loss (7), /8 for loss (8)."""
-    data = synthetic_sensing(rows=20, columns=20, rank=1, n=390, spike=9.0, sensing_variance=w)
+    data = draw_synthetic_sensing(rows=20, columns=20, rank=1, n=390, spike=9.0, sensing_variance=w)
     known = MatrixRegression(data, data.ball).convexity_constants
     assert known.sigma / 2.0 == (0.25 if w == 0.0 else 0.125)
     assert known.sigma_hat == known.sigma - 32.0 * known.tau
@@ -466,7 +466,7 @@ def test_sigma_of_lemma_1_with_the_corrected_constants(w):
 
 def test_why_sigma_hat_is_not_known():
     assert "neither rank nor covariance" in tiny().convexity_constants.words
-    data = synthetic_sensing(rows=5, columns=4, rank=1, n=15, sensing_variance=0.3)
+    data = draw_synthetic_sensing(rows=5, columns=4, rank=1, n=15, sensing_variance=0.3)
     known = MatrixRegression(data, data.ball).convexity_constants
     assert "needs w <= lambda_min(Sigma_x)/4, which is 0.25" in known.words
     assert not known.holds
@@ -535,7 +535,7 @@ def test_the_data_are_those_of_the_paper():
     assert problem.data.variances == (1.0, 9.0)
     assert pf.problem("matrix-regression", **SMALL).n == 10 * 2 * 6
     assert pf.problem("matrix-regression").shape == (20, 20)
-    small = synthetic_sensing(rows=1, columns=1, rank=1, spike=4.0)
+    small = draw_synthetic_sensing(rows=1, columns=1, rank=1, spike=4.0)
     assert small.variances == (4.0, 4.0)
 
 

@@ -7,7 +7,12 @@ import pfbench as pf
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.state import State
 from pfbench.claims.kim2026.sign_separation import make_stretched_quadratic
-from pfbench.claims.pethick2025.parabolas import affine, line_instance, travel, two_points
+from pfbench.claims.pethick2025.parabolas import (
+    line_instance,
+    make_distant_parabola,
+    make_pure_noise_problem,
+    make_two_point_noise_parabola,
+)
 from pfbench.problems.norm_constants import max_quadratic_form
 from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets import L2Ball
@@ -34,7 +39,7 @@ def test_no_pair_breaks_the_smoothness_in_a_norm(name, norm):
         x, y = rng.standard_normal((2, *problem.shape))
         for _ in range(6):  # a direction that is steepest for its own change
             change = problem.gradient(x) - problem.gradient(y)
-            worst = max(worst, ball.dual(change) / ball.norm(x - y) / constants.L_norm)
+            worst = max(worst, ball.dual_norm(change) / ball.norm(x - y) / constants.L_norm)
             x = y - ball.steepest_direction(change)
     assert worst <= 1.0 + 1e-9
     if name == "least squares":
@@ -143,13 +148,16 @@ def test_a_method_for_sets_is_refused_where_there_is_none():
 
 
 TOLD = {
-    "travel": ("columns=1,condition=1,begin=10,norm=linf", travel(10_000, 10.0)),
+    "travel": ("columns=1,condition=1,begin=10,norm=linf", make_distant_parabola(10_000, 10.0)),
     "two points": (
         "columns=1,condition=1,begin=2,noise=two-point,sigma=2,norm=linf",
-        two_points(9, 2.0),
+        make_two_point_noise_parabola(9, 2.0),
     ),
     "held": ("columns=1,condition=1,begin=-1,centre=1,set=linf,norm=linf", line_instance(10_000)),
-    "affine": ("columns=1,condition=0,begin=0,noise=two-point,norm=linf", affine(8)),
+    "affine": (
+        "columns=1,condition=0,begin=0,noise=two-point,norm=linf",
+        make_pure_noise_problem(8),
+    ),
     "stretched": ("columns=101,norm=linf", make_stretched_quadratic(101)),
 }
 

@@ -31,7 +31,7 @@ def test_each_bound_is_above_a_dense_grid_and_within_a_thousandth(name):
 
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_each_supremum_is_enclosed(name):
-    lower, upper = FUNCTIONS[name].supremum()
+    lower, upper = FUNCTIONS[name].supremum_bounds()
     largest = np.abs(POLYNOMIALS[name](R)).max()
     assert lower <= largest * (1.0 + 1e-9)
     assert largest * (1.0 - 1e-9) <= upper <= lower * (1.0 + 1e-6)
@@ -58,7 +58,7 @@ def test_the_bounds_are_those_of_calculus():
             bound = D(getattr(BOUND, name))
             assert number <= bound <= number * D("1.000002"), name
         whole = curvature * exact["phi"] + e + 2 * slope * e.sqrt()
-        assert whole <= D(BOUND.smoothness) <= whole * D("1.000002")
+        assert whole <= D(BOUND.smoothness_bound) <= whole * D("1.000002")
 
 
 def test_psi_is_taken_in_the_right_variable():
@@ -75,11 +75,11 @@ def test_psi_is_taken_in_the_right_variable():
 
 
 def test_what_the_bounds_make_of_the_chain():
-    assert 151.2605 < BOUND.smoothness < 151.2607
-    assert BOUND.slope < 23.0  # shen2019 lemma 7.1
-    assert all(BOUND.depth(T) <= 12.0 * T for T in (1, 2, 50, 10**6))
+    assert 151.2605 < BOUND.smoothness_bound < 151.2607
+    assert BOUND.gradient_entry_bound < 23.0  # shen2019 lemma 7.1
+    assert all(BOUND.depth_bound(T) <= 12.0 * T for T in (1, 2, 50, 10**6))
     assert PAPER_SMOOTHNESS == 3**15
-    assert 9.4e4 < PAPER_SMOOTHNESS / BOUND.smoothness < 9.5e4
+    assert 9.4e4 < PAPER_SMOOTHNESS / BOUND.smoothness_bound < 9.5e4
 
 
 # --- the interval arithmetic ----------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_operations_enclose_the_exact_result(a, b, c, d, s, t):
 
 @given(st.floats(-700.0, 700.0))
 def test_exp_and_sqrt_enclose_the_exact_result(a):
-    point = RoundedInterval.exact(a)
+    point = RoundedInterval.from_float(a)
     with decimal.localcontext(prec=40):
         assert inside(decimal.Decimal(a).exp(), point.exp())
         assert inside(decimal.Decimal(abs(a)).sqrt(), point.modulus().sqrt())

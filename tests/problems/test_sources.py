@@ -9,7 +9,7 @@ from pfbench.base.state import State
 from pfbench.problems import observations
 from pfbench.problems.catalogue import PROBLEMS
 
-PAPER = observations.synthetic(seed=0)
+PAPER = observations.draw_synthetic_entries(seed=0)
 
 
 def truth_at(data):
@@ -32,7 +32,7 @@ def test_the_paper_scale_of_shen2019_section_6():
 
 @pytest.mark.parametrize("rank", [1, 5, 15])
 def test_singular_values_double_up_to_fifty(rank):
-    truth = observations.synthetic(seed=1, rank=rank).truth
+    truth = observations.draw_synthetic_entries(seed=1, rank=rank).truth
     matrix = (truth.left * truth.weights[:, None]).T @ truth.right
     expected = 50.0 * 2.0 ** np.arange(rank) / 2.0 ** (rank - 1)
     found = np.linalg.svd(matrix, compute_uv=False)
@@ -41,29 +41,33 @@ def test_singular_values_double_up_to_fifty(rank):
 
 
 def test_other_singular_values():
-    truth = observations.synthetic(seed=1, rank=3, largest=1.5, decay=1.0).truth
+    truth = observations.draw_synthetic_entries(seed=1, rank=3, largest=1.5, decay=1.0).truth
     assert truth.weights.tolist() == [1.5] * 3
-    assert observations.synthetic(rank=3, largest=9, decay=3).truth.weights.tolist() == [1, 3, 9]
+    assert observations.draw_synthetic_entries(
+        rank=3, largest=9, decay=3
+    ).truth.weights.tolist() == [1, 3, 9]
 
 
 def test_the_share_of_outliers_is_that_of_all_entries():
     """Hypergeometric: 5 % of 4000 with a standard deviation of 13.1; over 40 seeds, of 2.1."""
-    numbers = [changed(observations.synthetic(seed=seed)).sum() for seed in range(40)]
+    numbers = [changed(observations.draw_synthetic_entries(seed=seed)).sum() for seed in range(40)]
     assert abs(np.mean(numbers) - 200.0) < 5 * 2.1
     assert 8.0 < np.std(numbers) < 19.0
 
 
 def test_all_entries_and_no_entries_may_be_outliers():
-    everything = observations.synthetic(rows=30, columns=20, density=1.0, outliers=1.0)
-    nothing = observations.synthetic(rows=30, columns=20, density=1.0, outliers=0.0)
-    exactly = observations.synthetic(rows=30, columns=20, density=1.0, outliers=0.1)
+    everything = observations.draw_synthetic_entries(rows=30, columns=20, density=1.0, outliers=1.0)
+    nothing = observations.draw_synthetic_entries(rows=30, columns=20, density=1.0, outliers=0.0)
+    exactly = observations.draw_synthetic_entries(rows=30, columns=20, density=1.0, outliers=0.1)
     assert changed(everything).all()
     assert not changed(nothing).any()
     assert changed(exactly).sum() == 60  # all is observed, so all changed entries are
 
 
 def test_outliers_are_uniform_noise():
-    data = observations.synthetic(rows=300, columns=300, density=1.0, outliers=0.2, noise=3.0)
+    data = observations.draw_synthetic_entries(
+        rows=300, columns=300, density=1.0, outliers=0.2, noise=3.0
+    )
     noise = (data.values - truth_at(data))[changed(data)]
     assert np.abs(noise).max() <= 3.0
     # Uniform on [-3, 3]: mean 0 and second moment 3, each within five standard deviations.
@@ -74,7 +78,9 @@ def test_outliers_are_uniform_noise():
 def test_observed_positions_are_uniform():
     counts = np.zeros((10, 8))
     for seed in range(400):
-        data = observations.synthetic(seed=seed, rows=10, columns=8, rank=2, density=0.25)
+        data = observations.draw_synthetic_entries(
+            seed=seed, rows=10, columns=8, rank=2, density=0.25
+        )
         counts[data.rows, data.columns] += 1
     # Each cell is binomial(400, 1/4): mean 100, standard deviation 8.7.
     assert np.abs(counts - 100).max() < 5 * 8.7
@@ -82,7 +88,7 @@ def test_observed_positions_are_uniform():
 
 @pytest.mark.parametrize(("density", "n"), [(1.0, 30), (0.5, 15), (0.1, 3), (0.05, 2)])
 def test_the_share_of_observed_entries(density, n):
-    data = observations.synthetic(rows=6, columns=5, rank=1, density=density)
+    data = observations.draw_synthetic_entries(rows=6, columns=5, rank=1, density=density)
     assert data.values.size == n
 
 
@@ -102,7 +108,7 @@ def test_a_parameter_of_the_loss_does_not_change_the_data():
 
 
 def test_large_sparse_problems_are_drawn_without_a_dense_matrix():
-    data = observations.synthetic(rows=100_000, columns=50_000, density=1e-6)
+    data = observations.draw_synthetic_entries(rows=100_000, columns=50_000, density=1e-6)
     assert data.values.size == 5000
     assert data.rows.max() > 90_000
     assert data.columns.max() > 45_000

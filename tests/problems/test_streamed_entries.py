@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from pfbench.base import arrays
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
-from pfbench.problems.observations import Observations, SyntheticEntries, _hypergeometric
+from pfbench.problems.observations import Observations, SyntheticEntries, _draw_hypergeometric
 
 DRAWN = SyntheticEntries(seed=3, rows=40, columns=30, rank=3, density=0.4, outliers=0.2)
 
@@ -23,7 +23,7 @@ def at_once(drawn):
     i, j = np.divmod(np.sort(rng.choice(M * N, size=n, replace=False, shuffle=False)), N)
     values = np.einsum("kj,kj->j", left.T[:, i] * weights[:, None], right.T[:, j])
     changed = round(drawn.outliers * M * N)
-    hit = _hypergeometric(rng, changed, M * N - changed, n)
+    hit = _draw_hypergeometric(rng, changed, M * N - changed, n)
     values[rng.choice(n, size=hit, replace=False)] += rng.uniform(
         -drawn.noise, drawn.noise, size=hit
     )

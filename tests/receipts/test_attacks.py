@@ -20,8 +20,8 @@ from pfbench.receipts.worker_tasks import (
     recompute_verdict,
     statements,
 )
-from pfbench.runs.engines.engine import ThisProcess
-from pfbench.runs.pack import check_new
+from pfbench.runs.engines.engine import SingleProcessEngine
+from pfbench.runs.pack import check_module_names
 from pfbench.runs.storage.archive import open_archive, write_archive
 from pfbench.verification.session import judge
 from pfbench.verification.user_claims import load_claims
@@ -119,7 +119,7 @@ def test_a_fault_that_changes_something_does_not_pass_for_one_that_does_not(rece
     assert fault_is_caught(theorem, found["method"], found["fault"], found["found_by"], *how)
     assert not fault_is_caught(theorem, found["method"], found["fault"], "", *how)
     asking = _TheoremTasks(
-        about, {}, CheckPlan(ThisProcess(), random.Random(0), True, 1.0), CheckOutcome()
+        about, {}, CheckPlan(SingleProcessEngine(), random.Random(0), True, 1.0), CheckOutcome()
     )
     found |= {"found_by": None, "equivalent": "runs"}
     asked = {one.description for one in asking.findings()}
@@ -142,7 +142,7 @@ def test_pages_of_another_version_are_told_apart(receipt, tmp_path, monkeypatch)
 @pytest.mark.parametrize("name", ["sitecustomize", "usercustomize", "json", "numpy.linalg"])
 def test_no_module_of_a_receipt_stands_in_anothers_place(name):
     with pytest.raises(InputError, match="the archive has a module"):
-        check_new([name])
+        check_module_names([name])
 
 
 def changed_case(path, to):

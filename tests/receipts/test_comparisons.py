@@ -21,7 +21,7 @@ from pfbench.receipts.comparison_receipt import COMPARISON, RUNS, recompute
 from pfbench.receipts.recheck import CheckOutcome, CheckPlan
 from pfbench.receipts.record import Record
 from pfbench.receipts.record_site import page
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
@@ -120,7 +120,9 @@ def inside(home, tmp_path, monkeypatch):
 
 def checked(inside, ours=None):
     folder, about = inside
-    outcome, _ = check(folder, about, CheckPlan(ThisProcess(), random.Random(1), True, 60.0), ours)
+    outcome, _ = check(
+        folder, about, CheckPlan(SingleProcessEngine(), random.Random(1), True, 60.0), ours
+    )
     return outcome
 
 

@@ -9,7 +9,7 @@ from forged_receipts import run
 from pfbench.receipts.receipt_page import render_pages
 from pfbench.receipts.receipt_runs import cells, run_cell
 from pfbench.receipts.theorem_receipt import RECEIPT, TheoremEvidence, receipt_fields, write
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage.archive import open_archive
 from pfbench.verification.session import judge
 from pfbench.verification.user_claims import load_claims
@@ -85,7 +85,7 @@ def receipt(tmp_path, monkeypatch):
         rows=[row for at, pair in enumerate(every) for row in run_cell(*pair, at)],
         without={},
     )
-    with_those = {"environment": ThisProcess().environment(), "version": "0.1.0"}
+    with_those = {"environment": SingleProcessEngine().environment(), "version": "0.1.0"}
     said = receipt_fields("about_rows.py", claims, evidence, **with_those, seed=0, effort="quick")
     write(
         tmp_path / "rows.zip",

@@ -18,7 +18,7 @@ from pfbench.receipts.recheck import CheckOutcome, CheckPlan
 from pfbench.receipts.theorem_check import _record_fresh_runs, check
 from pfbench.receipts.theorem_receipt import RECEIPT
 from pfbench.receipts.worker_tasks import describe_isolated_difference, recheck_redrawn
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage.archive import open_archive, write_archive
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.version_lock import source_digest
@@ -35,7 +35,7 @@ def checked(tmp_path, monkeypatch):
     def of(path):
         about, rows, inside = content(path)
         (tmp_path / "lazy_descent.py").write_bytes(inside["code/lazy_descent.py"])
-        return check(about, rows, CheckPlan(ThisProcess(), random.Random(1), True, 60.0))
+        return check(about, rows, CheckPlan(SingleProcessEngine(), random.Random(1), True, 60.0))
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])

@@ -8,7 +8,7 @@ import pytest
 from forged_receipts import forged, lowered, run
 
 from pfbench.claims import kim2026
-from pfbench.cli.catalogue import suites
+from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.cli.compare import load_suite_archive
 from pfbench.receipts import confinement
 from pfbench.receipts.comparison_receipt import standings
@@ -91,7 +91,7 @@ def test_the_page_shows_errata_that_are_seen_and_suites_by_their_version(record,
 
 def test_every_method_of_a_suite_stands_somewhere():
     """Of the suite of norms: each once, the one that is first most often first."""
-    path = suites()["norms"]
+    path = suite_spec_paths()["norms"]
     rows = list(standings(load_spec(path), load_suite_archive(path)))
     firsts = [int(where.split()[2]) for _, where in rows]
     assert firsts == sorted(firsts, reverse=True)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from made_runs import run
 
-from pfbench.reporting.findings.answers import answers as of_comparisons
-from pfbench.reporting.findings.result_tables import comparisons
-from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.findings.answers import answer_sentences as of_comparisons
+from pfbench.reporting.findings.result_tables import compare_by_each_price
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import LabelledSelector, Setting, Study
 
@@ -32,7 +32,7 @@ def results(panels, targets=(EASY, HARD)):
         targets=targets,
     )
     found = tuple(
-        Panel(
+        SettingResults(
             problem,
             "",
             problem,
@@ -47,7 +47,7 @@ def results(panels, targets=(EASY, HARD)):
 
 
 def answers(found):
-    return of_comparisons(comparisons(found))
+    return of_comparisons(compare_by_each_price(found))
 
 
 def runs(calls, number=3, **options):

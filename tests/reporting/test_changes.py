@@ -6,7 +6,7 @@ import pytest
 from stored import ENVIRONMENT, key_of, made_run
 
 from pfbench.base.counts import Budget
-from pfbench.reporting.store_diff import RunDifference, compare
+from pfbench.reporting.store_diff import RunDifference, compare_stores
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
@@ -28,7 +28,7 @@ def test_runs_of_one_plan_are_the_same_under_any_key_and_however_long_they_took(
     for seed in range(3):
         put(before, made_run(seed))
         put(after, made_run(seed, seconds=9.0, oracle_seconds=1.0), version="2")
-    diff = compare(*stores)
+    diff = compare_stores(*stores)
     assert (diff.identical, diff.changed_count, diff.changes) == (3, 0, ())
 
 
@@ -47,7 +47,7 @@ def test_each_change_is_found_and_named(stores, change, what, values):
     run = made_run(4)
     put(before, run)
     put(after, replace(run, **change), version="2")
-    (found,) = compare(*stores).changes
+    (found,) = compare_stores(*stores).changes
     assert found == RunDifference(run.problem, run.algorithm, 4, what, *values)
 
 
@@ -55,7 +55,7 @@ def test_a_count_has_its_factor(stores):
     run = made_run(0)
     put(stores[0], run)
     put(stores[1], replace(run, counts=replace(run.counts, sfo=2 * run.counts.sfo)))
-    (found,) = compare(*stores).changes
+    (found,) = compare_stores(*stores).changes
     assert found.field == "sfo"
     assert found.factor == 2.0
 
@@ -64,7 +64,7 @@ def test_other_plans_are_other_runs(stores):
     put(stores[0], made_run(0))
     put(stores[1], made_run(0), budget=Budget(sfo=9))
     put(stores[1], made_run(1))
-    diff = compare(*stores)
+    diff = compare_stores(*stores)
     assert (diff.identical, diff.changed_count, diff.only_before, diff.only_after) == (0, 0, 1, 2)
 
 
@@ -75,12 +75,12 @@ def test_of_two_runs_of_a_plan_the_last_one_stands(stores):
     os.utime(stores[0].path(old), (1e9, 1e9))
     os.utime(stores[0].path(new), (2e9, 2e9))
     put(stores[1], made_run(0), version="3")
-    assert compare(*stores).identical == 1
+    assert compare_stores(*stores).identical == 1
 
 
 def test_damaged_files_are_counted_and_left(stores):
     key = put(stores[0], made_run(0))
     path = stores[0].path(key)
     path.write_bytes(path.read_bytes()[:-9])
-    assert compare(*stores).unreadable == 1
+    assert compare_stores(*stores).unreadable == 1
     assert path.exists()

@@ -28,16 +28,20 @@ from made_runs import (
 )
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.bibliography import REFERENCES, bibtex
-from pfbench.reporting.comparison import compare
-from pfbench.reporting.documents.bibtex import bibliography
-from pfbench.reporting.documents.macros import macros
-from pfbench.reporting.figures.html import as_json
-from pfbench.reporting.figures.panels import figure
-from pfbench.reporting.findings.result_tables import comparisons, results_csv, results_table
-from pfbench.reporting.latex import latex, latex_text
+from pfbench.base.bibliography import REFERENCES, format_bibtex
+from pfbench.reporting.comparison import compare_algorithms
+from pfbench.reporting.documents.bibtex import report_bibtex
+from pfbench.reporting.documents.macros import latex_macros
+from pfbench.reporting.figures.html import figure_data_json
+from pfbench.reporting.figures.panels import compute_figure
+from pfbench.reporting.findings.result_tables import (
+    compare_by_each_price,
+    results_csv,
+    results_table,
+)
+from pfbench.reporting.latex import escape_latex, latex_table
 from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.tables import format_cell, markdown
+from pfbench.reporting.tables import format_cell, markdown_table
 from pfbench.runs.planning.study import LabelledSelector, Spec
 
 SFO = Cost.from_weights("sfo")
@@ -45,7 +49,7 @@ SFO = Cost.from_weights("sfo")
 
 def lines(*groups):
     """The table's cells by algorithm and column."""
-    table = results_table(compare(results(*groups), SFO))
+    table = results_table(compare_algorithms(results(*groups), SFO))
     return {
         row.name: dict(zip(table.head[2:], map(format_cell, row.cells), strict=True))
         for row in table.rows
@@ -88,16 +92,16 @@ def numbers(comparison, label):
 
 
 def test_adding_a_method_changes_no_bit_of_the_others():
-    few = compare(results(fast(), slow()), SFO)
-    many = compare(results(idle(), fast(), failing(), slow(), slower()), SFO)
+    few = compare_algorithms(results(fast(), slow()), SFO)
+    many = compare_algorithms(results(idle(), fast(), failing(), slow(), slower()), SFO)
     for label in ("fast", "slow"):
         assert numbers(few, label) == numbers(many, label)
 
 
 def test_a_method_with_twice_the_budget_gains_nothing_from_it():
-    half = compare(results(fast(), short(1000)), SFO)
-    double = compare(results(fast(), short(2000)), SFO)
-    alone = compare(results(short(2000)), SFO)
+    half = compare_algorithms(results(fast(), short(1000)), SFO)
+    double = compare_algorithms(results(fast(), short(2000)), SFO)
+    alone = compare_algorithms(results(short(2000)), SFO)
     assert alone.panels[0].algorithms[0].expected_calls[1].hits == 8  # it would
     for comparison in (half, double):
         assert comparison.panels[0].limits == {"sfo": 1000}
@@ -111,11 +115,11 @@ def test_a_method_with_twice_the_budget_gains_nothing_from_it():
 
 
 def test_a_kind_of_calls_that_nobody_needs_decides_nothing():
-    found = comparisons(results(fast(), slow()))
+    found = compare_by_each_price(results(fast(), slow()))
     assert [str(comparison.price) for comparison in found] == ["SFO"]
     without = [descending(20, seed=seed, lo=None) for seed in SEEDS]
     some = [replace(one, counts=replace(one.counts, lo=9)) for one in without]
-    by_lo = comparisons(results(fast(), group("asks", some)))[1]
+    by_lo = compare_by_each_price(results(fast(), group("asks", some)))[1]
     assert str(by_lo.price) == "LO"
     assert by_lo.panels[0].algorithms[0].expected_calls == (None, None)
     assert by_lo.panels[0].leader_by_target[0] in (None, 1)
@@ -132,7 +136,7 @@ def test_what_reaches_the_target_last_is_shown_as_it_is_and_counts_as_equal():
 def test_a_stated_price_is_compared_first():
     study = results(fast(), slow())
     study = replace(study, study=replace(study.study, price={"sfo": 2.0, "lo": 50.0}))
-    found = comparisons(study)
+    found = compare_by_each_price(study)
     assert [str(comparison.price) for comparison in found] == ["2 SFO + 50 LO", "SFO"]
     priced, plain_calls = (
         comparison.panels[0].algorithms[0].expected_calls[0] for comparison in found
@@ -148,16 +152,19 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
         group("tuned", for_easy), plans=tuple(plan(seed=k, stop=TARGETS[0]) for k in SEEDS)
     )
     both = replace(tuned, parts=((TARGETS[0], easy), (TARGETS[1], tuned)))
-    found = compare(results(both, fast()), SFO).panels[0].algorithms[0]
+    found = compare_algorithms(results(both, fast()), SFO).panels[0].algorithms[0]
     assert [one.value for one in found.expected_calls] == [
         pytest.approx(10 + sum(SEEDS) / len(SEEDS)),
-        compare(results(slow()), SFO).panels[0].algorithms[0].calls_to_target(1),
+        compare_algorithms(results(slow()), SFO).panels[0].algorithms[0].calls_to_target(1),
     ]
-    assert found.last_values == compare(results(slow()), SFO).panels[0].algorithms[0].last_values
-    assert [one.runs[0].counts.sfo for one in both.with_parts] == [10, 240]
+    assert (
+        found.last_values
+        == compare_algorithms(results(slow()), SFO).panels[0].algorithms[0].last_values
+    )
+    assert [one.runs[0].counts.sfo for one in both.groups_by_target] == [10, 240]
     made = results(both)
     spec = Spec("n", "t", "", (made.study,))
-    shown = json.loads(as_json(spec, [(made, figure(made))], ["tuned"], ()))
+    shown = json.loads(figure_data_json(spec, [(made, compute_figure(made))], ["tuned"], ()))
     (group_of,) = shown["studies"][0]["panels"][0]["groups"]
     first, second = group_of["to"]
     assert second is None
@@ -165,12 +172,12 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
 
 
 def test_without_targets_the_last_values_decide():
-    table = results_table(compare(results(slow(), fast(), targets=()), SFO))
+    table = results_table(compare_algorithms(results(slow(), fast(), targets=()), SFO))
     assert table.head[2:] == ("place", "last m")
     assert "Ranked by the last m" in table.note
     priced = results(slow(), fast(), targets=())
     priced = replace(priced, study=replace(priced.study, price={"sfo": 1.0, "lo": 2.0}))
-    assert len(comparisons(priced)) == 1
+    assert len(compare_by_each_price(priced)) == 1
 
 
 def test_the_suboptimality_is_compared_where_the_least_objective_is_known():
@@ -183,7 +190,7 @@ def test_the_suboptimality_is_compared_where_the_least_objective_is_known():
     def table(*groups):
         study = results(*groups, targets=())
         study = replace(study, study=replace(study.study, measures=("objective",)))
-        return results_table(compare(study, SFO))
+        return results_table(compare_algorithms(study, SFO))
 
     with_best = table(known(fast(), 0.75), known(slow(), 0.75))
     assert with_best.head[-2:] == ("last objective Ψ(x)", "last suboptimality Ψ(x) − least known")
@@ -195,14 +202,16 @@ def test_so_few_seeds_that_nothing_can_be_told_are_said():
     few = [replace(one, plans=one.plans[:3], runs=one.runs[:3]) for one in (fast(), slow())]
     study = results(*few)
     study = replace(study, study=replace(study.study, seeds=(0, 1, 2)))
-    note = results_table(compare(study, SFO)).note
+    note = results_table(compare_algorithms(study, SFO)).note
     assert "3 seeds can tell no two methods apart in a table of 3 pairs" in note
     assert note.endswith("it takes 5.")
-    assert "apart" not in results_table(compare(results(fast(), slow()), SFO)).note
+    assert "apart" not in results_table(compare_algorithms(results(fast(), slow()), SFO)).note
 
 
 def test_csv_has_every_number():
-    rows = list(csv.DictReader(io.StringIO(results_csv(comparisons(results(fast(), failing()))))))
+    rows = list(
+        csv.DictReader(io.StringIO(results_csv(compare_by_each_price(results(fast(), failing())))))
+    )
     by = {(row["algorithm"], row["price"], row["target"]): row for row in rows}
     assert len(rows) == len(by) == 6
     assert float(by["fast", "SFO", "4.0"]["expected"]) == 43.5
@@ -224,16 +233,20 @@ def named(label):
 
 def test_tables_and_macros_compile(tmp_path):
     study = results(fast(), slow(), failing(), named(HOSTILE))
-    table = latex(results_table(compare(study, SFO)))
-    text = macros([comparisons(study)])
+    table = latex_table(results_table(compare_algorithms(study, SFO)))
+    text = latex_macros([compare_by_each_price(study)])
     first = re.search(r"\\newcommand\{(\\pf[A-Za-z]+)\}", text)[1]
     compiled(tmp_path, f"{table}\n\n{first}", text)
-    assert r"\textbf" not in latex(results_table(compare(results(slow(), slower()), SFO)))
+    assert r"\textbf" not in latex_table(
+        results_table(compare_algorithms(results(slow(), slower()), SFO))
+    )
 
 
 @pytest.mark.parametrize("label", [HOSTILE, "[", "*", "\\input{/etc/passwd}", "a\nb", "% x", ""])
 def test_whatever_a_label_is_the_document_compiles(tmp_path, label):
-    compiled(tmp_path, latex(results_table(compare(results(named(label), slow()), SFO))))
+    compiled(
+        tmp_path, latex_table(results_table(compare_algorithms(results(named(label), slow()), SFO)))
+    )
 
 
 def test_an_escape_that_is_left_out_would_be_seen(tmp_path):
@@ -242,13 +255,15 @@ def test_an_escape_that_is_left_out_would_be_seen(tmp_path):
 
 
 def test_characters_for_latex():
-    assert latex_text("10⁻³") == r"10\textsuperscript{\ensuremath{-}3}"
-    assert latex_text("é中") == "é[U+4E2D]"
-    assert latex_text("Ψ ≤ ∞") == r"\ensuremath{\Psi} \ensuremath{\le} \ensuremath{\infty}"
+    assert escape_latex("10⁻³") == r"10\textsuperscript{\ensuremath{-}3}"
+    assert escape_latex("é中") == "é[U+4E2D]"
+    assert escape_latex("Ψ ≤ ∞") == r"\ensuremath{\Psi} \ensuremath{\le} \ensuremath{\infty}"
 
 
 def test_every_macro_has_a_name_of_its_own_and_the_keys_of_its_runs():
-    text = macros([comparisons(results(fast(), slow(), named("fa-st"), named("8 √n")))])
+    text = latex_macros(
+        [compare_by_each_price(results(fast(), slow(), named("fa-st"), named("8 √n")))]
+    )
     names = re.findall(r"^\\newcommand\{\\([^}]*)\}", text, re.MULTILINE)
     assert len(names) == len(set(names)) >= 4 * 6
     assert all(re.fullmatch("[A-Za-z]+", name) for name in names)
@@ -267,7 +282,7 @@ LABELS = ["SVRG", "SVRG+", "SVRG*", "β-SVRG", "γ-SVRG", "SVRG中", "SVRG国", 
 def test_a_further_label_moves_no_macro_to_another_number():
     def by_label(labels):
         """The names of the macros by method."""
-        text, found = macros([comparisons(results(*map(named, labels)))]), {}
+        text, found = latex_macros([compare_by_each_price(results(*map(named, labels)))]), {}
         for line in text.splitlines()[2:]:
             if line.startswith("% "):
                 label = line[2:].partition(",")[0]
@@ -294,12 +309,12 @@ def test_the_bibliography_is_read_by_bibtex(tmp_path):
             LabelledSelector(name, name) for name in [*ALGORITHMS, "my_own_method:Mine"]
         ),
     )
-    text = bibliography(Spec("s", "", "", (study,)))
+    text = report_bibtex(Spec("s", "", "", (study,)))
     assert "data-a9a" in text
     assert "my\\_own\\_method:Mine" in text
     cited = {key for kind in ALGORITHMS.values() for key in kind.cites}
     assert len(re.findall("^@", text, re.MULTILINE)) == len(cited) + 1
-    others = bibtex(key for key in REFERENCES if key not in cited)
+    others = format_bibtex(key for key in REFERENCES if key not in cited)
     (tmp_path / "b.bib").write_text(f"{text}\n{others}", encoding="utf-8")
     aux = "\\relax\n\\citation{*}\n\\bibstyle{plain}\n\\bibdata{b}\n"
     (tmp_path / "d.aux").write_text(aux)
@@ -312,13 +327,17 @@ def test_the_bibliography_is_read_by_bibtex(tmp_path):
 
 
 def test_markdown_marks_the_best():
-    text = markdown(results_table(compare(results(fast(), slow()), SFO)))
+    text = markdown_table(results_table(compare_algorithms(results(fast(), slow()), SFO)))
     assert "**43.5 (" in text
 
 
 def test_infinite_calls_are_said():
     assert (
-        format_cell(compare(results(idle()), SFO).panels[0].algorithms[0].expected_calls[0])
+        format_cell(
+            compare_algorithms(results(idle()), SFO).panels[0].algorithms[0].expected_calls[0]
+        )
         == "∞ 0/8"
     )
-    assert math.isinf(compare(results(idle()), SFO).panels[0].algorithms[0].expected_calls[0].value)
+    assert math.isinf(
+        compare_algorithms(results(idle()), SFO).panels[0].algorithms[0].expected_calls[0].value
+    )

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from made_runs import SEEDS, group, results, run
 
-from pfbench.reporting.figures.html import as_json
-from pfbench.reporting.figures.panels import BEYOND, figure, linear_ticks, log_ticks
-from pfbench.reporting.figures.svg import COLUMN, curves, svg
+from pfbench.reporting.figures.html import figure_data_json
+from pfbench.reporting.figures.panels import BEYOND, compute_figure, linear_ticks, log_ticks
+from pfbench.reporting.figures.svg import COLUMN, curves_drawing, render_svg
 from pfbench.reporting.results import StudyResults
-from pfbench.reporting.statistics.seed_curves import band, final_summary
+from pfbench.reporting.statistics.seed_curves import final_summary, median_band
 from pfbench.runs.planning.study import Spec
 
 HUGE = 1.7e308
@@ -45,18 +45,18 @@ def steady(values=STEADY):
 @pytest.mark.parametrize("alone", [True, False])
 def test_figures_of_diverged_runs_are_drawn(values, alone):
     found = study(wild(values, "finished")) if alone else study(steady(), wild(values))
-    drawn, labels = figure(found), list(found.study.labels)
+    drawn, labels = compute_figure(found), list(found.study.labels)
     (scale,) = drawn.scales.values()
     assert math.isfinite(scale.low)
     assert math.isfinite(scale.high)
     assert scale.low < scale.high
     assert 1 <= len(scale.ticks) <= 7
     assert all(scale.low <= value <= scale.high for value, _ in scale.ticks)
-    image = svg(curves(drawn, labels, COLUMN))
+    image = render_svg(curves_drawing(drawn, labels, COLUMN))
     coordinates = re.findall(r'(?<= d=")[^"]*', image.decode())
     assert all(abs(float(n)) < 1e5 for d in coordinates for n in re.findall(r"-?[\d.]+", d))
     spec = Spec(name="made", title="Made", introduction="", text="", studies=(found.study,))
-    assert len(as_json(spec, [(found, drawn)], labels)) < 2e5
+    assert len(figure_data_json(spec, [(found, drawn)], labels)) < 2e5
 
 
 TO_THE_BUDGET = {
@@ -78,8 +78,8 @@ TO_THE_BUDGET = {
     ],
 )
 def test_a_diverging_run_extends_the_axis_by_three_decades_at_most(values, status):
-    (alone,) = figure(study(steady())).scales.values()
-    (scale,) = figure(study(steady(), wild(values, status))).scales.values()
+    (alone,) = compute_figure(study(steady())).scales.values()
+    (scale,) = compute_figure(study(steady(), wild(values, status))).scales.values()
     if scale.log:
         assert scale.high <= alone.high * 10 ** (1.2 * BEYOND[0])
     else:
@@ -89,9 +89,11 @@ def test_a_diverging_run_extends_the_axis_by_three_decades_at_most(values, statu
 @pytest.mark.parametrize("values", [(1e-17, 1.0, 0.9, 1.1), (1e-17, 0.3), (2.0, 500.0, 900.0)])
 def test_an_error_that_grows_to_its_usual_size_is_shown(values):
     """As where the first estimate is the gradient."""
-    (scale,) = figure(study(steady((1e-16, 0.5, 0.4)), wild(values, "finished"))).scales.values()
+    (scale,) = compute_figure(
+        study(steady((1e-16, 0.5, 0.4)), wild(values, "finished"))
+    ).scales.values()
     assert scale.high >= max(values)
-    (scale,) = figure(study(wild((1.0, 1e195), "budget"))).scales.values()
+    (scale,) = compute_figure(study(wild((1.0, 1e195), "budget"))).scales.values()
     assert scale.high >= 1e195  # which no other line accompanies
 
 
@@ -100,7 +102,7 @@ def test_an_error_that_grows_to_its_usual_size_is_shown(values):
 def test_bands_and_medians_of_the_largest_numbers_are_finite(values):
     runs = [run([1.0, values[1]], seed=seed, status="finished") for seed in range(8)]
     runs[0] = run([1.0, -values[1]], seed=0, status="finished")
-    found = band(runs, "sfo", "m")
+    found = median_band(runs, "sfo", "m")
     for line in (found.low, found.median, found.high):
         assert np.isfinite(line).all()
     assert math.isfinite(final_summary(runs, "m").median)

@@ -8,16 +8,16 @@ import pytest
 from made_runs import plan, run
 
 from pfbench.base.counts import Budget
-from pfbench.reporting.comparison import all_at_equal_counts
-from pfbench.reporting.documents.markdown import document
-from pfbench.reporting.documents.report_contents import contents
+from pfbench.reporting.comparison import truncate_study
+from pfbench.reporting.documents.markdown import markdown_document
+from pfbench.reporting.documents.report_contents import make_contents
 from pfbench.reporting.figures import html
-from pfbench.reporting.figures.panels import figure
+from pfbench.reporting.figures.panels import compute_figure
 from pfbench.reporting.findings import summary
-from pfbench.reporting.findings.answers import answers
-from pfbench.reporting.findings.result_tables import comparisons
+from pfbench.reporting.findings.answers import answer_sentences
+from pfbench.reporting.findings.result_tables import compare_by_each_price
 from pfbench.reporting.report import Report
-from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
 
@@ -49,34 +49,32 @@ def results(targets, rows=21, budget=200):
         return RunGroup("p", "", label, label, plans, (curve(length),) * 3, ("0" * 64,) * 3)
 
     groups = group("once", 11, 100), group("twice", rows, budget)
-    return StudyResults(study, (Panel("p", "", "p", groups),))
+    return StudyResults(study, (SettingResults("p", "", "p", groups),))
 
 
 def said(found):
     """All that a report writes of its comparison, with one name in place of both."""
     spec = Spec("s", "S", "", (found.study,))
     created = datetime(2026, 11, 22, tzinfo=UTC)
-    text = document(contents(Report(spec, (found,), ()), "pfbench", "c", created))
+    text = markdown_document(make_contents(Report(spec, (found,), ()), "pfbench", "c", created))
     return text
 
 
 @pytest.mark.parametrize("targets", [TARGETS, ()])
 def test_final_values_and_curves_are_cut(targets):
     found = results(targets)
-    row = summary.medians(found).rows[0]
+    row = summary.median_table(found).rows[0]
     assert row.cells[1] == row.cells[2] == pytest.approx(1 / 11)
     assert (
-        summary._value_ranges(found).rows[0].cells[0]
-        == summary._value_ranges(found).rows[0].cells[1]
+        summary._final_value_table(found).rows[0].cells[0]
+        == summary._final_value_table(found).rows[0].cells[1]
     )
-    drawn = figure(found)
+    drawn = compute_figure(found)
     first, second = drawn.lines["m", 0]
     assert list(first.band.x) == list(second.band.x) == list(range(0, 101, 10))
     data = json.loads(
-        html.as_json(
-            Spec("s", "S", "", (found.study,)),
-            [(all_at_equal_counts(found), drawn)],
-            ["once", "twice"],
+        html.figure_data_json(
+            Spec("s", "S", "", (found.study,)), [(truncate_study(found), drawn)], ["once", "twice"]
         )
     )
     one, other = data["studies"][0]["panels"][0]["groups"]
@@ -86,7 +84,9 @@ def test_final_values_and_curves_are_cut(targets):
 @pytest.mark.parametrize("targets", [TARGETS, ()])
 def test_the_words_and_tables_are_those_of_equal_runs(targets):
     alike = results(targets, rows=11, budget=100)
-    assert answers(comparisons(results(targets))) == answers(comparisons(alike))
+    assert answer_sentences(compare_by_each_price(results(targets))) == answer_sentences(
+        compare_by_each_price(alike)
+    )
     (cut,) = (text for text in summary.sentences(results(targets)) if "went further" in text)
     assert "within SFO 100" in cut
     assert "3 runs went further" in cut
@@ -113,6 +113,6 @@ def test_each_problem_has_its_own_scale():
             for group in panel.groups
         ),
     )
-    alone, both = figure(found), figure(replace(found, panels=(panel, far)))
+    alone, both = compute_figure(found), compute_figure(replace(found, panels=(panel, far)))
     assert both.scales["m", "p"] == alone.scales["m", "p"]
     assert both.scales["m", "q"].low == pytest.approx(1e6 * alone.scales["m", "p"].low)

@@ -9,15 +9,21 @@ import numpy as np
 import pytest
 from made_runs import SEEDS, failing, fast, group, idle, results, run, slow
 
-from pfbench.reporting.comparison import compare
+from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.figures import html
-from pfbench.reporting.figures.panels import figure
-from pfbench.reporting.figures.svg import COLUMN, PAGE, curves, svg, svg_and_pdf
+from pfbench.reporting.figures.panels import compute_figure
+from pfbench.reporting.figures.svg import (
+    COLUMN,
+    PAGE,
+    curves_drawing,
+    render_svg,
+    render_svg_and_pdf,
+)
 from pfbench.reporting.figures.target_profiles import (
     draw_target_profiles,
-    factors,
-    profiles,
-    shares,
+    reference_profiles_drawing,
+    target_shares,
+    target_shares_by_factor,
 )
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.statistics.cost import Cost
@@ -31,17 +37,17 @@ def drawings(width):
     study = results(fast(), slow(), failing(), idle())
     labels = list(study.study.labels)
     return [
-        curves(figure(study), labels, width),
-        draw_target_profiles([compare(study, Cost.from_weights("sfo"))], labels, width),
+        curves_drawing(compute_figure(study), labels, width),
+        draw_target_profiles([compare_algorithms(study, Cost.from_weights("sfo"))], labels, width),
     ]
 
 
 @pytest.mark.parametrize("width", [PAGE, COLUMN])
 def test_a_figure_is_as_wide_as_a_page_or_a_column(width):
     for drawing in drawings(width):
-        root = ET.fromstring(svg(drawing))
+        root = ET.fromstring(render_svg(drawing))
         assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * width.inches)
-        box = re.search(rb"/MediaBox \[ ?0 0 ([0-9.]+) ", svg_and_pdf(drawing)[1])
+        box = re.search(rb"/MediaBox \[ ?0 0 ([0-9.]+) ", render_svg_and_pdf(drawing)[1])
         assert float(box[1]) == pytest.approx(72 * width.inches)
 
 
@@ -49,13 +55,13 @@ def test_a_figure_is_as_wide_as_a_page_or_a_column(width):
     ("panels", "columns"), [(1, 1), (4, 4), (5, 5), (6, 3), (8, 4), (9, 5), (11, 4)]
 )
 def test_rows_have_about_as_many_panels(panels, columns):
-    assert PAGE.side_by_side(panels) == columns
+    assert PAGE.panels_per_row(panels) == columns
 
 
 def test_the_same_runs_give_the_same_bytes():
     for one, other in zip(drawings(PAGE), drawings(PAGE), strict=True):
-        assert svg(one) == svg(other) == svg_and_pdf(one)[0]
-        assert svg_and_pdf(one) == svg_and_pdf(other)
+        assert render_svg(one) == render_svg(other) == render_svg_and_pdf(one)[0]
+        assert render_svg_and_pdf(one) == render_svg_and_pdf(other)
 
 
 def test_many_panels_go_on_in_further_rows(spec, outcomes):
@@ -64,7 +70,9 @@ def test_many_panels_go_on_in_further_rows(spec, outcomes):
     many = type(found)(found.study, found.panels * 4)
     heights = []
     for width in (PAGE, COLUMN):
-        root = ET.fromstring(svg(curves(figure(many), list(many.study.labels), width)))
+        root = ET.fromstring(
+            render_svg(curves_drawing(compute_figure(many), list(many.study.labels), width))
+        )
         heights.append(float(root.get("height").removesuffix("pt")) / 72)
     # Two measures of eight panels: two rows each of four, and four rows each of two.
     assert heights == pytest.approx([0.7 + 4 * PAGE.row, 0.7 + 8 * COLUMN.row])
@@ -75,7 +83,7 @@ def test_all_text_of_a_figure_is_inside_its_canvas(width):
     """However many and long the names of the legend are; a title may be longer than a panel."""
     names = [f"NCGS-VR, L/10, η = 0.00{k}" for k in range(9)] + [f"{'long ' * 6}{k}" for k in "ab"]
     found = results(*(group(name, [run([16, 1], [0, 9], seed=s) for s in SEEDS]) for name in names))
-    canvas = curves(figure(found), names, width).canvas()
+    canvas = curves_drawing(compute_figure(found), names, width).canvas()
     canvas.draw_without_rendering()
     box, inches = canvas.get_tightbbox(), canvas.get_size_inches()
     assert (box.min >= -0.01).all()
@@ -99,12 +107,14 @@ def test_all_text_of_a_figure_is_inside_its_canvas(width):
 def test_what_the_paper_counts_is_on_the_axis_where_it_is_one_count(weights, otherwise, axis):
     some = results(group("far", [run([16, 8], [0, 9], lo=[0, 3], seed=s) for s in SEEDS]))
     units = (CostUnit("theirs", weights, otherwise), CostUnit("another", "lo=1"))
-    drawn = figure(replace(some, study=replace(some.study, units=units)))
+    drawn = compute_figure(replace(some, study=replace(some.study, units=units)))
     assert drawn.axis == axis
 
 
 def test_a_line_of_targets_reached_is_the_share_of_them():
-    found = shares(compare(results(fast(), failing(), idle()), Cost.from_weights("sfo")))
+    found = target_shares(
+        compare_algorithms(results(fast(), failing(), idle()), Cost.from_weights("sfo"))
+    )
     assert found["fast"].share[-1] == 1.0
     assert found["failing"].x.tolist() == [50.0]
     assert found["failing"].share.tolist() == [0.5]
@@ -114,14 +124,14 @@ def test_a_line_of_targets_reached_is_the_share_of_them():
 
 
 def test_a_method_that_needs_no_such_calls_has_no_line():
-    found = shares(compare(results(fast(), idle()), Cost.from_weights("lo")))
+    found = target_shares(compare_algorithms(results(fast(), idle()), Cost.from_weights("lo")))
     assert list(found) == ["idle"]  # which reaches nothing
 
 
 def test_there_is_no_such_figure_without_targets():
     assert (
         draw_target_profiles(
-            [compare(results(fast(), targets=()), Cost.from_weights("sfo"))], ["fast"]
+            [compare_algorithms(results(fast(), targets=()), Cost.from_weights("sfo"))], ["fast"]
         )
         is None
     )
@@ -131,8 +141,10 @@ def test_a_run_without_a_row_draws_nothing():
     empty = [run([], status="refused", seed=seed) for seed in range(8)]
     study = results(fast(), type(fast())("p", "easy", "none", "none", fast().plans, tuple(empty)))
     labels = list(study.study.labels)
-    assert svg(curves(figure(study), labels))
-    assert svg(draw_target_profiles([compare(study, Cost.from_weights("sfo"))], labels))
+    assert render_svg(curves_drawing(compute_figure(study), labels))
+    assert render_svg(
+        draw_target_profiles([compare_algorithms(study, Cost.from_weights("sfo"))], labels)
+    )
 
 
 @pytest.mark.parametrize(("calls", "log"), [(5, True), (30, False), (1000, False)])
@@ -140,11 +152,13 @@ def test_calls_are_on_a_logarithmic_axis_where_a_line_would_not_be_seen(calls, l
     far = group("far", [run([16, 8, 1], [0, 10, 900], seed=seed) for seed in SEEDS])
     near = group("near", [run([16, 1], [0, calls], seed=seed) for seed in SEEDS])
     study = results(far, near, targets=())
-    drawn = figure(study)
+    drawn = compute_figure(study)
     assert (drawn.log, drawn.spans) == (log, [(min(calls, 10), max(900, calls))])
-    sent = json.loads(html.as_json(Spec("s", "S", "", (study.study,)), [(study, drawn)], LABELS))
+    sent = json.loads(
+        html.figure_data_json(Spec("s", "S", "", (study.study,)), [(study, drawn)], LABELS)
+    )
     assert sent["studies"][0]["logx"] == log
-    canvas = curves(drawn, LABELS).canvas()
+    canvas = curves_drawing(drawn, LABELS).canvas()
     (axes,) = canvas.axes
     assert axes.get_xscale() == ("log" if log else "linear")
     assert axes.get_xlim()[0] == pytest.approx(calls / 1.1 if log else 0.0)
@@ -157,7 +171,7 @@ def test_where_runs_end_early_is_seen_on_a_logarithmic_axis():
     far = group("far", [run([16, 8, 1], [0, 10, 900], seed=seed) for seed in SEEDS])
     crashed = run([16], [0], status="error", seed=0)
     near = group("near", [crashed, *(run([16, 1], [0, 5], seed=seed) for seed in SEEDS[1:])])
-    (axes,) = curves(figure(results(far, near, targets=())), LABELS).canvas().axes
+    (axes,) = curves_drawing(compute_figure(results(far, near, targets=())), LABELS).canvas().axes
     assert [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "x"][:1] == [5]
 
 
@@ -167,15 +181,25 @@ def with_reference(*groups):
 
 
 def test_a_profile_is_against_the_stated_reference_and_depends_on_no_other_method():
-    alone = factors(compare(with_reference(slow()), Cost.from_weights("sfo")))
-    beside = factors(compare(with_reference(slow(), fast(), idle()), Cost.from_weights("sfo")))
+    alone = target_shares_by_factor(
+        compare_algorithms(with_reference(slow()), Cost.from_weights("sfo"))
+    )
+    beside = target_shares_by_factor(
+        compare_algorithms(with_reference(slow(), fast(), idle()), Cost.from_weights("sfo"))
+    )
     # 123.5 and 243.5 calls on average, where 40 and 80 are factor 1.
     assert alone["slow"].x.tolist() == [243.5 / 80, 123.5 / 40]
     for name, values in vars(alone["slow"]).items():
         assert values.tobytes() == getattr(beside["slow"], name).tobytes()
     assert beside["idle"].x.size == 0
-    drawing = profiles(
-        [compare(with_reference(slow(), fast()), Cost.from_weights("sfo"))], ["slow", "fast"]
+    drawing = reference_profiles_drawing(
+        [compare_algorithms(with_reference(slow(), fast()), Cost.from_weights("sfo"))],
+        ["slow", "fast"],
     )
-    assert svg(drawing).startswith(b"<?xml")
-    assert profiles([compare(results(slow()), Cost.from_weights("sfo"))], ["slow"]) is None
+    assert render_svg(drawing).startswith(b"<?xml")
+    assert (
+        reference_profiles_drawing(
+            [compare_algorithms(results(slow()), Cost.from_weights("sfo"))], ["slow"]
+        )
+        is None
+    )

@@ -10,12 +10,12 @@ from compiling import compiled
 from made_runs import SEEDS, descending, fast, group, idle, results, run, slow, slower
 from reading_tex import problems
 
-from pfbench.reporting.documents.paper import Paper
+from pfbench.reporting.documents.paper import PaperMaterial
 from pfbench.reporting.figures import svg
-from pfbench.reporting.figures.profile import draw_profile, profile
-from pfbench.reporting.findings.candidate_front import front, mean_log_budget_ratios
-from pfbench.reporting.findings.result_tables import comparisons
-from pfbench.reporting.results import Panel, StudyResults
+from pfbench.reporting.figures.profile import draw_profile, page_profile
+from pfbench.reporting.findings.candidate_front import make_candidate_front, mean_log_budget_ratios
+from pfbench.reporting.findings.result_tables import compare_by_each_price
+from pfbench.reporting.results import SettingResults, StudyResults
 from pfbench.runs.planning.study import LabelledSelector
 
 
@@ -34,7 +34,7 @@ def asking(found, label, lo=0, po=0):
 
 
 def about(*groups, mine="mine"):
-    return front(comparisons(results(*groups)), (mine,))
+    return make_candidate_front(compare_by_each_price(results(*groups)), (mine,))
 
 
 def test_the_sentence_counts_every_pair_once():
@@ -85,15 +85,17 @@ def test_who_needs_fewer_of_both_is_named_and_else_it_is_on_the_frontier():
 def test_a_stated_price_is_the_only_scale():
     made = results(asking(slow(), "mine", lo=3), asking(slower(), "a", lo=1))
     made = replace(made, study=replace(made.study, price={"sfo": 1.0, "lo": 20.0}))
-    found = front(comparisons(made), ("mine",))
+    found = make_candidate_front(compare_by_each_price(made), ("mine",))
     assert found.table.head[2:] == ("SFO + 20 LO: mine", "best other", "its calls", "ratio")
     assert "by SFO + 20 LO among" in found.sentence
     assert {row.cells[1] for row in found.table.rows} == {"a"}
 
 
 def test_how_strong_a_method_is_does_not_depend_on_the_others():
-    few = mean_log_budget_ratios(comparisons(results(fast(), slow()))[0])
-    many = mean_log_budget_ratios(comparisons(results(fast(), slow(), slower(), idle()))[0])
+    few = mean_log_budget_ratios(compare_by_each_price(results(fast(), slow()))[0])
+    many = mean_log_budget_ratios(
+        compare_by_each_price(results(fast(), slow(), slower(), idle()))[0]
+    )
     assert {label: many[label] for label in few} == few
     assert few["fast"] > few["slow"] > many["slower"] > many["idle"] == 0.0
 
@@ -106,7 +108,7 @@ def test_the_profile_has_a_step_at_each_pair():
         "fast": pytest.approx([43.5, 83.5]),
         "idle": [],
     }
-    lines = {line.label: line for line in profile(found).lines}
+    lines = {line.label: line for line in page_profile(found).lines}
     assert [label for label, line in lines.items() if line.is_candidate] == ["mine"]
     assert list(lines)[-1] == "mine"
     ends = {label: line.points.split()[-1] for label, line in lines.items()}
@@ -124,18 +126,22 @@ def crowd(panels=7):
     ]
     made = results(*groups)
     several = tuple(
-        Panel(f"p{k}", "", f"problem {k}", tuple(replace(one, problem=f"p{k}") for one in groups))
+        SettingResults(
+            f"p{k}", "", f"problem {k}", tuple(replace(one, problem=f"p{k}") for one in groups)
+        )
         for k in range(panels)
     )
     study = replace(
         made.study, problems=tuple(LabelledSelector(f"p{k}", f"p{k}") for k in range(panels))
     )
-    return front(comparisons(StudyResults(study, several)), (groups[0].label,))
+    return make_candidate_front(
+        compare_by_each_price(StudyResults(study, several)), (groups[0].label,)
+    )
 
 
 @pytest.fixture(scope="module")
 def paper():
-    return Paper(crowd(), "made")
+    return PaperMaterial(crowd(), "made")
 
 
 def test_the_table_has_the_five_strongest_and_at_most_60_lines(paper):
@@ -152,7 +158,7 @@ def test_the_table_has_the_five_strongest_and_at_most_60_lines(paper):
     assert text.count("{") == text.count("}")
     for said in ("Expected SFO calls", "8 seeds", "5 strongest of 45", "rank test"):
         assert said in text
-    assert len(Paper(crowd(30), "made").table().splitlines()) <= 60
+    assert len(PaperMaterial(crowd(30), "made").table().splitlines()) <= 60
 
 
 def odd():
@@ -161,16 +167,18 @@ def odd():
     made = results(*groups)
     titles = ("p_1 & ü", "100% of it", "a#b")
     several = tuple(
-        Panel(title, "", title, tuple(replace(one, problem=title) for one in groups))
+        SettingResults(title, "", title, tuple(replace(one, problem=title) for one in groups))
         for title in titles
     )
     study = replace(made.study, problems=tuple(LabelledSelector(title, title) for title in titles))
-    return front(comparisons(StudyResults(study, several)), (groups[0].label,))
+    return make_candidate_front(
+        compare_by_each_price(StudyResults(study, several)), (groups[0].label,)
+    )
 
 
 @pytest.mark.parametrize("found", [crowd, lambda: crowd(30), odd], ids=["46", "30", "odd"])
 def test_what_goes_into_a_paper_is_read_strictly(found):
-    paper = Paper(found(), "made_1")
+    paper = PaperMaterial(found(), "made_1")
     for text in (paper.table(), paper.figure(), paper.macros()):
         assert problems(text) == []
 
@@ -203,11 +211,17 @@ def test_a_macro_with_a_planted_fault_is_not_read(paper):
 
 
 def test_the_best_of_a_row_is_bold_where_the_seeds_tell():
-    one = front(comparisons(results(group("mine", fast().runs), slow(), slower())), ("mine",))
-    rows = [line for line in Paper(one, "made").table().splitlines() if line.endswith(r"\\")][1:]
+    one = make_candidate_front(
+        compare_by_each_price(results(group("mine", fast().runs), slow(), slower())), ("mine",)
+    )
+    rows = [
+        line for line in PaperMaterial(one, "made").table().splitlines() if line.endswith(r"\\")
+    ][1:]
     assert all(line.count("textbf") == 1 and "& \\textbf" in line for line in rows)
-    same = front(comparisons(results(group("mine", fast().runs), fast())), ("mine",))
-    assert "textbf" not in Paper(same, "made").table()
+    same = make_candidate_front(
+        compare_by_each_price(results(group("mine", fast().runs), fast())), ("mine",)
+    )
+    assert "textbf" not in PaperMaterial(same, "made").table()
 
 
 def test_macros_have_names_of_letters_and_the_numbers_of_the_table(paper):
@@ -227,7 +241,7 @@ def test_table_and_macros_compile(tmp_path, paper):
 
 @pytest.mark.parametrize("width", ["3.18in", "6in"])
 def test_the_figure_is_as_wide_as_a_column_where_that_is_narrower(tmp_path, paper, width):
-    (tmp_path / "made-compare.pdf").write_bytes(svg.svg_and_pdf(draw_profile(crowd()))[1])
+    (tmp_path / "made-compare.pdf").write_bytes(svg.render_svg_and_pdf(draw_profile(crowd()))[1])
     preamble = f"\\usepackage{{graphicx}}\\setlength{{\\textwidth}}{{{width}}}"
     log = compiled(tmp_path, paper.figure(), preamble)
     assert "Overfull" not in log
@@ -236,8 +250,8 @@ def test_the_figure_is_as_wide_as_a_column_where_that_is_narrower(tmp_path, pape
 def test_no_cell_is_read_as_an_option_of_the_line_before():
     mine = results(group("mine", fast().runs), slow())
     panel = replace(mine.panels[0], title="[2em] *")
-    one = front(comparisons(replace(mine, panels=(panel,))), ("mine",))
-    rows = [line for line in Paper(one, "made").table().splitlines() if "2em" in line]
+    one = make_candidate_front(compare_by_each_price(replace(mine, panels=(panel,))), ("mine",))
+    rows = [line for line in PaperMaterial(one, "made").table().splitlines() if "2em" in line]
     assert rows
     assert all(line.startswith("{}[2em]") for line in rows)
 
@@ -282,8 +296,10 @@ def test_the_caption_of_the_figure_stands_with_it(paper):
 def test_expected_calls_that_some_runs_miss_say_so():
     some = [run([16, 0.5], [0, 10], seed=k, status="target") for k in range(4)]
     some += [run([16, 8], [0, 50], seed=k, status="budget") for k in range(4, 8)]
-    one = front(comparisons(results(group("mine", some), idle())), ("mine",))
-    text = Paper(one, "made").table()
+    one = make_candidate_front(
+        compare_by_each_price(results(group("mine", some), idle())), ("mine",)
+    )
+    text = PaperMaterial(one, "made").table()
     assert "$^{4/8}$" in text
     assert r"$\infty$" in text
     assert math.isclose(one.duels[0].calls, (40 + 200) / 4)

@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 from pfbench.base.counts import Budget
 from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.runtimes import runtimes
+from pfbench.reporting.statistics.runtimes import make_runtimes
 from pfbench.reporting.statistics.significance import SeedSample, compare_pairs
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.loop.stop import Stop
@@ -34,7 +34,7 @@ def calls():
         )
         for seed in range(120)
     ]
-    found = runtimes(runs, TARGET, Cost.from_weights("sfo")).calls
+    found = make_runtimes(runs, TARGET, Cost.from_weights("sfo")).calls
     assert np.isfinite(found).mean() > 0.9
     assert np.unique(found).size > 20
     return found

@@ -64,7 +64,10 @@ def test_an_order_flips_only_where_every_form_of_the_baseline_is_significantly_a
     assert against(groups, ("ahead", "further")).verdict == FLIPS
     depends = against(groups, ("ahead", "level"))
     assert depends.verdict == TURNS
-    assert "; not so for level" in ordering_text.table(results().study, [depends]).rows[0].cells[2]
+    assert (
+        "; not so for level"
+        in ordering_text.order_verdict_table(results().study, [depends]).rows[0].cells[2]
+    )
     assert depends.evidence.p_value <= 0.05 < depends.evidence.every_form_p_value
     assert against(groups, ("level",)).verdict == OPEN
 
@@ -91,10 +94,13 @@ def test_a_form_of_the_first_may_win_for_it():
     )
     (result, _) = tested_orderings.test_orderings(found)
     assert result.verdict == REPRODUCED
-    assert result.evidence.first == "fast"
+    assert result.deciding_pair.first == "fast"
     # Two forms were tried, and the p-value is of both together.
     alone = of_forms(fast(), slow(), forms={}, order=(("fast",), ("slow",)))
-    assert result.evidence.p_value == 2 * tested_orderings.test_orderings(alone)[0].evidence.p_value
+    assert (
+        result.deciding_pair.p_value
+        == 2 * tested_orderings.test_orderings(alone)[0].deciding_pair.p_value
+    )
 
 
 def test_of_forms_that_are_told_apart_alike_the_best_ones_are_the_evidence():
@@ -108,7 +114,7 @@ def test_of_forms_that_are_told_apart_alike_the_best_ones_are_the_evidence():
     def evidence(forms, *order):
         names = tuple((name,) for name in order)
         found = of_forms(*groups, forms={"theirs": forms}, order=names)
-        one = tested_orderings.test_orderings(found)[0].evidence
+        one = tested_orderings.test_orderings(found)[0].deciding_pair
         return one.first, one.second
 
     assert evidence(("60", "40"), "20", "theirs") == ("20", "40")
@@ -144,6 +150,9 @@ def test_a_form_whose_runs_are_not_kept_is_said_not_to_be_tested():
         == UNTESTED
         == ("the other way round for the best forms; not tested for every form")
     )
-    assert "not so for" not in ordering_text.table(results().study, [one]).rows[0].cells[2]
+    assert (
+        "not so for"
+        not in ordering_text.order_verdict_table(results().study, [one]).rows[0].cells[2]
+    )
     assert ordering_text.as_json([one])[0]["pairs"][0]["p_every_form"] is None
     assert against(groups, ("behind", "lost")).verdict == OPEN

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import SEEDS, descending, failing, fast, group, idle, results, run, slow, slower
 
-from pfbench.reporting.documents.page import page
-from pfbench.reporting.documents.report_contents import contents
+from pfbench.reporting.documents.page import html_page
+from pfbench.reporting.documents.report_contents import make_contents
 from pfbench.reporting.findings import ordering_text, tested_orderings
 from pfbench.reporting.findings.tested_orderings import FLIPS, KEPT, OPEN, REPRODUCED, REVERSED
 from pfbench.reporting.report import Report
@@ -87,7 +87,7 @@ def test_a_value_of_the_start_is_said_to_be_one():
     (one, _) = put_to_the_test(near, far, order=["near", "far"], target=None)
     assert one.evidence.values == (16.0, 1.0)
     assert one.evidence.unmoved == (True, False)
-    said = ordering_text.table(results().study, [one]).rows[0].cells[2]
+    said = ordering_text.order_verdict_table(results().study, [one]).rows[0].cells[2]
     assert said.startswith("near 16.0 (its start), far 1.00, ")
 
 
@@ -134,7 +134,7 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
     assert ordering_text.flip_sentences(others) == [
         "No published order is the other way round; 1 of 2 hold throughout."
     ]
-    table = ordering_text.table(found.study, several)
+    table = ordering_text.order_verdict_table(found.study, several)
     assert [row.cells[1] for row in table.rows] == [KEPT] * 2 + [OPEN] * 2 + [REVERSED] * 2
     assert [one["verdict"] for one in ordering_text.as_json(several)] == [
         r.cells[1] for r in table.rows
@@ -215,7 +215,7 @@ def test_a_unit_is_the_papers_only_where_it_states_it_for_that_figure(
     assert several[0].verdict == (FLIPS if theirs else REVERSED)
     (said,) = ordering_text.ordering_dossier(study)
     assert said.startswith("The paper counts in") == theirs
-    heading = ordering_text.table(study, several).caption
+    heading = ordering_text.order_verdict_table(study, several).caption
     assert heading.endswith(": orders" if source.startswith(OWN_COUNTS) else ": published orders")
 
 
@@ -281,7 +281,7 @@ def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
     # 2 / C(2n, n) is the least p-value of n and n values: 0.1, 0.029 and 0.008.
     assert study.ordering_pair_count == 1
     several = tested_orderings.test_orderings(replace(found, study=study))
-    note = ordering_text.table(study, several).note
+    note = ordering_text.order_verdict_table(study, several).note
     expected = "3 seeds can decide no published order in a test of 1 pair,"
     assert (expected in note) == (ordering_text.seed_warning(study) != "") == (seeds == 3)
     assert {result.verdict for result in several} == {OPEN if seeds == 3 else KEPT}
@@ -293,13 +293,13 @@ def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
     found = replace(found, study=replace(found.study, orderings=(ordering,)))
     report = Report(Spec("s", "S", "", (found.study,)), (found,), ())
     created = datetime(2026, 11, 23, tzinfo=UTC)
-    everything = contents(report, "pfbench", "c", created)
+    everything = make_contents(report, "pfbench", "c", created)
     seconds = [run.seconds for _, run in found.runs]
     told = dict(everything.provenance())["run time"]
     assert [float(word) for word in told.split() if word[0].isdigit()] == pytest.approx(
         [sum(seconds), max(seconds)], rel=5e-3
     )
-    text = page(everything)
+    text = html_page(everything)
     brief = "Published orders that are the other way round, 1 of 1: slow before fast (by SFO and "
     assert text.index(brief) < text.index('class="workbench"') < text.index("“it says so”")
 
@@ -308,7 +308,7 @@ def test_a_study_without_orders_says_nothing():
     assert tested_orderings.test_orderings(results(fast())) == []
     assert ordering_text.sentences([], results(fast()).study) == []
     assert ordering_text.flip_sentences([]) == []
-    assert ordering_text.table(results(fast()).study, []) is None
+    assert ordering_text.order_verdict_table(results(fast()).study, []) is None
 
 
 @given(

@@ -10,11 +10,11 @@ from made_runs import plan, run
 
 from pfbench.base.counts import Budget, Counts
 from pfbench.reporting import tables
-from pfbench.reporting.comparison import compare
+from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.findings import ranking
-from pfbench.reporting.findings.result_tables import comparisons, results_tables
-from pfbench.reporting.latex import latex
-from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.findings.result_tables import compare_by_each_price, results_tables
+from pfbench.reporting.latex import latex_table
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.statistics.equal_counts import common_limits, limits_by_plan
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.spec import load_spec
@@ -42,11 +42,11 @@ def results(methods, targets=TARGETS, budgets=None):
         plans = tuple(plan((budgets or {}).get(label), k) for k in range(len(runs)))
         runs = tuple(replace(one, seed=k) for k, one in enumerate(runs))
         groups.append(RunGroup("p", "", label, label, plans, runs))
-    return StudyResults(study, (Panel("p", "", "p", tuple(groups)),))
+    return StudyResults(study, (SettingResults("p", "", "p", tuple(groups)),))
 
 
 def order(found):
-    ((_, ranked),) = ranking.ranking(found)
+    ((_, ranked),) = ranking.rank_algorithms(found)
     return [(one.group.label, one.rank) for one in ranked]
 
 
@@ -71,7 +71,7 @@ def test_expected_calls_rank_and_a_missed_target_is_never_dropped():
     two_misses = [*falls(2), *IDLE[:2]]
     found = results({"two": two_misses, "slow": falls(50, 60, 70), "one": one_miss})
     assert order(found) == [("slow", 1), ("one", 2), ("two", 3)]
-    ((_, ranked),) = ranking.ranking(found)
+    ((_, ranked),) = ranking.rank_algorithms(found)
     by_label = {one.group.label: one for one in ranked}
     assert [by_label[label].hits for label in ("one", "slow", "two")] == [2, 3, 1]
     assert by_label["slow"].calls["sfo"] == 60
@@ -109,7 +109,7 @@ def test_twice_the_budget_gains_nothing(targets):
     budgets = {"once": Budget(sfo=100), "twice": Budget(sfo=200)}
     found = results({"once": curve(11), "twice": curve(21)}, targets, budgets)
     assert order(found) == [("once", 1), ("twice", 1)]
-    ((_, ranked),) = ranking.ranking(found)
+    ((_, ranked),) = ranking.rank_algorithms(found)
     assert ranked[0].last_value == ranked[1].last_value
     # Without the cut it would gain.
     uncut = results({"once": curve(11), "twice": curve(21)}, targets)
@@ -164,7 +164,7 @@ def test_the_table_has_the_calls_or_what_was_spent_without_reaching():
         [1, "3/3", "0.1", "6", 0.05, "3 target"],
         [2, "0/3", None, "> 100", 1.0, "3 finished"],
     ]
-    assert tables.markdown(table).count("\n") == 3
+    assert tables.markdown_table(table).count("\n") == 3
 
 
 def many(number):
@@ -177,11 +177,11 @@ def many(number):
 
 def test_of_few_methods_all_are_shown():
     few = many(ranking.MAX_ROWS - 1)
-    assert ranking.sole_leaders(few) == few.study.labels
+    assert ranking.initially_shown_algorithms(few) == few.study.labels
 
 
 def test_of_many_methods_the_first_of_the_list_and_those_in_front_are_shown():
-    shown = ranking.sole_leaders(many(20))
+    shown = ranking.initially_shown_algorithms(many(20))
     assert len(shown) == ranking.MAX_ROWS
     in_front = [f"m{k}" for k in range(20 - (ranking.MAX_ROWS - 2), 20)]
     assert list(shown) == ["m0", *in_front, "m0, tuned"]
@@ -189,8 +189,8 @@ def test_of_many_methods_the_first_of_the_list_and_those_in_front_are_shown():
 
 def test_figures_show_the_foremost_and_tables_all():
     whole = many(20)
-    shown = whole.restrict_algorithms(ranking.sole_leaders(whole))
-    assert shown.study.labels == ranking.sole_leaders(whole)
+    shown = whole.restrict_algorithms(ranking.initially_shown_algorithms(whole))
+    assert shown.study.labels == ranking.initially_shown_algorithms(whole)
     assert [one.label for one in shown.panels[0].groups] == list(shown.study.labels)
     assert len(whole.panels[0].groups) == 21
 
@@ -225,20 +225,23 @@ def test_every_table_ranks_by_the_numbers_that_it_prints():
     screen = ranking.table(found)
     ranked = {row.name: row.cells[0] for row in screen.rows}
     assert ranked == {"missing": 1, "even": 2, "near": 2, "odd": 4}
-    for table, column in [(screen, 3), *((one, 2) for one in results_tables(comparisons(found)))]:
+    for table, column in [
+        (screen, 3),
+        *((one, 2) for one in results_tables(compare_by_each_price(found))),
+    ]:
         assert table.rows
         numbers = [printed(tables.format_cell(row.cells[column])) for row in table.rows]
         assert [row.cells[0] for row in table.rows] == [
             1 + sum(other < number for other in numbers) for number in numbers
         ]
-        texts = latex(table)  # what a paper prints is the same
+        texts = latex_table(table)  # what a paper prints is the same
         assert all(row.name in texts for row in table.rows)
 
 
 def test_the_screen_and_the_page_print_the_same_calls():
     found = studied()
     screen = {row.name: row.cells for row in ranking.table(found).rows}
-    for at, page in enumerate(results_tables(comparisons(found))):
+    for at, page in enumerate(results_tables(compare_by_each_price(found))):
         for row in page.rows:
             assert printed(screen[row.name][3 + at]) == printed(tables.format_cell(row.cells[2]))
     assert screen["odd"][4] == "750"  # the mean of its runs: no median of runs that are not one
@@ -247,7 +250,7 @@ def test_the_screen_and_the_page_print_the_same_calls():
 def test_without_targets_the_calls_are_those_of_one_run():
     runs = [run([1.0, 0.4], [0, sfo], lo=[0, lo]) for sfo, lo in ((10, 1000), (500, 0), (900, 0))]
     found = results({"a": [*runs, *runs]}, targets=())
-    ((_, (ranked,)),) = ranking.ranking(found)
+    ((_, (ranked,)),) = ranking.rank_algorithms(found)
     assert ranked.calls == {"sfo": 500, "lo": 0}
 
 
@@ -265,12 +268,14 @@ def test_the_rank_at_equal_counts_follows_from_the_essence_of_runs():
         for name, runs in methods.items()
     }
     assert ranking.as_json(results(short, budgets=budgets)) == ranking.as_json(whole)
-    for price in comparisons(whole):
+    for price in compare_by_each_price(whole):
         numbers = [
             algorithm.expected_calls
-            for algorithm in compare(whole, price.price).panels[0].algorithms
+            for algorithm in compare_algorithms(whole, price.price).panels[0].algorithms
         ]
-        found = compare(results(short, budgets=budgets), price.price).panels[0].algorithms
+        found = (
+            compare_algorithms(results(short, budgets=budgets), price.price).panels[0].algorithms
+        )
         assert [algorithm.expected_calls for algorithm in found] == numbers
 
 

@@ -13,10 +13,10 @@ from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.reporting.statistics.bootstrap import ert_interval
 from pfbench.reporting.statistics.cost import PRODUCTS, Cost
-from pfbench.reporting.statistics.distributions import ecdf, profile
+from pfbench.reporting.statistics.distributions import ecdf, performance_profile
 from pfbench.reporting.statistics.equal_counts import common_limits, truncate_run
-from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
-from pfbench.reporting.statistics.seed_curves import column
+from pfbench.reporting.statistics.runtimes import Runtimes, ert, make_runtimes
+from pfbench.reporting.statistics.seed_curves import trace_column
 from pfbench.reporting.statistics.suboptimality import add_suboptimality
 from pfbench.runs.loop.stop import Stop
 
@@ -44,13 +44,13 @@ def known(found, spent=None):
 
 def test_a_runtime_is_what_was_spent_at_the_first_row_at_or_below_the_target():
     some = run([9, math.nan, 1.0, 5, 0.5], [0, 10, 30, 60, 100], lo=[0, 1, 2, 3, 4])
-    assert runtimes([some], TARGET, SFO).calls == [30]
-    assert runtimes([some], Stop("m", 0.99), SFO).calls == [100]
-    assert runtimes([some], Stop("m", 0.4), SFO).calls == [INF]
-    assert runtimes([some], Stop("other", 1), SFO).calls == [INF]
-    assert runtimes([some], TARGET, Cost.from_weights({"sfo": 2, "lo": 50})).calls == [160]
-    assert runtimes([some], TARGET, Cost.from_weights("seconds")).calls == [3]
-    assert runtimes([some], TARGET, Cost.from_weights("iteration")).calls == [2]
+    assert make_runtimes([some], TARGET, SFO).calls == [30]
+    assert make_runtimes([some], Stop("m", 0.99), SFO).calls == [100]
+    assert make_runtimes([some], Stop("m", 0.4), SFO).calls == [INF]
+    assert make_runtimes([some], Stop("other", 1), SFO).calls == [INF]
+    assert make_runtimes([some], TARGET, Cost.from_weights({"sfo": 2, "lo": 50})).calls == [160]
+    assert make_runtimes([some], TARGET, Cost.from_weights("seconds")).calls == [3]
+    assert make_runtimes([some], TARGET, Cost.from_weights("iteration")).calls == [2]
 
 
 def test_products_of_matrices_are_those_of_its_linear_minimisations():
@@ -61,7 +61,7 @@ def test_products_of_matrices_are_those_of_its_linear_minimisations():
         rows=[(*row, 15.0) for row in some.rows],
         counts=replace(some.counts, lo=4),
     )
-    assert runtimes([priced], TARGET, PRODUCTS).calls == [30]
+    assert make_runtimes([priced], TARGET, PRODUCTS).calls == [30]
     assert PRODUCTS.total_cost(priced) == 60
     assert PRODUCTS.total_cost(some) == 0  # not measured
     assert (PRODUCTS.description, str(PRODUCTS), SFO.description) == (
@@ -75,8 +75,8 @@ def test_a_failed_run_is_charged_what_it_spent_itself_and_no_other():
     """IOHinspector charges the greatest budget of all that is shown: 1050 beside one of 1000."""
     mine = [run([5, 1], [0, 50]), run([5, 4], [0, 90], status="budget", spent=100)]
     others = [run([5, 4], [0, 900], status="budget", spent=1000)]
-    assert ert(runtimes(mine, TARGET, SFO)) == 150
-    everything = runtimes([*mine, *others], TARGET, SFO)
+    assert ert(make_runtimes(mine, TARGET, SFO)) == 150
+    everything = make_runtimes([*mine, *others], TARGET, SFO)
     assert everything.calls_charged.tolist() == [50, 100, 1000]  # the fault would be seen
 
 
@@ -155,7 +155,7 @@ def test_a_method_with_twice_the_budget_gains_nothing_from_it(path, data):
     seen = truncate_run(double, {"sfo": budget})
     assert seen.rows == half.rows
     target = Stop("m", data.draw(st.integers(0, 9)))
-    mine, fair = (runtimes([one], target, SFO) for one in (seen, half))
+    mine, fair = (make_runtimes([one], target, SFO) for one in (seen, half))
     np.testing.assert_array_equal(mine.calls, fair.calls)
     assert mine.total_calls[0] >= fair.total_calls[0]
     assert seen.final_value("m") == half.final_value("m")
@@ -164,8 +164,8 @@ def test_a_method_with_twice_the_budget_gains_nothing_from_it(path, data):
 def test_without_the_common_budget_twice_the_budget_would_win():
     """The fault that the last test must see: a hit beyond the budget of the others."""
     double = run([5, 4, 1], [0, 90, 150], status="target")
-    assert runtimes([double], TARGET, SFO).hits == 1
-    assert runtimes([truncate_run(double, {"sfo": 100})], TARGET, SFO).hits == 0
+    assert make_runtimes([double], TARGET, SFO).hits == 1
+    assert make_runtimes([truncate_run(double, {"sfo": 100})], TARGET, SFO).hits == 0
 
 
 def test_the_last_value_of_a_failure_is_none():
@@ -181,9 +181,9 @@ def test_suboptimality_is_the_objective_less_the_least_known():
     some = run([5, math.nan, 1.0, 0.5])
     some = replace(some, columns=(*some.columns[:-1], "objective"), final={"objective": 0.75})
     found = add_suboptimality(some, 1.0)
-    np.testing.assert_array_equal(column(found, "suboptimality"), [4, math.nan, 0, -0.5])
+    np.testing.assert_array_equal(trace_column(found, "suboptimality"), [4, math.nan, 0, -0.5])
     assert found.final["suboptimality"] == -0.25  # better than was known, and shown
-    assert runtimes([found], Stop("suboptimality", 0.0), SFO).calls == [2]
+    assert make_runtimes([found], Stop("suboptimality", 0.0), SFO).calls == [2]
     assert add_suboptimality(some, None) is some
     assert add_suboptimality(run([5.0]), 1.0).columns == run([5.0]).columns
 
@@ -208,11 +208,11 @@ def test_problems_weigh_the_same_whatever_their_number_of_runs():
 
 def test_a_profile_is_the_share_of_targets_within_a_factor_of_the_reference():
     first = [known([10, 30]), known([40, INF], [50, 60])]  # ERT 20 and 100
-    found = profile([first, [known([INF, INF])]], [[10, 10], [1]], resamples=20)
+    found = performance_profile([first, [known([INF, INF])]], [[10, 10], [1]], resamples=20)
     assert found.x.tolist() == [2, 10]
     assert found.share.tolist() == [0.25, 0.5]
     with pytest.raises(InputError, match="positive number"):
-        profile([first], [[10, 0]])
+        performance_profile([first], [[10, 0]])
 
 
 @given(st.lists(st.lists(calls, min_size=4, max_size=4), min_size=2, max_size=5))
@@ -223,7 +223,7 @@ def test_adding_a_method_changes_no_bit_of_the_others(table):
             ert(one),
             ert_interval(one, 50),
             *(part.tobytes() for part in vars(ecdf([[one], [one]], 50)).values()),
-            *(part.tobytes() for part in vars(profile([[one]], [[7.0]], 50)).values()),
+            *(part.tobytes() for part in vars(performance_profile([[one]], [[7.0]], 50)).values()),
         )
 
     assert [numbers(row) for row in table[:-1]] == [numbers(row) for row in table][:-1]
@@ -232,10 +232,10 @@ def test_adding_a_method_changes_no_bit_of_the_others(table):
 def test_a_method_that_does_nothing_is_last_in_every_view():
     nothing = [run([5.0], [0], seed=seed) for seed in range(3)]
     poor = [run([5.0, 4, 0.9], [0, 500, 900 + seed], seed=seed) for seed in range(3)]
-    idle, slow = (runtimes(runs, TARGET, SFO) for runs in (nothing, poor))
+    idle, slow = (make_runtimes(runs, TARGET, SFO) for runs in (nothing, poor))
     assert ert(idle) > ert(slow)
     assert ecdf([[idle]]).x.size == 0
-    assert profile([[idle]], [[1.0]]).x.size == 0
+    assert performance_profile([[idle]], [[1.0]]).x.size == 0
     assert nothing[0].final_value("m") > max(one.final_value("m") for one in poor)
 
 

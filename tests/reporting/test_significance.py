@@ -12,13 +12,13 @@ from scipy import stats
 from pfbench.reporting.statistics.significance import (
     SeedSample,
     compare_pairs,
-    holm,
-    leaders,
+    holm_adjust,
     median,
     rank_test,
     rank_tests,
     seeds_needed,
     sign_test,
+    significant_leaders,
 )
 
 INF = math.inf
@@ -63,7 +63,7 @@ def test_large_samples_have_the_approximate_law():
 @given(st.lists(st.floats(0, 1), max_size=9))
 def test_holm_rejects_what_its_steps_reject(p):
     """In order: the k-th least is held to level / (m - k + 1), until one is not rejected."""
-    corrected = holm(p)
+    corrected = holm_adjust(p)
     for level in (0.01, 0.05, 0.3):
         rejected = set()
         for k, at in enumerate(np.argsort(p, kind="stable")):
@@ -79,7 +79,7 @@ def row(*samples, fixed=()):
 
 def leading(*rows, shown=None):
     numbers = shown or [[median(one.values) for one in some] for some in rows]
-    return leaders(rows, numbers)
+    return significant_leaders(rows, numbers)
 
 
 FIVE = np.arange(5.0)

@@ -8,7 +8,7 @@ import pytest
 from helpers import acting
 
 from pfbench.reporting import collect_report, tables, write_report
-from pfbench.reporting.latex import latex
+from pfbench.reporting.latex import latex_table
 from pfbench.runs.planning.spec import load_spec
 
 ESCAPES = r"\u001b[2J\u001b]0;x\u0007\u009b31m\u202e"
@@ -95,4 +95,4 @@ def test_a_reason_is_one_cell_of_one_line(written):
 def test_a_caption_stays_in_its_comment():
     row = tables.TableRow("", "a", [1])
     table = tables.Table("x\n\\input{y}", "", ("", "name", "n"), [row])
-    assert latex(table).splitlines()[1].startswith(r"\begin")
+    assert latex_table(table).splitlines()[1].startswith(r"\begin")

@@ -9,10 +9,10 @@ import pytest
 
 from pfbench.base.counts import Budget
 from pfbench.reporting import tables
-from pfbench.reporting.comparison import compare
+from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.findings import ranking, summary
 from pfbench.reporting.findings.result_tables import results_table
-from pfbench.reporting.latex import latex
+from pfbench.reporting.latex import latex_table
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.wording import SEPARATOR, format_integer, format_significant
@@ -30,7 +30,7 @@ def cells(table, group, name):
 
 
 def test_counts_are_exact_and_stand_beside_those_of_the_paper(results):
-    table = tables.counts(results)
+    table = tables.count_table(results)
     # n = 12, S = 3, p = 4, T = 8, so E = 2 epochs: nE + 2S(T-E), and T(S + n/p) in the paper.
     assert cells(table, "S = 3 | p = 4", "CA<SVRG>") == {
         "FO": 2,
@@ -49,18 +49,18 @@ def test_counts_are_exact_and_stand_beside_those_of_the_paper(results):
 @pytest.mark.parametrize("several", [{"restarts": 3}, {"probability": 0.1}])
 def test_the_papers_count_is_of_one_run_without_restarts(results, several):
     group, run = results.panels[0].groups[0], results.panels[0].groups[0].runs[0]
-    assert tables.papers_sfo(group, run) is not None
+    assert tables.sfo_as_paper_counts(group, run) is not None
     changed = replace(run, parameters=run.parameters | several)
-    assert tables.papers_sfo(group, changed) is None
+    assert tables.sfo_as_paper_counts(group, changed) is None
 
 
 def test_counts_that_differ_between_seeds_show_least_and_greatest(spec, outcomes):
     first = outcomes[0]
     run = replace(first.entry.run, counts=replace(first.entry.run.counts, lo=1234567))
     changed = [replace(first, entry=replace(first.entry, run=run)), *outcomes[1:]]
-    table = tables.counts(collect_report(spec, changed).results[0])
+    table = tables.count_table(collect_report(spec, changed).results[0])
     assert cells(table, "S = 3 | p = 4", "SVRG")["LO"] == tables.CountRange(8, 1234567)
-    assert f"8–1{SEPARATOR}234{SEPARATOR}567" in tables.markdown(table)
+    assert f"8–1{SEPARATOR}234{SEPARATOR}567" in tables.markdown_table(table)
     assert "least to greatest" in table.note
 
 
@@ -69,19 +69,19 @@ def test_there_is_no_paper_column_where_no_paper_counts_differently(results):
         replace(panel, groups=tuple(replace(one, algorithm="frank-wolfe") for one in panel.groups))
         for panel in results.panels
     )
-    assert tables.PAPERS_SFO not in tables.counts(replace(results, panels=panels)).head
+    assert tables.PAPERS_SFO not in tables.count_table(replace(results, panels=panels)).head
 
 
 def test_csv_has_every_run_with_plain_integers(results):
-    rows = list(csv.DictReader(io.StringIO(tables.counts_csv(results))))
+    rows = list(csv.DictReader(io.StringIO(tables.count_csv(results))))
     assert len(rows) == 2 * 2 * 3
     assert {row["sfo"] for row in rows if row["setting"] == "S = 3 | p = 4"} == {"60"}
     assert {row["sfo_by_the_paper"] for row in rows if row["setting"] == "S = √n"} == {"88"}
 
 
 def test_latex_and_markdown_escape_what_they_would_read(results):
-    table = tables.counts(results)
-    source, markdown = latex(table), tables.markdown(table)
+    table = tables.count_table(results)
+    source, markdown = latex_table(table), tables.markdown_table(table)
     assert r"S = 3 \textbar{} p = 4 & SVRG & 2 & 60" in source
     assert r"\ensuremath{\surd}n" in source
     assert "\n\\midrule\n" in source
@@ -91,9 +91,9 @@ def test_latex_and_markdown_escape_what_they_would_read(results):
 
 
 def test_every_run_has_the_command_behind_it(results):
-    rows = tables.runs(results).rows
+    rows = tables.run_table(results).rows
     assert len(rows) == 12
-    assert rows[1].cells[-1] == tables.Command(
+    assert rows[1].cells[-1] == tables.ShellCommand(
         'pfbench solve -p "problem[seed=1]" -a "nfwu-svrg[batch=3,period=4]" --seed 1'
     )
     assert rows[1].cells[-2] == tables.Proportion(pytest.approx(0.9))
@@ -101,17 +101,19 @@ def test_every_run_has_the_command_behind_it(results):
 
 def test_of_very_many_runs_the_first_seed_has_the_command(results, monkeypatch):
     monkeypatch.setattr(tables, "MANY", 11)
-    rows = tables.runs(results).rows
+    rows = tables.run_table(results).rows
     said = [row.cells[-1] for row in rows]
     seeds = [row.cells[0] for row in rows]
-    assert isinstance(said[0], tables.Command)
+    assert isinstance(said[0], tables.ShellCommand)
     assert said[1] == f"the same, seed {seeds[1]}"
-    assert sum(isinstance(one, tables.Command) for one in said) == sum(seed == 0 for seed in seeds)
+    assert sum(isinstance(one, tables.ShellCommand) for one in said) == sum(
+        seed == 0 for seed in seeds
+    )
 
 
 def test_commands_can_be_pasted_into_a_shell(results):
     plan = replace(results.panels[0].groups[0].plans[0], problem='p[path=$HOME/`x`"\\]')
-    assert r'-p "p[path=\$HOME/\`x\`\"\\]"' in tables.command(plan)
+    assert r'-p "p[path=\$HOME/\`x\`\"\\]"' in tables.rerun_command(plan)
 
 
 def test_commands_have_the_limits_of_the_run(results):
@@ -123,7 +125,7 @@ def test_commands_have_the_limits_of_the_run(results):
         every=4,
         time_limit=2.5,
     )
-    assert tables.command(plan).endswith(
+    assert tables.rerun_command(plan).endswith(
         '--seed 0 --budget sfo=1000000,lo=5 --stop "mine:error=0.001" --every 4 --time-limit 2.5'
     )
 
@@ -138,7 +140,7 @@ def test_runs_that_did_not_finish_are_listed(spec, with_failures, results):
 
 
 def test_the_summary_is_computed(results):
-    medians = summary.medians(results)
+    medians = summary.median_table(results)
     # Gaps end at (1 + seed)/4 after two epochs, errors at 1/2 or 1/100 of that.
     row = cells(medians, "Frank-Wolfe gap V(x)", "S = 3 | p = 4")
     assert row == {"start": 2.0, "SVRG": 0.5, "CA<SVRG>": 0.5}
@@ -179,7 +181,7 @@ def test_the_summary_counts_failures(spec, with_failures):
     results = collect_report(spec, with_failures).results[0]
     assert summary.sentences(results)[0].startswith("10 runs of 12 finished;")
     assert "(1 spent the budget and 1 diverged)" in summary.sentences(results)[0]
-    final = summary._value_ranges(results).rows[0].cells[0]
+    final = summary._final_value_table(results).rows[0].cells[0]
     assert (final.runs, final.planned_runs) == (2, 3)
     assert tables.format_cell(final).endswith("[2 of 3 runs]")
 
@@ -207,7 +209,7 @@ def test_integers_keep_every_digit():
 
 
 def test_what_is_not_met_stands_above_the_runs(spec, outcomes):
-    assert "theory" not in tables.runs(collect_report(spec, outcomes).results[0]).note
+    assert "theory" not in tables.run_table(collect_report(spec, outcomes).results[0]).note
     changed = [
         replace(o, entry=replace(o.entry, run=replace(o.entry.run, unmet_assumptions=("convex",))))
         if "nfwu-svrg" in o.plan.algorithm
@@ -217,7 +219,7 @@ def test_what_is_not_met_stands_above_the_runs(spec, outcomes):
     found = collect_report(spec, changed).results[0]
     labels = {group.label for group in found if group.algorithm == "nfwu-svrg"}
     assert len(labels) == 1
-    note = tables.runs(found).note
+    note = tables.run_table(found).note
     told = f"The theory of {labels.pop()} assumes convex, which is not known of the problem."
     assert note.count(told) == note.count("assumes") == 1
 
@@ -231,5 +233,5 @@ def test_jupyter_shows_the_tables(report):
         for _, _, texts in one.lines():
             for text in texts:
                 assert html.escape(text) in shown
-    comparison = compare(report.results[0], Cost.from_weights("sfo"))
+    comparison = compare_algorithms(report.results[0], Cost.from_weights("sfo"))
     assert results_table(comparison)._repr_html_().startswith("<table>")

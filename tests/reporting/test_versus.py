@@ -5,7 +5,7 @@ import math
 import pytest
 from made_runs import descending, fast, group, idle, results, run, slow, slower
 
-from pfbench.reporting.comparison import compare
+from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.findings import duels, tuning_effects
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.tables import format_cell
@@ -16,7 +16,7 @@ SFO = Cost.from_weights("sfo")
 
 def against(label, *groups):
     """The duels of a method at the easy and the hard target."""
-    return duels.duels(compare(results(*groups), SFO), label, {label})
+    return duels.list_duels(compare_algorithms(results(*groups), SFO), label, {label})
 
 
 def test_who_needs_fewer_calls_wins_and_is_told():
@@ -53,7 +53,7 @@ def test_what_differs_by_luck_is_not_told_and_is_equal_only_by_its_interval():
 def test_who_never_arrives_is_equal_to_nobody():
     for duel in against("idle", idle(), fast()):
         assert duel.ratio is None
-    (row, _) = duels.table(compare(results(idle(), fast()), SFO), "idle", {"idle"}).rows
+    (row, _) = duels.table(compare_algorithms(results(idle(), fast()), SFO), "idle", {"idle"}).rows
     assert "≈" not in " ".join(map(format_cell, row.cells))
 
 
@@ -87,7 +87,7 @@ def test_who_does_nothing_has_no_place():
 def test_who_was_refused_does_not_stand():
     out = group("out", [run([], [], seed=seed, status="refused") for seed in range(8)])
     assert against("out", out, fast()) == []
-    comparison = compare(results(out, fast()), SFO)
+    comparison = compare_algorithms(results(out, fast()), SFO)
     (said,) = duels.sentences(comparison, "out", {"out"})
     assert said.startswith("out is refused on ")
 
@@ -110,8 +110,8 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
     at_once = group("at_once", [run([m, 0.5], [0, 9], seed=s) for s, m in enumerate(starts)])
     later = group("later", [run([m, 0.5], [5, 90], seed=s) for s, m in enumerate(starts)])
     for one in ("at_once", "later"):
-        comparison = compare(results(at_once, later), SFO)
-        easy, hard = duels.duels(comparison, one, {one})
+        comparison = compare_algorithms(results(at_once, later), SFO)
+        easy, hard = duels.list_duels(comparison, one, {one})
         assert easy.starts_within_target == (seeds > 0)
         assert not hard.starts_within_target
         assert hard.wins == (one == "at_once")
@@ -135,9 +135,9 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
 
 
 def test_it_is_no_rival_of_itself():
-    comparison = compare(results(fast(), slow()), SFO)
+    comparison = compare_algorithms(results(fast(), slow()), SFO)
     assert all(
-        duel.best_other is None for duel in duels.duels(comparison, "slow", {"slow", "fast"})
+        duel.best_other is None for duel in duels.list_duels(comparison, "slow", {"slow", "fast"})
     )
 
 
@@ -149,7 +149,7 @@ def projecting():
 
 
 def test_the_words_say_what_was_found():
-    comparison = compare(results(projecting(), fast(), slow(), idle()), SFO)
+    comparison = compare_algorithms(results(projecting(), fast(), slow(), idle()), SFO)
     hard, easy = duels.sentences(comparison, "fast", {"fast"})
     assert easy.startswith("fast to m ≤ 4.00: fewest SFO on 0 of 1 problem. It loses on easy")
     assert "place 2 of 4, 1.9 times projecting" in easy
@@ -159,18 +159,20 @@ def test_the_words_say_what_was_found():
 
 
 def test_that_nobody_reaches_a_target_is_said():
-    comparison = compare(results(idle(), group("lazy", [run([9.0], [0])] * 8)), SFO)
+    comparison = compare_algorithms(results(idle(), group("lazy", [run([9.0], [0])] * 8)), SFO)
     said = duels.sentences(comparison, "idle", {"idle"})
     assert said[0].endswith("0 of 1 problem. Nobody reaches it on easy.")
 
 
 def test_the_table_has_a_row_for_each_panel_and_target():
-    comparison = compare(results(fast(), slow()), SFO)
+    comparison = compare_algorithms(results(fast(), slow()), SFO)
     table = duels.table(comparison, "slow", {"slow"})
     assert [row.cells[0] for row in table.rows] == ["2 of 2"] * 2
     assert all(
         row.cells[4].value == pytest.approx(duel.calls / duel.best_other_calls)
-        for row, duel in zip(table.rows, duels.duels(comparison, "slow", {"slow"}), strict=True)
+        for row, duel in zip(
+            table.rows, duels.list_duels(comparison, "slow", {"slow"}), strict=True
+        )
     )
 
 
@@ -194,7 +196,7 @@ def tuned(*groups):
     choices = tuple(TuningChoice("p", method.selector, {}, trials) for method in methods)
     object.__setattr__(study, "tune", tune)
     object.__setattr__(study, "choices", choices)
-    return made, [compare(made, SFO)]
+    return made, [compare_algorithms(made, SFO)]
 
 
 def test_a_planted_flip_is_found():

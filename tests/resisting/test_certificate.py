@@ -28,13 +28,13 @@ from pfbench.base.errors import DataError, InputError, RefusedError
 from pfbench.base.state import State
 from pfbench.points import combine
 from pfbench.resisting import (
-    all_contestants,
     certify,
     check_certificate,
-    contestant,
+    list_contestants,
+    make_contestant,
     write_certificate,
 )
-from pfbench.resisting.certificate import _digest, examine, transcript_path
+from pfbench.resisting.certificate import _digest, build_outcome, transcript_path
 from pfbench.resisting.contestants import Contestant
 from pfbench.resisting.replay import check_answers, check_queries
 from pfbench.resisting.resisting_oracle import make_resisting_chain
@@ -44,7 +44,7 @@ GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
 
 
 def certified(text, T, **options):
-    return certify(contestant(text, make_resisting_chain(T, options.get("d"))), T, **options)
+    return certify(make_contestant(text, make_resisting_chain(T, options.get("d"))), T, **options)
 
 
 def own(algorithm, T=10, **options):
@@ -56,7 +56,7 @@ def own(algorithm, T=10, **options):
 
 @pytest.mark.thin(3)
 @pytest.mark.parametrize("T", [1, 2, 10, 50, 200])
-@pytest.mark.parametrize("text", all_contestants())
+@pytest.mark.parametrize("text", list_contestants())
 def test_every_algorithm_of_the_theorem_is_certified_for_lo(text, T):
     found = certified(text, T).certificate
     assert found.certified, found.findings
@@ -69,7 +69,7 @@ def test_every_algorithm_of_the_theorem_is_certified_for_lo(text, T):
 
 
 def test_the_contestants_are_those_of_the_catalogue_that_satisfy_14():
-    names = [text.partition("[")[0] for text in all_contestants()]
+    names = [text.partition("[")[0] for text in list_contestants()]
     assert {
         "frank-wolfe",
         "ncgs",
@@ -79,7 +79,7 @@ def test_the_contestants_are_those_of_the_catalogue_that_satisfy_14():
         "nfwu-spiderg",
         "nfwu-storm",
     } == set(names)
-    texts = "".join(all_contestants())
+    texts = "".join(list_contestants())
     for rule in ("line-search", "adaptive", "open-loop", "option=1", "option=2"):
         assert rule in texts
 
@@ -278,7 +278,7 @@ def queries_of(transcript, algorithm):
 
 
 def test_another_algorithm_fails_check_ii(outcome):
-    base = contestant("frank-wolfe", make_resisting_chain(8)).algorithm
+    base = make_contestant("frank-wolfe", make_resisting_chain(8)).algorithm
     assert queries_of(outcome.transcript, base).departure == ""
     for changed, words in (
         (replace(base, iterations=7), "before the transcript does"),
@@ -312,7 +312,7 @@ class OtherRounding:
 @pytest.mark.parametrize("text", ["ncgs[option=1]", "ncgs[option=2]", "cgs", "frank-wolfe"])
 def test_another_rounding_passes_check_ii(text):
     """The last LO input of an inner loop is all rounding, and its direction another one there."""
-    one = contestant(text, make_resisting_chain(8))
+    one = make_contestant(text, make_resisting_chain(8))
     transcript = certify(one, 8).transcript
 
     class There(Walk):
@@ -325,7 +325,7 @@ def test_another_rounding_passes_check_ii(text):
 
 
 def test_a_wrong_lo_output_fails_check_ii(outcome):
-    algorithm = contestant("frank-wolfe", make_resisting_chain(8)).algorithm
+    algorithm = make_contestant("frank-wolfe", make_resisting_chain(8)).algorithm
     row = next(e.answer for e in outcome.transcript.events() if e.kind == LO)
     for change in (lambda u: -u, lambda u: 0.999 * u, lambda u: 1.001 * u):
         transcript = copied(outcome.transcript)
@@ -335,7 +335,7 @@ def test_a_wrong_lo_output_fails_check_ii(outcome):
 
 def test_a_wrong_projection_fails_check_ii():
     outcome = certified("projected-gradient", 8)
-    algorithm = contestant("projected-gradient", make_resisting_chain(8)).algorithm
+    algorithm = make_contestant("projected-gradient", make_resisting_chain(8)).algorithm
     transcript = copied(outcome.transcript)
     assert queries_of(transcript, algorithm).departure == ""
     row = [e.answer for e in transcript.events() if e.kind == PROX][3]
@@ -344,13 +344,13 @@ def test_a_wrong_projection_fails_check_ii():
 
 
 def test_a_gap_below_the_floor_is_not_certified():
-    longer = contestant("frank-wolfe[iterations=20]", make_resisting_chain(8))
+    longer = make_contestant("frank-wolfe[iterations=20]", make_resisting_chain(8))
     outcome = certify(longer, 8)
     transcript = copied(outcome.transcript)
     # As if no LO output had been given: what came after T of them now comes before.
     asked = transcript.columns["kind"] != LO
     columns = {name: column[asked] for name, column in transcript.columns.items()}
-    certificate = examine(
+    certificate = build_outcome(
         longer,
         replace(make_resisting_chain(8), directions=transcript.directions.T),
         replace(transcript, columns=columns),
@@ -469,7 +469,7 @@ def test_a_certificate_that_was_refused_cannot_be_forged_into_one(tmp_path):
 @pytest.mark.parametrize("cheat", [Draws, PastTheLedger])
 def test_a_cheat_is_caught_from_its_files_too(tmp_path, cheat):
     """A forger strikes out what the online runs found: the replay finds it again."""
-    algorithm = contestant(f"contenders:{cheat.__name__}", make_resisting_chain(6))
+    algorithm = make_contestant(f"contenders:{cheat.__name__}", make_resisting_chain(6))
     path = tmp_path / "cheat.json"
     write_certificate(certify(algorithm, 6), path)
     forged(path, certified=True, certified_for="lo", findings=[])
@@ -555,7 +555,7 @@ def test_what_is_no_transcript_is_refused_and_never_executed(files, content):
 )
 def test_who_is_outside_the_theorem_is_refused_with_the_reason(text, words):
     with pytest.raises(RefusedError) as error:
-        contestant(text, make_resisting_chain(5))
+        make_contestant(text, make_resisting_chain(5))
     assert words in str(error.value)
     assert "theorem 5.1" in str(error.value)
 
@@ -575,14 +575,14 @@ def test_who_is_outside_the_theorem_is_refused_with_the_reason(text, words):
 )
 def test_what_cannot_be_made_is_refused(text, words):
     with pytest.raises(InputError) as error:
-        contestant(text, make_resisting_chain(5))
+        make_contestant(text, make_resisting_chain(5))
     assert words in str(error.value)
 
 
 def test_what_is_not_given_is_filled_in():
     problem = make_resisting_chain(30)
     D = problem.set.diameter
-    found = {text: contestant(text, problem).algorithm for text in all_contestants()}
+    found = {text: make_contestant(text, problem).algorithm for text in list_contestants()}
     assert found["frank-wolfe[step=open-loop]"].iterations == 30
     assert found["ncgs[option=2]"].smoothness == problem.L
     assert found["ncgs[option=2]"].eta == 1.0 / 30.0
@@ -591,14 +591,14 @@ def test_what_is_not_given_is_filled_in():
     assert (cgs.restarts, cgs.period) == (1, 30)
     # li2019, theorem 1: eta_{t,k} = 2 L D_t^2/(N_t k), here with D_t = D
     assert cgs.eta(1, 7) == pytest.approx(2.0 * problem.L * D**2 / (30 * 7))
-    given = contestant("frank-wolfe[iterations=7,curvature=3.0]", problem).algorithm
+    given = make_contestant("frank-wolfe[iterations=7,curvature=3.0]", problem).algorithm
     assert (given.iterations, given.curvature) == (7, 3.0)
-    assert contestant("frank-wolfe", problem, 12).algorithm.iterations == 12
+    assert make_contestant("frank-wolfe", problem, 12).algorithm.iterations == 12
 
 
 def test_an_own_algorithm_is_made_again_from_its_selector(tmp_path):
     problem = make_resisting_chain(6)
-    one = contestant("contenders:LinearRule[number=3]", problem)
+    one = make_contestant("contenders:LinearRule[number=3]", problem)
     assert one.algorithm == LinearRule(number=3, iterations=6)
     path = tmp_path / "own.json"
     write_certificate(certify(one, 6), path)

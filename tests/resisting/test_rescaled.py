@@ -10,11 +10,18 @@ from helpers import assert_one_sentence
 from pfbench.base.errors import InputError, RefusedError, StorageError
 from pfbench.points import combine
 from pfbench.problems.zero_chain import chain_scaling, chain_smoothness
-from pfbench.resisting import FamilyRun, all_contestants, certify, contestant, fit_calls, run_family
+from pfbench.resisting import (
+    FamilyRun,
+    certify,
+    fit_calls,
+    list_contestants,
+    make_contestant,
+    run_family,
+)
 from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
-from pfbench.resisting.rescaled_family import lower_constant, max_epsilon
+from pfbench.resisting.rescaled_family import lower_bound_constant, max_epsilon
 from pfbench.resisting.resisting_oracle import ResistingOracle, make_resisting_chain
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 
 QUICK = ["frank-wolfe", "frank-wolfe[step=backtracking]"]
 """Those that come down in few calls."""
@@ -27,7 +34,7 @@ def test_the_lower_bound_is_that_of_the_theory():
         (run,) = run_family(["frank-wolfe"], [epsilon], L=L, delta=delta, limit=1)
         assert run.T == T
         assert run.paper_T == pytest.approx(0.0016 / 12.0 * L * delta / (3.0**15 * epsilon**2))
-    assert lower_constant(3.0**15) == pytest.approx(9.29e-12, rel=1e-3)
+    assert lower_bound_constant(3.0**15) == pytest.approx(9.29e-12, rel=1e-3)
 
 
 @pytest.mark.parametrize("T", [1, 2, 7, 1000, 123_457])
@@ -39,7 +46,7 @@ def test_epsilon_of_is_the_largest_with_that_bound(T):
 
 
 @pytest.mark.thin(3)
-@pytest.mark.parametrize("text", all_contestants())
+@pytest.mark.parametrize("text", list_contestants())
 def test_no_algorithm_reaches_the_target_before_T(text):
     for run in run_family([text], [max_epsilon(T) for T in (1, 3, 6)], limit=2000):
         assert run.calls >= run.T
@@ -79,7 +86,7 @@ def test_the_target_is_reached_at_the_last_call_and_not_before():
     assert not run.censored
     T, mu = chain_scaling(run.epsilon, 1.0, 1.0)
     oracle = ResistingOracle(
-        make_resisting_chain(T, L=1.0, mu=mu), stream(0, "oracles"), record=False
+        make_resisting_chain(T, L=1.0, mu=mu), random_stream(0, "oracles"), record=False
     )
     x = np.zeros(oracle.d)
     points = [x]
@@ -174,7 +181,9 @@ def test_censored_runs_are_left_out_of_the_fit():
 @pytest.fixture(scope="module")
 def outcomes():
     algorithms = ["frank-wolfe[iterations=12]", "projected-gradient"]
-    return [(text, certify(contestant(text, make_resisting_chain(6)), 6)) for text in algorithms]
+    return [
+        (text, certify(make_contestant(text, make_resisting_chain(6)), 6)) for text in algorithms
+    ]
 
 
 def test_the_figure_of_gaps_names_everything(outcomes, tmp_path):

@@ -10,21 +10,21 @@ from pfbench.base.errors import InputError, RefusedError
 from pfbench.resisting import (
     certify,
     check_certificate,
-    contestant,
     fit_calls,
+    make_contestant,
     run_family,
     write_certificate,
 )
 from pfbench.resisting.certificate_session import (
     certificate_task,
-    certificates,
     fit_by_algorithm,
+    obtain_certificates,
     run_families,
 )
-from pfbench.resisting.contestants import FixedSeed, check_contestant, rebuild_algorithm
+from pfbench.resisting.contestants import FixedSeedAlgorithm, check_contestant, rebuild_algorithm
 from pfbench.resisting.rescaled_family import max_epsilon
 from pfbench.resisting.resisting_oracle import make_resisting_chain
-from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.storage.content_keys import source_digest
 
 PLAIN = """
@@ -72,7 +72,7 @@ def own(tmp_path, monkeypatch):
 def key(text, T=5):
     """Return what decides whether the certificate is the same: its question, and the sources."""
     asked = certificate_task(
-        contestant(text, make_resisting_chain(T)), T, None, None, 0, recompute=False
+        make_contestant(text, make_resisting_chain(T)), T, None, None, 0, recompute=False
     )
     return json.dumps(asked.content), source_digest(asked.modules)
 
@@ -83,7 +83,7 @@ def test_the_parameters_of_a_plain_class_are_part_of_selector_and_key(own):
         f"{plain}:Steps{inside}"
         for inside in ("", "[iterations=10,step=0.1]", "[iterations=3,step=0.9]", "[iterations=3]")
     ]
-    found = [contestant(text, make_resisting_chain(5)) for text in texts]
+    found = [make_contestant(text, make_resisting_chain(5)) for text in texts]
     assert [one.selector for one in found] == texts
     assert len({key(text) for text in texts}) == len(texts)
     for one in found:
@@ -103,7 +103,7 @@ def test_the_parameters_of_a_plain_class_are_part_of_selector_and_key(own):
 )
 def test_a_certificate_makes_the_same_algorithm_again(own, tmp_path, inside):
     number, _, rest = inside.partition(":")
-    one = contestant(f"{own[int(number)]}:{rest}", make_resisting_chain(5))
+    one = make_contestant(f"{own[int(number)]}:{rest}", make_resisting_chain(5))
     assert vars(rebuild_algorithm(one.selector)) == vars(one.algorithm)
     write_certificate(certify(one, 5), tmp_path / "own.json")
     certificate = check_certificate(tmp_path / "own.json").certificate
@@ -132,21 +132,23 @@ def test_an_edited_module_of_somebody_does_not_change_the_key_of_the_catalogues(
 BOTH = ["frank-wolfe[step=open-loop]", "ncgs[option=1]"]
 
 
-@pytest.mark.parametrize("engine", [ThisProcess(), LocalProcesses(2)], ids=["here", "processes"])
+@pytest.mark.parametrize(
+    "engine", [SingleProcessEngine(), MultiProcessEngine(2)], ids=["here", "processes"]
+)
 def test_what_the_store_has_is_not_made_again(tmp_path, engine):
     store, told = tmp_path / "store", []
     options = {"engine": engine, "store": store, "progress": lambda: told.append(1)}
-    made = certificates(BOTH, 6, **options)
+    made = obtain_certificates(BOTH, 6, **options)
     assert [one.label for one in made] == BOTH
     assert [one.certificate for one in made] == [
-        certify(contestant(text, make_resisting_chain(6)), 6).certificate for text in BOTH
+        certify(make_contestant(text, make_resisting_chain(6)), 6).certificate for text in BOTH
     ]
     assert [one.outcome.certificate for one in made] == [one.certificate for one in made]
     assert len(told) == 2
-    again = certificates(BOTH, 6, **options)
+    again = obtain_certificates(BOTH, 6, **options)
     assert [one.certificate for one in again] == [one.certificate for one in made]
     assert [one.outcome for one in again] == [None, None]
-    anew = certificates(BOTH[:1], 6, recompute=True, **options)
+    anew = obtain_certificates(BOTH[:1], 6, recompute=True, **options)
     assert anew[0].outcome.certificate == made[0].certificate
     assert len(anew[0].outcome.transcript) == len(made[0].outcome.transcript)
     assert len(list(store.rglob("*.json"))) == 2
@@ -154,7 +156,9 @@ def test_what_the_store_has_is_not_made_again(tmp_path, engine):
 
 def test_one_that_fails_leaves_the_others(own):
     plain, _ = own
-    found = certificates([f"{plain}:Steps[step=none]", BOTH[0]], 5, engine=ThisProcess())
+    found = obtain_certificates(
+        [f"{plain}:Steps[step=none]", BOTH[0]], 5, engine=SingleProcessEngine()
+    )
     assert found[0].certificate is None
     assert "a weight must be a number, not 'none'" in found[0].failure_reason
     assert found[1].certificate.certified
@@ -163,10 +167,10 @@ def test_one_that_fails_leaves_the_others(own):
 
 def test_nothing_runs_if_one_may_not_stand(tmp_path):
     with pytest.raises(RefusedError):
-        certificates([BOTH[0], "sfw"], 5, engine=None, store=tmp_path / "store")
+        obtain_certificates([BOTH[0], "sfw"], 5, engine=None, store=tmp_path / "store")
     assert not (tmp_path / "store").exists()
     with pytest.raises(InputError, match="seed=-1"):
-        certificates(BOTH, 5, seed=-1, engine=None)
+        obtain_certificates(BOTH, 5, seed=-1, engine=None)
     with pytest.raises(RefusedError):
         run_families([BOTH[0], "sfw"], [2], engine=None)
     with pytest.raises(InputError, match="limit=0"):
@@ -176,7 +180,7 @@ def test_nothing_runs_if_one_may_not_stand(tmp_path):
 def test_the_family_is_that_of_the_epsilons_on_any_engine():
     texts, told = ["frank-wolfe", "frank-wolfe[step=line-search]"], []
     expected = run_family(texts, [max_epsilon(T) for T in (2, 4)], seed=3)
-    for engine in (ThisProcess(), LocalProcesses(2)):
+    for engine in (SingleProcessEngine(), MultiProcessEngine(2)):
         found = run_families(texts, [2, 4], seed=3, engine=engine, progress=lambda: told.append(1))
         assert found == expected
     assert len(told) == 8
@@ -188,7 +192,7 @@ def test_the_family_is_that_of_the_epsilons_on_any_engine():
 def test_a_run_of_the_family_that_fails_is_named(own):
     plain, _ = own
     with pytest.raises(InputError, match=rf"the run of {plain}:Steps\[step=none\] failed: "):
-        run_families([f"{plain}:Steps[step=none]"], [2], engine=ThisProcess())
+        run_families([f"{plain}:Steps[step=none]"], [2], engine=SingleProcessEngine())
 
 
 FREE = {
@@ -208,8 +212,8 @@ def test_methods_that_leave_their_ball_do_not_fit_by_name(name):
     with pytest.raises(RefusedError, match=f"^{name} (is randomised|minimises over the ball)"):
         check_contestant(algorithm)
     with pytest.raises(RefusedError, match=f"^{name} minimises over the ball of a norm"):
-        check_contestant(FixedSeed(algorithm, 3))
+        check_contestant(FixedSeedAlgorithm(algorithm, 3))
 
 
 def test_the_one_that_stays_in_it_fits_with_its_seed_fixed():
-    check_contestant(FixedSeed(ALGORITHMS["scg"](iterations=5, step=0.1, batch=1), 3))
+    check_contestant(FixedSeedAlgorithm(ALGORITHMS["scg"](iterations=5, step=0.1, batch=1), 3))

@@ -258,7 +258,9 @@ def test_an_edited_helper_makes_the_runs_again_that_reach_it_and_no_others(tmp_p
     plans = [replace(PLAN, algorithm=name, seed=seed) for name in chosen for seed in (0, 1)]
 
     def made():
-        found = execute.execute_sweep(plans, Store(tmp_path / "store"), engines.ThisProcess())
+        found = execute.execute_sweep(
+            plans, Store(tmp_path / "store"), engines.SingleProcessEngine()
+        )
         return {outcome.plan.algorithm for outcome in found if outcome.origin == "made"}
 
     assert made() == set(chosen)
@@ -277,7 +279,7 @@ def test_a_worker_with_another_source_of_somebodys_module_makes_nothing(tmp_path
     (tmp_path / "method_late.py").write_text(METHOD.format(helper="helper_of_late"))
     plans = [replace(PLAN, algorithm=name) for name in ("method_late:Method", SVRG)]
 
-    class Edited(engines.LocalProcesses):
+    class Edited(engines.MultiProcessEngine):
         def do(self, tasks):
             helper.write_text("factor = 2.0\n")
             return super().do(tasks)
@@ -291,7 +293,9 @@ def test_a_worker_with_another_source_of_somebodys_module_makes_nothing(tmp_path
     assert "another method_late, or a module that it imports" in (
         found["method_late:Method"].stop_reason
     )
-    (again, _) = execute.execute(plans, Store(tmp_path / "store"), engine=engines.LocalProcesses(1))
+    (again, _) = execute.execute(
+        plans, Store(tmp_path / "store"), engine=engines.MultiProcessEngine(1)
+    )
     assert (again.origin, again.entry.run.status) == ("made", "finished")
 
 
@@ -337,10 +341,10 @@ def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(execute, "make_run_with_file_digests", lambda *_: (lost, {}))
-        (first,) = execute.execute_sweep([PLAN], store, engines.ThisProcess())
+        (first,) = execute.execute_sweep([PLAN], store, engines.SingleProcessEngine())
     (key,) = store.keys()
     assert store.get(key).run.status == "killed"
-    (second,) = execute.execute_sweep([PLAN], store, engines.ThisProcess())
+    (second,) = execute.execute_sweep([PLAN], store, engines.SingleProcessEngine())
     assert (first.entry.key, second.origin) == (key, "made")
     assert store.get(key).run.status == "finished"
 
@@ -354,7 +358,7 @@ def test_a_run_that_cannot_be_stored_gets_its_row_and_ends_no_sweep(tmp_path, mo
         return (replace(run, counts=replace(run.counts, sfo=2**63)) if plan.seed == 0 else run), {}
 
     monkeypatch.setattr(execute, "make_run_with_file_digests", huge)
-    found = list(execute.execute_sweep(plans, Store(tmp_path), engines.ThisProcess()))
+    found = list(execute.execute_sweep(plans, Store(tmp_path), engines.SingleProcessEngine()))
     assert sorted(outcome.entry.run.status for outcome in found) == ["error", "finished"]
     (failed,) = [outcome.entry.run for outcome in found if outcome.entry.run.status == "error"]
     assert "64 bits" in failed.stop_reason
@@ -362,7 +366,7 @@ def test_a_run_that_cannot_be_stored_gets_its_row_and_ends_no_sweep(tmp_path, mo
 
 
 def test_the_notes_say_the_dimension_and_the_plan(tmp_path):
-    (found,) = execute.execute_sweep([PLAN], Store(tmp_path), engines.ThisProcess())
+    (found,) = execute.execute_sweep([PLAN], Store(tmp_path), engines.SingleProcessEngine())
     notes = Store(tmp_path).get(found.entry.key).notes
     assert notes["dimension"] == 4
     assert PlannedRun.from_json(notes["plan"]) == PLAN
@@ -386,18 +390,20 @@ def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monk
     monkeypatch.setattr("pfbench.base.files.TemporaryFile", refused)
     monkeypatch.setattr(execute, "make_run_with_file_digests", pytest.fail)
     with pytest.raises(StorageError, match=r"cannot be written \(Permission denied\): choose"):
-        list(execute.execute_sweep([PLAN], Store(tmp_path), engines.ThisProcess()))
+        list(execute.execute_sweep([PLAN], Store(tmp_path), engines.SingleProcessEngine()))
 
 
 def test_runs_that_are_the_same_are_made_once(tmp_path):
     same = replace(PLAN, algorithm="svrg[step=0.01,batch=5,period=3,iterations=4]")
-    found = list(execute.execute_sweep([PLAN, same], Store(tmp_path), engines.ThisProcess()))
+    found = list(
+        execute.execute_sweep([PLAN, same], Store(tmp_path), engines.SingleProcessEngine())
+    )
     assert [outcome.plan for outcome in found] == [PLAN, same]
     assert len(list(Store(tmp_path).keys())) == 1
 
 
 def test_the_notes_say_how_often_a_run_was_lost(tmp_path, monkeypatch):
-    class Unlucky(engines.ThisProcess):
+    class Unlucky(engines.SingleProcessEngine):
         def do(self, tasks):
             for result in super().do(tasks):
                 yield replace(result, retries=2)
@@ -423,13 +429,13 @@ def test_a_run_that_failed_for_an_outer_reason_is_made_again_on_demand(tmp_path,
     store = Store(tmp_path)
 
     def made_now(**more):
-        (outcome,) = execute.execute_sweep([asked], store, engines.ThisProcess(), **more)
+        (outcome,) = execute.execute_sweep([asked], store, engines.SingleProcessEngine(), **more)
         return outcome.origin, outcome.entry.run.status
 
     assert [made_now(), made_now()] == [("made", "error"), ("stored", "error")]
     monkeypatch.setenv("PFBENCH_TEST_VARIABLE", "1")
     assert made_now() == ("stored", "error")
-    expected = execute.predict_origins([asked], tmp_path, engines.ThisProcess(), ["error"])
+    expected = execute.predict_origins([asked], tmp_path, engines.SingleProcessEngine(), ["error"])
     assert list(expected.values()) == ["made"]
     assert made_now(recomputed=["error"]) == ("made", "finished")
     assert made_now(recomputed=["error"]) == ("stored", "finished")
@@ -441,7 +447,7 @@ def test_a_lack_of_memory_is_final_only_where_the_plan_limits_it(tmp_path, limit
     asked = replace(PLAN, algorithm="misbehaving:LacksMemory", memory_limit=limit)
     again = []
     for _ in range(2):
-        (outcome,) = execute.execute_sweep([asked], Store(tmp_path), engines.ThisProcess())
+        (outcome,) = execute.execute_sweep([asked], Store(tmp_path), engines.SingleProcessEngine())
         assert outcome.entry.run.status == status
         assert outcome.entry.run.stop_reason == "not enough memory (MemoryError: no more)"
         assert outcome.entry.run.counts.fo == 4

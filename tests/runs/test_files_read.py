@@ -3,7 +3,7 @@
 import pytest
 
 from pfbench.base.file_watch import find_changed_file, record_opened_files
-from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.execute import execute_sweep, predict_origins
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
@@ -59,7 +59,7 @@ def asked(tmp_path, monkeypatch, request):
 
 
 def how(asked, store, engine=None):
-    (outcome,) = execute_sweep([asked], store, engine or LocalProcesses(1))
+    (outcome,) = execute_sweep([asked], store, engine or MultiProcessEngine(1))
     assert outcome.entry.run.status == "finished"
     return outcome.origin, outcome.entry.run.rows[-1][-1]
 
@@ -70,7 +70,7 @@ def test_an_edited_file_makes_new_runs(asked, tmp_path):
     origin, before = how(asked, store)
     assert (origin, how(asked, store)) == ("made", ("stored", before))
     (tmp_path / "patients.csv").write_text("0.75,0.5\n")
-    assert list(predict_origins([asked], store.folder, ThisProcess()).values()) == ["made"]
+    assert list(predict_origins([asked], store.folder, SingleProcessEngine()).values()) == ["made"]
     origin, after = how(asked, store)
     assert (origin, how(asked, store)) == ("made", ("stored", after))
     assert after != before
@@ -79,17 +79,17 @@ def test_an_edited_file_makes_new_runs(asked, tmp_path):
 @pytest.mark.parametrize("asked", [WHEN["the problem is built"]], indirect=True)
 def test_the_digest_of_a_file_is_part_of_the_key(asked, tmp_path):
     store = Store(tmp_path / "store")
-    before = how(asked, store, ThisProcess())[1]
+    before = how(asked, store, SingleProcessEngine())[1]
     (tmp_path / "patients.csv").write_text("0.75,0.5\n")
-    assert how(asked, store, ThisProcess())[0] == "made"
+    assert how(asked, store, SingleProcessEngine())[0] == "made"
     (tmp_path / "patients.csv").write_text("0.25,0.5\n")
-    assert how(asked, store, ThisProcess()) == ("stored", before)
+    assert how(asked, store, SingleProcessEngine()) == ("stored", before)
     assert len(list(store.keys())) == 2
 
 
 def test_a_key_without_a_file_has_no_entry_for_it(tmp_path):
     ours = PlannedRun("quadratic[rows=6,columns=4]", "frank-wolfe[iterations=3]", 0, (), 1)
-    (outcome,) = execute_sweep([ours], Store(tmp_path), ThisProcess())
+    (outcome,) = execute_sweep([ours], Store(tmp_path), SingleProcessEngine())
     assert "files" not in outcome.entry.notes
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pfbench.runs.cached_tasks import CachedTask, run_cached_tasks
-from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.storage.store import Store
 
@@ -25,7 +25,7 @@ def question(number, *, content=None, modules=("pfbench.runs.loop.stop",), kind=
 def rows(questions, store, engine=None):
     """Of each question its row, and whether it was made now."""
     found = {}
-    for answer in run_cached_tasks(questions, engine or ThisProcess(), store):
+    for answer in run_cached_tasks(questions, engine or SingleProcessEngine(), store):
         assert answer.index not in found
         found[answer.index] = (answer.row and answer.row["number"], answer.result is not None)
     return [found[index] for index in range(len(questions))]
@@ -50,8 +50,8 @@ def test_what_is_missing_is_told_before_it_is_made(store):
     told = []
     rows([question(2)], store)
     asked = [question(1), question(2), question(3)]
-    assert len(list(run_cached_tasks(asked, ThisProcess(), store, told.append))) == 3
-    assert len(list(run_cached_tasks(asked, ThisProcess(), store, told.append))) == 3
+    assert len(list(run_cached_tasks(asked, SingleProcessEngine(), store, told.append))) == 3
+    assert len(list(run_cached_tasks(asked, SingleProcessEngine(), store, told.append))) == 3
     assert told == [[0, 2]]
 
 
@@ -114,13 +114,13 @@ def test_the_source_of_a_module_counts_and_that_of_another_does_not(store, tmp_p
 def test_processes_give_the_same_rows(store, tmp_path):
     asked = [question(number) for number in range(5)]
     here = rows(asked, store)
-    assert rows(asked, Store(tmp_path / "other"), LocalProcesses(2)) == here
-    assert rows(asked, store, LocalProcesses(2)) == [(number, False) for number, _ in here]
+    assert rows(asked, Store(tmp_path / "other"), MultiProcessEngine(2)) == here
+    assert rows(asked, store, MultiProcessEngine(2)) == [(number, False) for number, _ in here]
 
 
 def test_an_interruption_keeps_what_is_finished(store):
     asked = [question(number) for number in range(3)]
-    going = run_cached_tasks(asked, ThisProcess(), store)
+    going = run_cached_tasks(asked, SingleProcessEngine(), store)
     assert [next(going).row["number"], next(going).row["number"]] == [0, 2]
     going.close()
     assert [new for _, new in rows(asked, store)] == [False, False, True]
@@ -133,7 +133,7 @@ def test_a_worker_with_another_source_of_somebodys_module_answers_nothing(
     (tmp_path / "asked_late.py").write_text("")
     asked = [question(1, modules=["asked_late"]), question(2)]
 
-    class Edited(LocalProcesses):
+    class Edited(MultiProcessEngine):
         def do(self, tasks):
             (tmp_path / "asked_late.py").write_text("edited = True")
             return super().do(tasks)
@@ -142,4 +142,4 @@ def test_a_worker_with_another_source_of_somebodys_module_answers_nothing(
     assert found[1].row == {"number": 4}
     assert found[0].row is None
     assert "another asked_late, or a module that it imports" in found[0].result.reason
-    assert rows(asked, store, LocalProcesses(1)) == [(2, True), (4, False)]
+    assert rows(asked, store, MultiProcessEngine(1)) == [(2, True), (4, False)]

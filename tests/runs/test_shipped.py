@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from made_runs import TARGETS, descending, group, plan, results, run
 
 from pfbench.base.errors import InputError
-from pfbench.reporting.comparison import compare
+from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.runs import suite_archive
 from pfbench.runs.execute import PlanOutcome
@@ -62,7 +62,7 @@ def test_a_thinned_run_has_the_numbers_of_the_whole_one(seed, rows, between):
     short = thin_trace(whole, TARGETS, between)
     assert len(short.rows) <= between + len(TARGETS) + 5
     both = [
-        compare(results(group("a", [one] * 8, 10**9)), Cost.from_weights("sfo"))
+        compare_algorithms(results(group("a", [one] * 8, 10**9)), Cost.from_weights("sfo"))
         for one in (whole, short)
     ]
     for one, other in zip(*(c.panels[0].algorithms for c in both), strict=True):

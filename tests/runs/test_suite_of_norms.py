@@ -7,10 +7,10 @@ import pytest
 
 import pfbench as pf
 from pfbench.base.errors import RefusedError
-from pfbench.cli.catalogue import suites
+from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.runs.planning.name_resolution import select_algorithm, select_problem
 
-SUITE = tomllib.loads(suites()["norms"].read_text())
+SUITE = tomllib.loads(suite_spec_paths()["norms"].read_text())
 PROBLEMS = {
     label: select_problem(text.replace("{seed}", "0")) for label, text in SUITE["problems"].items()
 }

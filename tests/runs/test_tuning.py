@@ -13,7 +13,7 @@ from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.tune import TuningChoice, TuningPlan, value_beyond_end
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
-from pfbench.runs.tuning import make_trial, resolve_tuning
+from pfbench.runs.tuning import resolve_tuning, summarise_trial
 
 TUNE = TuningPlan((), 3, (10, 11), (Stop("m", 1.0),), "sfo")
 SPEC = """
@@ -89,7 +89,7 @@ def test_what_the_runs_cost_does_not_depend_on_the_other_methods(tmp_path):
     (study,) = resolve_tuning(spec_of(tmp_path, alone), make).studies
     both, one = asked
     assert [plan for plan in both if plan.algorithm[0] == "a"] == one
-    assert [choice.best().values for choice in study.choices] == [{"x": 1}] * 2
+    assert [choice.best_trial().values for choice in study.choices] == [{"x": 1}] * 2
 
 
 def test_a_spec_without_tuning_stays_as_it_is(tmp_path):
@@ -109,7 +109,7 @@ def test_a_spec_without_tuning_stays_as_it_is(tmp_path):
 def test_expected_calls_charge_each_failed_run_its_own(parts):
     runs = [run([2.0, 0.5 if hit else 2.0], [0, calls]) for calls, hit in parts]
     hits = sum(hit for _, hit in parts)
-    found = make_trial(TUNE, {}, runs)
+    found = summarise_trial(TUNE, {}, runs)
     assert found.hits == (hits,)
     total = sum(calls for calls, _ in parts)
     assert found.expected_calls == (total / hits if hits else math.inf,)
@@ -118,18 +118,18 @@ def test_expected_calls_charge_each_failed_run_its_own(parts):
 
 def test_where_nobody_reaches_the_target_the_last_value_decides():
     trials = [
-        make_trial(TUNE, {"x": k}, [run([9.0, last], status=status)])
+        summarise_trial(TUNE, {"x": k}, [run([9.0, last], status=status)])
         for k, (last, status) in enumerate(
             [(3.0, "budget"), (2.0, "budget"), (2.0, "finished"), (1.5, "diverged")]
         )
     ]
-    assert TuningChoice("p", "s", {}, tuple(trials)).best().values == {"x": 1}
+    assert TuningChoice("p", "s", {}, tuple(trials)).best_trial().values == {"x": 1}
 
 
 def test_a_hit_goes_before_any_last_value():
-    missed = make_trial(TUNE, {"x": 0}, [run([9.0, 1.1], [0, 5])])
-    late = make_trial(TUNE, {"x": 1}, [run([9.0, 0.9], [0, 5000])])
-    assert TuningChoice("p", "s", {}, (missed, late)).best() is late
+    missed = summarise_trial(TUNE, {"x": 0}, [run([9.0, 1.1], [0, 5])])
+    late = summarise_trial(TUNE, {"x": 1}, [run([9.0, 0.9], [0, 5000])])
+    assert TuningChoice("p", "s", {}, (missed, late)).best_trial() is late
 
 
 def test_the_search_is_stored_and_made_once(tmp_path):
@@ -227,7 +227,7 @@ def test_with_half_of_its_grid_a_method_is_at_the_end(tmp_path):
     text = TWO.replace("[0.01, 0.03, 0.1]", "[0.1, 0.03]")
     (study,) = resolve_tuning(spec_of(tmp_path, text), make).studies
     (choice,) = study.choices
-    assert choice.best().values == {"x": 0.009}
+    assert choice.best_trial().values == {"x": 0.009}
     assert choice.parameters_at_ends() == ("x",)
 
 

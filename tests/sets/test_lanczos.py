@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from pfbench.base.errors import DivergedError
 from pfbench.points import Pattern
 from pfbench.points.operators import DenseOperator, SparseOperator
-from pfbench.sets.lanczos import GapShare, leading_triple
+from pfbench.sets.lanczos import GapShare, leading_singular_triple
 
 N = 150
 
@@ -29,7 +29,7 @@ SEEDS = range(40)
 def certified(spectrum, seed, failure=1e-9, **options):
     operator = DenseOperator(np.diag(SPECTRA[spectrum]))
     rng = np.random.default_rng(seed)
-    return leading_triple(operator, rng, tolerance=1e-3, failure=failure, **options)
+    return leading_singular_triple(operator, rng, tolerance=1e-3, failure=failure, **options)
 
 
 @pytest.mark.parametrize("spectrum", SPECTRA)
@@ -52,7 +52,9 @@ def test_without_vectors_the_bounds_are_the_same_bit_for_bit(spectrum, sparse):
     for factor in (1.0, 2.0**600):
         given = {"tolerance": 1e-5, "failure": 1e-9}
         whole, bare = (
-            leading_triple(operator.scale(factor), np.random.default_rng(3), vectors=v, **given)
+            leading_singular_triple(
+                operator.scale(factor), np.random.default_rng(3), vectors=v, **given
+            )
             for v in (True, False)
         )
         assert (bare.sigma, bare.upper, bare.steps) == (whole.sigma, whole.upper, whole.steps)
@@ -66,7 +68,7 @@ def test_a_small_residual_certifies_nothing(spectrum):
     wrong = 0
     for seed in SEEDS:
         operator, rng = DenseOperator(np.diag(SPECTRA[spectrum])), np.random.default_rng(seed)
-        loose = leading_triple(operator, rng, tolerance=1e-2)
+        loose = leading_singular_triple(operator, rng, tolerance=1e-2)
         assert loose.upper == np.inf  # and the code claims no bound there
         wrong += loose.sigma * (1.0 + 1e-3) < 1.0
     assert wrong >= len(SEEDS) // 4
@@ -96,7 +98,7 @@ def test_one_step_on_a_long_row_whose_direction_the_start_hardly_sees():
     operator = DenseOperator(direction[None, :].repeat(2, axis=0) / np.linalg.norm(direction))
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
-        triple = leading_triple(operator, rng, tolerance=1e-3, failure=1e-9, most_steps=1)
+        triple = leading_singular_triple(operator, rng, tolerance=1e-3, failure=1e-9, most_steps=1)
         assert triple.upper >= np.sqrt(2.0)
 
 
@@ -112,7 +114,7 @@ def test_a_warm_start_does_not_spoil_the_certificate():
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (5, 40), (40, 5), (30, 30)])
 def test_the_triple_is_the_singular_triple(shape):
     G = np.random.default_rng(0).standard_normal(shape)
-    triple = leading_triple(DenseOperator(G), np.random.default_rng(1), tolerance=1e-10)
+    triple = leading_singular_triple(DenseOperator(G), np.random.default_rng(1), tolerance=1e-10)
     exact = np.linalg.norm(G, 2)
     assert_allclose(triple.sigma, exact, rtol=1e-12)
     assert_allclose(triple.u @ G @ triple.v, exact, rtol=1e-12)
@@ -122,8 +124,8 @@ def test_the_triple_is_the_singular_triple(shape):
 
 def test_it_takes_few_steps_and_a_warm_start_fewer():
     G = DenseOperator(np.diag(np.r_[1.0, np.linspace(0.8, 0.0, N - 1)]))
-    cold = leading_triple(G, np.random.default_rng(0), tolerance=1e-4)
-    warm = leading_triple(G, np.random.default_rng(0), tolerance=1e-4, warm=cold.v)
+    cold = leading_singular_triple(G, np.random.default_rng(0), tolerance=1e-4)
+    warm = leading_singular_triple(G, np.random.default_rng(0), tolerance=1e-4, warm=cold.v)
     assert warm.steps < cold.steps < 25
 
 
@@ -133,7 +135,9 @@ def test_with_a_share_the_right_vector_is_that_of_the_left_one(shape, most_steps
     G = np.random.default_rng(0).standard_normal(shape)
     given = {"tolerance": 1e-12, "most_steps": most_steps}
     plain, shared = (
-        leading_triple(DenseOperator(G), np.random.default_rng(1), gap_share=within, **given)
+        leading_singular_triple(
+            DenseOperator(G), np.random.default_rng(1), gap_share=within, **given
+        )
         for within in (None, GapShare(1e-14))
     )
     assert plain.steps == shared.steps
@@ -147,7 +151,7 @@ def test_the_scale_of_the_matrix_does_not_matter(size):
     G = np.array([[3.0, 1.0], [1.0, -2.0], [0.0, 1.0]])
     G /= np.abs(G).max()
     exact = np.linalg.norm(np.round(G) if size == 5e-324 else G, 2)
-    triple = leading_triple(
+    triple = leading_singular_triple(
         DenseOperator(size * G), np.random.default_rng(0), tolerance=1e-10, failure=1e-9
     )
     assert_allclose(triple.sigma / size, exact, rtol=0.2 if size == 5e-324 else 1e-12)
@@ -156,7 +160,7 @@ def test_the_scale_of_the_matrix_does_not_matter(size):
 
 
 def test_a_zero_matrix_gives_unit_vectors_and_zero():
-    triple = leading_triple(
+    triple = leading_singular_triple(
         DenseOperator(np.zeros((3, 2))), np.random.default_rng(0), tolerance=1e-3, failure=1e-9
     )
     assert (triple.sigma, triple.upper) == (0.0, 0.0)
@@ -168,7 +172,7 @@ def test_what_is_not_finite_is_divergence(bad):
     G = np.ones((4, 3))
     G[2, 1] = bad
     with pytest.raises(DivergedError):
-        leading_triple(DenseOperator(G), np.random.default_rng(0), tolerance=1e-3)
+        leading_singular_triple(DenseOperator(G), np.random.default_rng(0), tolerance=1e-3)
 
 
 @pytest.mark.parametrize("cuts", [(), (9, 9, 17)], ids=["one chunk", "four chunks"])
@@ -178,7 +182,9 @@ def test_the_loop_over_sparse_entries_takes_the_same_steps(cuts, failure):
     pattern = in_chunks(random_pattern(rng, (40, 35), 700), *cuts)
     g = rng.standard_normal(pattern.n)
     triples = [
-        leading_triple(operator, np.random.default_rng(1), tolerance=1e-13, failure=failure)
+        leading_singular_triple(
+            operator, np.random.default_rng(1), tolerance=1e-13, failure=failure
+        )
         for operator in (DenseOperator(as_matrix(pattern, g)), SparseOperator(pattern, g))
     ]
     dense, sparse = triples
@@ -196,7 +202,9 @@ def test_a_share_of_an_inner_product_is_one_of_its_number(cuts, small):
     operator = SparseOperator(pattern, g)
     asked = GapShare(small, 0.5, 0.25, x), GapShare(small, 0.5 + 0.25 * float(g @ x))
     found, expected, half = (
-        leading_triple(operator, np.random.default_rng(1), tolerance=1e-15, gap_share=within)
+        leading_singular_triple(
+            operator, np.random.default_rng(1), tolerance=1e-15, gap_share=within
+        )
         for within in (*asked, GapShare(small, 0.5))
     )
     assert found.steps == expected.steps != half.steps
@@ -219,7 +227,7 @@ def test_no_size_of_the_entries_is_too_large_or_too_small(exponent, warm, failur
     pattern = random_pattern(np.random.default_rng(0), shape=array.shape, n=array.size)
     operator = SparseOperator(pattern, huge.ravel()) if sparse else DenseOperator(huge)
     rng = np.random.default_rng(1)
-    triple = leading_triple(operator, rng, tolerance=1e-4, failure=failure, warm=warm)
+    triple = leading_singular_triple(operator, rng, tolerance=1e-4, failure=failure, warm=warm)
     assert_allclose(triple.sigma / 10.0**exponent, sigma, rtol=1e-3)
     if failure is not None:
         assert sigma * (1 - 1e-7) <= triple.upper / 10.0**exponent <= 1.001 * sigma

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 
-from pfbench.sets.polytope_distance import distance_bounds
+from pfbench.sets.polytope_distance import hull_distance_bounds
 
 
 def distance(vertices, x):
@@ -30,7 +30,7 @@ def test_bounds_enclose_the_distance_and_answer_the_question(seed):
 
     exact = distance(vertices, x)
     for enough in (exact - 1e-6, 0.5 * exact, exact + 1e-6):
-        lower, upper = distance_bounds(lo, x, enough)
+        lower, upper = hull_distance_bounds(lo, x, enough)
         assert lower <= exact + 1e-8
         assert upper >= exact - 1e-8
         # The question whether the distance is at most `enough` is answered.
@@ -48,11 +48,11 @@ def test_the_search_ends_when_the_question_is_answered():
         asked.append(g)
         return square[np.argmin(square @ g)]
 
-    lower, upper = distance_bounds(lo, np.array([9.0, 0.1]), 1e-9)
+    lower, upper = hull_distance_bounds(lo, np.array([9.0, 0.1]), 1e-9)
     assert lower > 1e-9
     assert len(asked) == 2  # the first vertex, and one separating hyperplane
     asked.clear()
-    lower, upper = distance_bounds(lo, np.array([1.0, 1.0]), 1e-9)
+    lower, upper = hull_distance_bounds(lo, np.array([1.0, 1.0]), 1e-9)
     assert (lower, upper) == (0.0, 0.0)
     assert len(asked) == 1
 
@@ -65,7 +65,7 @@ def test_many_dimensions():
         return np.eye(d)[np.argmin(g)]
 
     x = np.full(d, 1.0 / d)
-    assert distance_bounds(lo, x, 1e-12)[1] <= 1e-12
+    assert hull_distance_bounds(lo, x, 1e-12)[1] <= 1e-12
     x[0] += 1e-3
     exact = 1e-3 / np.sqrt(d)
-    assert_allclose(distance_bounds(lo, x, exact * (1.0 - 1e-7)), exact, rtol=1e-6)
+    assert_allclose(hull_distance_bounds(lo, x, exact * (1.0 - 1e-7)), exact, rtol=1e-6)

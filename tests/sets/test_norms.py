@@ -7,16 +7,24 @@ from helpers import assert_one_sentence
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.sets import L1Ball, NormProduct, SpectralBall
-from pfbench.sets.named_norms import NORMS, norm_ball, product_norm
-from pfbench.sets.orthogonal import coefficients, newton_schulz, quintic, quintic_scalar, scalar
+from pfbench.sets.named_norms import NORMS, norm_ball, product_norm_ball
+from pfbench.sets.orthogonal import (
+    inverse_sqrt_coefficients,
+    newton_schulz,
+    newton_schulz_scalar,
+    quintic_iterations,
+    quintic_scalar,
+)
 
 RNG = np.random.default_rng(3)
 
 
 def test_the_coefficients_are_those_of_the_inverse_root():
     u = 0.01
-    assert coefficients(2) == (1.0, 0.5, 0.375)
-    assert sum(c * u**k for k, c in enumerate(coefficients(7))) == pytest.approx((1 - u) ** -0.5)
+    assert inverse_sqrt_coefficients(2) == (1.0, 0.5, 0.375)
+    assert sum(c * u**k for k, c in enumerate(inverse_sqrt_coefficients(7))) == pytest.approx(
+        (1 - u) ** -0.5
+    )
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (5, 3), (1, 4)])
@@ -26,12 +34,12 @@ def test_products_of_matrices_act_on_singular_values_alone(shape, degree):
     u, s, vt = np.linalg.svd(M / np.linalg.norm(M), full_matrices=False)
     X = (u * s) @ vt
     for _ in range(3):
-        s = scalar(s, degree)
+        s = newton_schulz_scalar(s, degree)
     np.testing.assert_allclose(newton_schulz(X, degree, 3), (u * s) @ vt, atol=1e-14)
     t = np.linalg.svd(X, compute_uv=False)
     for _ in range(2):
         t = quintic_scalar(t)
-    np.testing.assert_allclose(quintic(X, 2), (u * t) @ vt, atol=1e-13)
+    np.testing.assert_allclose(quintic_iterations(X, 2), (u * t) @ vt, atol=1e-13)
 
 
 def test_what_an_inexact_minimisation_is_worth_is_told_exactly():
@@ -40,26 +48,26 @@ def test_what_an_inexact_minimisation_is_worth_is_told_exactly():
     s = np.linalg.svd(M, compute_uv=False)
     for text, products, step in (
         ("spectral[lmo=quintic,steps=3]", 9, quintic_scalar),
-        ("spectral[lmo=newton-schulz,degree=1,steps=4]", 8, lambda t: scalar(t, 1)),
+        ("spectral[lmo=newton-schulz,degree=1,steps=4]", 8, lambda t: newton_schulz_scalar(t, 1)),
     ):
         ball, t = norm_ball(text, M.shape), s / np.linalg.norm(s)
         for _ in range(ball.steps):
             t = step(t)
-        found = ball.quality(7.0 * M)
+        found = ball.lmo_quality(7.0 * M)
         assert ball.product_count == products
         assert found.lower == pytest.approx((s * t).sum() / s.sum(), rel=1e-12)
         assert found.upper == pytest.approx(t.max(), rel=1e-12)
         assert not ball.steepest_direction(0.0 * M).any()
-    assert norm_ball("spectral", (4, 6)).quality(M) == pytest.approx((1.0, 1.0))
+    assert norm_ball("spectral", (4, 6)).lmo_quality(M) == pytest.approx((1.0, 1.0))
 
 
 def test_a_product_reads_its_blocks_in_their_order():
-    ball = product_norm("spectral[radius=2]*linf", [(2, 3), (2, 2)])
+    ball = product_norm_ball("spectral[radius=2]*linf", [(2, 3), (2, 2)])
     x = np.arange(10.0)
     first, second = ball.split(x)
     assert (first.tolist(), second.tolist()) == ([[0, 1, 2], [3, 4, 5]], [[6, 7], [8, 9]])
     assert ball.norm(x) == pytest.approx(max(np.linalg.norm(first, 2) / 2.0, 9.0))
-    assert ball.dual(x) == pytest.approx(2.0 * np.linalg.norm(first, "nuc") + 30.0)
+    assert ball.dual_norm(x) == pytest.approx(2.0 * np.linalg.norm(first, "nuc") + 30.0)
     assert ball.block_kinds == {"spectral", "linf"}
     assert NormProduct((SpectralBall((2, 2)), L1Ball(3))).shape == (7,)
 
@@ -81,9 +89,9 @@ def test_bad_norms_are_refused(text, shape, words):
 
 
 def test_a_norm_for_each_block_or_one_for_all():
-    assert len(product_norm("linf", [(2, 3), (3, 4), (1,)]).balls) == 3
+    assert len(product_norm_ball("linf", [(2, 3), (3, 4), (1,)]).balls) == 3
     with pytest.raises(InputError, match="names 2 norms for 3 blocks"):
-        product_norm("linf*l2", [(2, 3), (3, 4), (1,)])
+        product_norm_ball("linf*l2", [(2, 3), (3, 4), (1,)])
     assert set(NORMS) == {
         *("l1", "l2", "linf", "spectral", "nuclear", "max-row-norm", "max-column-norm")
     }

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 
 from pfbench.sets import NuclearBall, partial_svd
-from pfbench.sets.partial_svd import RESIDUAL, WORTHWHILE, triplets_above
+from pfbench.sets.partial_svd import RESIDUAL, WORTHWHILE, singular_triplets_above
 from pfbench.sets.penalties import NuclearPenalty
 from pfbench.sets.simplex import project_simplex
 
@@ -49,7 +49,7 @@ def test_what_is_kept_is_what_the_full_decomposition_has_above_the_threshold(nam
     y = CASES[name]
     exact = np.linalg.svd(y, compute_uv=False)
     for limit in thresholds(exact):
-        u, s, vt = triplets_above(y, lambda s, limit=limit: limit)
+        u, s, vt = singular_triplets_above(y, lambda s, limit=limit: limit)
         assert_allclose(s, exact[exact > limit], rtol=1e-12)
         assert_allclose(u.T @ u, np.eye(len(s)), atol=1e-13)
         assert_allclose(y @ vt.T, u * s, atol=1e-12 * exact[0])
@@ -83,11 +83,11 @@ def test_the_projection_and_the_proximal_map_are_those_of_the_full_decomposition
     ],
 )
 def test_what_is_not_worthwhile_is_left_to_the_full_decomposition(y, limit):
-    assert triplets_above(y, lambda s: limit) is None
+    assert singular_triplets_above(y, lambda s: limit) is None
 
 
 def test_a_threshold_above_all_values_keeps_none():
-    _, s, _ = triplets_above(noisy([1.0]), lambda s: 2.0)
+    _, s, _ = singular_triplets_above(noisy([1.0]), lambda s: 2.0)
     assert s.size == 0
     assert not NuclearPenalty(2.0).prox(noisy([1.0]), 1.0).any()
 
@@ -125,26 +125,26 @@ class Blind(partial_svd._KrylovSpace):
 def test_a_value_that_the_space_misses_is_found_out(monkeypatch, limit):
     y = matrix([3.0, 2.0, 1.0, 0.2])
     monkeypatch.setattr(partial_svd, "_KrylovSpace", Blind)
-    assert triplets_above(y, lambda s: limit) is None
-    monkeypatch.setattr(partial_svd, "_has_none_above", lambda *given: True)
-    missed = triplets_above(y, lambda s: limit)  # so that this is what told
+    assert singular_triplets_above(y, lambda s: limit) is None
+    monkeypatch.setattr(partial_svd, "_is_remainder_below", lambda *given: True)
+    missed = singular_triplets_above(y, lambda s: limit)  # so that this is what told
     assert not np.any(np.abs(missed[1] - 2.0) < 0.5)
 
 
 class Sloppy(partial_svd._KrylovSpace):
     """A space that says that its triplets have converged, whether they have or not."""
 
-    def triplets(self):
-        u, s, vt, residuals = super().triplets()
+    def ritz_triplets(self):
+        u, s, vt, residuals = super().ritz_triplets()
         return u, s, vt, 0.0 * residuals
 
 
 def test_triplets_that_have_not_converged_are_found_out(monkeypatch):
     y, limit = noisy([3.0, 2.0, 1.0], level=0.02), 0.6
-    right = triplets_above(y, lambda s: limit)
+    right = singular_triplets_above(y, lambda s: limit)
     monkeypatch.setattr(partial_svd, "_KrylovSpace", Sloppy)
-    same = triplets_above(y, lambda s: limit)
+    same = singular_triplets_above(y, lambda s: limit)
     assert_allclose(same[1], right[1], rtol=10 * RESIDUAL)
     monkeypatch.setattr(partial_svd, "_are_triplets", lambda *given: True)
-    wrong = triplets_above(y, lambda s: limit)
+    wrong = singular_triplets_above(y, lambda s: limit)
     assert np.abs(wrong[1] - right[1]).max() > 100 * RESIDUAL

@@ -159,10 +159,10 @@ def test_the_fast_basis_is_the_greedy_one_and_what_is_exchanged_is_bounded(name)
     matroid, rng = MATROIDS[name], np.random.default_rng(0)
     for _ in range(50):
         order = rng.permutation(matroid.d)
-        assert_array_equal(matroid.basis(order), Matroid.basis(matroid, order))
-    bases = [set(matroid.basis(rng.permutation(matroid.d)).tolist()) for _ in range(80)]
+        assert_array_equal(matroid.greedy_basis(order), Matroid.greedy_basis(matroid, order))
+    bases = [set(matroid.greedy_basis(rng.permutation(matroid.d)).tolist()) for _ in range(80)]
     most = max(len(a - b) for a in bases for b in bases)
-    assert most <= matroid.max_exchange() <= Matroid.max_exchange(matroid)
+    assert most <= matroid.max_basis_exchange() <= Matroid.max_basis_exchange(matroid)
 
 
 def test_the_oracle_is_asked_once_for_each_element():

@@ -48,7 +48,7 @@ def noiseless():
 
 def test_a_bound_on_a_plain_solver():
     verdict = bound(conditional_gradient, jaggi, suboptimality, on=noiseless)
-    assert verdict.verdict.is_kept
+    assert verdict.verdict.keeps_bound
     with pytest.raises(AssertionError, match="violated") as failure:
         bound(half_steps, jaggi, suboptimality, on=noiseless)
     assert len(str(failure.value).splitlines()) <= 5
@@ -57,7 +57,7 @@ def test_a_bound_on_a_plain_solver():
 def test_a_rate_of_a_plain_solver():
     given = {"on": noiseless, "count": "lo", "measure": suboptimality, "parameters": {"T": 400}}
     targets = [0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001]
-    assert rate(conditional_gradient, 1, targets=targets, **given).verdict.is_kept
+    assert rate(conditional_gradient, 1, targets=targets, **given).verdict.keeps_bound
     with pytest.raises(AssertionError, match="violated: calls"):
         rate(conditional_gradient, 0.2, targets=targets, **given)
 
@@ -101,7 +101,7 @@ def test_check_takes_a_function(method):
 
 @pytest.mark.parametrize("method", [conditional_gradient, every_state])
 def test_holds_takes_a_function(method, holds):
-    assert holds("jaggi2013-thm1", method).verdict.is_kept
+    assert holds("jaggi2013-thm1", method).verdict.keeps_bound
 
 
 def test_a_solver_may_tell_its_iterates_or_yield_them():

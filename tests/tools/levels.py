@@ -98,7 +98,7 @@ def median(law, rng, n):
 def exponent(law, rng, n):
     slopes = 0.1 + 1e-3 * law.median_zero(rng, st.MOST_SEEDS)
     counts = np.exp(slopes[:, np.newaxis] * U)
-    return st.decide_exponent(st.make_fit(X, lambda k: counts[:k]), 0.0, seeds=n)
+    return st.decide_exponent(st.make_fit_function(X, lambda k: counts[:k]), 0.0, seeds=n)
 
 
 def interval(law, rng, n):
@@ -129,7 +129,7 @@ def refuted(decision):
 
 
 def held(decision):
-    return decision.verdict.is_kept
+    return decision.verdict.keeps_bound
 
 
 @dataclass(frozen=True)

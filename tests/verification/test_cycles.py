@@ -11,12 +11,12 @@ from judging import judge
 
 import pfbench as pf
 from pfbench.checking.findings import locate_method
-from pfbench.checking.unit_invariance import absolute_numbers
+from pfbench.checking.unit_invariance import find_absolute_numbers
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.runs.storage.content_keys import reachable
 from pfbench.verification import Subject
 from pfbench.verification.reproducibility import _creates_own_generator
-from pfbench.verification.user_claims import _flat
+from pfbench.verification.user_claims import _flatten_statements
 
 
 def half(x, k):
@@ -118,7 +118,7 @@ class Faulty:
 def test_wrappers_in_a_circle_and_properties_that_raise_have_a_place_or_none():
     assert "Faulty.radius" in locate_method(Faulty(), "missing", "scale", "radius")
     assert locate_method(Rounds, "scale") == ""
-    assert list(absolute_numbers(Rounds)) == []
+    assert list(find_absolute_numbers(Rounds)) == []
 
 
 def test_claims_are_gathered_from_a_list_that_holds_itself():
@@ -128,7 +128,7 @@ def test_claims_are_gathered_from_a_list_that_holds_itself():
     deep = [claim]
     for _ in range(3000):
         deep = [deep]
-    assert list(_flat([every, deep])) == [claim, claim]
+    assert list(_flatten_statements([every, deep])) == [claim, claim]
 
 
 @pytest.mark.parametrize(

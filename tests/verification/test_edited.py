@@ -7,7 +7,7 @@ import pytest
 
 from pfbench.algorithms.proximal import ProxGD, ProximalMethod
 from pfbench.problems.linear_models import LeastSquares
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification import Mutant
 from pfbench.verification.subject import EditedMethod
@@ -21,7 +21,7 @@ RESTS = Mutant.from_edits(
     ("kind", "moves"), [(ProxGD, True), (RESTS.subject.algorithm_under_test(), False)]
 )
 def test_the_method_is_changed_apart_and_stays_as_it_is(kind, moves):
-    problem = LeastSquares(*synthetic_rows(rows=9, columns=3, seed=1), L2Ball(3, 1.0))
+    problem = LeastSquares(*draw_synthetic_rows(rows=9, columns=3, seed=1), L2Ball(3, 1.0))
     x = problem.start()
     *_, last = kind(iterations=3, step=0.1).run(problem, x, np.random.default_rng(0))
     assert np.any(last.x != x) == moves
@@ -46,7 +46,9 @@ def test_texts_of_several_lines_in_one_source():
     first, second = EditedMethod(ProxGD, edited_part=ProxGD, edits=edits[1:]).fault.change.edits
     assert (first.end_line - first.line, second.end_line - second.line) == (2, 0)
     made = EditedMethod(ProxGD, edited_part=ProxGD, edits=edits[1:]).algorithm_under_test()
-    constants = LeastSquares(*synthetic_rows(rows=9, columns=3, seed=1), L2Ball(3, 1.0)).constants
+    constants = LeastSquares(
+        *draw_synthetic_rows(rows=9, columns=3, seed=1), L2Ball(3, 1.0)
+    ).constants
     right, wrong = (kind.theory(0.1, constants(np.zeros(3))) for kind in (ProxGD, made))
     assert wrong.step == right.step / 2.0
 

@@ -22,7 +22,7 @@ def mine(monkeypatch, request):
 @pytest.mark.parametrize("claim", ["shen2019-mse-spiderg", "shen2019-unbiased-spiderg"])
 def test_a_right_method_passes_however_it_draws(mine, claim):
     for right in (mine.MySpider, mine.Unenumerable):
-        assert judge(catalogue.claim(claim), Subject(algorithm=right)).verdict.is_kept
+        assert judge(catalogue.claim(claim), Subject(algorithm=right)).verdict.keeps_bound
 
 
 @pytest.mark.thin(2)

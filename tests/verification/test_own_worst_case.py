@@ -14,7 +14,7 @@ from pfbench.base.errors import InputError
 from pfbench.verification.worst_case import FunctionClass, compute_worst_case, methods
 from pfbench.verification.worst_case.recording import record_method
 from pfbench.verification.worst_case.requests import check_worst_cases, measure_on_worst_function
-from pfbench.verification.worst_case.worst_function import Nodes, SmoothInterpolant
+from pfbench.verification.worst_case.worst_function import InterpolationNodes, SmoothInterpolant
 
 pytest.importorskip("PEPit")
 pytest.importorskip("clarabel")
@@ -69,7 +69,7 @@ def test_a_function_through_nodes():
     """Nodes of a quadratic: interpolated there, smooth between, and not convex if it may not be."""
     rng = np.random.default_rng(0)
     curvature, x = np.array([1.0, -0.8, 0.3]), rng.standard_normal((5, 3))
-    nodes = Nodes(x, curvature * x, np.sum(curvature * x**2, axis=1) / 2)
+    nodes = InterpolationNodes(x, curvature * x, np.sum(curvature * x**2, axis=1) / 2)
     f = SmoothInterpolant(nodes, 1.0, convex=False)
     for point, gradient, value in zip(x, nodes.gradients, nodes.values, strict=True):
         found = f(point)

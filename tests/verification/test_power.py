@@ -10,7 +10,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.state import State
 from pfbench.claims.catalogue import claim
 from pfbench.oracles import Ledger, Oracles
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.verification.instruments.rotating import RotatingBowl
 from pfbench.verification.power import (
     ESTIMATE,
@@ -19,9 +19,9 @@ from pfbench.verification.power import (
     PowerSearch,
     complete_searches,
     find_sampled_oracle,
+    list_searches,
     make_faulty,
-    parameters,
-    searches,
+    scalable_parameters,
 )
 from pfbench.verification.session import Session
 from pfbench.verification.verdict import make_unfinished_verdict
@@ -81,7 +81,7 @@ def test_a_wrong_estimate_has_its_differences_multiplied():
 )
 def test_what_can_be_made_wrong_in_a_method(name, found, answer):
     method = ALGORITHMS[name]
-    assert set(parameters(method)) == {*found, ESTIMATE}
+    assert set(scalable_parameters(method)) == {*found, ESTIMATE}
     assert find_sampled_oracle(method) == answer
 
 
@@ -104,8 +104,8 @@ def test_what_is_not_asked_tells_what_less_effort_found():
     known.high = FACTORS.index(1.5)
     one.skip_larger_errors(known)
     one.was_run = never.was_run = False
-    assert (one.describe_least_factor, one.min_factor) == ("at most 1.5", 1.5)
-    assert (never.describe_least_factor, never.min_factor) == ("not asked", None)
+    assert (one.min_factor_text, one.min_factor) == ("at most 1.5", 1.5)
+    assert (never.min_factor_text, never.min_factor) == ("not asked", None)
 
 
 def search():
@@ -141,7 +141,7 @@ class Loses(Finds):
 def test_checks_that_were_killed_are_told():
     one = search()
     complete_searches([one], [Loses(1.0)] * 3)
-    assert (one.min_factor, one.lost_trials, one.describe_least_factor) == (
+    assert (one.min_factor, one.lost_trials, one.min_factor_text) == (
         None,
         2,
         "- (2 trials without a verdict)",
@@ -186,7 +186,7 @@ def test_where_two_seeds_differ_the_third_decides():
 
 
 def test_every_claim_about_a_method_is_searched():
-    found = searches([claim("qu2018-condg-stop"), claim("li2019-lemma1")])
+    found = list_searches([claim("qu2018-condg-stop"), claim("li2019-lemma1")])
     assert [(one.claim.name, one.parameter) for one in found] == [
         ("qu2018-condg-stop", name) for name in ("smoothness", "tolerance", ESTIMATE)
     ]
@@ -195,7 +195,9 @@ def test_every_claim_about_a_method_is_searched():
 @pytest.mark.claims
 def test_a_claim_finds_a_tolerance_that_is_a_tenth_too_large():
     one = PowerSearch(claim("qu2018-condg-stop"), "tolerance")
-    complete_searches([one], [Session(engine=ThisProcess(), seed=seed) for seed in range(3)])
+    complete_searches(
+        [one], [Session(engine=SingleProcessEngine(), seed=seed) for seed in range(3)]
+    )
     assert one.min_factor == FACTORS[0]
 
 

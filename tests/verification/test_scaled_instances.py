@@ -7,7 +7,7 @@ import pytest
 
 import pfbench as pf
 from pfbench.claims import Claim, bound
-from pfbench.verification.instruments.rescaled import Rescaled
+from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.session import judge
 from pfbench.verification.units import Scaling
@@ -77,20 +77,20 @@ def test_what_is_never_broken_is_inconclusive_and_not_near_its_bound():
 
 def test_a_bound_that_says_why_is_left_as_it_is():
     found = judged(lambda c, a: 2 * c.L_f * c.delta**0.5 / a.iterations, normalised="delta is 1")
-    assert found.verdict.is_kept
+    assert found.verdict.keeps_bound
 
 
 @pytest.mark.parametrize("parameters", [steps, {"iterations": 25, "step": 1.0}])
 def test_a_bound_that_keeps_its_units_is_left_as_it_is(parameters):
     """Also with a step that is a number: in other units it would be another one."""
     found = judged(lambda c, a: 2 * c.delta / (a.step * a.iterations), parameters=parameters)
-    assert found.verdict.is_kept, found.reason
+    assert found.verdict.keeps_bound, found.reason
 
 
 @pytest.mark.parametrize("by", [Scaling(f=16.0), Scaling(x=16.0), Scaling(f=8.0, x=0.25)], ids=str)
 def test_a_problem_in_other_units_has_its_constants_and_its_set(by):
     right = pf.problem("log-cosh", rows=9, columns=3, seed=4)
-    other = Rescaled(right, by)
+    other = RescaledProblem(right, by)
     x = right.start() + 0.01
     g = other.open(np.random.default_rng(0)).gradient(by.x * x)
     np.testing.assert_allclose(g, by.f / by.x * right.gradient(x), rtol=1e-12)

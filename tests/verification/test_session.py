@@ -11,7 +11,7 @@ from helpers import assert_one_sentence
 import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.claims.catalogue import CLAIMS, claim, select_claims, verify
-from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session
 from pfbench.verification.outcomes import Verification
@@ -64,7 +64,7 @@ def test_rows_come_in_the_order_of_the_names():
 def test_how_long_it_takes_is_told_before_it_begins_and_of_what_is_stored_nothing(tmp_path):
     told = []
     made = session.Session(
-        engine=ThisProcess(), store=Store(tmp_path), on_expected_time=told.append
+        engine=SingleProcessEngine(), store=Store(tmp_path), on_expected_time=told.append
     )
     made.verify([claim(COUNT)])
     made.verify([claim(COUNT)])
@@ -122,7 +122,7 @@ def test_what_is_asked_without_being_declared_fails_and_violates_nothing(name):
     verdict = judge(claim(name), Subject(algorithm=OwnSVRG))
     assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", False, True)
     assert "it asks for batch, which is not among the oracles that it requires" in verdict.reason
-    assert judge(claim(name), Subject(algorithm=Declared)).verdict.is_kept
+    assert judge(claim(name), Subject(algorithm=Declared)).verdict.keeps_bound
 
 
 def test_a_method_that_leaves_the_set_is_violated_not_failed():
@@ -217,7 +217,7 @@ REFUSED = {
     "a store of numbers": ({"store": 3}, "store=3 must be a Store"),
     "a store without a name": ({"store": ""}, "store='' must be a Store"),
     "an engine by name": ({"engine": "dask"}, "engine='dask' is no engine"),
-    "an engine's class": ({"engine": LocalProcesses}, "is no engine"),
+    "an engine's class": ({"engine": MultiProcessEngine}, "is no engine"),
     "half an engine": ({"engine": Fewer()}, "is no engine"),
 }
 
@@ -241,7 +241,7 @@ def test_a_store_is_given_by_its_folder_too(kind, tmp_path):
     for _ in range(2):
         done = verify(
             iter([COUNT]),
-            engine=ThisProcess(),
+            engine=SingleProcessEngine(),
             store=kind(str(folder)),
             progress=lambda row, made: told.append(made),
         )

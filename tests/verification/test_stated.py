@@ -10,7 +10,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.selectors import is_user_defined
 from pfbench.claims import kim2026
 from pfbench.claims.catalogue import find_paper, load_user_papers, select_claims, select_mutants
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.verification.description import describe
 from pfbench.verification.user_claims import UserClaimFile, load_claims
 
@@ -117,7 +117,7 @@ def test_a_claim_is_known_by_its_file_and_found_again(write):
 
 def test_python_and_the_catalogue_take_files_too(write):
     file = write(LISTS)
-    done = pf.verify([file], engine=ThisProcess())
+    done = pf.verify([file], engine=SingleProcessEngine())
     found = [(row.claim.name, row.verdict) for row in done.rows]
     assert found == [("mine-1", "holds"), ("mine-2", "holds")]
     (claim,) = select_claims([f"{file}:ONE"])

@@ -11,8 +11,8 @@ from misbehaving import RaisesInEpochs
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
 from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS, verify
-from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
-from pfbench.runs.engines.workers import Result
+from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
+from pfbench.runs.engines.workers import TaskResult
 from pfbench.runs.storage.store import Store
 from pfbench.verification.contrast import ExaminationEvidence
 from pfbench.verification.description import describe
@@ -38,7 +38,7 @@ class MySpider(NFWUSPIDERG):
     name = "my-spider"
 
 
-class Counting(ThisProcess):
+class Counting(SingleProcessEngine):
     """This process, with the number of tasks that it got."""
 
     done = 0
@@ -82,7 +82,7 @@ def test_a_second_verification_makes_nothing_and_says_the_same(store):
 
 
 def test_a_stored_verdict_says_what_was_tested(store):
-    verify([COUNT], engine=ThisProcess(), store=store, seed=3)
+    verify([COUNT], engine=SingleProcessEngine(), store=store, seed=3)
     (key,) = store.keys("verdict")
     row = store.get_row("verdict", key)
     assert row["statement"] == CLAIMS[COUNT].statement
@@ -123,21 +123,23 @@ def test_where_a_claim_looks_is_drawn_anew_for_a_method_of_somebody():
 
 def test_what_raises_is_stored_as_failed(store):
     for _ in range(2):
-        (row,) = verify([COUNT], algorithm=RaisesInEpochs, engine=ThisProcess(), store=store).rows
+        (row,) = verify(
+            [COUNT], algorithm=RaisesInEpochs, engine=SingleProcessEngine(), store=store
+        ).rows
         assert (row.verdict, row.lost) == ("failed", False)
     assert len(list(store.keys("verdict"))) == 1
 
 
 def test_a_check_that_was_killed_is_failed_and_tried_again(store):
-    class Late(ThisProcess):
+    class Late(SingleProcessEngine):
         def do(self, tasks):
             for index, _ in enumerate(tasks):
-                yield Result(index, None, "timeout", "it took more than 60 s", 60.0)
+                yield TaskResult(index, None, "timeout", "it took more than 60 s", 60.0)
 
     late = verify([COUNT], engine=Late(), store=store)
     assert (late.rows[0].verdict, late.rows[0].lost, late.is_clean) == ("failed", True, False)
     assert "timeout: it took more than 60 s" in late.rows[0].reason
-    assert verify([COUNT], engine=ThisProcess(), store=store).rows[0].verdict == "holds"
+    assert verify([COUNT], engine=SingleProcessEngine(), store=store).rows[0].verdict == "holds"
 
 
 def test_a_mutants_verdict_is_not_the_claims(store):
@@ -162,7 +164,7 @@ def test_findings_are_examined_once(store):
     assert {row["status"] for row in store.rows()} == {"shown"}
 
 
-class Fails(ThisProcess):
+class Fails(SingleProcessEngine):
     """An engine whose every task ends in one way."""
 
     def __init__(self, status, reason):
@@ -170,7 +172,7 @@ class Fails(ThisProcess):
 
     def do(self, tasks):
         for index, _ in enumerate(tasks):
-            yield Result(index, None, self.status, self.reason, 1.0)
+            yield TaskResult(index, None, self.status, self.reason, 1.0)
 
 
 def test_a_finding_whose_examination_is_lost_says_why_and_is_not_stored(store):
@@ -181,7 +183,7 @@ def test_a_finding_whose_examination_is_lost_says_why_and_is_not_stored(store):
     assert lost.failure_reason == "timeout: it took more than 300 s"
     assert lost.as_json()["evidence"] == {"shown": False, "lost": lost.failure_reason}
     assert list(store.keys("finding")) == []
-    (made,) = Session(engine=ThisProcess()).examine([erratum])
+    (made,) = Session(engine=SingleProcessEngine()).examine([erratum])
     assert made.failure_reason == ""
     assert "lost" not in made.as_json()["evidence"]
 
@@ -196,7 +198,7 @@ def unshown(effort, seed):
 
 def test_an_examination_that_raises_says_what_and_one_that_fails_shows_nothing(store):
     erratum = replace(ERRATA["li2019-(30)"], examine=raising)
-    (lost,) = Session(engine=ThisProcess(), store=store).examine([erratum])
+    (lost,) = Session(engine=SingleProcessEngine(), store=store).examine([erratum])
     assert not lost.is_shown
     assert lost.failure_reason.startswith("error: ZeroDivisionError: a batch of none (line ")
     assert list(store.keys("finding")) == []
@@ -206,7 +208,7 @@ def test_an_examination_that_raises_says_what_and_one_that_fails_shows_nothing(s
 def test_errata_are_examined_in_processes_with_their_progress():
     errata, told = [ERRATA["li2019-(30)"], ERRATA["li2019-(74)"]], []
     found = Session(
-        engine=LocalProcesses(1), seed=3, progress=lambda one, made: told.append(one)
+        engine=MultiProcessEngine(1), seed=3, progress=lambda one, made: told.append(one)
     ).examine(errata)
     assert [finding.erratum for finding in found] == errata
     assert all(finding.is_shown for finding in found)
@@ -229,7 +231,7 @@ def test_what_cannot_be_said_in_full_is_not_stored():
         Subject(oracles=lambda right: right),
     ):
         assert describe(subject).content is None
-        asked = Session(engine=ThisProcess())._claim(CLAIMS[MEAN], subject, None)
+        asked = Session(engine=SingleProcessEngine())._claim_request(CLAIMS[MEAN], subject, None)
         assert asked.question.content is None
 
 
@@ -256,5 +258,5 @@ def test_an_algorithm_that_no_process_can_import_is_refused(monkeypatch):
 
 def test_without_a_store_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    verify([COUNT], engine=ThisProcess())
+    verify([COUNT], engine=SingleProcessEngine())
     assert list(tmp_path.iterdir()) == []

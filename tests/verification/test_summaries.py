@@ -6,8 +6,8 @@ from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.statistics import decide_mean
 from pfbench.verification.summaries import (
     describe_deciding_evidence,
-    main_numbers,
     slack_factor,
+    summarise_main_numbers,
     summarise_ratios,
 )
 
@@ -15,8 +15,10 @@ MEASURED = {"easy: ratio": 0.2, "hard: ratio": 0.793, "hard: lower": 0.64, "hard
 
 
 def test_the_highest_ratio_has_its_limits():
-    assert main_numbers(MEASURED) == "measured/bound at most 0.793, 95 % within 0.64 to 6.3"
-    assert main_numbers({"ratio": 1.0, "condition a: ratio": 3.0}) == "measured/bound 1"
+    assert (
+        summarise_main_numbers(MEASURED) == "measured/bound at most 0.793, 95 % within 0.64 to 6.3"
+    )
+    assert summarise_main_numbers({"ratio": 1.0, "condition a: ratio": 3.0}) == "measured/bound 1"
 
 
 def test_a_line_has_the_highest_ratio_or_else_the_exponents_and_the_sizes():
@@ -35,12 +37,12 @@ def test_the_limits_shown_are_those_on_which_the_verdict_rests():
     assert decision.verdict == "within-10"
     assert decision.measured["upper_limit"] <= 1.0 < decision.measured["upper"]
     upper = decision.measured["upper_limit"]
-    assert f"to {upper:.3g}, each limit at 95 %" in main_numbers(decision.measured)
+    assert f"to {upper:.3g}, each limit at 95 %" in summarise_main_numbers(decision.measured)
 
 
 def test_the_limits_are_those_of_the_highest_ratio_not_of_another():
     other = {"a: ratio": 0.5, "a: lower": 0.4, "a: upper": 0.6, "b: ratio": 0.9}
-    assert main_numbers(other) == "measured/bound at most 0.9"
+    assert summarise_main_numbers(other) == "measured/bound at most 0.9"
 
 
 @pytest.mark.parametrize(
@@ -63,6 +65,6 @@ def test_what_would_decide_a_bound():
 
 def test_an_infinite_limit_is_not_shown():
     decision = decide_mean([17.2] * 40, 1.0)
-    assert main_numbers(decision.measured).startswith("measured/bound 17.2, at least 1")
+    assert summarise_main_numbers(decision.measured).startswith("measured/bound 17.2, at least 1")
     stored = {**decision.measured, "upper": None, "upper_limit": None}
-    assert main_numbers(stored) == main_numbers(decision.measured)
+    assert summarise_main_numbers(stored) == summarise_main_numbers(decision.measured)

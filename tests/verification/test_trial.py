@@ -13,7 +13,7 @@ from pfbench.verification import ClaimBroken, NotTestable, Subject, Trial, Unsup
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, ReplayGenerator
 from pfbench.verification.instruments.oracle_tally import ComponentTally
 from pfbench.verification.outcomes import Verification
-from pfbench.verification.replay.problems import space
+from pfbench.verification.replay.problems import make_unconstrained_problem
 from pfbench.verification.step_record import is_multiple
 from pfbench.verification.subject import (
     instantiate_with_parameters,
@@ -239,7 +239,7 @@ def test_a_verdict_says_how_large_its_runs_were():
 
 @pytest.mark.parametrize("table", [False, True])
 def test_components_that_are_asked_are_told_apart(table):
-    witness = ComponentTally(space(n=7))
+    witness = ComponentTally(make_unconstrained_problem(n=7))
     witness.batch(np.array([1, 1, 4]), np.ones(4))
     witness.difference(pf.Sample(np.array([4, 5]), np.array([1, 2])), np.ones(4), np.zeros(4))
     assert witness.components == 3
@@ -250,7 +250,7 @@ def test_components_that_are_asked_are_told_apart(table):
 def test_a_run_that_is_left_has_been_seen():
     trial = Trial(CLAIMS["methods-count-svrg"])
     algorithm = trial.make(step=0.1, batch=2, period=3, iterations=9)
-    steps = trial.follow(space(n=7), algorithm)
+    steps = trial.follow(make_unconstrained_problem(n=7), algorithm)
     next(steps), next(steps)
     steps.close()
     assert (trial.coverage.n, trial.coverage.T) == (7, 2)

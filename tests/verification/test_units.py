@@ -26,7 +26,7 @@ from pfbench.verification.units import (
     VALUE,
     Scaling,
     formula,
-    product,
+    power_product,
 )
 
 # --- constants ------------------------------------------------------------------------------------
@@ -68,17 +68,17 @@ def _storm(L, G, sigma2, Delta, T, *, lost):
 
 def test_a_lost_square_root_shows_at_once():
     units = {"G": GRADIENT}
-    assert formula(_storm, GRADIENT, {"lost": False}, **units).departure() is None
-    gone = formula(_storm, GRADIENT, {"lost": True}, **units).departure()
+    assert formula(_storm, GRADIENT, {"lost": False}, **units).find_departure() is None
+    gone = formula(_storm, GRADIENT, {"lost": True}, **units).find_departure()
     assert "f by 2^4" in str(gone)
     assert gone.expected == 16.0
     assert gone.measured != pytest.approx(16.0, rel=1e-3)
 
 
 def test_each_scaling_is_told():
-    assert "x by 2^4" in str(product(VALUE, {"L": 1, "D": 1}).departure())
-    assert product(VALUE, {"L": 1, "D": 2}).departure() is None
-    assert "f by 2^4" in str(product(NUMBER, {"delta": 1}).departure())
+    assert "x by 2^4" in str(power_product(VALUE, {"L": 1, "D": 1}).find_departure())
+    assert power_product(VALUE, {"L": 1, "D": 2}).find_departure() is None
+    assert "f by 2^4" in str(power_product(NUMBER, {"delta": 1}).find_departure())
 
 
 def _least(L, D, delta):
@@ -86,7 +86,7 @@ def _least(L, D, delta):
 
 
 def test_a_term_that_seldom_counts_is_found():
-    assert formula(_least, VALUE).departure() is not None
+    assert formula(_least, VALUE).find_departure() is not None
 
 
 # --- theorems of somebody's own -------------------------------------------------------------------
@@ -254,6 +254,6 @@ def test_formulas_need_the_units_of_all_that_they_read():
     from pfbench.base.errors import InputError
 
     with pytest.raises(InputError, match="state the unit of strange"):
-        formula(lambda strange: strange, SQUARE).departure()
-    assert formula(lambda strange: strange**2, SQUARE, strange=GRADIENT).departure() is None
-    assert formula(lambda eta: eta, LENGTH, eta=LENGTH).departure() is None
+        formula(lambda strange: strange, SQUARE).find_departure()
+    assert formula(lambda strange: strange**2, SQUARE, strange=GRADIENT).find_departure() is None
+    assert formula(lambda eta: eta, LENGTH, eta=LENGTH).find_departure() is None

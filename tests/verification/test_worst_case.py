@@ -23,8 +23,13 @@ from pfbench.verification.worst_case import (
     sample_runs,
     select_cases,
 )
-from pfbench.verification.worst_case.cases import saga_age
-from pfbench.verification.worst_case.random_members import Zigzag, half_square, quadratic, waves
+from pfbench.verification.worst_case.cases import mean_squared_table_age
+from pfbench.verification.worst_case.random_members import (
+    Zigzag,
+    make_half_square,
+    make_random_quadratic,
+    make_random_waves,
+)
 
 BY_NAME = {case.name: case for case in WORST_CASES}
 
@@ -106,7 +111,7 @@ def test_printed_bound_of_saga_fails_with_one_component():
     method = sample_runs.proximal.SmoothSAGA(iterations=N, step=methods.saga_step(1), batch=1)
     points = sample_runs.list_visited_points(zigzag, method, np.random.default_rng(0))[:N]
     squares = [float(np.sum(zigzag.gradient(x) ** 2)) for x in points]
-    assert np.mean(squares) * methods.DELTA / zigzag.height > 1.01 * bound
+    assert np.mean(squares) * methods.DELTA / zigzag.initial_suboptimality > 1.01 * bound
 
 
 # --- planted faults -------------------------------------------------------------------------------
@@ -148,7 +153,7 @@ def test_run_above_the_worst_case_is_caught():
         zigzag = Zigzag(step=0.2, visited=N)
         points = sample_runs.list_visited_points(zigzag, ProxGD(iterations=N, step=0.2), rng)[:N]
         least = min(float(zigzag.gradient(x)[0]) ** 2 for x in points)
-        return least * methods.DELTA / zigzag.height
+        return least * methods.DELTA / zigzag.initial_suboptimality
 
     decision = replace(BY_NAME["gradient-descent"].check, run=timid).decide(2, seed=0)
     assert decision.measured["ratio"] <= 1.0
@@ -158,8 +163,8 @@ def test_run_above_the_worst_case_is_caught():
 
 @pytest.mark.usefixtures("solver")
 def test_unbounded_problem_has_no_worst_case():
-    worst = estimation.Estimation()
-    f, x = worst.smooth(1.0), worst.origin()
+    worst = estimation.PerformanceEstimation()
+    f, x = worst.add_smooth_function(1.0), worst.add_start()
     assert math.isnan(worst.solve(f.gradient(x) ** 2))
 
 
@@ -205,7 +210,7 @@ def test_missing_extra_is_named(monkeypatch):
     monkeypatch.setattr(
         estimation, "find_spec", lambda name: None if name == "clarabel" else SimpleNamespace()
     )
-    for attempt in (check_installed, estimation.Estimation):
+    for attempt in (check_installed, estimation.PerformanceEstimation):
         with pytest.raises(InputError) as error:
             attempt()
         assert_one_sentence(error, "clarabel", 'pip install "pfbench[certify]"')
@@ -230,7 +235,7 @@ def test_age_of_saga_by_enumeration():
         for drawn in product(product(range(n), repeat=S), repeat=N - 1):
             last = [max([t for t, J in enumerate(drawn, 1) if i in J], default=0) for i in range(n)]
             squares += [(N - t) ** 2 for t in last]
-        assert saga_age(N, n, S) == pytest.approx(np.mean(squares))
+        assert mean_squared_table_age(N, n, S) == pytest.approx(np.mean(squares))
 
 
 def path_integral(problem, x, steps=4000):
@@ -244,7 +249,7 @@ def path_integral(problem, x, steps=4000):
 def test_waves_are_smooth_and_as_high_as_stated(boxed):
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        problem = waves(rng, 2, boxed=boxed, d=1)
+        problem = make_random_waves(rng, 2, boxed=boxed, d=1)
         low, high = (
             (problem.set.lower[0], problem.set.upper[0])
             if boxed
@@ -253,7 +258,7 @@ def test_waves_are_smooth_and_as_high_as_stated(boxed):
         grid = np.linspace(low, high, 2001)
         values = np.cos(grid[:, None] + problem.phase[:, 0]) @ problem.size[:, 0] / 2.0
         start = float(np.cos(problem.start_point + problem.phase[:, 0]) @ problem.size[:, 0]) / 2.0
-        assert problem.height == pytest.approx(start - values.min(), abs=1e-5)
+        assert problem.initial_suboptimality == pytest.approx(start - values.min(), abs=1e-5)
         x, y = rng.uniform(-3.0, 3.0, (2, 1))
         gaps = np.abs(problem.component_gradients(x) - problem.component_gradients(y))
         assert np.all(gaps <= np.abs(x - y))
@@ -273,7 +278,7 @@ def test_zigzag_is_smooth_and_as_high_as_stated(step):
     slopes = np.array([problem.gradient(np.array([x]))[0] for x in grid])
     assert np.all(np.abs(np.diff(slopes)) <= np.diff(grid) * (1.0 + 1e-9))
     assert path_integral(problem, np.array([2.0 * step + 1.0])) == pytest.approx(
-        -problem.height, abs=1e-6
+        -problem.initial_suboptimality, abs=1e-6
     )
     points = sample_runs.list_visited_points(problem, ProxGD(iterations=3, step=step), None)
     assert [float(problem.gradient(x)[0]) for x in points[:3]] == pytest.approx([-1.0] * 3)
@@ -283,7 +288,7 @@ def test_zigzag_is_smooth_and_as_high_as_stated(step):
 @pytest.mark.parametrize("diameter", [1.0, None])
 def test_quadratics_are_in_the_class(convex, diameter):
     for seed in range(20):
-        problem = quadratic(
+        problem = make_random_quadratic(
             np.random.default_rng(seed), diameter=diameter, delta=0.5, convex=convex, noise=0.1
         )
         constants = problem.constants(problem.start())
@@ -308,7 +313,7 @@ def test_quadratics_are_in_the_class(convex, diameter):
 
 
 def test_half_square_is_in_the_class():
-    problem = half_square(6)
+    problem = make_half_square(6)
     assert problem.set.diameter == pytest.approx(1.0)
     centre = np.full(6, math.sqrt(0.5) / 6)
     assert problem.set.contains(centre)
@@ -316,7 +321,7 @@ def test_half_square_is_in_the_class():
 
 
 def test_table_by_definition():
-    problem = waves(np.random.default_rng(3), 3)
+    problem = make_random_waves(np.random.default_rng(3), 3)
     x, y = np.array([0.3, -1.0]), np.array([1.0, 0.4])
     table = problem.table(x)
     stored, fresh = problem.component_gradients(x), problem.component_gradients(y)
@@ -436,7 +441,7 @@ def same(monkeypatch):
     def compare(name, N, problem, vectors=(), delta=None):
         for room in (methods, custom):
             monkeypatch.setattr(room, "Estimation", lambda: OneProblem(problem, vectors))
-        monkeypatch.setattr(custom._Program, "function", lambda self: None)
+        monkeypatch.setattr(custom._WorstCaseProgram, "function", lambda self: None)
         for made in ("waves", "Zigzag", "quadratic", "half_square"):
             monkeypatch.setattr(random_members, made, lambda *_, **__: problem)
         slack = 1.0 + 1e-12
@@ -454,7 +459,9 @@ def same(monkeypatch):
 def test_frank_wolfe_programs_are_the_methods(same, name):
     convex = name == "frank_wolfe_open_loop"
     problem = (
-        half_square(9) if convex else quadratic(np.random.default_rng(11), diameter=1.0, delta=0.5)
+        make_half_square(9)
+        if convex
+        else make_random_quadratic(np.random.default_rng(11), diameter=1.0, delta=0.5)
     )
     run, program = same(name, 4, problem)
     assert run == pytest.approx(program, rel=1e-12)
@@ -462,7 +469,7 @@ def test_frank_wolfe_programs_are_the_methods(same, name):
 
 def test_nfwu_program_with_errors_is_the_method(same):
     error = methods.theorem_accuracy(4) / 2.0 * (1.0 - 1e-12)
-    problem = quadratic(np.random.default_rng(11), diameter=1.0, delta=0.5, noise=error)
+    problem = make_random_quadratic(np.random.default_rng(11), diameter=1.0, delta=0.5, noise=error)
     rng = np.random.default_rng(7)
     drawn = [problem.noise[rng.integers(2, size=1)[0]] for _ in range(4)]
     run, program = same("nfwu_inexact", 4, problem, drawn)
@@ -472,20 +479,26 @@ def test_nfwu_program_with_errors_is_the_method(same):
 @pytest.mark.parametrize("name", ["gradient_descent", "spiderboost", "prox_spiderboost", "saga"])
 def test_gradient_programs_are_the_methods(same, name):
     boxed = name == "prox_spiderboost"
-    problem = waves(np.random.default_rng(3), 1 if name == "gradient_descent" else 2, boxed=boxed)
-    run, program = same(name, 4 if name == "saga" else 5, problem, delta=problem.height)
+    problem = make_random_waves(
+        np.random.default_rng(3), 1 if name == "gradient_descent" else 2, boxed=boxed
+    )
+    run, program = same(
+        name, 4 if name == "saga" else 5, problem, delta=problem.initial_suboptimality
+    )
     assert run == pytest.approx(program, rel=1e-9)
 
 
 def test_prox_gd_program_is_the_method(same):
-    problem = quadratic(np.random.default_rng(5), diameter=None, delta=0.5 * (1.0 - 1e-9))
+    problem = make_random_quadratic(
+        np.random.default_rng(5), diameter=None, delta=0.5 * (1.0 - 1e-9)
+    )
     object.__setattr__(problem, "height", methods.DELTA)
     run, program = same("prox_gd", 4, problem)
     assert run == pytest.approx(program, rel=1e-12)
 
 
 def test_ncgs_program_is_the_method(same):
-    problem = quadratic(np.random.default_rng(5), diameter=None, delta=1.0 - 1e-9)
+    problem = make_random_quadratic(np.random.default_rng(5), diameter=None, delta=1.0 - 1e-9)
     method = sample_runs.NCGS(iterations=4, smoothness=1.0)
     returned = sample_runs.list_visited_points(problem, method, np.random.default_rng(0))[1:]
     run, program = same("ncgs", 4, problem, returned)
@@ -512,6 +525,6 @@ def test_error_programs_are_the_estimators(monkeypatch, name):
         # The steps of SPIDER's program may differ from branch to branch; here they do not.
         times = 2 ** np.arange(N) if name == "spider_error" else np.ones(N, dtype=int)
         one = OneProblem(problem, np.repeat(path, times, axis=0))
-        monkeypatch.setattr(methods, "Estimation", lambda one=one: one)
+        monkeypatch.setattr(methods, "PerformanceEstimation", lambda one=one: one)
         found.append(getattr(methods, name)(N))
     assert run == pytest.approx(max(found), rel=1e-12)

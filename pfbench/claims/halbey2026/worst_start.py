@@ -34,12 +34,12 @@ Corner = tuple[Decimal, Decimal, Decimal]
 """r, cos(theta), sin(theta)."""
 
 
-def height_floor(L_f: float, D: float, T: int) -> float:
+def suboptimality_floor(L_f: float, D: float, T: int) -> float:
     """Return 9 L D^2/(128 (T+2)^2), which h_T is at least; here L = 1 and D = 2."""
     return 9.0 * L_f * D**2 / (128.0 * (T + 2.0) ** 2)
 
 
-def backward(end: str) -> tuple[Corner, int]:
+def construct_worst_start(end: str) -> tuple[Corner, int]:
     """Return the start of the run that ends at r, and its number of steps."""
     r = Decimal(end)
     current, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
@@ -55,7 +55,7 @@ def backward(end: str) -> tuple[Corner, int]:
         current, T = before, T + 1
 
 
-def forward(start: Corner, T: int) -> Decimal:
+def suboptimality_after_run(start: Corner, T: int) -> Decimal:
     """Return h_T of Frank-Wolfe with exact line search from a start, step by step."""
     r, cos, sin = start
     ex, ey = -r * cos, r * sin
@@ -68,21 +68,21 @@ def forward(start: Corner, T: int) -> Decimal:
 
 
 @cache
-def certify_run(end: str, moved: str = "0") -> tuple[int, float]:
+def steps_and_scaled_suboptimality(end: str, moved: str = "0") -> tuple[int, float]:
     """Return T and h_T (T+2)^2 of the run that ends at r; its start is moved by so much.
 
     All is computed in as many digits as it may lose, and forty more.
     """
     with localcontext() as context:
         context.prec = _DIGITS + 30
-        _, steps = backward(end)
+        _, steps = construct_worst_start(end)
         context.prec = _DIGITS + round(_DOUBLES * steps)
-        (r, cos, sin), T = backward(end)
-        product = forward((r, cos, sin + Decimal(moved)), T) * (T + 2) ** 2
+        (r, cos, sin), T = construct_worst_start(end)
+        product = suboptimality_after_run((r, cos, sin + Decimal(moved)), T) * (T + 2) ** 2
         return T, float(product)
 
 
-def sample_starts(T: int, seed: int) -> float:
+def max_scaled_suboptimality_of_random_starts(T: int, seed: int) -> float:
     """Return the largest h_T (T+2)^2 of 2000 random starts, and of 2400 near the best one."""
     rng = np.random.default_rng(seed)
     angle, radius = rng.uniform(0.0, 2.0 * np.pi, 2000), np.sqrt(rng.uniform(size=2000))
@@ -91,13 +91,13 @@ def sample_starts(T: int, seed: int) -> float:
     for size in (0.0, *(0.1 * 0.4**k for k in range(12))):
         Y = X if size == 0.0 else best + size * rng.standard_normal((200, 2))
         Y = Y / np.maximum(1.0, np.linalg.norm(Y, axis=1, keepdims=True))
-        heights = _heights(Y, T)
+        heights = _suboptimalities_after_run(Y, T)
         if heights.max() > h:
             best, h = Y[int(heights.argmax())], float(heights.max())
     return h * (T + 2) ** 2
 
 
-def _heights(X: Floats, T: int) -> Floats:
+def _suboptimalities_after_run(X: Floats, T: int) -> Floats:
     """Return h_T from each start, a row of X, p = (1, 0), in floats."""
     p = np.array([1.0, 0.0])
     E = X - p
@@ -117,7 +117,7 @@ def make_worst_instance(end: str) -> IndefiniteQuadratic:
     """Return |x - p|^2/2 on the unit disc, p = (1, 0), from the start of the run that ends at r."""
     with localcontext() as context:
         context.prec = _DIGITS + 30
-        (r, cos, sin), _ = backward(end)
+        (r, cos, sin), _ = construct_worst_start(end)
         begin = np.array([float(1 - r * cos), float(r * sin)])
     size = max(1.0, float(np.linalg.norm(begin)))
     return IndefiniteQuadratic(
@@ -134,20 +134,24 @@ def check_lower_bound(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
     parts: dict[str, Decision] = {}
     for instance in SHORT:
         problem = instance()
-        T, right = certify_run(instance.parameters["end"])
+        T, right = steps_and_scaled_suboptimality(instance.parameters["end"])
         *_, last = trial.follow(problem, trial.make(iterations=T, step="line-search"))
         h = problem.value(np.asarray(last.state.x)) - problem.minimum_value
-        parts[f"{instance.name}, run"] = decide_inequality([height_floor(1.0, 2.0, T) / h])
+        parts[f"{instance.name}, run"] = decide_inequality([suboptimality_floor(1.0, 2.0, T) / h])
         same = abs(h * (T + 2.0) ** 2 / right - 1.0) <= 1e-3
         statement = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g}, and {right:.6g} in decimals."
         parts[f"{instance.name}, decimals"] = decide_exact(
             same, statement, statement, {"run": right}
         )
     for end in ends:
-        T, h = certify_run(end)
-        starts = sample_starts(T, trial.seeds(1, end)[0]) if T <= 250 else None
+        T, h = steps_and_scaled_suboptimality(end)
+        starts = (
+            max_scaled_suboptimality_of_random_starts(T, trial.seeds(1, end)[0])
+            if T <= 250
+            else None
+        )
         visited = {} if starts is None else {"sampled": starts}
-        ratio = height_floor(1.0, 2.0, T) * (T + 2.0) ** 2 / h
+        ratio = suboptimality_floor(1.0, 2.0, T) * (T + 2.0) ** 2 / h
         statement = f"h_T (T+2)^2 = {h:.4g} at T = {T}."
         parts[f"T = {T}"] = decide_exact(
             ratio <= 1.0, statement, statement, {"h_T (T+2)^2": h, **visited}
@@ -170,7 +174,7 @@ WORST = Claim(
     assumptions=("f strongly convex", "a strongly convex set", "x* on the boundary"),
     schedule="step = line-search",
     expected_seconds=(1.0, 1.0),
-    formulas=(formula(height_floor, VALUE),),
+    formulas=(formula(suboptimality_floor, VALUE),),
 )
 
 CLAIMS = (WORST,)

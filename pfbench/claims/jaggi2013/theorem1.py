@@ -15,12 +15,12 @@ from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import VALUE
 
 
-def primal(C: float, parameters: Any, t: int) -> float:
+def suboptimality_bound(C: float, parameters: Any, t: int) -> float:
     """Return 2 C/(t+2), the bound of f(x_t) - min f for t >= 1."""
     return 2.0 * C / (t + 2.0)
 
 
-def gap(problem: IndefiniteQuadratic, x: Any) -> float:
+def suboptimality(problem: IndefiniteQuadratic, x: Any) -> float:
     """Return f(x) - min f."""
     return problem.value(np.asarray(x)) - problem.minimum_value
 
@@ -30,7 +30,7 @@ def curvature_constant(problem: Any) -> float:
     return curvature_upper_bound(problem.set.vertices, problem.A)
 
 
-def square(d: int) -> IndefiniteQuadratic:
+def make_simplex_half_square(d: int) -> IndefiniteQuadratic:
     """Return |x|^2/2 on the simplex of d vertices, from a vertex.
 
     x_t has at most t + 1 entries that are not 0, so that f(x_t) >= 1/(2(t+1)), and C_f = 2: where
@@ -41,7 +41,7 @@ def square(d: int) -> IndefiniteQuadratic:
     )
 
 
-def edge(slope: float) -> IndefiniteQuadratic:
+def make_interval_quadratic(slope: float) -> IndefiniteQuadratic:
     """Return x^2/2 + slope x on [0, 1], from 1; C_f = 1.
 
     With a small negative slope the second step passes the minimiser by nearly 2/3, 0.44 of the
@@ -56,17 +56,17 @@ PRIMAL = Claim(
     source="Jaggi 2013 theorem 1",
     statement="f convex: f(x_t) - min f <= 2 C_f/(t+2) for all t >= 1",
     check=bound(
-        primal,
-        gap,
+        suboptimality_bound,
+        suboptimality,
         statistic="every",
         parameters={"step": "open-loop", "iterations": 40},
         full={"iterations": 80},
         constants=curvature_constant,
     ),
     instances=(
-        make_instance(square, d=100),
-        make_instance(edge, slope=-0.01).with_title("passed"),
-        make_instance(edge, slope=10.0).with_title("far"),
+        make_instance(make_simplex_half_square, d=100),
+        make_instance(make_interval_quadratic, slope=-0.01).with_title("passed"),
+        make_instance(make_interval_quadratic, slope=10.0).with_title("far"),
     ),
     algorithm="frank-wolfe",
     assumptions=("f convex", "C_f finite"),

@@ -14,7 +14,7 @@ from pfbench.claims.kim2026.theorem1 import (
     schedule,
 )
 from pfbench.claims.ocr_findings import make_unverified_erratum
-from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, holds
+from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, is_at_most_bound
 from pfbench.verification.statements.path_mean import norm_constants
 
 
@@ -45,14 +45,14 @@ def theta(beta: float, share: float) -> float:
     return 4.0 * share**2 * (beta**2 + (1.0 - beta) ** 2)
 
 
-def divisor(effort: str, seed: int) -> ExaminationEvidence:
+def examine_vanishing_divisor(effort: str, seed: int) -> ExaminationEvidence:
     """Look for the largest 4 theta over beta, at the step of the proof, as stated, and at half."""
     betas = np.linspace(0.0, 0.999, 1000)
     in_proof = [4.0 * theta(b, 0.25 / np.sqrt(b**2 + (1.0 - b) ** 2)) for b in betas]
     statement, half = ([4.0 * theta(b, share) for b in betas] for share in (0.25, 0.125))
     return ExaminationEvidence(
         printed_fails=not max(in_proof) < 1.0 - 1e-9,
-        corrected_holds=holds(4.0 * max(half)),
+        corrected_holds=is_at_most_bound(4.0 * max(half)),
         numbers={
             "4 theta, step of the proof": max(in_proof),
             "1 - 4 theta as stated, beta = 0.9": 1.0 - statement[900],
@@ -84,7 +84,7 @@ ERRATA = (
         "kim2026-theta",
         "the proof of theorem 3 divides by 1 - 4 theta, at a step where theta = 1/4",
         "with eta = (1-beta)^2/(8L), half of what is stated, 4 theta <= 1/4",
-        divisor,
+        examine_vanishing_divisor,
         (
             "with the proof's eta = (1-beta)^2/(4 L sqrt(k)) theta is 1/4 for every beta",
             "with the stated (1-beta)^2/(4L) 1 - 4 theta is 2 beta (1-beta), which tends to 0",

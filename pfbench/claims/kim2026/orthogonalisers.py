@@ -14,7 +14,13 @@ from pfbench.base.protocols import Gradient, Point
 from pfbench.problems.additive_noise import MatrixLeastSquares
 from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets.named_norms import norm_ball
-from pfbench.sets.orthogonal import QUINTIC, newton_schulz, quintic, quintic_scalar, scalar
+from pfbench.sets.orthogonal import (
+    QUINTIC,
+    newton_schulz,
+    newton_schulz_scalar,
+    quintic_iterations,
+    quintic_scalar,
+)
 from pfbench.sets.whole_space import WholeMatrices
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
@@ -73,16 +79,16 @@ def deficit_bound(rank: int, degree: int, steps: int) -> float:
 
     Computed on a grid of 200 001 points, in s and in log s; not proved beyond them.
     """
-    _, lost = losses(degree, steps)
+    _, lost = deficit_by_singular_value(degree, steps)
     return rank * float(lost.max())
 
 
-def losses(degree: int, steps: int) -> tuple[Floats, Floats]:
+def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
     """Return a grid of singular values s with s (1 - h_q(s))."""
     s = np.concatenate([np.linspace(0.0, 1.0, 100_001), np.geomspace(1e-12, 1.0, 100_000)])
     h = s
     for _ in range(steps):
-        h = scalar(h, degree)
+        h = newton_schulz_scalar(h, degree)
     return s, np.asarray(s * (1.0 - h))
 
 
@@ -111,7 +117,7 @@ def check_convergence(trial: Trial) -> Evidence:
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 
-def loses_little(trial: Trial) -> Evidence:
+def check_deficit(trial: Trial) -> Evidence:
     """Compare 1 - <M, X_q>/|M|_* with r c_q, whatever the spectrum; the price with q (kappa+1)."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
@@ -120,7 +126,7 @@ def loses_little(trial: Trial) -> Evidence:
         degree, steps = problem.norm.degree, problem.norm.steps
         rng, bound = trial.rng(instance.key), deficit_bound(SHAPE[0], degree, steps)
         ratios = []
-        grid, lost = losses(degree, steps)
+        grid, lost = deficit_by_singular_value(degree, steps)
         worst = min(float(grid[lost.argmax()]), 0.5)
         upper = np.array([np.sqrt(1.0 - 3.0 * worst**2), worst, worst, worst])
         for s in (upper, *spectra(rng, trial.choose_by_effort(40, 400))):
@@ -141,7 +147,7 @@ REACHED = {3: 0.0179, 5: 0.00151}
 """From where on q steps lead into I."""
 
 
-def critical() -> Floats:
+def quintic_critical_points() -> Floats:
     """Return the two critical points of the quintic above 0."""
     a, b, c = QUINTIC
     return np.sort(np.sqrt(np.roots([5.0 * c, 3.0 * b, a]).real))
@@ -158,13 +164,13 @@ def smallest_start_reaching(steps: int) -> float:
     return s
 
 
-def enters(trial: Trial) -> Evidence:
+def check_invariant_interval(trial: Trial) -> Evidence:
     """Decide that I is kept, and entered from REACHED on, by the map and by what is answered.
 
     The map is a polynomial with two critical points: on an interval it is extreme at these and at
     the ends. It rises below the first, so that the least s that enters in q steps is an inverse.
     """
-    first, second = critical()
+    first, second = quintic_critical_points()
     top, bottom = (float(quintic_scalar(item)) for item in (first, second))
     ends = [float(quintic_scalar(value)) for value in (LOW, HIGH)]
     facts = {
@@ -203,7 +209,7 @@ FIXED = {0.8680: -1.58, 1.2637: 6.5}
 """The fixed points above 0, and the slopes there."""
 
 
-def cycles(trial: Trial) -> Evidence:
+def check_four_cycle(trial: Trial) -> Evidence:
     """Follow a singular value of 1/2 through 1, 2, ... more steps, to a cycle of four numbers."""
     a, b, c = QUINTIC
     parts = {}
@@ -266,7 +272,7 @@ DEFICIT = _claim(
     "bound",
     "Newton-Schulz from M/|M|_F: 1 - <M, X_q>/|M|_* <= r max of s (1 - h_q(s)), for every M (ours; "
     "the maximum is computed)",
-    loses_little,
+    check_deficit,
     source="on Newton-Schulz of kim2026; pfbench",
     instances=_SCHULZ,
     formulas=(formula(deficit_bound, NUMBER, {"rank": 4, "degree": 1, "steps": 3}),),
@@ -276,7 +282,7 @@ INTERVAL = _claim(
     "identity",
     "the quintic in use keeps [0.6818, 1.2024]; from M/|M|_F all singular values are there after "
     "five steps if the least is 0.00151 or more, after three if it is 0.0179 (ours)",
-    enters,
+    check_invariant_interval,
     source="on the quintic of jordan2024, against kim2026; pfbench",
     instances=tuple(
         make_instance(make_orthogonalised_problem, lmo="quintic", degree=2, steps=steps)
@@ -288,7 +294,7 @@ CYCLES = _claim(
     "identity",
     "the quintic in use has no limit: its fixed points 0.8680 and 1.2637 repel, and the orbit of "
     "1/2 ends in the cycle 0.753, 1.047, 0.682, 1.134 (ours)",
-    cycles,
+    check_four_cycle,
     source="on the quintic of jordan2024, against kim2026; pfbench",
     instances=tuple(
         make_instance(make_orthogonalised_problem, lmo="quintic", degree=2, steps=steps)
@@ -323,7 +329,7 @@ class LowerDegree(WrongPolynomial):
         return newton_schulz(X, ball.degree - 1, ball.steps)
 
 
-class Unscaled(OverriddenOracles):
+class HundredfoldNormScaling(OverriddenOracles):
     """Scales by a hundred times the Frobenius norm."""
 
     def lo(self, g: Gradient) -> Point:
@@ -332,7 +338,7 @@ class Unscaled(OverriddenOracles):
         return -ball.radius * newton_schulz(0.01 * g / np.linalg.norm(g), ball.degree, ball.steps)
 
 
-class OtherPolynomial(WrongPolynomial):
+class NewtonSchulzForQuintic(WrongPolynomial):
     """Takes Newton-Schulz of degree 2 for the quintic, which converges."""
 
     def polynomial(self, X: Floats) -> Floats:
@@ -340,26 +346,26 @@ class OtherPolynomial(WrongPolynomial):
         return newton_schulz(X, 2, self._original.norm.steps)
 
 
-class OneStep(WrongPolynomial):
+class OneQuinticStep(WrongPolynomial):
     """Takes one step of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return X_1."""
-        return quintic(X, 1)
+        return quintic_iterations(X, 1)
 
 
-class QuinticUnderTheName(WrongPolynomial):
+class QuinticForNewtonSchulz(WrongPolynomial):
     """Takes the quintic for Newton-Schulz."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return the quintic's X_q."""
-        return quintic(X, self._original.norm.steps)
+        return quintic_iterations(X, self._original.norm.steps)
 
 
 MUTANTS = (
     Mutant.from_oracles("ns-degree-off-by-one", LowerDegree, RESIDUAL, DEFICIT),
-    Mutant.from_oracles("ns-unscaled", Unscaled, RESIDUAL, DEFICIT),
-    Mutant.from_oracles("ns-quintic-under-the-name", QuinticUnderTheName, RESIDUAL),
-    Mutant.from_oracles("quintic-by-newton-schulz", OtherPolynomial, CYCLES, INTERVAL),
-    Mutant.from_oracles("quintic-one-step", OneStep, CYCLES, INTERVAL),
+    Mutant.from_oracles("ns-unscaled", HundredfoldNormScaling, RESIDUAL, DEFICIT),
+    Mutant.from_oracles("ns-quintic-under-the-name", QuinticForNewtonSchulz, RESIDUAL),
+    Mutant.from_oracles("quintic-by-newton-schulz", NewtonSchulzForQuintic, CYCLES, INTERVAL),
+    Mutant.from_oracles("quintic-one-step", OneQuinticStep, CYCLES, INTERVAL),
 )

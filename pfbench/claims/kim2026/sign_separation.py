@@ -17,7 +17,7 @@ from pfbench.algorithms.norm_ball_methods import USCG
 from pfbench.base.state import Point
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
-from pfbench.verification.statements.path_mean import dual_norm, norm_constants
+from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
 from pfbench.verification.statistics import combine_all, decide_exact
 from pfbench.verification.units import NUMBER, formula
 
@@ -28,15 +28,15 @@ STEPS = np.linspace(0.02, 1.5, 38)
 def make_stretched_quadratic(d: int) -> HorizonProblem:
     """Return one coordinate d times as steep as the other d - 1; K is what uSCG needs."""
     problem = vector_quadratic("linf", weights=(float(d), *[1.0] * (d - 1)), begin=[1.0] * d)
-    return HorizonProblem.from_problem(problem, signs_need(d))
+    return HorizonProblem.from_problem(problem, sign_step_count(d))
 
 
-def signs_need(d: int) -> int:
+def sign_step_count(d: int) -> int:
     """Return ceil(4 L^2/(d-1)^2), L = 2d - 1."""
     return math.ceil(4.0 * (2.0 * d - 1.0) ** 2 / (d - 1.0) ** 2 - 1e-12)
 
 
-def descent_needs(d: int) -> float:
+def min_gradient_descent_steps(d: int) -> float:
     """Return ln 2/(-ln(1 - 2/d)), below which gradient descent has no step that suffices."""
     return math.log(2.0) / -math.log1p(-2.0 / d)
 
@@ -51,16 +51,16 @@ def check_separation(trial: Trial) -> Evidence:
         d, target = problem.shape[0], (problem.shape[0] - 1) / 2.0
         step = math.sqrt(2.0 * c["delta"] / (c["L"] * problem.K)) / c["rho"]
         algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=1.0)
-        mean = float(np.mean(norms_along(trial, problem, algorithm)))
+        mean = float(np.mean(gradient_norms_of_run(trial, problem, algorithm)))
         statement = f"After {problem.K} steps the mean is {mean / target:.3g} of the target."
         ratio = {"ratio": mean / target}
         parts[f"uscg, d = {d}"] = decide_exact(mean <= target, statement, statement, ratio)
-        max_count = math.ceil(descent_needs(d)) - 1
+        max_count = math.ceil(min_gradient_descent_steps(d)) - 1
         lower = math.inf
         for size in STEPS:
             other: Any = trial.catalogue_algorithm("prox-gd")
             slow = other(iterations=max_count, step=size * 2.0 / d)
-            lower = min(lower, float(norms_along(trial, problem, slow).min()) / target)
+            lower = min(lower, float(gradient_norms_of_run(trial, problem, slow).min()) / target)
             runs += 1
         statement = (
             f"In {max_count} steps of gradient descent the least norm is {lower:.3g} of the target."
@@ -71,9 +71,9 @@ def check_separation(trial: Trial) -> Evidence:
     return Evidence(combine_all(parts), {"ratio": 1.0}, runs + len(parts) // 2)
 
 
-def norms_along(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
+def gradient_norms_of_run(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
     """Return |grad f(x_k)|_1 for k = 1, ..., K."""
-    return np.array([dual_norm(problem, x) for x, _ in trial.moves(problem, algorithm)])
+    return np.array([gradient_dual_norm(problem, x) for x, _ in trial.moves(problem, algorithm)])
 
 
 SEPARATION = Claim(
@@ -95,7 +95,7 @@ SEPARATION = Claim(
     assumptions=("exact gradients",),
     schedule="alpha = 1, gamma = sqrt(2 Delta/(L K))",
     expected_seconds=(0.6, 0.6),
-    formulas=(formula(descent_needs, NUMBER, {"d": 101}),),
+    formulas=(formula(min_gradient_descent_steps, NUMBER, {"d": 101}),),
 )
 
 CLAIMS = (SEPARATION,)
@@ -111,7 +111,7 @@ class GradientDirection(USCG):
         return x - self.step * g / max(float(np.linalg.norm(g)), 1e-300)
 
 
-class TenthStep(USCG):
+class TenthOfStepSize(USCG):
     """Steps by gamma/10."""
 
     def update(self, x: Point, v: Point) -> Point:
@@ -121,5 +121,5 @@ class TenthStep(USCG):
 
 MUTANTS = (
     Mutant.from_variant("uscg-along-the-gradient", GradientDirection, SEPARATION),
-    Mutant.from_variant("uscg-tenth-step", TenthStep, SEPARATION),
+    Mutant.from_variant("uscg-tenth-step", TenthOfStepSize, SEPARATION),
 )

@@ -21,7 +21,7 @@ from pfbench.sets.norms import LmoQuality
 from pfbench.sets.whole_space import WholeMatrices
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
-from pfbench.verification.statements.path_mean import dual_norm, norm_constants
+from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
 from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
@@ -31,7 +31,7 @@ from pfbench.verification.units import GRADIENT, NUMBER, formula
 def parabola(K: int) -> HorizonProblem:
     """Return w^2/2, one by one, from 1: the bound 1.5 sqrt(L Delta/K) is reached."""
     return HorizonProblem.from_problem(
-        _squares(np.eye(1), np.zeros((1, 1)), np.ones((1, 1)), 0.0, "exact"), K
+        _make_least_squares_problem(np.eye(1), np.zeros((1, 1)), np.ones((1, 1)), 0.0, "exact"), K
     )
 
 
@@ -44,10 +44,14 @@ def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -
     """
     rng = np.random.default_rng(11)
     A, B = rng.standard_normal((6, 3)), size * rng.standard_normal((6, 5))
-    return HorizonProblem.from_problem(_squares(A, B, np.zeros((3, 5)), sigma, lmo), K)
+    return HorizonProblem.from_problem(
+        _make_least_squares_problem(A, B, np.zeros((3, 5)), sigma, lmo), K
+    )
 
 
-def _squares(A: Any, B: Any, begin: Any, sigma: float, lmo: str) -> NormedProblem:
+def _make_least_squares_problem(
+    A: Any, B: Any, begin: Any, sigma: float, lmo: str
+) -> NormedProblem:
     rng = np.random.default_rng(5)
     noise = make_noise("normal" if sigma else "none", sigma, begin.shape, 32, rng)
     plain = MatrixLeastSquares(
@@ -99,8 +103,8 @@ def measure_run(
     measured, lo, hi = [], 1.0, 1.0
     ball: Any = problem.norm
     for x, step in trial.moves(problem, algorithm, seed):
-        measured.append(dual_norm(problem, x))
-        worth = LmoQuality(1.0, 1.0) if ball.lmo == "exact" else ball.quality(step.estimate)
+        measured.append(gradient_dual_norm(problem, x))
+        worth = LmoQuality(1.0, 1.0) if ball.lmo == "exact" else ball.lmo_quality(step.estimate)
         lo, hi = min(lo, worth.lower), max(hi, worth.upper)
     return float(np.mean(measured)), lo, hi
 
@@ -136,14 +140,18 @@ def check_bounds(trial: Trial) -> Evidence:
             if beta > 0.0 and getattr(problem.norm, "lmo", "") == "exact":
                 # No chance enters the ratio of the two bounds, and the seeds are the same.
                 parts[f"printed, {name}"], _ = trial.decide_mean_sequentially(
-                    ratio, 1.0 / _share(**numbers), purpose=instance.key, batch=10, limit=count
+                    ratio,
+                    1.0 / _bound_ratio_of_polar_factor(**numbers),
+                    purpose=instance.key,
+                    batch=10,
+                    limit=count,
                 )
         if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
             break
     return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
 
 
-def _share(**arguments: float) -> float:
+def _bound_ratio_of_polar_factor(**arguments: float) -> float:
     """Return the corrected bound over the printed one, of the polar factor itself."""
     return compute_corrected_bound(**arguments, lo=1.0, hi=1.0) / compute_printed_bound(
         **arguments, lo=1.0

@@ -30,7 +30,7 @@ A line search by function values finds gamma to about 1e-8, and a step passes er
 # --- instances ------------------------------------------------------------------------------------
 
 
-def pair(
+def make_affine_problem_pair(
     rng: np.random.Generator, d: int
 ) -> tuple[IndefiniteQuadratic, IndefiniteQuadratic, Any, Any]:
     """Return f, z -> f(M z + b) over its preimage, M and b: of condition 25, random.
@@ -44,13 +44,13 @@ def pair(
     return problem, transform_quadratic(problem, M, b), M, b
 
 
-PAIR = make_instance(pair, d=5)
+PAIR = make_instance(make_affine_problem_pair, d=5)
 
 
 # --- the check ------------------------------------------------------------------------------------
 
 
-def affine(trial: Trial) -> Evidence:
+def check_affine_invariance(trial: Trial) -> Evidence:
     """Test that runs on f over C and on f(M z + b) over its preimage correspond; C the same."""
     parts: dict[str, Decision] = {}
     count = trial.choose_by_effort(10, 100)
@@ -71,8 +71,8 @@ def affine(trial: Trial) -> Evidence:
                     float(np.linalg.norm(other_item.state.x - M @ other.state.x - b))
                     / problem.set.diameter
                 )
-        parts[f"gaps, {rule}"] = _coincide(gaps)
-        parts[f"points, {rule}"] = _coincide(points)
+        parts[f"gaps, {rule}"] = _decide_all_zero(gaps)
+        parts[f"points, {rule}"] = _decide_all_zero(points)
     return Evidence(combine_all(parts), {"difference": 0.0, "tolerance": PATHS}, 3 * count)
 
 
@@ -82,7 +82,7 @@ def _nearly_tied(problem: IndefiniteQuadratic, x: Any, size: float) -> bool:
     return bool(second - best <= 1e-6 * size)
 
 
-def _coincide(differences: list[float]) -> Decision:
+def _decide_all_zero(differences: list[float]) -> Decision:
     """Decide that all differences are 0 up to `PATHS`."""
     decision = decide_inequality(np.divide(differences, PATHS))
     measured = {"checks": decision.measured["checks"], "difference": max(differences)}
@@ -97,7 +97,7 @@ AFFINE = Claim(
     source="lacoste2016 section 2",
     kind="identity",
     statement="under x = M z + b gaps are equal and x_t = M z_t + b (same C, same ties)",
-    check=affine,
+    check=check_affine_invariance,
     instances=(PAIR,),
     algorithm="frank-wolfe",
     schedule="step = adaptive, line-search and open-loop, curvature given",

@@ -23,7 +23,7 @@ from pfbench.verification.statistics import (
     combine_families,
     decide_exponent,
     fit_exponent,
-    make_fit,
+    make_fit_function,
 )
 
 # --- instances ------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ QUADRATIC = make_instance(quadratic, d=20, slope=0.3)
 # --- the check ------------------------------------------------------------------------------------
 
 
-def rate(trial: Trial) -> Evidence:
+def check_gap_rate(trial: Trial) -> Evidence:
     """Test the calls to V <= eps D on the zero chain, rescaled for each eps, and to V <= eps C."""
     parts = {}
     shortest, longest, points = trial.choose_by_effort((15, 1500, 6), (5, 5000, 8))
@@ -77,7 +77,7 @@ def rate(trial: Trial) -> Evidence:
     best = SeedRows(min_calls, range(MOST_SEEDS))
     for name, rows in {**full_list, "best of both": best}.items():
         parts[f"quadratics, {name}"] = decide_exponent(
-            make_fit(1.0 / targets, rows), 2.0, seeds=first
+            make_fit_function(1.0 / targets, rows), 2.0, seeds=first
         )
     runs = len(calls) + sum(len(rows.computed) for rows in full_list.values())
     return Evidence(combine_families(parts), {"exponent": 2.0}, runs)
@@ -117,7 +117,7 @@ RATE = Claim(
     source="lacoste2016 section 1",
     kind="rate",
     statement="V <= eps after O(1/eps^2) LO and FO",
-    check=rate,
+    check=check_gap_rate,
     instances=(CHAIN, QUADRATIC),
     algorithm="frank-wolfe",
     assumptions=("C_f finite",),

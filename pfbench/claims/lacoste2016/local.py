@@ -40,7 +40,7 @@ WELL = make_instance(double_well, d=32)
 # --- the check ------------------------------------------------------------------------------------
 
 
-def local(trial: Trial) -> Evidence:
+def check_local_gap_bound(trial: Trial) -> Evidence:
     """Test that the gap that a run sees is at least f(x_t) - min over M' of f, x_t in M'."""
     parts = {}
     count = trial.choose_by_effort(3, 20)
@@ -79,7 +79,7 @@ LOCAL = Claim(
     source="lacoste2016 section 3",
     kind="bound",
     statement="f convex on a convex M' in C that holds x_t: g_t >= f(x_t) - min over M' of f",
-    check=local,
+    check=check_local_gap_bound,
     instances=(VERTEX, FACE, L1_FACE, WELL),
     algorithm="frank-wolfe",
     assumptions=("f convex on M'",),

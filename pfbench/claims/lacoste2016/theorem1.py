@@ -36,7 +36,7 @@ def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndGap:
     )
 
 
-def decrease(gap: float, C: float) -> float:
+def min_decrease(gap: float, C: float) -> float:
     """Return min{g^2/(2C), g - (C/2) [g > C]}, what a step takes off f at least (9)."""
     return min(gap * gap / (2.0 * C), gap - (C / 2.0 if gap > C else 0.0))
 
@@ -84,10 +84,10 @@ def rule_parameters(c: CurvatureAndGap, *, rule: str) -> dict[str, Any]:
     return {"step": rule, "curvature": c.C, "iterations": _STEPS}
 
 
-def share_gained(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
+def ratio_of_promised_decrease(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
     """Return what (9) promises of a step over what it gains, up to 1e-14 of the size of f."""
     size = 1e-14 * (1.0 + abs(problem.minimum_value) + problem.value(problem.start_point))
-    promised = decrease(gap_at(problem, x), curvature_bound(problem))
+    promised = min_decrease(gap_at(problem, x), curvature_bound(problem))
     gained = problem.decrease(x, y) + size
     return promised / gained if gained > 0.0 else math.inf
 
@@ -115,8 +115,8 @@ DESCENT = _claim(
     name="lacoste2016-descent",
     source="lacoste2016 (9)",
     statement="every step: f(x+) <= f(x) - min{g^2/(2C), g - (C/2) [g > C]}",
-    check=_on_quadratics(unit_bound, share_gained, statistic="step"),
-    formulas=(formula(decrease, VALUE, gap=VALUE),),
+    check=_on_quadratics(unit_bound, ratio_of_promised_decrease, statistic="step"),
+    formulas=(formula(min_decrease, VALUE, gap=VALUE),),
 )
 
 THEOREM1 = _claim(

@@ -16,18 +16,18 @@ from pfbench.verification.statistics import combine_families, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
 
-def inner_gap(L: float, squared: float, k: int) -> float:
+def inner_gap_bound(L: float, squared: float, k: int) -> float:
     """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - f(theta_hat)."""
     return 8.0 * L * squared / (k * (k + 1.0))
 
 
-_SHAPES = shared_runs.shapes(d=64, kappa=100.0)
+_SHAPES = shared_runs.quadratics_by_minimiser_location(d=64, kappa=100.0)
 _PULLS = {"steep vertex of the simplex": 1.0, "steeper vertex of the simplex": 10.0}
 _STEEP = {
     name: make_instance(quadratics.vertex_of_simplex, d=40, kappa=100.0, pull=pull)
     for name, pull in _PULLS.items()
 }
-_CHAIN = make_instance(quadratics.chain, d=60)
+_CHAIN = make_instance(quadratics.nesterov_chain, d=60)
 
 
 def check(trial: Trial) -> Evidence:
@@ -35,17 +35,17 @@ def check(trial: Trial) -> Evidence:
     T, d = trial.choose_by_effort(5, 9), trial.choose_by_effort(64, 256)
     kappas = trial.choose_by_effort((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
     parts = {}
-    for name, tested in shared_runs.families(
+    for name, tested in shared_runs.make_solved_families(
         trial, _SHAPES, d, kappas, trial.choose_by_effort(1, 3)
     ).items():
         L = tested.constants.L_f
         parts[name] = decide_inequality(
             [
-                shared_runs.share(
+                shared_runs.bound_ratio(
                     tested.gap(step.state.x),
-                    inner_gap(L, tested.compute_squared_distance_bound(t), k),
+                    inner_gap_bound(L, tested.compute_squared_distance_bound(t), k),
                 )
-                for t, k, step in shared_runs.inner(trial, tested, T)
+                for t, k, step in shared_runs.follow_inner_iterations(trial, tested, T)
             ]
         )
     rng, wide = trial.rng("convex"), trial.choose_by_effort(40, 200)
@@ -70,7 +70,7 @@ def _run_outer_iteration(trial: Trial, problem: quadratics.KnownQuadratic, N: in
         restarts=1, period=N, smoothness=L, curvature=2.0 * delta0 / squared, delta=delta0
     )
     ratios = [
-        shared_runs.share(problem.value(step.state.x), inner_gap(L, squared, k))
+        shared_runs.bound_ratio(problem.value(step.state.x), inner_gap_bound(L, squared, k))
         for k, step in enumerate(trial.follow(problem, algorithm), 1)
     ]
     if len(ratios) < N:
@@ -95,7 +95,7 @@ COR3 = Claim(
     schedule="theory; and one outer iteration of any N with D_1 = |theta_0 - theta_hat|",
     expected_seconds=(0.3, 8.0),
     check=check,
-    formulas=(formula(inner_gap, VALUE, squared=(0, 2)),),
+    formulas=(formula(inner_gap_bound, VALUE, squared=(0, 2)),),
 )
 
 # --- errata ---------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ _READINGS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def weights_of_30(
+def examine_weights_of_30(
     effort: str, seed: int, *, printed: Mapping[str, Any] | None = None
 ) -> ExaminationEvidence:
     """(30) with corollary 3's parameters must give 8 L D_t^2/(k(k+1)), its (32), at every k <= N.
@@ -162,7 +162,7 @@ def weights_of_30(
     def maximise(form: Mapping[str, Any]) -> float:
         """Return the largest of a form over (32)."""
         return max(
-            inner_bound(k, L, N, squared, squared, **form) / inner_gap(L, squared, k)
+            inner_bound(k, L, N, squared, squared, **form) / inner_gap_bound(L, squared, k)
             for k in range(1, N + 1)
         )
 
@@ -183,7 +183,7 @@ ERRATA = (
         corrected="it follows with gamma_i eta_i and beta_1/2; both statements themselves hold",
         printed_formula=formula(inner_bound, VALUE, _PRINTED, squared=(0, 2), begin=(0, 2)),
         corrected_formula=formula(inner_bound, VALUE, _CORRECTED, squared=(0, 2), begin=(0, 2)),
-        examine=weights_of_30,
+        examine=examine_weights_of_30,
         claim=COR3,
         objection="Show that the proof has gamma_i eta_i and beta_1/2 where (30) is used: with "
         "both (32) follows.",

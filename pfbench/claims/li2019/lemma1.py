@@ -9,7 +9,7 @@ import scipy
 from pfbench.base.state import Point
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.restricted_convexity import find_worst_direction
-from pfbench.problems.sensing import synthetic_sensing
+from pfbench.problems.sensing import draw_synthetic_sensing
 from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.dossier import Dossier, Quote
@@ -19,7 +19,7 @@ from pfbench.verification.statistics import (
     decide_inequality,
     mark_by_own_constant,
 )
-from pfbench.verification.units import CURVATURE, NUMBER, product
+from pfbench.verification.units import CURVATURE, NUMBER, power_product
 
 MOST = 4.0
 """The constant c of tau = c xi(Sigma_x) d/n, as tested.
@@ -30,7 +30,7 @@ c = 2 is enough, and is needed at y = 1/4. The factor 2 is room for the fluctuat
 """
 
 
-def design(
+def make_isotropic_regression(
     seed: int = 0, d: int = 10, ratio: int = 10, sensing_variance: float = 0.0
 ) -> MatrixRegression:
     """Return matrix regression on n = ratio d isotropic Gaussian rows: Sigma_x = I, xi = 1.
@@ -38,7 +38,7 @@ def design(
     Tested are the worst directions of rank 1, 2 and d that a search finds, as random ones need no
     tau at all. With a sensing variance the loss is (8), else (7).
     """
-    data = synthetic_sensing(
+    data = draw_synthetic_sensing(
         seed=seed,
         rows=d,
         columns=d,
@@ -51,8 +51,8 @@ def design(
 
 
 _LOSSES = {
-    "loss 7": (0.25, make_instance(design, sensing_variance=0.0)),
-    "loss 8": (0.125, make_instance(design, sensing_variance=0.25)),
+    "loss 7": (0.25, make_instance(make_isotropic_regression, sensing_variance=0.0)),
+    "loss 8": (0.125, make_instance(make_isotropic_regression, sensing_variance=0.25)),
 }
 """The curvature over lambda_min(Sigma_x) and the problem of each loss."""
 
@@ -64,7 +64,7 @@ def check(trial: Trial) -> Evidence:
     best.
     """
     parts = {}
-    for d, ratio, seed in designs(trial):
+    for d, ratio, seed in iterate_design_sizes(trial):
         for name, (alpha, loss) in _LOSSES.items():
             needed = constants_needed(trial, loss(seed, d=d, ratio=ratio), ratio, seed, alpha)
             parts[f"{name}, d={d}, n/d={ratio}"] = decide_inequality([c / MOST for c in needed])
@@ -73,7 +73,7 @@ def check(trial: Trial) -> Evidence:
     )
 
 
-def designs(trial: Trial) -> Iterator[tuple[int, int, int]]:
+def iterate_design_sizes(trial: Trial) -> Iterator[tuple[int, int, int]]:
     """Yield d, n/d and a seed."""
     for d in trial.choose_by_effort((10, 16), (10, 16, 24)):
         for ratio in trial.choose_by_effort((4, 10, 16, 40, 160), (4, 10, 16, 40, 160, 640)):
@@ -114,7 +114,7 @@ LEMMA1 = Claim(
     schedule="none",
     expected_seconds=(0.8, 5.0),
     check=check,
-    formulas=(product(CURVATURE, {"xi": 1, "d": 1, "n": -1}, xi=CURVATURE, d=NUMBER),),
+    formulas=(power_product(CURVATURE, {"xi": 1, "d": 1, "n": -1}, xi=CURVATURE, d=NUMBER),),
 )
 
 # --- planted fault --------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class HalfGradient(OverriddenOracles):
 # --- erratum --------------------------------------------------------------------------------------
 
 
-def compare_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> ExaminationEvidence:
+def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> ExaminationEvidence:
     """Search, for loss (7), the c that lemma 1 needs with (printed or 1/4) lambda_min(Sigma_x).
 
     tau = c d/n must do for all n with one c. On the worst rank-one directions found, with
@@ -143,7 +143,9 @@ def compare_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
     def list_required_constants(alpha: float, sizes: Sequence[tuple[int, int]]) -> list[float]:
         """Return the c for each d and n/d."""
         return [
-            find_worst_direction(design(seed, d=d, ratio=r).data, alpha, starts=2, seed=seed).tau
+            find_worst_direction(
+                make_isotropic_regression(seed, d=d, ratio=r).data, alpha, starts=2, seed=seed
+            ).tau
             * r
             for d, r in sizes
         ]
@@ -179,7 +181,7 @@ ERRATA = (
         as_printed="restricted strong convexity with lambda_min(Sigma_x)/2 for loss (7)",
         corrected="with lambda_min/4, or for twice that loss (for loss (8) the proof gives /8, but "
         "data do not refute /4)",
-        examine=compare_half_eigenvalue,
+        examine=examine_half_eigenvalue,
         claim=LEMMA1,
         objection="Say that lemma 1 is of twice the loss (7), as (35) has it, or prove it with "
         "lambda_min/2 for (7).",

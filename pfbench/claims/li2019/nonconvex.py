@@ -11,14 +11,14 @@ from pfbench.claims.li2019.shared_runs import (
     STRONG,
     SolvedProblem,
     combine_with_largest_ratio,
+    decide_halving,
+    follow_inner_iterations,
     from_quadratic,
-    halving,
-    inner,
     inner_iteration_count,
 )
 from pfbench.claims.li2019.statistical_error import (
-    error_beside_the_truth,
     make_biased_minimiser_problem,
+    statistical_error_of_biased_minimiser,
 )
 from pfbench.runs.loop.counted_oracles import make_oracles
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, make_instance
@@ -31,9 +31,9 @@ from pfbench.verification.statistics import (
     SeedRows,
     combine_all,
     decide_exponent,
-    make_fit,
+    make_fit_function,
 )
-from pfbench.verification.units import VALUE, formula, product
+from pfbench.verification.units import VALUE, formula, power_product
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -73,17 +73,18 @@ def check(trial: Trial) -> Evidence:
             p = family.parameters
             directions = f"{p['blind']} directions of curvature {-p['excess']:g}"
             tested = from_quadratic(family(rng))
-            halved[f"s={p['support']}, {directions}, {i + 1}"] = halving(trial, tested, T)
-        for t, _, step in inner(trial, tested, T):
+            halved[f"s={p['support']}, {directions}, {i + 1}"] = decide_halving(trial, tested, T)
+        for t, _, step in follow_inner_iterations(trial, tested, T):
             if t <= T:
                 lo[t - 1] = step.counts().lo
         return lo[1:], [
-            _calls(trial, from_quadratic(_CONDITIONED(rng, kappa=kappa)), 6) for kappa in kappas
+            _full_gradients_to_halvings(trial, from_quadratic(_CONDITIONED(rng, kappa=kappa)), 6)
+            for kappa in kappas
         ]
 
     rows = SeedRows(row, range(MOST_SEEDS))
-    growing = make_fit(2.0 ** np.arange(2, T + 1), lambda k: [lo for lo, _ in rows(k)])
-    conditioned = make_fit(kappas, lambda k: [fo for _, fo in rows(k)])
+    growing = make_fit_function(2.0 ** np.arange(2, T + 1), lambda k: [lo for lo, _ in rows(k)])
+    conditioned = make_fit_function(kappas, lambda k: [fo for _, fo in rows(k)])
     exponents = {
         "LO against 1/epsilon": decide_exponent(growing, 1.0, seeds=count),
         "FO against L/sigma_hat": decide_exponent(conditioned, 0.5, seeds=count),
@@ -100,10 +101,10 @@ def check(trial: Trial) -> Evidence:
     )
 
 
-def _calls(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
+def _full_gradients_to_halvings(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
     """Return the full gradients until the gap is delta0 2^-halvings; infinite if it never is."""
     target = tested.constants.delta * 2.0**-halvings
-    for _, _, step in inner(trial, tested, halvings):
+    for _, _, step in follow_inner_iterations(trial, tested, halvings):
         if tested.gap(step.state.x) <= target:
             return float(step.counts().sfo / tested.problem.n)
     return math.inf
@@ -140,8 +141,8 @@ def examine_reversed_inequality(
     """
     rng = stream(seed, "(69)")
     problem = make_biased_minimiser_problem(64, 1, 0.5)
-    unit = problem.sigma_hat * error_beside_the_truth(64, 1, 0.5)
-    x = np.array([problem.minimiser, *(_point(problem, rng) for _ in range(50))])
+    unit = problem.sigma_hat * statistical_error_of_biased_minimiser(64, 1, 0.5)
+    x = np.array([problem.minimiser, *(_random_l1_ball_point(problem, rng) for _ in range(50))])
     u = problem.minimiser - x
     rise = np.array([problem.value(item) for item in x])
     linear = np.array([problem.gradient(item) @ v for item, v in zip(x, u, strict=True)])
@@ -162,25 +163,25 @@ def examine_reversed_inequality(
     )
 
 
-def _point(problem: KnownQuadratic, rng: np.random.Generator) -> Floats:
+def _random_l1_ball_point(problem: KnownQuadratic, rng: np.random.Generator) -> Floats:
     """Return a random point of the l1 ball."""
     vertices = [problem.set.random_vertex(rng) for _ in range(4)]
     return np.asarray(rng.dirichlet(np.ones(4)) @ np.array(vertices))
 
 
-def _excess(problem: KnownQuadratic, x: Floats) -> float:
+def _strong_convexity_excess(problem: KnownQuadratic, x: Floats) -> float:
     """Return f(theta_hat) - f(x) - <grad f(x), theta_hat - x> - (sigma_hat/2)|x - theta_hat|^2."""
     u = problem.minimiser - x
     square = 0.5 * problem.sigma_hat * float(u @ u)
     return -problem.value(x) - float(problem.gradient(x) @ u) - square
 
 
-def _fall(problem: KnownQuadratic, z: Floats, y: Floats) -> float:
+def _convexity_violation(problem: KnownQuadratic, z: Floats, y: Floats) -> float:
     """Return f(z) + <grad f(z), y - z> - f(y), at most 0 where f is convex."""
     return problem.value(z) + float(problem.gradient(z) @ (y - z)) - problem.value(y)
 
 
-def convexity_between(
+def examine_missing_convexity(
     effort: str, seed: int, *, towards_minimiser: bool = False
 ) -> ExaminationEvidence:
     """G.1 uses (45), which has f(z) + <grad f(z), y - z> <= f(y) between z_k and y_{k-1}.
@@ -197,26 +198,31 @@ def convexity_between(
     w *= 0.5 / float(np.abs(w).sum())
     between, towards = -math.inf, -math.inf
     for _ in range(20):
-        z = 0.5 * _point(problem, rng)
+        z = 0.5 * _random_l1_ball_point(problem, rng)
         y = problem.minimiser if towards_minimiser else z + w
-        between = max(between, _fall(problem, z, y) / float((y - z) @ (y - z)))
-        towards = max(towards, -_excess(problem, z) / float(np.sum((problem.minimiser - z) ** 2)))
+        between = max(between, _convexity_violation(problem, z, y) / float((y - z) @ (y - z)))
+        towards = max(
+            towards,
+            -_strong_convexity_excess(problem, z) / float(np.sum((problem.minimiser - z) ** 2)),
+        )
     evidence = compare_ratios(1.0 + between, 1.0 + towards, **{"sigma_hat": problem.sigma_hat})
-    return evidence.with_readings({"at the points of CGS": 1.0 + _max_fall_of_cgs(problem, rng)})
+    return evidence.with_readings(
+        {"at the points of CGS": 1.0 + _max_convexity_violation_of_cgs(problem, rng)}
+    )
 
 
-def _max_fall_of_cgs(problem: KnownQuadratic, rng: np.random.Generator) -> float:
-    """Return the largest `_fall` from z_k to y_{k-1} over delta0, in six restarts of CGS."""
+def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Generator) -> float:
+    """Return the largest `_convexity_violation` from z_k to y_{k-1} over delta0, in six restarts of CGS."""  # noqa: E501
     constants = problem.constants(problem.start())
     algorithm = CGS.theory(constants.delta / 64.0, constants)
     y, falls = problem.start(), list[float]()
     for state in algorithm.run(make_oracles(problem, problem.open(rng)), problem.start(), rng):
-        falls.append(_fall(problem, state.at, y))
+        falls.append(_convexity_violation(problem, state.at, y))
         y = np.array(state.x)
     return max(falls) / constants.delta
 
 
-def stray_factor(
+def examine_stray_factor(
     effort: str, seed: int, *, end: Callable[[float], float] = lambda L: L
 ) -> ExaminationEvidence:
     """(74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t, N = ceil(8 sqrt(L/sigma_hat)).
@@ -281,9 +287,9 @@ ERRATA = (
         name="li2019-(74)",
         as_printed="64 L delta0/(N_t(N_t+1) 2^t sigma_hat) <= L delta0/2^t",
         corrected="a misprint: <= delta0/2^t, which the induction needs and (63) has",
-        printed_formula=product(VALUE, {"L": 1, "delta0": 1}),
-        corrected_formula=product(VALUE, {"delta0": 1}),
-        examine=stray_factor,
+        printed_formula=power_product(VALUE, {"L": 1, "delta0": 1}),
+        corrected_formula=power_product(VALUE, {"delta0": 1}),
+        examine=examine_stray_factor,
         claim=NONCONVEX,
         objection="Show a copy in which the right side of (74) is delta0/2^t, or a condition on L "
         "by which the induction follows from the line as printed.",
@@ -313,7 +319,7 @@ ERRATA = (
         name="li2019-G.1",
         as_printed="(45), which convexity gives, is used for f that is not convex",
         corrected="it is not shown there: between two points of C such an f may curve down",
-        examine=convexity_between,
+        examine=examine_missing_convexity,
         claim=NONCONVEX,
         objection="Show a step by which (45) holds between y_{k-1} and z_k of CGS without "
         "convexity of f.",

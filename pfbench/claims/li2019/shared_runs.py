@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.problems.matrix_regression import MatrixRegression
-from pfbench.problems.sensing import synthetic_sensing
+from pfbench.problems.sensing import draw_synthetic_sensing
 from pfbench.verification import (
     ClaimBroken,
     Instance,
@@ -59,7 +59,7 @@ _SHAPES: Mapping[str, Callable[..., quadratics.KnownQuadratic]] = {
 """Strongly convex quadratics by where their minimiser is."""
 
 
-def shapes(d: int, kappa: float) -> Mapping[str, Instance]:
+def quadratics_by_minimiser_location(d: int, kappa: float) -> Mapping[str, Instance]:
     """Return strongly convex quadratics with L/sigma_hat = kappa by where their minimiser is."""
     return {name: make_instance(build, d=d, kappa=kappa) for name, build in _SHAPES.items()}
 
@@ -71,7 +71,7 @@ def matrix_regression(seed: int = 0) -> MatrixRegression:
     eps_stat = 0: the one problem here whose points are matrices and whose linear minimisation is
     inexact.
     """
-    data = synthetic_sensing(seed=seed, rows=8, columns=8, rank=2, n=160, spike=1.0)
+    data = draw_synthetic_sensing(seed=seed, rows=8, columns=8, rank=2, n=160, spike=1.0)
     return MatrixRegression(data, data.ball, tolerance=1e-10)
 
 
@@ -119,14 +119,18 @@ def from_regression(problem: MatrixRegression) -> SolvedProblem:
     return SolvedProblem(problem, constants, lambda x: problem.value(x) - lower)
 
 
-def families(
-    trial: Trial, shapes: Mapping[str, Instance], d: int, kappas: Sequence[float], seeds: int = 1
+def make_solved_families(
+    trial: Trial,
+    quadratics_by_location: Mapping[str, Instance],
+    d: int,
+    kappas: Sequence[float],
+    seeds: int = 1,
 ) -> dict[str, SolvedProblem]:
     """Return, for each seed, strongly convex problems of every shape, and restricted ones."""
     problems = {}
     for i, seed in enumerate(trial.seeds(seeds, "problems"), 1):
         rng = np.random.default_rng(seed)
-        for shape, problem in shapes.items():
+        for shape, problem in quadratics_by_location.items():
             for kappa in kappas:
                 problems[f"{shape}, L/sigma_hat={kappa:g}, {i}"] = from_quadratic(
                     problem(rng, d=d, kappa=kappa)
@@ -139,7 +143,7 @@ def families(
 # --- runs -----------------------------------------------------------------------------------------
 
 
-def inner(
+def follow_inner_iterations(
     trial: Trial, tested: SolvedProblem, restarts: int, seed: int = 0, **overrides: Any
 ) -> Iterator[tuple[int, int, StepRecord]]:
     """Run the theorem's schedule, or with given parameters; yield outer t, inner k, and the step.
@@ -165,12 +169,14 @@ def inner(
         )
 
 
-def halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
+def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
     """Decide f(theta_t) - f(theta_hat) <= delta0 2^-t, t = 1 .. T."""
     return decide_inequality(
         [
-            share(tested.gap(step.state.x), compute_halved_gap_bound(tested.constants.delta, t))
-            for t, k, step in inner(trial, tested, T)
+            bound_ratio(
+                tested.gap(step.state.x), compute_halved_gap_bound(tested.constants.delta, t)
+            )
+            for t, k, step in follow_inner_iterations(trial, tested, T)
             if k == tested.N
         ]
     )
@@ -179,7 +185,7 @@ def halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
 # --- decisions ------------------------------------------------------------------------------------
 
 
-def share(measured: float, bound: float) -> float:
+def bound_ratio(measured: float, bound: float) -> float:
     """Return measured over bound; infinite where it is not a number."""
     return measured / bound if math.isfinite(measured) else math.inf
 

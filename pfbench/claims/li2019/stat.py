@@ -9,16 +9,16 @@ import scipy
 from pfbench.algorithms.sliding import CGS
 from pfbench.claims.li2019.shared_runs import (
     STRONG,
+    bound_ratio,
     combine_with_largest_ratio,
+    follow_inner_iterations,
     from_quadratic,
-    inner,
     restart_count,
-    share,
 )
 from pfbench.claims.li2019.statistical_error import (
-    error_beside_the_truth,
     make_biased_minimiser_problem,
     statistical_error,
+    statistical_error_of_biased_minimiser,
 )
 from pfbench.runs.loop.counted_oracles import make_oracles
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, make_instance
@@ -26,7 +26,7 @@ from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, s
 from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.instruments.quadratics import KnownQuadratic
 from pfbench.verification.statistics import combine_families, decide_inequality
-from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula, product
+from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula, power_product
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -48,8 +48,10 @@ def check(trial: Trial) -> Evidence:
         for support, sparse in _SPARSE.items():
             for part in trial.choose_by_effort((0.05, 0.5), (0.02, 0.05, 0.2, 0.5)):
                 name = f"d={d}, s={support}, |Delta*|_1={part:g}"
-                error = error_beside_the_truth(d, support, part)
-                gap, ratios = _distances(trial, sparse(d=d, share=part), error)
+                error = statistical_error_of_biased_minimiser(d, support, part)
+                gap, ratios = _final_gap_and_squared_distances(
+                    trial, sparse(d=d, share=part), error
+                )
                 reached[name] = decide_inequality([gap])
                 distances[name] = decide_inequality([ratio / 4.0 for ratio in ratios])
     return Evidence(
@@ -64,7 +66,9 @@ def check(trial: Trial) -> Evidence:
     )
 
 
-def _distances(trial: Trial, problem: KnownQuadratic, error: float) -> tuple[float, list[float]]:
+def _final_gap_and_squared_distances(
+    trial: Trial, problem: KnownQuadratic, error: float
+) -> tuple[float, list[float]]:
     """Run to the gap sigma_hat eps_stat^2 and return the last gap over it.
 
     The second result is |y - theta_hat|^2/eps_stat^2 of all points that have that gap.
@@ -72,8 +76,10 @@ def _distances(trial: Trial, problem: KnownQuadratic, error: float) -> tuple[flo
     tested, target = from_quadratic(problem), problem.sigma_hat * error
     ratios = [0.0]
     gap = math.inf
-    for _, _, step in inner(trial, tested, restart_count(tested.constants.delta, target)):
-        gap = share(problem.value(step.state.x), target)
+    for _, _, step in follow_inner_iterations(
+        trial, tested, restart_count(tested.constants.delta, target)
+    ):
+        gap = bound_ratio(problem.value(step.state.x), target)
         if gap <= 1.0:
             ratios.append(float(np.sum((step.state.x - problem.minimiser) ** 2)) / error)
     return gap, ratios
@@ -118,7 +124,7 @@ def _compute_printed_statistical_error(share: float) -> float:
     return 0.5 / _WIDE * (size + length) ** 2 / (1.0 - 8.0 / _WIDE)
 
 
-def _point_across_flat_line(share: float, gap: float) -> tuple[KnownQuadratic, Floats]:
+def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadratic, Floats]:
     """Return `make_biased_minimiser_problem`, s = 1, and a point with a gap: across its flat line, then inwards.
 
     Inwards is along the entry of the truth, towards 0, as far as the gap allows.
@@ -137,13 +143,13 @@ def _point_across_flat_line(share: float, gap: float) -> tuple[KnownQuadratic, F
 
 def _compute_squared_distance(share: float, gap: float) -> float:
     """Return |theta - theta_hat|^2 at that point."""
-    problem, point = _point_across_flat_line(share, gap)
+    problem, point = _make_problem_and_flat_point(share, gap)
     return float(np.sum((point - problem.minimiser) ** 2))
 
 
-def _cgs_distance(share: float, gap: float) -> float:
+def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
     """Return the largest |theta_t - theta_hat|^2, t = 1, 2, of CGS that starts there."""
-    problem, point = _point_across_flat_line(share, gap)
+    problem, point = _make_problem_and_flat_point(share, gap)
     problem = replace(problem, begin=point)
     constants = problem.constants(point)
     algorithm = CGS.theory(constants.delta / 4.0, constants)
@@ -178,14 +184,14 @@ def examine_squared_norm(
             "half of the square": 0.5 * ratio,
             "half of the gap": _compute_squared_distance(share, 0.5 * gap) / printed,
             "the gap to f(theta*)": _compute_squared_distance(share, gap + truth) / printed,
-            "iterates of CGS": _cgs_distance(share, gap) / printed,
+            "iterates of CGS": _max_squared_distance_of_cgs(share, gap) / printed,
         }
     )
 
 
 def _compute_corrected_ratio(share: float) -> float:
     """Return |theta - theta_hat|^2 over 4 eps_stat^2, eps_stat^2 with 8 in place of 1."""
-    error = error_beside_the_truth(_WIDE, 1, share)
+    error = statistical_error_of_biased_minimiser(_WIDE, 1, share)
     return _compute_squared_distance(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
 
 
@@ -229,8 +235,8 @@ ERRATA = (
         name="li2019-(15)",
         as_printed="f(t) - f(t^) <= sigma_hat eps_stat^2 gives |t-t^|^2 <= eps_stat^2",
         corrected="it gives |t-t^|^2 <= 4 eps_stat^2, with 8 tau in place of tau in eps_stat^2",
-        printed_formula=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
-        corrected_formula=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
+        printed_formula=power_product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
+        corrected_formula=power_product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         examine=examine_squared_norm,
         claim=STAT,
         objection="Show a proof of (15) from (28) and (29), or print 4 eps_stat^2 on its right, "
@@ -272,8 +278,8 @@ ERRATA = (
         name="li2019-(22)",
         as_printed="f(t) - f(t^) <= sigma_hat eps_stat^2 gives |t-t^| <= eps_stat^2",
         corrected="the left side lacks its square, and the right side the factor of (15)",
-        printed_formula=product(LENGTH, {"eps_stat": 2}, eps_stat=LENGTH),
-        corrected_formula=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
+        printed_formula=power_product(LENGTH, {"eps_stat": 2}, eps_stat=LENGTH),
+        corrected_formula=power_product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         examine=examine_one_sided_square,
         claim=STAT,
         objection="Show a copy with the square on the left; then it is (15), and what makes that "

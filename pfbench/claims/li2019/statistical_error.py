@@ -55,7 +55,7 @@ def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQu
     return KnownQuadratic(L1Ball(d), product, truth - share * w, slope, begin, sigma_hat)
 
 
-def error_beside_the_truth(d: int, support: int, share: float) -> float:
+def statistical_error_of_biased_minimiser(d: int, support: int, share: float) -> float:
     """Return eps_stat^2 of `make_biased_minimiser_problem`."""
     sigma_hat, length = 1.0 - 8.0 * support / d, share / math.sqrt(d)
     return statistical_error(0.5 / d, sigma_hat, math.sqrt(support), 0.0, share, length)

@@ -27,15 +27,19 @@ _of_theorem1 = partial(Claim, source="li2019 theorem 1", algorithm="cgs", schedu
 
 # --- the gap --------------------------------------------------------------------------------------
 
-_SHAPES = shared_runs.shapes(d=64, kappa=100.0)
+_SHAPES = shared_runs.quadratics_by_minimiser_location(d=64, kappa=100.0)
 
 
 def check_gap(trial: Trial) -> Evidence:
     """Check f(theta_t) - f(theta_hat) <= delta0 2^-t after every outer iteration."""
     T, d = trial.choose_by_effort(8, 11), trial.choose_by_effort(64, 256)
     kappas = trial.choose_by_effort((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
-    tested = shared_runs.families(trial, _SHAPES, d, kappas, trial.choose_by_effort(1, 3))
-    parts = {name: shared_runs.halving(trial, problem, T) for name, problem in tested.items()}
+    tested = shared_runs.make_solved_families(
+        trial, _SHAPES, d, kappas, trial.choose_by_effort(1, 3)
+    )
+    parts = {
+        name: shared_runs.decide_halving(trial, problem, T) for name, problem in tested.items()
+    }
     return Evidence(combine_families(parts), {"ratio": 1.0, "outer iterations": T}, len(parts))
 
 
@@ -58,14 +62,14 @@ def component_gradient_count(n: int, N: int, delta0: float, epsilon: float) -> i
     return n * N * shared_runs.restart_count(delta0, epsilon)
 
 
-_NARROW = shared_runs.shapes(d=32, kappa=50.0)
+_NARROW = shared_runs.quadratics_by_minimiser_location(d=32, kappa=50.0)
 
 
 def check_fo(trial: Trial) -> Evidence:
     """Check that accuracy epsilon is reached with exactly the claimed SFO."""
     kappas = trial.choose_by_effort((1.0, 50.0), (1.0, 10.0, 50.0, 1000.0))
     counts, gaps = {}, {}
-    for name, tested in shared_runs.families(
+    for name, tested in shared_runs.make_solved_families(
         trial, _NARROW, trial.choose_by_effort(32, 128), kappas
     ).items():
         delta0 = tested.constants.delta
@@ -76,7 +80,7 @@ def check_fo(trial: Trial) -> Evidence:
             counts[f"{name}, delta0/{accuracy:g}"] = shared_runs.decide_exact_count(
                 run.counts.sfo, claimed
             )
-            reached = decide_inequality([shared_runs.share(tested.gap(run.x), epsilon)])
+            reached = decide_inequality([shared_runs.bound_ratio(tested.gap(run.x), epsilon)])
             gaps[f"{name}, delta0/{accuracy:g}"] = reached
     return Evidence(
         combine_all(
@@ -139,7 +143,9 @@ def check_lo(trial: Trial) -> Evidence:
     for T in lengths:
         for name, problem in faces.items():
             c = shared_runs.from_quadratic(problem).constants
-            excess = _calls(trial, problem, T) - lo_second_term(c.L_f, c.sigma_hat, T)
+            excess = _lo_calls_of_schedule(trial, problem, T) - lo_second_term(
+                c.L_f, c.sigma_hat, T
+            )
             upper = lo_first_term(c.L_f, c.D, c.sigma_hat, c.delta, T)
             first[f"{name}, T={T}"] = decide_inequality([max(0.0, excess) / upper])
         problem = _STEEP(rng, d=d)
@@ -147,9 +153,9 @@ def check_lo(trial: Trial) -> Evidence:
         both = lo_first_term(c.L_f, c.D, c.sigma_hat, c.delta, T) + lo_second_term(
             c.L_f, c.sigma_hat, T
         )
-        ratio = _calls(trial, problem, T) / both
+        ratio = _lo_calls_of_schedule(trial, problem, T) / both
         second[f"steep vertex of the simplex, T={T}"] = decide_inequality([ratio])
-    growth, runs = _growth(trial)
+    growth, runs = _decide_lo_growth(trial)
     parts = {
         "first term": combine_families(first),
         "second term": combine_families(second),
@@ -159,19 +165,20 @@ def check_lo(trial: Trial) -> Evidence:
     return Evidence(combine_all(parts), claimed, len(first) + len(second) + runs)
 
 
-def _growth(trial: Trial) -> tuple[Decision, int]:
+def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
     """Decide the exponent of 1/epsilon in the LO beyond one in each inner iteration, on a face."""
     lengths = trial.choose_by_effort(range(4, 12), range(4, 14))
     problem = _SIMPLEX(trial.rng("growth"))
     c = shared_runs.from_quadratic(problem).constants
     differences = [
-        _calls(trial, problem, T) - lo_second_term(c.L_f, c.sigma_hat, T) / 2.0 for T in lengths
+        _lo_calls_of_schedule(trial, problem, T) - lo_second_term(c.L_f, c.sigma_hat, T) / 2.0
+        for T in lengths
     ]
     counted = [extra if extra > 0.0 else math.nan for extra in differences]
     return decide_exponent(fit_exponent([2.0**T for T in lengths], counted), 1.0), len(lengths)
 
 
-def _calls(trial: Trial, problem: quadratics.KnownQuadratic, T: int) -> int:
+def _lo_calls_of_schedule(trial: Trial, problem: quadratics.KnownQuadratic, T: int) -> int:
     """Return the LO of the schedule with T outer iterations."""
     c = shared_runs.from_quadratic(problem).constants
     return trial.run(problem, trial.make_scheduled(c.delta * 2.0**-T, c)).counts.lo

@@ -34,7 +34,7 @@ def variance_bound(L: float, squared: float, N: int, k: int) -> float:
 
 # --- the instances --------------------------------------------------------------------------------
 
-_SHAPES = shared_runs.shapes(d=32, kappa=1.0)
+_SHAPES = shared_runs.quadratics_by_minimiser_location(d=32, kappa=1.0)
 _SINGULAR = make_instance(make_restricted_quadratic, d=128, support=2, blind=2)
 
 RUNS = 48
@@ -49,7 +49,7 @@ _of_storc = partial(
 )
 
 
-def _well_conditioned(trial: Trial) -> dict[str, shared_runs.SolvedProblem]:
+def _make_well_conditioned_problems(trial: Trial) -> dict[str, shared_runs.SolvedProblem]:
     """Return problems with L/sigma_hat <= 25, on which the theorem's batch is affordable."""
     rng, d = trial.rng("problems"), trial.choose_by_effort(32, 128)
     problems = {
@@ -71,14 +71,14 @@ def check_gap(trial: Trial) -> Evidence:
     """Check E f(theta_t) - f(theta_hat) <= delta0 2^-t, and the SFO of the schedule."""
     T, runs = trial.choose_by_effort(6, 10), RUNS
     means, counts = {}, {}
-    for name, tested in _well_conditioned(trial).items():
+    for name, tested in _make_well_conditioned_problems(trial).items():
         c = tested.constants
         ratios, sfo = np.zeros((runs, T)), 0
         for i, seed in enumerate(trial.seeds(runs, name)):
-            for t, k, step in shared_runs.inner(trial, tested, T, seed):
+            for t, k, step in shared_runs.follow_inner_iterations(trial, tested, T, seed):
                 if k == tested.N and t <= T:
                     gap = max(0.0, tested.gap(step.state.x))
-                    ratios[i, t - 1] = shared_runs.share(
+                    ratios[i, t - 1] = shared_runs.bound_ratio(
                         gap, shared_runs.compute_halved_gap_bound(c.delta, t)
                     )
             sfo = step.counts().sfo
@@ -113,18 +113,18 @@ THM2 = _of_storc(
 def check_variance(trial: Trial) -> Evidence:
     """Check E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2), on the mean over k for each t."""
     runs, parts = RUNS, dict[str, Decision]()
-    for name, tested in _well_conditioned(trial).items():
+    for name, tested in _make_well_conditioned_problems(trial).items():
         # LO grow like 2^T, except where the minimiser is easy to find.
         easy = "l2 ball" in name
         T = trial.choose_by_effort(12, 16) if easy else trial.choose_by_effort(5, 8)
-        parts |= variances(trial, name, tested, T, runs)
+        parts |= decide_variances(trial, name, tested, T, runs)
     largest = max(part.measured["largest ratio of one k"] for part in parts.values())
     decision = shared_runs.combine_with_largest_ratio(parts)
     measured = {**decision.measured, "largest ratio of one t and k": largest}
     return Evidence(replace(decision, measured=measured), {"ratio": 1.0}, runs * len(_SHAPES))
 
 
-def variances(
+def decide_variances(
     trial: Trial, name: str, tested: shared_runs.SolvedProblem, T: int, runs: int, **overrides: Any
 ) -> dict[str, Decision]:
     """Return, for each t <= T, the decision on the mean over k of error over bound.
@@ -134,11 +134,13 @@ def variances(
     L, N = tested.constants.L_f, tested.N
     ratios = np.zeros((runs, T, N))
     for i, seed in enumerate(trial.seeds(runs, name)):
-        for t, k, step in shared_runs.inner(trial, tested, T, seed, **overrides):
+        for t, k, step in shared_runs.follow_inner_iterations(trial, tested, T, seed, **overrides):
             if t <= T:
                 error = step.estimate_yielded - tested.problem.gradient(step.estimate_point)
                 bound = variance_bound(L, tested.compute_squared_distance_bound(t), N, k)
-                ratios[i, t - 1, k - 1] = shared_runs.share(float(np.vdot(error, error)), bound)
+                ratios[i, t - 1, k - 1] = shared_runs.bound_ratio(
+                    float(np.vdot(error, error)), bound
+                )
     parts = {}
     for t in range(T):
         decision = decide_mean(ratios[:, t].mean(axis=1), 1.0)

@@ -16,19 +16,19 @@ _STATED: Mapping[str, tuple[str, str, Any, tuple[float, float]]] = MappingProxyT
         "run": (
             "identity",
             "given its draws, every step, estimate, output and query is the reference's",
-            replay_checks.runs_as_reference,
+            replay_checks.compare_runs_with_reference,
             (4.0, 12.0),
         ),
         "law": (
             "law",
             "batches, coins, picks and the output are drawn as the reference draws them",
-            replay_checks.draws_as_reference,
+            replay_checks.compare_draws_with_reference,
             (5.0, 5.0),
         ),
         "count": (
             "count",
             "a run costs what the reference costs",
-            replay_checks.counts_as_reference,
+            replay_checks.compare_counts_with_reference,
             (0.3, 0.3),
         ),
     }
@@ -71,7 +71,7 @@ def claims_about_methods(schedules: Mapping[str, PublishedSchedule]) -> Iterator
             )
 
 
-def present_name(name: str) -> str:
+def current_claim_name(name: str) -> str:
     """Return the name of the claim that tests what a former one tested."""
     for former, present in _FORMER.items():
         name = name.replace(f"methods-{former}-", f"methods-{present}-", 1)

@@ -7,22 +7,26 @@ from pfbench.claims.methods.reference_schedules import (
     CONSTANTS,
     WANTED,
     accuracies_at_jumps,
+    schedule_smoothness,
     smallest_horizon,
-    smoothness,
 )
 from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
 
 def rsag_schedule(request: ScheduleRequest) -> Printed:
     """Return 6 L h0/N <= epsilon with b = n and beta = 1/(2L), the deterministic case."""
-    epsilon, c, L = request.epsilon, request.constants, smoothness(request)
+    epsilon, c, L = request.epsilon, request.constants, schedule_smoothness(request)
     return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
 
 
 def prox_rsag_schedule(request: ScheduleRequest) -> Printed:
     """Return the least N with `compute_bounded_set_bound` at most epsilon, b = n, beta = 1/(2L)."""
     N = smallest_horizon(partial(compute_bounded_set_bound, request.constants), request.epsilon)
-    return {"iterations": N, "step": 0.5 / smoothness(request), "batch": request.constants.n}
+    return {
+        "iterations": N,
+        "step": 0.5 / schedule_smoothness(request),
+        "batch": request.constants.n,
+    }
 
 
 def compute_bounded_set_bound(c: Constants, N: float) -> float:

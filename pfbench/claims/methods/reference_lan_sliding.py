@@ -9,8 +9,8 @@ from pfbench.claims.methods.reference_schedules import (
     CONSTANTS,
     SLIDING,
     accuracies_at_jumps,
+    schedule_smoothness,
     smallest_horizon,
-    smoothness,
 )
 from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
@@ -32,7 +32,7 @@ def spider_schedule(request: ScheduleRequest) -> Printed:
 
     L is the mean of the L_i where these are drawn by, which is the source's own.
     """
-    c, L = request.constants, smoothness(request)
+    c, L = request.constants, schedule_smoothness(request)
     T = math.ceil(math.sqrt(c.n) - 1e-9)
     return {
         "iterations": max(1.0, 32.0 * L * c.delta / request.epsilon),

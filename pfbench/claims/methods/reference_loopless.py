@@ -2,13 +2,13 @@
 
 import math
 
-from pfbench.claims.methods.reference_schedules import WANTED, page_sizes, smoothness
+from pfbench.claims.methods.reference_schedules import WANTED, page_sizes, schedule_smoothness
 from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
 
 def compute_sharp_schedule(request: ScheduleRequest, c2: float) -> Printed:
     """Return eta with (eta L)^2 c^2 + eta L = 1, and T = 2 h0/(eta epsilon^2)."""
-    L = smoothness(request)
+    L = schedule_smoothness(request)
     eta = 1.0 / L if c2 == 0.0 else (math.sqrt(1.0 + 4.0 * c2) - 1.0) / (2.0 * c2 * L)
     return {"step": eta, "iterations": 2.0 * request.constants.delta / (eta * request.epsilon**2)}
 
@@ -21,7 +21,7 @@ def page_schedule(request: ScheduleRequest) -> Printed:
 
 def prox_page_schedule(request: ScheduleRequest) -> Printed:
     """Return 16 L h0/T <= epsilon^2, eta = 1/(4L), with the b and p of PAGE."""
-    c, L, (b, p) = request.constants, smoothness(request), page_sizes(request.constants.n)
+    c, L, (b, p) = request.constants, schedule_smoothness(request), page_sizes(request.constants.n)
     T = 16.0 * L * c.delta / request.epsilon**2
     return {"batch": b, "refresh": p, "iterations": T, "step": 0.25 / L}
 

@@ -8,15 +8,17 @@ from pfbench.claims.methods import reference_schedules
 from pfbench.claims.methods.reference_schedules import (
     CONSTANTS,
     WANTED,
+    schedule_smoothness,
     smallest_horizon,
-    smoothness,
 )
 from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
 
 def compute_balanced_schedule(request: ScheduleRequest, c: float) -> Printed:
     """Return T and gamma of h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, gamma at most 1."""
-    return reference_schedules.constant_step_schedule(request, smoothness(request), 0.5 + c)
+    return reference_schedules.constant_step_schedule(
+        request, schedule_smoothness(request), 0.5 + c
+    )
 
 
 def spider_schedule(request: ScheduleRequest) -> Printed:
@@ -94,7 +96,7 @@ def page_convex_sizes(c: Constants) -> tuple[int, float, int]:
     return b, p, math.ceil(5.0 / p - 1e-9)
 
 
-def page_convex(c: Constants, T: float) -> float:
+def page_convex_bound(c: Constants, T: float) -> float:
     """Return ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))."""
     b, p, s = page_convex_sizes(c)
     C = max(c.L_f, c.L_ms) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))
@@ -102,9 +104,9 @@ def page_convex(c: Constants, T: float) -> float:
 
 
 def page_convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return the sizes, for the least T of `page_convex`."""
+    """Return the sizes, for the least T of `page_convex_bound`."""
     b, p, s = page_convex_sizes(request.constants)
-    T = smallest_horizon(partial(page_convex, request.constants), request.epsilon)
+    T = smallest_horizon(partial(page_convex_bound, request.constants), request.epsilon)
     return {"iterations": T, "batch": b, "refresh": p, "delay": s}
 
 
@@ -126,7 +128,7 @@ COARSE = tuple(request for request in WANTED if request.epsilon > 0.1)
 FINE = tuple(
     ScheduleRequest(e, c)
     for c in CONSTANTS
-    for e in reference_schedules.accuracies_at_jumps(partial(page_convex, c))
+    for e in reference_schedules.accuracies_at_jumps(partial(page_convex_bound, c))
 )
 """Where a term of that bound that is a little off gives another T."""
 

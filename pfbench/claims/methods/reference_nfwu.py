@@ -4,7 +4,7 @@ import math
 from functools import partial
 
 from pfbench.base.constants import Constants
-from pfbench.claims.methods.reference_schedules import CONSTANTS, SMALLEST, smoothness
+from pfbench.claims.methods.reference_schedules import CONSTANTS, SMALLEST, schedule_smoothness
 from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
 
@@ -38,7 +38,7 @@ def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Pri
     return compute_normalised_schedule(request, batch=S, period=p)
 
 
-def switches(c: Constants) -> tuple[float, float]:
+def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
     """Return the accuracies below which table 1's S and p of GE 4 and GE 5 are the others."""
     L = max(c.L_f, c.L_ms)
     return L * L / (c.L2_ms * c.n**2), L * L / (c.L2_ms * c.n**1.5)
@@ -46,7 +46,7 @@ def switches(c: Constants) -> tuple[float, float]:
 
 def compute_normalised_schedule(request: ScheduleRequest, **sizes: float) -> Printed:
     """Return T = L h0/epsilon^2 and the weight epsilon/(L D) of shen2019 theorem 3.1."""
-    epsilon, c, L = request.epsilon, request.constants, smoothness(request)
+    epsilon, c, L = request.epsilon, request.constants, schedule_smoothness(request)
     return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **sizes}
 
 
@@ -79,7 +79,7 @@ WANTED = (
     *(ScheduleRequest(epsilon, c) for epsilon in (0.4, 0.03, 0.002) for c in CONSTANTS),
     *(
         ScheduleRequest(near * switch, CONSTANTS[1])
-        for switch in switches(CONSTANTS[1])
+        for switch in accuracies_at_size_switches(CONSTANTS[1])
         for near in (0.6, 1.7)
     ),
     *(ScheduleRequest(0.4, c) for c in SMALLEST),

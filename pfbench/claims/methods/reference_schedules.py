@@ -30,7 +30,7 @@ SLIDING = (
 """For what those of sliding methods are compared."""
 
 
-def smoothness(request: ScheduleRequest) -> float:
+def schedule_smoothness(request: ScheduleRequest) -> float:
     """Return the largest of L_f and L_ms; the mean of the L_i where these are drawn by."""
     c = request.constants
     return c.L_mean if request.parameters.get("sampling") == "importance" else max(c.L_f, c.L_ms)

@@ -9,23 +9,23 @@ from pfbench.claims.methods.reference_schedules import (
     CONSTANTS,
     SLIDING,
     accuracies_at_jumps,
+    schedule_smoothness,
     smallest_horizon,
-    smoothness,
 )
 from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
 
 def ncgs_schedule(request: ScheduleRequest) -> Printed:
-    """Return the N of theorem 1: option 1 (12 L Delta + 16 L)/N <= epsilon, else `second_bound`."""
+    """Return the N of theorem 1: option 1 (12 L Delta + 16 L)/N <= epsilon, else `option2_bound`."""  # noqa: E501
     epsilon, c = request.epsilon, request.constants
     L = c.L_f
     if request.parameters.get("option", 1) == 1:
         return {"iterations": (12.0 * c.delta + 16.0) * L / epsilon, "smoothness": L}
-    N = smallest_horizon(partial(second_bound, c), epsilon)
+    N = smallest_horizon(partial(option2_bound, c), epsilon)
     return {"iterations": N, "smoothness": L, "tolerance": None}
 
 
-def second_bound(c: Constants, N: float) -> float:
+def option2_bound(c: Constants, N: float) -> float:
     """Return that of option 2: 192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N."""
     L = c.L_f
     return 192.0 * (L * c.D) ** 2 / (N**2 * (N + 1.0)) + (144.0 * c.ell * c.M**2 + 96.0) * L / N
@@ -34,7 +34,7 @@ def second_bound(c: Constants, N: float) -> float:
 def stochastic_schedule(request: ScheduleRequest) -> Printed:
     """Return the N of theorem 2, in its provable form, with eta = 1/N and m_k = k."""
     N = smallest_horizon(partial(stochastic_bound, request.constants), request.epsilon)
-    L = smoothness(request)
+    L = schedule_smoothness(request)
     return {"iterations": N, "smoothness": L, "tolerance": None, "batch": None}
 
 
@@ -69,7 +69,7 @@ SECOND = tuple(
         *(
             ScheduleRequest(epsilon, c)
             for c in CONSTANTS
-            for epsilon in accuracies_at_jumps(partial(second_bound, c))
+            for epsilon in accuracies_at_jumps(partial(option2_bound, c))
         ),
     )
 )

@@ -6,8 +6,8 @@ from functools import partial
 from pfbench.base.constants import Constants
 from pfbench.claims.methods.reference_schedules import (
     WANTED,
+    schedule_smoothness,
     smallest_horizon,
-    smoothness,
     spiderboost_schedule,
 )
 from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
@@ -57,7 +57,7 @@ def momentum_schedule(request: ScheduleRequest) -> Printed:
     """
     return {
         **spiderboost_schedule(request, constant=20.0),
-        "step": 1.0 / (8.0 * smoothness(request)),
+        "step": 1.0 / (8.0 * schedule_smoothness(request)),
     }
 
 

@@ -2,7 +2,11 @@
 
 import math
 
-from pfbench.claims.methods.reference_schedules import WANTED, constant_step_schedule, smoothness
+from pfbench.claims.methods.reference_schedules import (
+    WANTED,
+    constant_step_schedule,
+    schedule_smoothness,
+)
 from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
 
@@ -24,7 +28,7 @@ def svfw_schedule(request: ScheduleRequest) -> Printed:
     """Return m = n^(1/3) rounded up, b = m^2, with which the error is at most L gamma D."""
     m = math.ceil(request.constants.n ** (1.0 / 3.0) - 1e-9)
     return {
-        **constant_step_schedule(request, smoothness(request), 1.5),
+        **constant_step_schedule(request, schedule_smoothness(request), 1.5),
         "period": m,
         "batch": m * m,
     }

@@ -18,7 +18,7 @@ from pfbench.base.state import Point, State
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.statements.path_mean import dual_norm, norm_constants
+from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
 from pfbench.verification.statistics import combine_all, decide_exact
 from pfbench.verification.units import GRADIENT, formula
 
@@ -79,7 +79,7 @@ def check_settling_distance(trial: Trial) -> Evidence:
 
 def _mean_final_distance(trial: Trial, problem: HorizonProblem, algorithm: Any, seed: int) -> float:
     points = [np.array(x) for x, _ in trial.moves(problem, algorithm, seed)]
-    return float(np.mean([dual_norm(problem, x) for x in points[len(points) // 2 :]]))
+    return float(np.mean([gradient_dual_norm(problem, x) for x in points[len(points) // 2 :]]))
 
 
 ALMOND_FLOOR = Claim(
@@ -114,7 +114,7 @@ class AveragesGradients(Almond):
         yield from USCG(**value, alpha=self.alpha).run(ask, x, rng)
 
 
-class Symmetric(OverriddenOracles):
+class SymmetricNoise(OverriddenOracles):
     """Noise of plus and minus tau, in equal parts, whose median is its mean."""
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
@@ -125,5 +125,5 @@ class Symmetric(OverriddenOracles):
 
 MUTANTS = (
     Mutant.from_variant("almond-averages-gradients", AveragesGradients, ALMOND_FLOOR),
-    Mutant.from_oracles("almond-symmetric-noise", Symmetric, ALMOND_FLOOR),
+    Mutant.from_oracles("almond-symmetric-noise", SymmetricNoise, ALMOND_FLOOR),
 )

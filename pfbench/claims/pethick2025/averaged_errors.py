@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.norm_ball_methods import SCG, USCG, ConditionalGradient
-from pfbench.claims.pethick2025.parabolas import affine, distant_centre_instance, travel, two_points
+from pfbench.claims.pethick2025.parabolas import (
+    distant_centre_instance,
+    make_distant_parabola,
+    make_pure_noise_problem,
+    make_two_point_noise_parabola,
+)
 from pfbench.verification import Claim, Evidence, Floats, Mutant, NotTestable, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
@@ -27,31 +32,37 @@ ALPHA = 0.3
 # --- the bounds of sqrt(u_k) ----------------------------------------------------------------------
 
 
-def constant_printed(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+def constant_alpha_bound_printed(
+    k: float, alpha: float, L_f: float, s: float, sigma: float
+) -> float:
     """Return lemma D.3 as printed; s = rho_2 gamma is the longest step."""
     noise = math.sqrt(alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
     return math.sqrt(2.0) * L_f * s / alpha + noise * sigma
 
 
-def constant_held_printed(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+def scg_constant_alpha_bound_printed(
+    k: float, alpha: float, L_f: float, s: float, sigma: float
+) -> float:
     """Return lemma D.6 as theorem 5.6 uses it; s = D_2 gamma."""
     noise = math.sqrt(2.0 * alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
     return 2.0 * L_f * s / alpha + noise * sigma
 
 
-def constant_sharper(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+def constant_alpha_bound_sharper(
+    k: float, alpha: float, L_f: float, s: float, sigma: float
+) -> float:
     """Return the bias of steps of length s and the noise of the average (ours)."""
     left = math.pow(1.0 - alpha, k - 1.0)
     bias = L_f * s * (1.0 - alpha) / alpha * (1.0 - left)
     return bias + sigma * math.sqrt((alpha + left**2 * (2.0 - 2.0 * alpha)) / (2.0 - alpha))
 
 
-def vanishing_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
+def vanishing_alpha_bound_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
     """Return the root of lemmas D.4 and D.7; reach = rho_2, or D_2 of SCG."""
     return math.sqrt((4.0 * sigma**2 + 8.0 * (L_f * reach) ** 2) / math.sqrt(k))
 
 
-def vanishing_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
+def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
     """Return sigma k^(-1/4) + L_2 s (sqrt(k) - 1) (ours)."""
     return sigma * math.pow(k, -0.25) + L_f * s * (math.sqrt(k) - 1.0)
 
@@ -59,12 +70,12 @@ def vanishing_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
 # --- the bounds of u_k by u_(k-1) -----------------------------------------------------------------
 
 
-def step_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
     """Return lemma D.2 as printed, of u = u_(k-1) and alpha = alpha_k."""
     return (1.0 - alpha / 2.0) * u + 2.0 * (L_f * s) ** 2 / alpha + (alpha * sigma) ** 2
 
 
-def step_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
     """Return the same by Young's inequality with the weights 1/(1-alpha) and 1/alpha (ours)."""
     bias = ((1.0 - alpha) * L_f * s) ** 2 / alpha
     return (1.0 - alpha) * u + bias + (alpha * sigma) ** 2
@@ -73,7 +84,7 @@ def step_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> 
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def squares(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
+def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
     """Return u_1 .. u_K, over all draws; of one component the only run's.
 
     Raises
@@ -107,7 +118,7 @@ def check_errors(
         arguments = {"alpha": ALPHA} if constant else {}
         numbers |= arguments
         way = {"s": numbers.pop("s")}
-        sharper = constant_sharper if constant else vanishing_sharper
+        sharper = constant_alpha_bound_sharper if constant else vanishing_alpha_bound_sharper
         of_printed = way if constant else {"reach": reach}
         ratios: dict[str, list[float]] = {"printed": [], "sharper": []}
         for k, u in enumerate(np.sqrt(result), 1):
@@ -122,7 +133,7 @@ def check_errors(
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 
-def steps_kept(trial: Trial, *, retained: bool) -> Evidence:
+def check_error_recursion(trial: Trial, *, retained: bool) -> Evidence:
     """Compare each u_k with its bounds by u_(k-1), for alpha constant and alpha_k = k^(-1/2)."""
     parts = {}
     for instance in trial.claim.instances:
@@ -131,7 +142,10 @@ def steps_kept(trial: Trial, *, retained: bool) -> Evidence:
             name = (
                 f"{instance.name} {instance.key}, alpha {'constant' if constant else 'vanishing'}"
             )
-            for label, bound in (("printed", step_printed), ("sharper", step_sharper)):
+            for label, bound in (
+                ("printed", recursion_bound_printed),
+                ("sharper", recursion_bound_sharper),
+            ):
                 ratios = [
                     float(u[k - 1])
                     / bound(float(u[k - 2]), ALPHA if constant else k**-0.5, **numbers)
@@ -151,15 +165,15 @@ def _measure_errors(
     arguments = {"alpha": ALPHA} if constant else {}
     algorithm = trial.make(iterations=c["K"], batch=1, step=step, **arguments)
     numbers = {"L_f": c["L_f"], "sigma": c["sigma"], "s": reach * step}
-    return squares(trial, problem, algorithm), reach, numbers
+    return mean_squared_errors(trial, problem, algorithm), reach, numbers
 
 
 # --- the claims -----------------------------------------------------------------------------------
 
 FREE = (
-    make_instance(affine, K=8),
-    make_instance(travel, K=8, begin=100.0),
-    make_instance(two_points, K=8, size=5.0),
+    make_instance(make_pure_noise_problem, K=8),
+    make_instance(make_distant_parabola, K=8, begin=100.0),
+    make_instance(make_two_point_noise_parabola, K=8, size=5.0),
 )
 HELD = (
     make_instance(distant_centre_instance, K=8, size=0.0),
@@ -172,10 +186,10 @@ _AVERAGED = (
 
 
 def _claim(number: str, algorithm: str, statement: str, printed: Callable[..., float]) -> Claim:
-    constant, retained = printed is not vanishing_printed, algorithm == "scg"
+    constant, retained = printed is not vanishing_alpha_bound_printed, algorithm == "scg"
     fixed = {"alpha": ALPHA} if constant else {}
     units = {"sigma": GRADIENT, "s": LENGTH, "reach": LENGTH, "k": NUMBER}
-    sharper = constant_sharper if constant else vanishing_sharper
+    sharper = constant_alpha_bound_sharper if constant else vanishing_alpha_bound_sharper
     return Claim(
         name=f"pethick2025-lemD.{number}",
         source=f"pethick2025 lemma D.{number}; sharper: pfbench",
@@ -192,7 +206,7 @@ def _claim(number: str, algorithm: str, statement: str, printed: Callable[..., f
     )
 
 
-def _recursion(name: str, algorithm: str, statement: str, reach: str) -> Claim:
+def _recursion_claim(name: str, algorithm: str, statement: str, reach: str) -> Claim:
     units = {"sigma": GRADIENT, "s": LENGTH, "u": SQUARE}
     retained = algorithm == "scg"
     return Claim(
@@ -204,47 +218,48 @@ def _recursion(name: str, algorithm: str, statement: str, reach: str) -> Claim:
             f"s = {reach} gamma; sharper (ours): (1-alpha_k) u_(k-1) + (1-alpha_k)^2 L_2^2 s^2/"
             "alpha_k + alpha_k^2 sigma^2"
         ),
-        check=partial(steps_kept, retained=retained),
+        check=partial(check_error_recursion, retained=retained),
         instances=HELD if retained else FREE,
         algorithm=algorithm,
         assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),
         schedule=f"alpha = {ALPHA:g}, and alpha_k = k^(-1/2); gamma = K^(-3/4)",
         expected_seconds=(1.0, 1.0),
         formulas=tuple(
-            Formula(item, SQUARE, {"alpha": ALPHA}, units) for item in (step_printed, step_sharper)
+            Formula(item, SQUARE, {"alpha": ALPHA}, units)
+            for item in (recursion_bound_printed, recursion_bound_sharper)
         ),
     )
 
 
-STEP = _recursion("lemD.2", "uscg", "uSCG", "rho_2")
-STEP_HELD = _recursion("lemD.2-scg", "scg", "SCG, as lemma D.2 with D_2 for rho_2", "D_2")
+STEP = _recursion_claim("lemD.2", "uscg", "uSCG", "rho_2")
+STEP_HELD = _recursion_claim("lemD.2-scg", "scg", "SCG, as lemma D.2 with D_2 for rho_2", "D_2")
 CONSTANT = _claim(
     "3",
     "uscg",
     "uSCG, alpha_1 = 1: sqrt(u_k) <= sqrt(2) L_2 rho_2 gamma/alpha + (sqrt(alpha) + "
     f"(1-alpha/2)^(k/2)) sigma; {_AVERAGED}, s = rho_2 gamma",
-    constant_printed,
+    constant_alpha_bound_printed,
 )
 VANISHING = _claim(
     "4",
     "uscg",
     "uSCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 rho_2^2)/sqrt(k); "
     "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1)",
-    vanishing_printed,
+    vanishing_alpha_bound_printed,
 )
 CONSTANT_HELD = _claim(
     "6",
     "scg",
     "SCG, alpha_1 = 1: sqrt(u_k) <= 2 L_2 D_2 gamma/alpha + (sqrt(2 alpha) + (1-alpha/2)^(k/2)) "
     f"sigma, as theorem 5.6 uses it; {_AVERAGED}, s = D_2 gamma",
-    constant_held_printed,
+    scg_constant_alpha_bound_printed,
 )
 VANISHING_HELD = _claim(
     "7",
     "scg",
     "SCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 D_2^2)/sqrt(k); "
     "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1)",
-    vanishing_printed,
+    vanishing_alpha_bound_printed,
 )
 
 CLAIMS = (STEP, STEP_HELD, CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)

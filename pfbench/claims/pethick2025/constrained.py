@@ -9,7 +9,7 @@ from functools import partial
 
 from pfbench.algorithms.norm_ball_methods import SCG
 from pfbench.base.state import Point
-from pfbench.claims.pethick2025.descent import theorem
+from pfbench.claims.pethick2025.descent import theorem_claim
 from pfbench.claims.pethick2025.parabolas import line_instance, noisy_cube_instance
 from pfbench.points import combine
 from pfbench.verification import Mutant, make_instance
@@ -22,7 +22,7 @@ ALPHA = 1.0
 # --- the bounds -----------------------------------------------------------------------------------
 
 
-def constant_printed(
+def constant_alpha_bound_printed(
     K: float,
     alpha: float,
     L: float,
@@ -39,7 +39,7 @@ def constant_printed(
     return (delta + 2.0 * L * rho**2) / math.sqrt(K) + D * error
 
 
-def constant_sharper(
+def constant_alpha_bound_sharper(
     K: float,
     alpha: float,
     L: float,
@@ -56,7 +56,7 @@ def constant_sharper(
     return (delta + 2.0 * L * rho**2) / math.sqrt(K) + D * error
 
 
-def vanishing_printed(
+def vanishing_alpha_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return theorem 5.7 as printed, alpha_k = k^(-1/2)."""
@@ -67,7 +67,7 @@ def vanishing_printed(
     )
 
 
-def vanishing_sharper(
+def vanishing_alpha_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return theorem 5.7 with sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1) (ours)."""
@@ -85,7 +85,7 @@ ASSUMED = (
 )
 
 _theorem = partial(
-    theorem,
+    theorem_claim,
     quantity=gap,
     unit=VALUE,
     instances=(make_instance(line_instance, K=10_000), make_instance(noisy_cube_instance, K=100)),
@@ -96,8 +96,8 @@ _theorem = partial(
 
 CONSTANT = _theorem(
     "5.6",
-    constant_printed,
-    constant_sharper,
+    constant_alpha_bound_printed,
+    constant_alpha_bound_sharper,
     statement=(
         "SCG, alpha constant, gamma = K^(-1/2): E V <= (Delta + 2 L rho^2)/sqrt(K) + D_2 [2 L_2 "
         "D_2/(alpha sqrt(K)) + (sqrt(2 alpha) + s/(K(1-s))) sigma], s = sqrt(1-alpha/2); sharper "
@@ -109,8 +109,8 @@ CONSTANT = _theorem(
 
 VANISHING = _theorem(
     "5.7",
-    vanishing_printed,
-    vanishing_sharper,
+    vanishing_alpha_bound_printed,
+    vanishing_alpha_bound_sharper,
     statement=(
         "SCG, alpha_k = k^(-1/2), gamma = K^(-3/4): E V <= [2 Delta + (4/3) D_2 sqrt(4 sigma^2 + "
         "8 L_2^2 D_2^2)]/K^(1/4) + 2 L rho^2/K^(3/4); sharper (ours): [Delta + D_2 ((4/3) sigma + "
@@ -132,7 +132,7 @@ class QuarteredStepSize(SCG):
         return combine(x, v, 0.25 * self.step)
 
 
-class WholeWayOnce(SCG):
+class StepSizeOneOverK(SCG):
     """Steps by 1/K, as if K steps were one way."""
 
     def update(self, x: Point, v: Point) -> Point:
@@ -142,6 +142,6 @@ class WholeWayOnce(SCG):
 
 MUTANTS = (
     Mutant.from_variant("scg-quarter-step", QuarteredStepSize, CONSTANT, VANISHING),
-    Mutant.from_variant("scg-one-over-K", WholeWayOnce, CONSTANT, VANISHING),
+    Mutant.from_variant("scg-one-over-K", StepSizeOneOverK, CONSTANT, VANISHING),
 )
 """Of theorem 5.7 the printed constants see neither."""

@@ -26,7 +26,7 @@ def vanishing_step_parameters(c: Numbers) -> Numbers:
     return {"step": c["K"] ** -0.75}
 
 
-def theorem(
+def theorem_claim(
     number: str,
     *bounds: Callable[..., float],
     quantity: Any,

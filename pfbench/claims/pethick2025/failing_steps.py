@@ -12,7 +12,7 @@ from pfbench.algorithms.norm_ball_methods import USCG, Almond
 from pfbench.claims.ocr_findings import make_unverified_erratum
 from pfbench.claims.pethick2025.averaged_errors import ALPHA
 from pfbench.claims.pethick2025.descent import descent_bound
-from pfbench.claims.pethick2025.parabolas import oscillation, travel
+from pfbench.claims.pethick2025.parabolas import make_distant_parabola, make_oscillation_parabola
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 
 _LONG = 2_000
@@ -32,7 +32,7 @@ def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
     )
 
 
-def max_ratio(first: float) -> float:
+def max_recursion_ratio(first: float) -> float:
     """Return the largest u_k sqrt(k)/c of u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + c/k, c = 1."""
     u, upper = first, first
     for k in range(2, _LONG):
@@ -43,13 +43,13 @@ def max_ratio(first: float) -> float:
 
 def examine_maximum_condition(effort: str, seed: int) -> ExaminationEvidence:
     """D.10 from u_1 = 4 c, and from u_1 up to 3.523 c and from 8.243 c on, where it holds."""
-    value = max_ratio(4.0)
+    value = max_recursion_ratio(4.0)
     starts = (*np.linspace(0.0, 3.523, 36), *np.linspace(8.243, 20.0, 36))
-    retained = max(max_ratio(float(start)) / max(float(start), 4.0) for start in starts)
+    retained = max(max_recursion_ratio(float(start)) / max(float(start), 4.0) for start in starts)
     second = (1.0 - 0.5 / math.sqrt(2.0)) * 4.0 + 0.5
     numbers = {"u_2 over c": second, "largest u_k sqrt(k) over c": value}
     return compare_ratios(value / 4.0, retained, **numbers).with_readings(
-        {"u_1 at most c": max_ratio(1.0) / 4.0}
+        {"u_1 at most c": max_recursion_ratio(1.0) / 4.0}
     )
 
 
@@ -66,7 +66,7 @@ def examine_halved_limit(effort: str, seed: int) -> ExaminationEvidence:
     )
 
 
-def young(effort: str, seed: int) -> ExaminationEvidence:
+def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
     """Step (e) of D.2: (1 + 2/alpha)(1 - alpha) over 1 - alpha/2, then with alpha/2 for 2/alpha."""
     alphas = np.linspace(0.01, 0.99, 99)
     printed = (1.0 + 2.0 / alphas) * (1.0 - alphas) / (1.0 - alphas / 2.0)
@@ -85,7 +85,7 @@ def young(effort: str, seed: int) -> ExaminationEvidence:
 def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
     """D.8: the steps of Almond on x^2/2 from far away, over alpha rho gamma/(1-alpha)."""
     step, ratios = 0.1, {}
-    problem = travel(20, 100.0)
+    problem = make_distant_parabola(20, 100.0)
     for alpha in (0.1, 0.7):
         almond = Almond(iterations=20, step=step, batch=1, alpha=alpha)
         states = list(almond.run(problem, problem.start(), np.random.default_rng(seed)))  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ def examine_divided_bound(effort: str, seed: int) -> ExaminationEvidence:
     """(13): oscillation around 0, against L rho gamma/(2 n) and L rho gamma/2."""
     K = 400
     step = K**-0.5
-    problem = oscillation(K, step)
+    problem = make_oscillation_parabola(K, step)
     uscg = USCG(iterations=K, step=step, batch=1, alpha=1.0)
     states = uscg.run(problem, problem.start(), np.random.default_rng(seed))  # type: ignore[arg-type]
     mean = float(np.mean([abs(float(state.at[0])) for state in states]))
@@ -154,7 +154,7 @@ ERRATA = (
         "pethick2025-D.2e",
         "lemma D.2, step (e): (1 + 2/alpha)(1 - alpha) <= 1 - alpha/2",
         "with the weights of Young's inequality exchanged; lemma D.2 stands",
-        young,
+        examine_young_weights,
         (
             "at alpha = 1/2 it says 2.5 <= 0.75",
             "(1 + alpha/2)(1 - alpha) <= 1 - alpha/2, (1 + 2/alpha)(1 - alpha)^2 <= 2/alpha",

@@ -38,7 +38,7 @@ _PAIRS = 40
 # --- instances ------------------------------------------------------------------------------------
 
 
-def vectors(norm: str) -> NormedProblem:
+def make_vector_problem(norm: str) -> NormedProblem:
     """Return sum h_j x_j^2/2 with h = (1, 2, 3, 4) in a norm of vectors.
 
     In the l-infinity norm its smoothness is the sum of the h_j, attained at every vertex.
@@ -46,7 +46,7 @@ def vectors(norm: str) -> NormedProblem:
     return vector_quadratic(norm, weights=(1.0, 2.0, 3.0, 4.0), begin=(1.0, -1.0, 1.0, -1.0))
 
 
-def matrices(norm: str) -> NormedProblem:
+def make_matrix_problem(norm: str) -> NormedProblem:
     """Return |A W|^2/2, W of shape (3, 5), in a norm of matrices.
 
     In the spectral norm its smoothness is |A|_F^2, as A has no more columns than W.
@@ -78,17 +78,20 @@ def blocks() -> NormedProblem:
 
 _MATRICES = ("spectral", "nuclear", "max-row-norm", "max-column-norm", "linf", "l1")
 EVERY = (
-    *(make_instance(vectors, norm=f"{name}[radius=1.7]") for name in ("l1", "l2", "linf")),
-    *(make_instance(matrices, norm=f"{name}[radius=1.7]") for name in _MATRICES),
+    *(
+        make_instance(make_vector_problem, norm=f"{name}[radius=1.7]")
+        for name in ("l1", "l2", "linf")
+    ),
+    *(make_instance(make_matrix_problem, norm=f"{name}[radius=1.7]") for name in _MATRICES),
     make_instance(blocks),
 )
 
 
-def pool(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
+def iterate_extremal_points(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield points at which ratios of norms are extreme: single entries, isometries, vertices."""
     balls = ball.balls if isinstance(ball, NormProduct) else (ball,)
     for number in range(len(balls)):
-        for created in (_single, _isometry, np.ones):
+        for created in (_single_entry_array, _isometry, np.ones):
             parts = [
                 created(ball.shape) if number == index else np.zeros(ball.shape)
                 for index, ball in enumerate(balls)
@@ -100,7 +103,7 @@ def pool(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
         yield rng.standard_normal(ball.shape)
 
 
-def _single(shape: tuple[int, ...]) -> Floats:
+def _single_entry_array(shape: tuple[int, ...]) -> Floats:
     entry = np.zeros(shape)
     entry.flat[0] = 1.0
     return entry
@@ -108,13 +111,13 @@ def _single(shape: tuple[int, ...]) -> Floats:
 
 def _isometry(shape: tuple[int, ...]) -> Floats:
     """Return what has equal singular values, as a matrix; a single entry, as a vector."""
-    return _single(shape) if len(shape) == 1 else np.eye(shape[0], shape[1])
+    return _single_entry_array(shape) if len(shape) == 1 else np.eye(shape[0], shape[1])
 
 
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def geometry(trial: Trial) -> Evidence:
+def check_ball_geometry(trial: Trial) -> Evidence:
     """Compare zeta, rho_2, omega, dual norm, linear minimisation and projection with definitions.
 
     Points are random ones, vertices, single entries and isometries, at which extremes are attained.
@@ -130,7 +133,7 @@ def geometry(trial: Trial) -> Evidence:
 
 def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) -> Decision:
     """Decide all that is said of one ball; `reference` makes points, and has the norm itself."""
-    ball, points = oracles.norm, list(pool(reference, rng))
+    ball, points = oracles.norm, list(iterate_extremal_points(reference, rng))
     gradients = [*points, *(rng.standard_normal(reference.shape) for _ in range(_PAIRS))]
     lengths = [float(np.linalg.norm(x)) for x in points]
     duals = [max_inner(reference, x) for x in points]
@@ -144,7 +147,7 @@ def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) ->
         - 1.0,
         "dual norm": _max_finite(ball.dual(x) / a - 1.0 for x, a in zip(points, duals, strict=True)),  # noqa: E501
         "lmo": _max_finite(_minimality_error(oracles, reference, g) for g in gradients),
-        "free directions": _free(oracles, reference),
+        "free directions": _free_entry_error(oracles, reference),
         "projection": _max_finite(_projection_error(ball, reference, 3.0 * g) for g in gradients),
     }  # fmt: skip
     worst = max(deviation, key=lambda name: abs(deviation[name]))
@@ -174,13 +177,13 @@ def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
     return missed if abs(missed) > excess else excess
 
 
-def _free(oracles: Any, ball: NormBall) -> float:
+def _free_entry_error(oracles: Any, ball: NormBall) -> float:
     """Return how far the minimiser is from 0 where a gradient with a single entry leaves it free.
 
     0 is one for the gradient 0, too.
     """
     results = [float(np.abs(oracles.lo(np.zeros(ball.shape))).max())]
-    v = np.array(oracles.lo(_single(ball.shape)))
+    v = np.array(oracles.lo(_single_entry_array(ball.shape)))
     v.flat[0] = 0.0
     return max(*results, float(np.abs(v).max())) / ball.radius
 
@@ -194,7 +197,7 @@ def _projection_error(ball: Any, reference: NormBall, y: Floats) -> float:
     return max(excess, beaten / size)
 
 
-def bound_of_gradient(L: float, gap: float) -> float:
+def gradient_dual_norm_bound(L: float, gap: float) -> float:
     """Return sqrt(2 L gap), the bound of |grad f(x)|_* (f bounded below, L-smooth in the norm).
 
     A step (|grad f|_*/(L rho)) lmo(grad f) falls by |grad f|_*^2/(2L), and not below min f (ours).
@@ -202,7 +205,7 @@ def bound_of_gradient(L: float, gap: float) -> float:
     return math.sqrt(2.0 * L * gap)
 
 
-def dual_gap(trial: Trial) -> Evidence:
+def check_dual_norm_bound(trial: Trial) -> Evidence:
     """Compare |grad f(x)|_* with its bound at random points and along vertices."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
@@ -211,10 +214,11 @@ def dual_gap(trial: Trial) -> Evidence:
         L, lower = problem.constants(problem.start()).L_norm, problem.inner.minimum_value
         ratios = []
         for x in islice(
-            pool(problem.norm, trial.rng(instance.key)), trial.choose_by_effort(40, None)
+            iterate_extremal_points(problem.norm, trial.rng(instance.key)),
+            trial.choose_by_effort(40, None),
         ):
             measured = file.norm.dual(file.gradient(x))
-            ratios.append(measured / bound_of_gradient(L, problem.value(x) - lower))
+            ratios.append(measured / gradient_dual_norm_bound(L, problem.value(x) - lower))
         parts[f"{instance.name} {instance.key}"] = decide_inequality(ratios)
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
@@ -229,7 +233,7 @@ GEOM = Claim(
         "zeta = max |x|_*/|x|_2 = rho_2/rho, omega = max |x|/|x|_2, min <d, x> = -rho |d|_*, null "
         "directions get 0, and projections are nearest points, as stated for each ball"
     ),
-    check=geometry,
+    check=check_ball_geometry,
     instances=EVERY,
     schedule="none: a statement about balls",
     expected_seconds=(0.2, 0.2),
@@ -240,12 +244,12 @@ DUAL_GAP = Claim(
     source="pethick2025 assumption 5.1; the bound is pfbench's",
     kind="bound",
     statement="|grad f(x)|_*^2 <= 2 L (f(x) - min f), L the smoothness in the norm",
-    check=dual_gap,
+    check=check_dual_norm_bound,
     instances=EVERY,
     schedule="none: a statement about f",
     assumptions=("|grad f(x) - grad f(y)|_* <= L |x - y|", "f bounded below"),
     expected_seconds=(0.2, 0.2),
-    formulas=(formula(bound_of_gradient, GRADIENT, gap=VALUE),),
+    formulas=(formula(gradient_dual_norm_bound, GRADIENT, gap=VALUE),),
 )
 
 CLAIMS = (GEOM, DUAL_GAP)
@@ -291,7 +295,7 @@ class DiameterForRadius(FaultyBallProblem):
             return 2.0 * float(self._original.zeta)
 
 
-class UnscaledRows(FaultyBallProblem):
+class JointlyScaledRows(FaultyBallProblem):
     """Divides the whole gradient by its length, not each row or singular value by its own."""
 
     class Ball(FaultyBallProblem.Ball):
@@ -326,7 +330,7 @@ class BoundForNorm(FaultyBallProblem):
 MUTANTS = (
     Mutant.from_oracles("norms-zeta-one", ZetaOne, GEOM),
     Mutant.from_oracles("norms-diameter-for-radius", DiameterForRadius, GEOM),
-    Mutant.from_oracles("norms-unscaled-rows", UnscaledRows, GEOM),
+    Mutant.from_oracles("norms-unscaled-rows", JointlyScaledRows, GEOM),
     Mutant.from_oracles("norms-sign-of-zero", SignOfZero, GEOM),
     Mutant.from_oracles("norms-bound-for-norm", BoundForNorm, GEOM, DUAL_GAP),
 )

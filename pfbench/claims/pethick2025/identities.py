@@ -18,7 +18,12 @@ from pfbench.algorithms.norm_ball_methods import (
     Signum,
     WeightDecayAlgorithm,
 )
-from pfbench.claims.pethick2025.parabolas import exact, make_rotated_instance, spectral, travel
+from pfbench.claims.pethick2025.parabolas import (
+    make_distant_parabola,
+    make_noiseless_least_squares,
+    make_rotated_instance,
+    make_spectral_least_squares,
+)
 from pfbench.points import combine
 from pfbench.sets.named_norms import norm_ball
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
@@ -74,7 +79,7 @@ def check_is_uscg(trial: Trial, *, begin: str) -> Evidence:
     return decide_identical_paths(parts)
 
 
-def decays_as_held(trial: Trial) -> Evidence:
+def check_decay_is_scg(trial: Trial) -> Evidence:
     """Compare each step of uSCG with decay with SCG's over the ball of radius rho/mu."""
     parts = {}
     for instance in trial.claim.instances:
@@ -151,7 +156,7 @@ def _identity_claim(algorithm: str, norm: str, begin: str) -> Claim:
             f"uSCG over {norm} with alpha = 1 - beta and {start} has the iterates of {algorithm}"
         ),
         check=partial(check_is_uscg, begin=begin),
-        instances=(make_instance(exact, K=30, norm=norm),),
+        instances=(make_instance(make_noiseless_least_squares, K=30, norm=norm),),
         algorithm=algorithm,
         schedule="beta = 0.7, gamma = 0.5",
         expected_seconds=(0.05, 0.05),
@@ -170,8 +175,11 @@ DECAYS = Claim(
         "x + gamma lmo_rho(d) - gamma mu x = (1 - gamma mu) x + gamma mu lmo_(rho/mu)(d): uSCG "
         "with weight decay is SCG over a ball of radius rho/mu"
     ),
-    check=decays_as_held,
-    instances=(make_instance(spectral, K=20), make_instance(exact, K=20, norm="linf")),
+    check=check_decay_is_scg,
+    instances=(
+        make_instance(make_spectral_least_squares, K=20),
+        make_instance(make_noiseless_least_squares, K=20, norm="linf"),
+    ),
     algorithm="uscg",
     schedule="gamma = 0.5, mu = 0.4",
     expected_seconds=(0.05, 0.05),
@@ -198,7 +206,10 @@ HELD = Claim(
     kind="bound",
     statement="SCG from a point of the ball: |x_k| <= rho in the norm, for every k",
     check=partial(check_distance, retained=True),
-    instances=(make_instance(spectral, K=60), make_instance(exact, K=60, norm="linf")),
+    instances=(
+        make_instance(make_spectral_least_squares, K=60),
+        make_instance(make_noiseless_least_squares, K=60, norm="linf"),
+    ),
     algorithm="scg",
     schedule="alpha = 0.3, gamma = 0.1",
     expected_seconds=(0.05, 0.05),
@@ -211,7 +222,10 @@ FREE = Claim(
     kind="bound",
     statement="uSCG: |x_k - x_1| <= rho times the sum of the steps before, in the norm",
     check=partial(check_distance, retained=False),
-    instances=(make_instance(spectral, K=20), make_instance(travel, K=20, begin=100.0)),
+    instances=(
+        make_instance(make_spectral_least_squares, K=20),
+        make_instance(make_distant_parabola, K=20, begin=100.0),
+    ),
     algorithm="uscg",
     schedule="alpha = 0.3, gamma = 0.5",
     expected_seconds=(0.05, 0.05),

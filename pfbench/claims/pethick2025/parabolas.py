@@ -16,7 +16,7 @@ from pfbench.sets.whole_space import WholeMatrices
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
 
 
-def travel(K: int, begin: float) -> HorizonProblem:
+def make_distant_parabola(K: int, begin: float) -> HorizonProblem:
     """Return x^2/2 from far away: all steps lead to 0, and with a shorter step it is not reached.
 
     Of the bound all but Delta/(rho gamma K) is small, and the mean of |x| is half the way.
@@ -24,24 +24,24 @@ def travel(K: int, begin: float) -> HorizonProblem:
     return HorizonProblem.from_problem(vector_quadratic("linf", weights=(1.0,), begin=(begin,)), K)
 
 
-def oscillation(K: int, step: float) -> HorizonProblem:
+def make_oscillation_parabola(K: int, step: float) -> HorizonProblem:
     """Return x^2/2 from half a step: with exact gradients |x| stays, and L rho gamma/2 binds."""
-    return travel(K, 0.5 * step)
+    return make_distant_parabola(K, 0.5 * step)
 
 
-def two_points(K: int, size: float) -> HorizonProblem:
+def make_two_point_noise_parabola(K: int, size: float) -> HorizonProblem:
     """Return x^2/2 from `size` with noise of plus or minus `size`: unaveraged signs are a walk."""
     problem = vector_quadratic("linf", weights=(1.0,), begin=(size,), noise=((size,), (-size,)))
     return HorizonProblem.from_problem(problem, K)
 
 
-def affine(K: int) -> HorizonProblem:
+def make_pure_noise_problem(K: int) -> HorizonProblem:
     """Return 0 with noise of plus or minus 1: an average's error is that of its noise alone."""
     problem = vector_quadratic("linf", weights=(0.0,), begin=(0.0,), noise=((1.0,), (-1.0,)))
     return HorizonProblem.from_problem(problem, K)
 
 
-def signs(K: int) -> HorizonProblem:
+def make_linf_quadratic(K: int) -> HorizonProblem:
     """Return a quadratic of ten variables with normal noise, over l-infinity: zeta = sqrt(10)."""
     rng = np.random.default_rng(3)
     noise = make_noise("normal", 0.5, (10,), 16, rng).tolist()
@@ -50,7 +50,7 @@ def signs(K: int) -> HorizonProblem:
     return HorizonProblem.from_problem(problem, K)
 
 
-def spectral(K: int) -> HorizonProblem:
+def make_spectral_least_squares(K: int) -> HorizonProblem:
     """Return |A W - B|^2/2, W of shape (3, 5), with normal noise, over the spectral norm."""
     rng = np.random.default_rng(7)
     noise = make_noise("normal", 0.5, (3, 5), 16, rng)
@@ -87,7 +87,7 @@ def _cube_quadratic(K: int, weights: Floats, centre: Floats, noise: Floats) -> H
     return HorizonProblem.from_problem(NormedProblem(plain, norm_ball("linf", (d,))), K)
 
 
-def exact(K: int, norm: str) -> HorizonProblem:
+def make_noiseless_least_squares(K: int, norm: str) -> HorizonProblem:
     """Return |A W - B|^2/2, W of shape (3, 5), without noise: only momentum acts."""
     rng = np.random.default_rng(7)
     return _matrix_quadratic(K, norm, rng.standard_normal((4, 3)), np.zeros((1, 3, 5)), rng)

@@ -11,10 +11,16 @@ import numpy as np
 
 from pfbench.algorithms.norm_ball_methods import USCG, ConditionalGradient
 from pfbench.base.state import Point
-from pfbench.claims.pethick2025.descent import descent_bound, theorem
-from pfbench.claims.pethick2025.parabolas import oscillation, signs, spectral, travel, two_points
+from pfbench.claims.pethick2025.descent import descent_bound, theorem_claim
+from pfbench.claims.pethick2025.parabolas import (
+    make_distant_parabola,
+    make_linf_quadratic,
+    make_oscillation_parabola,
+    make_spectral_least_squares,
+    make_two_point_noise_parabola,
+)
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
-from pfbench.verification.statements.path_mean import dual_norm, norm_constants
+from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
 from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 from pfbench.verification.units import GRADIENT, formula
 
@@ -24,7 +30,7 @@ ALPHA = 0.5
 # --- the bounds -----------------------------------------------------------------------------------
 
 
-def constant_printed(
+def constant_alpha_bound_printed(
     K: float,
     alpha: float,
     L: float,
@@ -41,7 +47,7 @@ def constant_printed(
     return descent_bound(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
 
 
-def constant_sharper(
+def constant_alpha_bound_sharper(
     K: float,
     alpha: float,
     L: float,
@@ -57,7 +63,7 @@ def constant_sharper(
     return descent_bound(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
 
 
-def vanishing_printed(
+def vanishing_alpha_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return theorem 5.5 as printed, alpha_k = k^(-1/2), gamma from K^(-3/4)/2 to K^(-3/4)."""
@@ -66,7 +72,7 @@ def vanishing_printed(
     return first / (rho * math.pow(K, 0.25)) + L * rho / math.pow(K, 0.75)
 
 
-def vanishing_sharper(
+def vanishing_alpha_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return theorem 5.5 with sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1) (ours).
@@ -82,7 +88,7 @@ def vanishing_sharper(
 # --- lemma D.1 ------------------------------------------------------------------------------------
 
 
-def descends(trial: Trial) -> Evidence:
+def check_descent_lemma(trial: Trial) -> Evidence:
     """Compare the mean of |grad f(x_k)|_* with the lemma's, with the errors of the run itself.
 
     Sharper is the mean of |lambda_k|_* in place of zeta |lambda_k|_2; printed is a root of a mean
@@ -99,7 +105,7 @@ def descends(trial: Trial) -> Evidence:
             for x, record in trial.moves(problem, algorithm):
                 error = record.estimate - problem.gradient(x)
                 of_norms = problem.norm.dual(error), float(np.linalg.norm(error))
-                numbers.append((dual_norm(problem, x), *of_norms))
+                numbers.append((gradient_dual_norm(problem, x), *of_norms))
             measured, dual, plain = np.mean(numbers, axis=0)
             arguments = {key: c[key] for key in ("K", "L", "rho", "delta")}
             for label, zeta, error in (("printed", c["zeta"], plain), ("sharper", 1.0, dual)):
@@ -127,12 +133,12 @@ LEMMA_1 = Claim(
         "; "
         "sharper (ours), in each run: the last term 2 mean |lambda_k|_*"
     ),
-    check=descends,
+    check=check_descent_lemma,
     instances=(
-        make_instance(travel, K=1_000, begin=1_000**0.5),
-        make_instance(oscillation, K=1_000, step=1_000**-0.5),
-        make_instance(signs, K=100),
-        make_instance(spectral, K=100),
+        make_instance(make_distant_parabola, K=1_000, begin=1_000**0.5),
+        make_instance(make_oscillation_parabola, K=1_000, step=1_000**-0.5),
+        make_instance(make_linf_quadratic, K=100),
+        make_instance(make_spectral_least_squares, K=100),
     ),
     algorithm="uscg",
     assumptions=ASSUMED[:2],
@@ -142,13 +148,13 @@ LEMMA_1 = Claim(
 )
 
 _theorem = partial(
-    theorem, quantity=dual_norm, unit=GRADIENT, algorithm="uscg", assumptions=ASSUMED
+    theorem_claim, quantity=gradient_dual_norm, unit=GRADIENT, algorithm="uscg", assumptions=ASSUMED
 )
 
 CONSTANT = _theorem(
     "5.4",
-    constant_printed,
-    constant_sharper,
+    constant_alpha_bound_printed,
+    constant_alpha_bound_sharper,
     statement=(
         "uSCG, alpha constant, gamma = K^(-1/2): E |grad f|_* <= Delta/(rho sqrt(K)) + L rho/"
         "(2 sqrt(K)) + 2 zeta [sqrt(2) L_2 rho_2/(alpha sqrt(K)) + (sqrt(alpha) + s/(K(1-s))) "
@@ -157,17 +163,17 @@ CONSTANT = _theorem(
     ),
     alpha=ALPHA,
     instances=(
-        make_instance(travel, K=1_000, begin=1_000**0.5),
-        make_instance(signs, K=100),
-        make_instance(spectral, K=100),
+        make_instance(make_distant_parabola, K=1_000, begin=1_000**0.5),
+        make_instance(make_linf_quadratic, K=100),
+        make_instance(make_spectral_least_squares, K=100),
     ),
     expected_seconds=(2.0, 2.0),
 )
 
 VANISHING = _theorem(
     "5.5",
-    vanishing_printed,
-    vanishing_sharper,
+    vanishing_alpha_bound_printed,
+    vanishing_alpha_bound_sharper,
     statement=(
         "uSCG, alpha_k = k^(-1/2), gamma = K^(-3/4): E |grad f|_* <= [2 Delta + (8/3)(2 rho_2) "
         "sqrt(4 sigma^2 + 8 L_2^2 rho_2^2)]/(rho K^(1/4)) + L rho/K^(3/4); sharper (ours): "
@@ -175,13 +181,15 @@ VANISHING = _theorem(
     ),
     instances=(
         *(
-            make_instance(travel, K=K, begin=math.pow(K, 0.25))
+            make_instance(make_distant_parabola, K=K, begin=math.pow(K, 0.25))
             for K in (100, 1_000, 10_000, 100_000)
         ),
-        make_instance(travel, K=10_000, begin=10_000**0.25 / 4.0).with_title("returns"),
-        make_instance(two_points, K=1_000, size=1.63),
-        make_instance(signs, K=100),
-        make_instance(spectral, K=100),
+        make_instance(make_distant_parabola, K=10_000, begin=10_000**0.25 / 4.0).with_title(
+            "returns"
+        ),
+        make_instance(make_two_point_noise_parabola, K=1_000, size=1.63),
+        make_instance(make_linf_quadratic, K=100),
+        make_instance(make_spectral_least_squares, K=100),
     ),
     expected_seconds=(4.0, 10.0),
 )
@@ -192,7 +200,7 @@ CLAIMS = (LEMMA_1, CONSTANT, VANISHING)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class QuarterStep(USCG):
+class QuarterOfStepSize(USCG):
     """Steps by gamma/4."""
 
     def update(self, x: Point, v: Point) -> Point:
@@ -217,7 +225,7 @@ class EqualWeights(USCG):
 
 
 MUTANTS = (
-    Mutant.from_variant("uscg-quarter-step", QuarterStep, LEMMA_1, CONSTANT, VANISHING),
+    Mutant.from_variant("uscg-quarter-step", QuarterOfStepSize, LEMMA_1, CONSTANT, VANISHING),
     Mutant.from_variant("uscg-unaveraged", Unaveraged, VANISHING),
     Mutant.from_variant("uscg-equal-weights", EqualWeights, VANISHING),
     Mutant.from_edits(

@@ -9,9 +9,13 @@ import math
 
 from pfbench.algorithms.norm_ball_methods import USCGMVR
 from pfbench.claims.pethick2025.descent import descent_bound
-from pfbench.claims.pethick2025.parabolas import signs, spectral, two_points
+from pfbench.claims.pethick2025.parabolas import (
+    make_linf_quadratic,
+    make_spectral_least_squares,
+    make_two_point_noise_parabola,
+)
 from pfbench.verification import Claim, Mutant, make_instance
-from pfbench.verification.statements.path_mean import Numbers, PathMeanBound, dual_norm
+from pfbench.verification.statements.path_mean import Numbers, PathMeanBound, gradient_dual_norm
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 
@@ -53,12 +57,12 @@ STORM = Claim(
         "sigma/(alpha K), of order K^(-1/3) (ours)"
     ),
     check=PathMeanBound(
-        bounds={"ours": storm_bound}, quantity=dual_norm, parameters=storm_parameters
+        bounds={"ours": storm_bound}, quantity=gradient_dual_norm, parameters=storm_parameters
     ),
     instances=(
-        make_instance(two_points, K=1_000, size=1.63),
-        make_instance(signs, K=100),
-        make_instance(spectral, K=100),
+        make_instance(make_two_point_noise_parabola, K=1_000, size=1.63),
+        make_instance(make_linf_quadratic, K=100),
+        make_instance(make_spectral_least_squares, K=100),
     ),
     algorithm="uscg-mvr",
     assumptions=(

@@ -8,7 +8,7 @@ from pfbench.algorithms.active_set import AwayStepFW, BlendedPairwiseFW
 from pfbench.base.protocols import AlgorithmOracles, Gradient, Point
 from pfbench.points.active_atoms import ActiveSet
 from pfbench.verification import Claim, Evidence, Mutant, make_instance
-from pfbench.verification.instruments.widths import quadratic_on_facet, width
+from pfbench.verification.instruments.widths import pyramidal_width, quadratic_on_facet
 from pfbench.verification.statistics import Decision, combine_all, decide_inequality
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import VALUE, formula
@@ -30,7 +30,9 @@ _FLOOR = 1e-11
 """Below this part of f(x_1) - min f, rounding may decide a step."""
 
 
-def height(h0: float, L_f: float, sigma_hat: float, rho: float, D: float, t: int) -> float:
+def suboptimality_bound(
+    h0: float, L_f: float, sigma_hat: float, rho: float, D: float, t: int
+) -> float:
     """Return the bound after t steps of which half shrink: rho the width, sigma_hat the modulus."""
     shrinks = min(0.5, sigma_hat * (rho / D) ** 2 / (4.0 * L_f))
     return h0 * (1.0 - shrinks) ** -(-t // 2)
@@ -42,12 +44,15 @@ def check_contraction(trial: Trial) -> Evidence:
     for instance in INSTANCES:
         problem = instance()
         lower, *_, L = map(float, np.linalg.eigvalsh(problem.A))
-        delta = width(instance.parameters["kind"], instance.parameters["d"])
-        shrinks = 1.0 - height(1.0, L, lower, delta, problem.set.diameter, 2)
+        delta = pyramidal_width(instance.parameters["kind"], instance.parameters["d"])
+        shrinks = 1.0 - suboptimality_bound(1.0, L, lower, delta, problem.set.diameter, 2)
         algorithm = trial.make(iterations=min(_LONGEST, int(40.0 / shrinks)), smoothness=L)
         steps = trial.follow(problem, algorithm)
         h = [problem.value(np.asarray(step.state.x)) - problem.minimum_value for step in steps]
-        bounds = [height(h[0], L, lower, delta, problem.set.diameter, t) for t in range(1, len(h))]
+        bounds = [
+            suboptimality_bound(h[0], L, lower, delta, problem.set.diameter, t)
+            for t in range(1, len(h))
+        ]
         ratios = np.array(h[1:]) / np.array(bounds)
         parts[instance.name] = decide_inequality(ratios[np.array(bounds) > _FLOOR * h[0]])
     return Evidence(combine_all(parts), {"ratio": 1.0}, len(parts))
@@ -72,7 +77,7 @@ def _claim(name: str, source: str) -> Claim:
         assumptions=("f strongly convex", "a polytope"),
         schedule="short steps with L = L_f",
         expected_seconds=(1.2, 1.2),
-        formulas=(formula(height, VALUE),),
+        formulas=(formula(suboptimality_bound, VALUE),),
     )
 
 
@@ -86,7 +91,7 @@ CLAIMS = (AWAY, BLENDED)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class NoAway(AwayStepFW):
+class NoAwaySteps(AwayStepFW):
     """Takes no away step: plain Frank-Wolfe with short steps."""
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
@@ -94,10 +99,10 @@ class NoAway(AwayStepFW):
         S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
 
 
-class NoPairs(BlendedPairwiseFW):
+class NoPairwiseSteps(BlendedPairwiseFW):
     """Takes no pairwise step."""
 
-    move = NoAway.move
+    move = NoAwaySteps.move
 
 
 class TwiceAsFar(AwayStepFW):
@@ -117,7 +122,7 @@ class TwiceAsFar(AwayStepFW):
 
 
 MUTANTS = (
-    Mutant.from_variant("afw-no-away", NoAway, AWAY),
+    Mutant.from_variant("afw-no-away", NoAwaySteps, AWAY),
     Mutant.from_variant("afw-twice-as-far", TwiceAsFar, AWAY),
-    Mutant.from_variant("bpfw-no-pairs", NoPairs, BLENDED),
+    Mutant.from_variant("bpfw-no-pairs", NoPairwiseSteps, BLENDED),
 )

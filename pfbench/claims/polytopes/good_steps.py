@@ -16,7 +16,7 @@ from pfbench.base.protocols import AlgorithmOracles, Gradient, Point
 from pfbench.points.active_atoms import ActiveSet
 from pfbench.verification import Claim, Evidence, Instance, Mutant, make_instance
 from pfbench.verification.instruments.active_set_steps import ActiveSetTracker
-from pfbench.verification.instruments.widths import quadratic_on_facet, width
+from pfbench.verification.instruments.widths import pyramidal_width, quadratic_on_facet
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import NUMBER, VALUE, formula
@@ -48,12 +48,12 @@ def contraction_factor(
     return 1.0 - min(0.5, sigma_hat * (rho / D) ** 2 / (quantity * L_f))
 
 
-def gap_bound(spread: float, sigma_hat: float, rho: float) -> float:
+def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
     """Return <g, a - w>^2/(2 mu delta^2), which f(x) - min f is at most."""
     return spread**2 / (2.0 * sigma_hat * rho**2)
 
 
-def contracts(trial: Trial, *, quantity: float, counts_good_steps: bool) -> Evidence:
+def check_good_steps(trial: Trial, *, quantity: float, counts_good_steps: bool) -> Evidence:
     """Compare each step of each run with its bound; `counts_good_steps`: and the number of good ones."""  # noqa: E501
     parts: dict[str, Decision] = {}
     for instance in INSTANCES:
@@ -72,7 +72,10 @@ def _decide_run(
 ) -> dict[str, Decision]:
     problem = instance()
     mu, *_, L = map(float, np.linalg.eigvalsh(problem.A))
-    delta, D = width(instance.parameters["kind"], instance.parameters["d"]), problem.set.diameter
+    delta, D = (
+        pyramidal_width(instance.parameters["kind"], instance.parameters["d"]),
+        problem.set.diameter,
+    )
     algorithm = trial.make(iterations=_MOST, smoothness=L, step=step)
     moves = trial.moves(problem, algorithm)
     _, first = next(moves)
@@ -82,7 +85,7 @@ def _decide_run(
     for x, record in moves:
         recorded, g = np.asarray(record.state.x), problem.gradient(x)
         turn = S.classify_step(x, recorded, g, problem.set.lo(g))
-        gaps.append(h / max(gap_bound(turn.spread, mu, delta), _FLOOR * h0))
+        gaps.append(h / max(suboptimality_bound(turn.spread, mu, delta), _FLOOR * h0))
         before, h = h, problem.value(recorded) - problem.minimum_value
         shrinks = (
             contraction_factor(L, mu, delta, D, quantity=quantity) if turn.kind == "good" else 1.0
@@ -112,7 +115,7 @@ def _claim(name: str, source: str, quantity: float, words: str, counts_good_step
         "no other step raises it, and f(x) - min f <= <g, a - w>^2/(2 mu delta^2)"
         + ("; at least half of the steps are good" if counts_good_steps else "")
         + " (derived by pfbench)",
-        check=partial(contracts, quantity=quantity, counts_good_steps=counts_good_steps),
+        check=partial(check_good_steps, quantity=quantity, counts_good_steps=counts_good_steps),
         instances=INSTANCES,
         algorithm=name,
         assumptions=("f strongly convex", "a polytope"),
@@ -120,7 +123,7 @@ def _claim(name: str, source: str, quantity: float, words: str, counts_good_step
         expected_seconds=(3.0, 3.0),
         formulas=(
             formula(contraction_factor, NUMBER, {"quantity": quantity}),
-            formula(gap_bound, VALUE, spread=VALUE),
+            formula(suboptimality_bound, VALUE, spread=VALUE),
         ),
     )
 
@@ -137,16 +140,16 @@ CLAIMS = (AWAY, BLENDED, PAIRWISE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class Lingering(AwayStepFW):
+class ReversedDirectionChoice(AwayStepFW):
     """Takes an away step where it should not, and none where it should."""
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w only where that descends less."""
-        a, _ = S.extremes(g)
+        a, _ = S.find_extreme_vertices(g)
         if len(S) == 1 or float(np.sum(g * (2.0 * x - w - S.vertex(a)))) <= 0.0:
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
         else:
-            end = partial(S.remove_vertex, a)
+            end = partial(S.point_without_vertex, a)
             S.move_away(a, self.step_size(ask, x, g, x - S.vertex(a), S.max_away_step(a), end))
 
 
@@ -167,6 +170,6 @@ class QuarterOfAPair(PairwiseFW):
 
 
 MUTANTS = (
-    Mutant.from_variant("afw-lingering", Lingering, AWAY),
+    Mutant.from_variant("afw-lingering", ReversedDirectionChoice, AWAY),
     Mutant.from_variant("pfw-quarter-of-a-pair", QuarterOfAPair, PAIRWISE),
 )

@@ -33,7 +33,7 @@ def triangle(along: float, below: float) -> IndefiniteQuadratic:
     return IndefiniteQuadratic(ConvexHull(TRIANGLE), np.eye(2), -z, TRIANGLE[0].copy(), lower, 1.0)
 
 
-def height(problem: IndefiniteQuadratic, x: Any) -> float:
+def suboptimality(problem: IndefiniteQuadratic, x: Any) -> float:
     """Return f(x) - min f."""
     return problem.value(np.asarray(x)) - problem.minimum_value
 
@@ -41,7 +41,7 @@ def height(problem: IndefiniteQuadratic, x: Any) -> float:
 # --- for every convex f ---------------------------------------------------------------------------
 
 
-def slow(constants: Constants, parameters: Any, t: int) -> float:
+def open_loop_bound(constants: Constants, parameters: Any, t: int) -> float:
     """Return 8 L D^2/(3(t+3)), for t >= 1."""
     return 8.0 * constants.L_f * constants.D**2 / (3.0 * (t + 3.0))
 
@@ -57,8 +57,8 @@ GENERAL = Claim(
     source="Wirth, Kerdreux, Pokutta 2023, the step; the bound is of pfbench",
     statement="f convex: f(x_t) - min f <= 8 L D^2/(3(t+3)) for t >= 1 with steps 4/(t+4)",
     check=bound(
-        slow,
-        height,
+        open_loop_bound,
+        suboptimality,
         statistic="every",
         parameters={"step": "open-loop", "offset": 4.0, "iterations": 300},
         full={"iterations": 1000},
@@ -124,7 +124,7 @@ def check_after_transient(trial: Trial, *, T: int) -> Evidence:
         for t, (x, step) in enumerate(moves):
             if t >= S:
                 bound_at = face_bound(t, S, 1.0, 1.0, D, G, 1.0 - abs(along))
-                ratios.append(height(problem, x) / bound_at)
+                ratios.append(suboptimality(problem, x) / bound_at)
                 tips += sum(problem.set.lo(g)[1] > 0.0 for g in step.lo_inputs)
         statement = f"From step {S} on {tips} LO answer with the tip."
         parts[f"{instance.name}: LO"] = decide_exact(
@@ -171,13 +171,13 @@ _STALLS = -1.3
 def slope(trial: Trial, problem: IndefiniteQuadratic, parameters: dict[str, Any], T: int) -> float:
     """Return the slope of log h_t against log t over the last decade of T steps."""
     steps = trial.follow(problem, trial.make(iterations=T, **parameters))
-    h = np.array([height(problem, step.state.x) for step in steps])
+    h = np.array([suboptimality(problem, step.state.x) for step in steps])
     t = np.arange(1, len(h) + 1)
     last = (t >= T / 10) & (h > 0.0)
     return float(np.polyfit(np.log(t[last]), np.log(h[last]), 1)[0])
 
 
-def fastest(t: int) -> float:
+def open_loop_decay(t: int) -> float:
     """Return what of h_1 the open loop leaves after t steps, up to a constant: t^-2."""
     return float(t) ** -2
 
@@ -211,7 +211,7 @@ SEPARATION = Claim(
     assumptions=("f strongly convex", "strict complementarity", "x* inside a face"),
     schedule="step = open-loop, 4/(t+4), and line-search",
     expected_seconds=(2.0, 2.0),
-    formulas=(formula(fastest, NUMBER),),
+    formulas=(formula(open_loop_decay, NUMBER),),
 )
 
 CLAIMS = (GENERAL, FACE, SEPARATION)

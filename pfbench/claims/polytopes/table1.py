@@ -65,7 +65,7 @@ def calls_to_reduce(
     return results + [math.inf] * (len(parts) - len(results))
 
 
-def logarithmic(trial: Trial) -> Evidence:
+def check_logarithmic_calls(trial: Trial) -> Evidence:
     """Fit LO in ln(1/epsilon) on each polytope."""
     x, parts = -np.log(_LOGARITHMIC), dict[str, Decision]()
     for instance in POLYTOPES:
@@ -76,7 +76,7 @@ def logarithmic(trial: Trial) -> Evidence:
     return Evidence(combine_families(parts), dict.fromkeys(parts, 1.0), len(parts))
 
 
-def zigzag(trial: Trial) -> Evidence:
+def check_zigzag_calls(trial: Trial) -> Evidence:
     """Fit LO in 1/epsilon on the cube."""
     spent = calls_to_reduce(trial, CUBE(), _POWERS, 1e-1, step="line-search")
     fit = fit_exponent(1.0 / _POWERS, spent, least_decades=0.99)
@@ -111,7 +111,7 @@ def _claim(
 _active = partial(
     _claim,
     calls="log(1/eps) LO, f strongly convex on a polytope",
-    check=logarithmic,
+    check=check_logarithmic_calls,
     instances=POLYTOPES,
     power=0.0,
     schedule="short steps with L = L_f",
@@ -125,7 +125,7 @@ TABLE = {
         "frank-wolfe",
         "Jaggi 2013, the older method beside these",
         "eps^-1 LO, f convex",
-        zigzag,
+        check_zigzag_calls,
         (CUBE,),
         1.0,
         "step = line-search",

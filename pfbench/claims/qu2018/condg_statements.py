@@ -15,7 +15,7 @@ from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.condg_call import CondgCall, max_calls
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, spread_on_simplex
 from pfbench.verification.statistics import combine_families, decide_inequality
-from pfbench.verification.units import NUMBER, STEP, VALUE, formula, product
+from pfbench.verification.units import NUMBER, STEP, VALUE, formula, power_product
 
 CERTAIN = 1e-6
 """How far an exact prox and an exact gap are off, relative to the bound they are compared with.
@@ -27,7 +27,7 @@ The differences are of numbers of size 1 to 20 and not below 1e-5, so eleven dig
 # --- instances ------------------------------------------------------------------------------------
 
 
-def spread(d: int) -> IndefiniteQuadratic:
+def make_centred_simplex_quadratic(d: int) -> IndefiniteQuadratic:
     """Return |x - c|^2/2 on the simplex of d vertices, c its centre, from a vertex.
 
     With lambda = 1 the first prox is the minimiser of f, spread over the whole face: where d is at
@@ -36,7 +36,7 @@ def spread(d: int) -> IndefiniteQuadratic:
     return spread_on_simplex(d)
 
 
-def spread_and_far(d: int, offset: float) -> IndefiniteQuadratic:
+def make_tilted_simplex_quadratic(d: int, offset: float) -> IndefiniteQuadratic:
     """Return |x - c|^2/2 + push x_0 on the simplex of d vertices, from the first vertex.
 
     The prox is spread over all vertices but the first, where u is: u is far from it.
@@ -44,9 +44,9 @@ def spread_and_far(d: int, offset: float) -> IndefiniteQuadratic:
     return spread_on_simplex(d, offset)
 
 
-SPREAD = make_instance(spread, d=200)
-FAR = make_instance(spread_and_far, d=200, offset=5.0)
-LOOSE = make_instance(spread_and_far, d=20, offset=20.0)  # for eta near D^2/lambda
+SPREAD = make_instance(make_centred_simplex_quadratic, d=200)
+FAR = make_instance(make_tilted_simplex_quadratic, d=200, offset=5.0)
+LOOSE = make_instance(make_tilted_simplex_quadratic, d=20, offset=20.0)  # for eta near D^2/lambda
 FACES = (
     make_instance(quadratics.face_of_simplex, d=30, kappa=10.0),
     make_instance(quadratics.face_of_l1_ball, d=30, kappa=10.0),
@@ -61,24 +61,24 @@ Measured = Callable[[CondgCall, int], float]
 """One call of condg and its linear minimisations -> what is bounded, over its bound."""
 
 
-def gap(call: CondgCall, lo_calls: int) -> float:
+def relative_inner_gap(call: CondgCall, lo_calls: int) -> float:
     """Return the inner gap on return, over eta."""
     g = call.l + (call.answer - call.u) / call.lam
     return (float(g @ call.answer) - call.problem.minimum(g)[0]) / call.eta
 
 
-def distance(call: CondgCall, lo_calls: int) -> float:
+def relative_prox_distance(call: CondgCall, lo_calls: int) -> float:
     """Return |u+ - prox|^2 over lambda eta."""
     exact = call.problem.prox(call.u, call.l, call.lam)
     return float(np.sum((call.answer - exact) ** 2)) / (call.lam * call.eta)
 
 
-def count(call: CondgCall, lo_calls: int) -> float:
+def relative_lo_calls(call: CondgCall, lo_calls: int) -> float:
     """Return the calls of linear minimisation over their bound."""
     return lo_calls / max_calls(call.problem.set.diameter, call.lam, call.eta)
 
 
-def inner_runs(trial: Trial, option: int) -> dict[str, list[tuple[CondgCall, int]]]:
+def collect_condg_calls(trial: Trial, option: int) -> dict[str, list[tuple[CondgCall, int]]]:
     """Return calls of condg from runs of ncgs: u is theta_md, l the gradient there.
 
     Of option II these are the calls that make theta_ag; the cost of one is known for option I.
@@ -116,7 +116,7 @@ def check_ratio(trial: Trial, *, source: Measured, options: tuple[int, ...] = (1
     parts = {}
     calls = 0
     for option in options:
-        for name, runs in inner_runs(trial, option).items():
+        for name, runs in collect_condg_calls(trial, option).items():
             ratios = [source(*run) for run in runs]
             parts[f"option {option}, {name}"] = decide_inequality(ratios, CERTAIN)
             calls += len(runs)
@@ -137,8 +137,8 @@ STOP = _bound(
     name="qu2018-condg-stop",
     source="qu2018 algorithm 2",
     statement="on return from condg max over x of <l + (u+ - u)/lambda, u+ - x> <= eta",
-    check=partial(check_ratio, source=gap),
-    formulas=(product(VALUE, {"eta": 1}, eta=VALUE),),
+    check=partial(check_ratio, source=relative_inner_gap),
+    formulas=(power_product(VALUE, {"eta": 1}, eta=VALUE),),
     expected_seconds=(0.2, 1.5),
 )
 
@@ -146,7 +146,7 @@ COUNT = _bound(
     name="qu2018-condg-count",
     source="qu2018 algorithm 2, Jaggi 2013 theorem 2",
     statement="one condg needs at most 1 + ceil(6 D^2/(lambda eta)) LO",
-    check=partial(check_ratio, source=count, options=(1,)),
+    check=partial(check_ratio, source=relative_lo_calls, options=(1,)),
     formulas=(formula(max_calls, NUMBER, lam=STEP, eta=VALUE),),
     expected_seconds=(0.1, 1.0),
 )
@@ -155,8 +155,8 @@ DISTANCE = _bound(
     name="qu2018-condg-distance",
     source="qu2018 (8)",
     statement="|u+ - prox|^2 <= lambda eta",
-    check=partial(check_ratio, source=distance),
-    formulas=(product((0, 2), {"lam": 1, "eta": 1}, lam=STEP, eta=VALUE),),
+    check=partial(check_ratio, source=relative_prox_distance),
+    formulas=(power_product((0, 2), {"lam": 1, "eta": 1}, lam=STEP, eta=VALUE),),
     expected_seconds=(0.2, 1.5),
 )
 

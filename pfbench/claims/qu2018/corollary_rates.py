@@ -21,7 +21,7 @@ from pfbench.verification.statistics import (
     decide_equality,
     decide_exponent,
     decide_mean,
-    make_fit,
+    make_fit_function,
 )
 
 FACTORS = (1.0, 0.5, 0.25)
@@ -45,7 +45,7 @@ class RunCost:
     mean: float
 
 
-def spend(
+def run_and_measure_cost(
     trial: Trial,
     problem: Problem,
     algorithm: Any,
@@ -77,7 +77,7 @@ def spend(
     return RunCost(to_target, counts.sfo, counts.lo, min(ratios), mean)
 
 
-def decide(
+def decide_call_exponent(
     x: npt.ArrayLike, runs: SeedRows[int, list[RunCost]], subject: str, claimed: float, first: int
 ) -> Decision:
     """Decide the exponent of x in one kind of calls, with so many seeds at first."""
@@ -85,7 +85,7 @@ def decide(
     def counts(seeds: int) -> Floats:
         return np.array([[getattr(run, subject) for run in row] for row in runs(seeds)])
 
-    return decide_exponent(make_fit(x, counts, least_decades=1.99), claimed, seeds=first)
+    return decide_exponent(make_fit_function(x, counts, least_decades=1.99), claimed, seeds=first)
 
 
 Sample = Callable[[int], tuple[float, float, float]]
@@ -140,13 +140,13 @@ class ScheduleSweep:
     is_weighted: bool = False
 
     @property
-    def multiples(self) -> Floats:
+    def accuracy_divisors(self) -> Floats:
         """What 1/epsilon is multiplied by."""
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
-    def rows(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
+    def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
         """Return the runs by seed; factor times L sets the steps."""
-        trial, multiples = self.trial, self.multiples
+        trial, multiples = self.trial, self.accuracy_divisors
         seeds = trial.seeds(MOST_SEEDS, "problems")
         draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))
 
@@ -159,7 +159,7 @@ class ScheduleSweep:
                 epsilon = self.largest_tolerance(constants) / multiple
                 algorithm = trial.make_scheduled(epsilon, constants, **arguments)
                 costs.append(
-                    spend(
+                    run_and_measure_cost(
                         *(trial, problem, algorithm, epsilon, self.lam(constants.L)),
                         seed=int(seed),
                         weighted=self.is_weighted,
@@ -180,7 +180,7 @@ class ScheduleSweep:
         if self.trial.effort == "quick":
             return {}
         try:
-            full_list = [rows, *(self.rows(factor) for factor in FACTORS[1:])]
+            full_list = [rows, *(self.runs_by_seed(factor) for factor in FACTORS[1:])]
 
             def min_calls(seeds: int) -> Floats:
                 counts = [
@@ -188,7 +188,9 @@ class ScheduleSweep:
                 ]
                 return np.asarray(np.min(counts, axis=0))
 
-            decision = decide_exponent(make_fit(self.multiples, min_calls), claimed)
+            decision = decide_exponent(
+                make_fit_function(self.accuracy_divisors, min_calls), claimed
+            )
         except NotTestable:
             return {}
         return {f"l1 ball, best of {FACTORS} L": decision}
@@ -197,7 +199,7 @@ class ScheduleSweep:
 Decisions = dict[str, Decision]
 
 
-def exponents(
+def decide_exponents(
     sweeps: Mapping[str, ScheduleSweep], seeds: int, claimed: float
 ) -> tuple[Decisions, Decisions, Decisions, int]:
     """Decide, by family, the exponents of 1/epsilon in SFO and LO, and that outputs are good.
@@ -207,11 +209,11 @@ def exponents(
     """
     sfo, lo, output, runs = Decisions(), Decisions(), Decisions(), 0
     for name, sweep in sweeps.items():
-        rows, multiples = sweep.rows(), sweep.multiples
-        sfo[name] = decide(multiples, rows, "sfo_to_target", claimed, seeds)
+        rows, multiples = sweep.runs_by_seed(), sweep.accuracy_divisors
+        sfo[name] = decide_call_exponent(multiples, rows, "sfo_to_target", claimed, seeds)
         if name == "l1 ball":
             sfo |= sweep.decide_best_of_grid(rows, claimed)
-        lo[name] = decide(multiples, rows, "lo", 2.0, seeds)
+        lo[name] = decide_call_exponent(multiples, rows, "lo", 2.0, seeds)
         means = [run.mean for row in rows(max(seeds, GOOD // multiples.size)) for run in row]
         output[name] = decide_mean(means, 1.0)
         runs += multiples.size * len(rows.computed)

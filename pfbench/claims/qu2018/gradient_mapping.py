@@ -38,7 +38,7 @@ def momentum_reach(N: int) -> float:
     return max(md + 1.0, theta - N / 2.0)
 
 
-def momentum_slope(N: int) -> IndefiniteQuadratic:
+def make_momentum_slope(N: int) -> IndefiniteQuadratic:
     """Return a slope whose end N iterations with momentum just reach.
 
     So every gradient mapping is the gradient, the same at each step: the bound binds for small N.

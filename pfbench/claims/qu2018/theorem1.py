@@ -10,8 +10,17 @@ import numpy as np
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
 from pfbench.base.verdicts import Verdict
-from pfbench.claims.qu2018.corollary_rates import RunCost, ScheduleSweep, decide, spend
-from pfbench.claims.qu2018.gradient_mapping import mapping_sq, minimiser_distances, momentum_slope
+from pfbench.claims.qu2018.corollary_rates import (
+    RunCost,
+    ScheduleSweep,
+    decide_call_exponent,
+    run_and_measure_cost,
+)
+from pfbench.claims.qu2018.gradient_mapping import (
+    make_momentum_slope,
+    mapping_sq,
+    minimiser_distances,
+)
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.criteria import MAPPING_SQ, complexity
@@ -31,17 +40,17 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 # --- the bounds -----------------------------------------------------------------------------------
 
 
-def option1_least(L: float, delta: float, N: int) -> float:
+def option1_min_bound(L: float, delta: float, N: int) -> float:
     """Return (12 L Delta + 16 L)/N, the bound of min_k |G|^2 (theorem 1, option I)."""
     return (12.0 * L * delta + 16.0 * L) / N
 
 
-def option1_mean(L: float, delta: float, N: int) -> float:
+def option1_mean_bound(L: float, delta: float, N: int) -> float:
     """Return (16 L Delta + 28 L)/(3N), the bound of the mean over k of |G|^2 (sharp form)."""
     return (16.0 * L * delta + 28.0 * L) / (3.0 * N)
 
 
-def option2_least(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
+def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
     """Return the bound of min_k |G|^2 of theorem 1, option II, eta = chi = 1/N.
 
     `first` is |theta_0 - theta*|, `norm` is |theta*|; larger numbers are allowed for both. The
@@ -55,7 +64,7 @@ def option2_least(L: float, ell: float, first: float, norm: float, M: float, N: 
     )
 
 
-def option2_mean(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
+def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
     """Return the bound of the mean of |G|^2 with p_k proportional to k (k+1), eta = chi = 1/N."""
     return (
         192.0 * L * L * first**2 / (N * (N + 1.0) * (N + 2.0))
@@ -68,7 +77,7 @@ def option2_mean(L: float, ell: float, first: float, norm: float, M: float, N: i
 # --- instances ------------------------------------------------------------------------------------
 
 
-def spread_and_scaled(d: int, rise: float) -> indefinite.IndefiniteQuadratic:
+def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQuadratic:
     """Return |x - c|^2/2 on the simplex, c its centre, with f times 2 rise; from a vertex.
 
     Each prox is spread over a face, so that the inner tolerance is used up.
@@ -82,7 +91,7 @@ def spread_and_scaled(d: int, rise: float) -> indefinite.IndefiniteQuadratic:
     )
 
 
-def slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
+def make_slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
     """Return a slope whose end the last of N steps beta just reaches.
 
     So every gradient mapping is the gradient, the same at each step: the bound binds.
@@ -101,9 +110,9 @@ def chain(T: int) -> ZeroChain:
 
 
 NONCONVEX = make_instance(indefinite.random_on_l1_ball, d=20, n=30, rise=10.0)
-FACE = make_instance(spread_and_scaled, d=100, rise=10.0)
-SLOPE = make_instance(slope_reached_at_end, N=20)
-MOMENTUM_SLOPE = make_instance(momentum_slope, N=4)
+FACE = make_instance(make_scaled_simplex_quadratic, d=100, rise=10.0)
+SLOPE = make_instance(make_slope_reached_at_end, N=20)
+MOMENTUM_SLOPE = make_instance(make_momentum_slope, N=4)
 CHAIN = make_instance(chain, T=32)
 SMALL = make_instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
 
@@ -111,7 +120,7 @@ SMALL = make_instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def _families(trial: Trial) -> dict[str, Any]:
+def _make_random_problems(trial: Trial) -> dict[str, Any]:
     """Return random finite sums on the l1 ball, non-convex, and least squares on a face."""
     families: dict[str, Any] = {}
     for i, seed in enumerate(trial.seeds(trial.choose_by_effort(2, 10), "problems")):
@@ -120,12 +129,12 @@ def _families(trial: Trial) -> dict[str, Any]:
     return families
 
 
-def option1(trial: Trial) -> Evidence:
+def check_option1(trial: Trial) -> Evidence:
     """Test the least and mean |G|^2 of option I, and that theta_md is the iterate before."""
     lengths = trial.choose_by_effort((5, 20), (5, 20, 100))
     decisions, mean, same = {}, {}, []
     for N in lengths:
-        for name, problem in {**_families(trial), "slope": SLOPE(N=N)}.items():
+        for name, problem in {**_make_random_problems(trial), "slope": SLOPE(N=N)}.items():
             constants = problem.constants(problem.start())
             L, delta = constants.L_f, constants.delta
             algorithm = trial.make(iterations=N, smoothness=L, option=1, tolerance=None)
@@ -134,21 +143,21 @@ def option1(trial: Trial) -> Evidence:
                 same.append(float(np.linalg.norm(step.estimate_point - x)) / constants.D)
                 squares.append(mapping_sq(problem, x, problem.gradient(x), 0.5 / L))
             label = f"{name}, N={N}"
-            decisions[label] = decide_inequality([min(squares) / option1_least(L, delta, N)])
+            decisions[label] = decide_inequality([min(squares) / option1_min_bound(L, delta, N)])
             mean[label] = decide_inequality(
-                [float(np.sum(squares)) / N / option1_mean(L, delta, N)]
+                [float(np.sum(squares)) / N / option1_mean_bound(L, delta, N)]
             )
     return Evidence(
         combine_with_conditions(
             {"least": combine_families(decisions), "mean": combine_families(mean)},
-            {"theta_md": _coincide(same)},
+            {"theta_md": _decide_all_zero(same)},
         ),
         {"ratio": 1.0, "|theta_md - theta|": 0.0},
         len(decisions),
     )
 
 
-def _coincide(differences: list[float]) -> Decision:
+def _decide_all_zero(differences: list[float]) -> Decision:
     """Decide that differences, relative to D, are 0 up to rounding."""
     largest = max(differences)
     return decide_exact(
@@ -156,12 +165,12 @@ def _coincide(differences: list[float]) -> Decision:
     )
 
 
-def option2(trial: Trial) -> Evidence:
+def check_option2(trial: Trial) -> Evidence:
     """Test the least and the weighted mean of |G_beta(theta_md_k)|^2 of option II."""
     lengths = trial.choose_by_effort((4, 50), (3, 4, 5, 20, 100))
     decisions, mean = {}, {}
     for N in lengths:
-        families = _families(trial)
+        families = _make_random_problems(trial)
         if N <= 5:
             families["slope"] = MOMENTUM_SLOPE(N=N)
         for name, problem in families.items():
@@ -176,9 +185,9 @@ def option2(trial: Trial) -> Evidence:
             label = f"{name}, N={N}"
             first, norm = minimiser_distances(problem)
             existing = L, constants.ell, first, norm, M, N
-            decisions[label] = decide_inequality([min(squares) / option2_least(*existing)])
+            decisions[label] = decide_inequality([min(squares) / option2_min_bound(*existing)])
             average = float(np.average(squares, weights=weights))
-            mean[label] = decide_inequality([average / option2_mean(*existing)])
+            mean[label] = decide_inequality([average / option2_mean_bound(*existing)])
     return Evidence(
         combine_all({"least": combine_families(decisions), "mean": combine_families(mean)}),
         {"ratio": 1.0},
@@ -186,7 +195,7 @@ def option2(trial: Trial) -> Evidence:
     )
 
 
-def rate(trial: Trial) -> Evidence:
+def check_rate(trial: Trial) -> Evidence:
     """Test FO and LO of the schedule for eps, and that it gets there.
 
     On the zero chain to the target; on the l1 ball the schedule runs to its end.
@@ -194,11 +203,11 @@ def rate(trial: Trial) -> Evidence:
     divisor = trial.choose_by_effort(5.0, 10.0)
 
     def max_tolerance(c: Constants) -> float:
-        return option1_least(c.L_f, c.delta, 1) / divisor
+        return option1_min_bound(c.L_f, c.delta, 1) / divisor
 
     on_ball = ScheduleSweep(trial, SMALL, max_tolerance, lam=lambda L: 0.5 / L)
-    rows, first = on_ball.rows(), trial.choose_by_effort(6, 20)
-    ball, multiples = rows(first), on_ball.multiples
+    rows, first = on_ball.runs_by_seed(), trial.choose_by_effort(6, 20)
+    ball, multiples = rows(first), on_ball.accuracy_divisors
     reached = decide_inequality([run.min_ratio for row in ball for run in row])
     claimed = {"exponent of FO": 1.0, "exponent of LO": 2.0}
     runs = len(ball) * multiples.size
@@ -215,10 +224,13 @@ def rate(trial: Trial) -> Evidence:
 
     fo = {
         on_chain: slope_decision("sfo_to_target", 1.0),
-        "l1 ball": decide(multiples, rows, "sfo_to_target", 1.0, first),
+        "l1 ball": decide_call_exponent(multiples, rows, "sfo_to_target", 1.0, first),
         **on_ball.decide_best_of_grid(rows, 1.0),
     }
-    lo = {on_chain: slope_decision("lo", 2.0), "l1 ball": decide(multiples, rows, "lo", 2.0, first)}
+    lo = {
+        on_chain: slope_decision("lo", 2.0),
+        "l1 ball": decide_call_exponent(multiples, rows, "lo", 2.0, first),
+    }
     return Evidence(
         combine_with_conditions(
             {"FO": combine_families(fo), "LO": combine_families(lo)}, {"|G|^2/eps": reached}
@@ -236,7 +248,7 @@ def _run_to_target(trial: Trial, T: int) -> RunCost:
     problem = CHAIN(T=T)
     epsilon = (problem.mu / chain_smoothness()) ** 2
     algorithm = trial.make_scheduled(epsilon, problem.constants(problem.start()))
-    return spend(trial, problem, algorithm, epsilon, 0.5, upper=1000.0 + 120.0 * T)
+    return run_and_measure_cost(trial, problem, algorithm, epsilon, 0.5, upper=1000.0 + 120.0 * T)
 
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -250,8 +262,8 @@ OPTION1 = _bound(
         "min over k of |G_lambda|^2 <= (12 L Delta + 16 L)/N, and the mean over k is at most "
         "(16 L Delta + 28 L)/(3N)"
     ),
-    check=option1,
-    formulas=(formula(option1_least, SQUARE), formula(option1_mean, SQUARE)),
+    check=check_option1,
+    formulas=(formula(option1_min_bound, SQUARE), formula(option1_mean_bound, SQUARE)),
     scale_dependence=NCGS.scale_dependence,
     instances=(NONCONVEX, FACE, SLOPE),
     schedule="alpha = 2/(k+1), beta = lambda = 1/(2L), eta = 1/N",
@@ -265,9 +277,10 @@ OPTION2 = _bound(
         "min over k of |G_beta|^2 <= 192 L^2 |theta_0-theta*|^2/(N^2(N+1)) "
         "+ (48 ell L/N)(|theta*|^2+2M^2) + 96 L/N, and the mean with p_k ~ k(k+1) likewise"
     ),
-    check=option2,
+    check=check_option2,
     formulas=tuple(
-        formula(item, SQUARE, first=LENGTH, norm=LENGTH) for item in (option2_least, option2_mean)
+        formula(item, SQUARE, first=LENGTH, norm=LENGTH)
+        for item in (option2_min_bound, option2_mean_bound)
     ),
     scale_dependence=NCGS.scale_dependence,
     instances=(NONCONVEX, FACE, MOMENTUM_SLOPE),
@@ -280,7 +293,7 @@ RATE = Claim(
     source="qu2018 corollary 1",
     kind="rate",
     statement="|G|^2 <= eps after O(1/eps) FO and O(1/eps^2) LO",
-    check=rate,
+    check=check_rate,
     instances=(CHAIN, SMALL),
     algorithm="ncgs",
     assumptions=("C compact",),

@@ -12,9 +12,13 @@ from pfbench.claims.qu2018.corollary_rates import (
     Sample,
     ScheduleSweep,
     check_in_expectation,
-    exponents,
+    decide_exponents,
 )
-from pfbench.claims.qu2018.gradient_mapping import mapping_sq, minimiser_distances, momentum_slope
+from pfbench.claims.qu2018.gradient_mapping import (
+    make_momentum_slope,
+    mapping_sq,
+    minimiser_distances,
+)
 from pfbench.verification import (
     Claim,
     Evidence,
@@ -37,7 +41,7 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 # --- the bound ------------------------------------------------------------------------------------
 
 
-def stochastic(
+def stochastic_mapping_bound(
     L: float, ell: float, first: float, norm: float, M: float, sigma2: float, N: int
 ) -> float:
     """Return the bound of the mean of E|g|^2, g the stochastic mapping (theorem 2, derived)."""
@@ -53,7 +57,7 @@ def stochastic(
 # --- instances ------------------------------------------------------------------------------------
 
 
-def noisy(d: int, n: int, radius: float, noise: float) -> IndefiniteQuadratic:
+def make_noisy_ball_quadratic(d: int, n: int, radius: float, noise: float) -> IndefiniteQuadratic:
     """Return |x|^2/2 on an l2 ball, from its boundary, whose gradients have noise of that norm.
 
     Once the ball's centre is near, what remains of the stochastic mapping is noise.
@@ -62,16 +66,16 @@ def noisy(d: int, n: int, radius: float, noise: float) -> IndefiniteQuadratic:
 
 
 NONCONVEX = make_instance(random_on_l1_ball, d=20, n=30, rise=10.0)
-NOISE = make_instance(noisy, d=2, n=4, radius=40.0, noise=10.0)
-SLOPE = make_instance(momentum_slope, N=3)
+NOISE = make_instance(make_noisy_ball_quadratic, d=2, n=4, radius=40.0, noise=10.0)
+SLOPE = make_instance(make_momentum_slope, N=3)
 SMALL = make_instance(random_on_l1_ball, d=20, n=30, rise=0.3)
-SMALL_NOISE = make_instance(noisy, d=3, n=6, radius=4.0, noise=1.0)
+SMALL_NOISE = make_instance(make_noisy_ball_quadratic, d=3, n=6, radius=4.0, noise=1.0)
 
 
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def mean(trial: Trial) -> Evidence:
+def check_weighted_mean(trial: Trial) -> Evidence:
     """Test the weighted mean of the stochastic mapping g(theta_md_k, G_k, beta), and SFO."""
     long = trial.choose_by_effort(200, 600)
     samples = {
@@ -89,7 +93,9 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
     constants = problem.constants(problem.start())
     L = constants.L
     first, norm = minimiser_distances(problem)
-    bound = stochastic(L, constants.ell, first, norm, constants.M, constants.sigma2, N)
+    bound = stochastic_mapping_bound(
+        L, constants.ell, first, norm, constants.M, constants.sigma2, N
+    )
     algorithm = trial.make(iterations=N, smoothness=L, tolerance=None, batch=None)
     weights = np.arange(1.0, N + 1.0) * np.arange(2.0, N + 2.0)
 
@@ -107,12 +113,12 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
     return sample
 
 
-def rate(trial: Trial) -> Evidence:
+def check_rate(trial: Trial) -> Evidence:
     """Test SFO and LO of the schedule for eps, and that its output is as good on average."""
 
     def sweep(problem: Instance, first: int) -> ScheduleSweep:
         def max_tolerance(c: Constants) -> float:
-            return stochastic(c.L, c.ell, c.D, c.M, c.M, c.sigma2, first)
+            return stochastic_mapping_bound(c.L, c.ell, c.D, c.M, c.M, c.sigma2, first)
 
         return ScheduleSweep(trial, problem, max_tolerance, lam=lambda L: 0.5 / L, is_weighted=True)
 
@@ -120,7 +126,7 @@ def rate(trial: Trial) -> Evidence:
         "l1 ball": sweep(SMALL, trial.choose_by_effort(4, 10)),
         "noise on a ball": sweep(SMALL_NOISE, trial.choose_by_effort(16, 20)),
     }
-    sfo, lo, output, runs = exponents(sweeps, trial.choose_by_effort(6, 20), 2.0)
+    sfo, lo, output, runs = decide_exponents(sweeps, trial.choose_by_effort(6, 20), 2.0)
     return Evidence(
         combine_with_conditions(
             {"SFO to the target": combine_families(sfo), "LO in all": combine_families(lo)},
@@ -142,8 +148,8 @@ MEAN = Claim(
         "+ 96 L ell (|theta*|^2+M^2)/(N+2) + 96 L eta/(N+2) + 36 L chi "
         "+ 48 sigma^2 (N+3)/((N+1)(N+2)), g_k the stochastic mapping"
     ),
-    check=mean,
-    formulas=(formula(stochastic, SQUARE, first=LENGTH, norm=LENGTH),),
+    check=check_weighted_mean,
+    formulas=(formula(stochastic_mapping_bound, SQUARE, first=LENGTH, norm=LENGTH),),
     scale_dependence=StochasticNCGS.scale_dependence,
     instances=(NONCONVEX, NOISE, SLOPE),
     algorithm="ncgs-stochastic",
@@ -157,7 +163,7 @@ RATE = Claim(
     source="qu2018 corollary 2",
     kind="rate",
     statement="|G|^2 <= eps after O(1/eps^2) SFO and O(1/eps^2) LO",
-    check=rate,
+    check=check_rate,
     instances=(SMALL, SMALL_NOISE),
     algorithm="ncgs-stochastic",
     assumptions=("C compact",),

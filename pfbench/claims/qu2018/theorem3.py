@@ -31,7 +31,7 @@ from pfbench.verification.units import SQUARE, formula
 # --- the bound ------------------------------------------------------------------------------------
 
 
-def variance_reduced(L: float, delta: float, T: int) -> float:
+def uniform_output_bound(L: float, delta: float, T: int) -> float:
     """Return 18 L (Delta+1)/T, the bound of E|G|^2 at a uniform output (theorem 3)."""
     return 18.0 * L * (delta + 1.0) / T
 
@@ -44,7 +44,7 @@ def component_gradient_count(n: int, batch: int, period: int, T: int) -> int:
 # --- instances ------------------------------------------------------------------------------------
 
 
-def spread(
+def make_spread_ball_quadratic(
     d: int, n: int, radius: float, noise: float, spread: float
 ) -> indefinite.IndefiniteQuadratic:
     """Return |x|^2/2 on an l2 ball, from its boundary, whose components differ.
@@ -55,7 +55,7 @@ def spread(
     return indefinite.noisy_ball(d, n, radius, noise=noise, spread=spread)
 
 
-def slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
+def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
     """Return a slope whose end the last of T steps 1/(3L) just reaches, its components equal.
 
     So every gradient mapping is the gradient, the same at each step.
@@ -79,34 +79,38 @@ def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadr
 
 
 NONCONVEX = make_instance(indefinite.random_on_l1_ball, d=20, n=27, rise=10.0)
-SPREAD = make_instance(spread, d=3, n=8, radius=100.0, noise=300.0, spread=3.0)
-SLOPE = make_instance(slope_reached_at_end, T=20)
+SPREAD = make_instance(make_spread_ball_quadratic, d=3, n=8, radius=100.0, noise=300.0, spread=3.0)
+SLOPE = make_instance(make_slope_reached_at_end, T=20)
 LINE = make_instance(make_opposed_curvature_problem, T=480, n=8)
 SMALL = make_instance(indefinite.random_on_l1_ball, d=20, n=27, rise=0.3)
-SMALL_SPREAD = make_instance(spread, d=3, n=28, radius=10.0, noise=1.0, spread=0.5)
+SMALL_SPREAD = make_instance(
+    make_spread_ball_quadratic, d=3, n=28, radius=10.0, noise=1.0, spread=0.5
+)
 GROWING = make_instance(indefinite.random_on_l1_ball, d=5, n=64, rise=0.3)  # n grows
 
 
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def mean(trial: Trial) -> Evidence:
+def check_mean_mapping(trial: Trial) -> Evidence:
     """Test the mean over T points of |G|^2 in expectation, and the exact number of gradients."""
     long = trial.choose_by_effort(600, 4000)
     samples = {
-        "non-convex on the l1 ball, T=60": _mean(trial, NONCONVEX(trial.rng("l1")), 60),
-        f"spread on a ball, T={long}": _mean(trial, SPREAD(), long),
-        "slope, T=20": _mean(trial, SLOPE(), 20),
+        "non-convex on the l1 ball, T=60": _make_mean_sample(trial, NONCONVEX(trial.rng("l1")), 60),
+        f"spread on a ball, T={long}": _make_mean_sample(trial, SPREAD(), long),
+        "slope, T=20": _make_mean_sample(trial, SLOPE(), 20),
     }
     return corollary_rates.check_in_expectation(trial, samples, trial.choose_by_effort(40, 48))
 
 
-def _mean(trial: Trial, problem: indefinite.IndefiniteQuadratic, T: int) -> corollary_rates.Sample:
+def _make_mean_sample(
+    trial: Trial, problem: indefinite.IndefiniteQuadratic, T: int
+) -> corollary_rates.Sample:
     constants = problem.constants(problem.start())
     L, n = constants.L, problem.n
     m, b = round(n ** (1 / 3)), round(n ** (2 / 3))
     algorithm = trial.make(iterations=T, smoothness=L, batch=b, period=m, tolerance=None)
-    bound = variance_reduced(L, constants.delta, T)
+    bound = uniform_output_bound(L, constants.delta, T)
 
     def sample(seed: int) -> tuple[float, float, float]:
         squares, sfo = [], 0
@@ -118,7 +122,7 @@ def _mean(trial: Trial, problem: indefinite.IndefiniteQuadratic, T: int) -> coro
     return sample
 
 
-def rate(trial: Trial) -> Evidence:
+def check_rate(trial: Trial) -> Evidence:
     """Test SFO to the target in eps and n, LO in all in eps, and that outputs are good on average.
 
     That SFO grows as n^(2/3) is the schedule's: so much does an iteration cost, whatever it does.
@@ -126,7 +130,7 @@ def rate(trial: Trial) -> Evidence:
     iterations = trial.choose_by_effort(9, 12)
 
     def max_tolerance(c: Constants) -> float:
-        return variance_reduced(c.L, c.delta, iterations)
+        return uniform_output_bound(c.L, c.delta, iterations)
 
     sweeps = {
         name: corollary_rates.ScheduleSweep(
@@ -134,19 +138,21 @@ def rate(trial: Trial) -> Evidence:
         )
         for name, problem in (("l1 ball", SMALL), ("spread on a ball", SMALL_SPREAD))
     }
-    sfo, lo, output, runs = corollary_rates.exponents(sweeps, trial.choose_by_effort(6, 20), 1.0)
+    sfo, lo, output, runs = corollary_rates.decide_exponents(
+        sweeps, trial.choose_by_effort(6, 20), 1.0
+    )
     steps = trial.choose_by_effort((6, 28, 130, 600), (6, 14, 33, 75, 170, 400, 900, 2000))
     seeds, first = trial.seeds(MOST_SEEDS, "lines"), trial.choose_by_effort(6, 20)
     lines = SeedRows(lambda seed: [_run_along_slope(trial, LINE(T=T), seed) for T in steps], seeds)
-    sfo["line"] = corollary_rates.decide(steps, lines, "sfo_to_target", 1.0, first)
+    sfo["line"] = corollary_rates.decide_call_exponent(steps, lines, "sfo_to_target", 1.0, first)
     sizes = trial.choose_by_effort(
         (64, 216, 1000, 8000), (64, 216, 512, 1332, 4096, 8000, 15624, 32768)
     )
     by_size = SeedRows(
         lambda seed: [_run_along_slope(trial, LINE(n=n), seed) for n in sizes], seeds
     )
-    in_n = corollary_rates.decide(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
-    output["all n"], grown = _good_on_average(trial, sizes)
+    in_n = corollary_rates.decide_call_exponent(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
+    output["all n"], grown = _decide_output_quality(trial, sizes)
     parts = {
         "SFO, eps": combine_families(sfo),
         "SFO, n": mark_by_schedule(in_n),
@@ -171,21 +177,25 @@ def _run_along_slope(
     epsilon = 0.9 * float(problem.b @ problem.b)
     algorithm = trial.make_scheduled(epsilon, constants)
     lam = 1.0 / (3.0 * constants.L)
-    return corollary_rates.spend(trial, problem, algorithm, epsilon, lam, seed=seed, upper=1e5)
+    return corollary_rates.run_and_measure_cost(
+        trial, problem, algorithm, epsilon, lam, seed=seed, upper=1e5
+    )
 
 
-def _good_on_average(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
+def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
     """Decide that the schedule's output is good on average at every n; return the runs, too."""
     means = []
     for seed in trial.seeds(trial.choose_by_effort(corollary_rates.GOOD // len(sizes), 20), "n"):
         for n in sizes:
             growing = GROWING(np.random.default_rng(seed), n=n)
             constants = growing.constants(growing.start())
-            epsilon = variance_reduced(constants.L, constants.delta, 480)
+            epsilon = uniform_output_bound(constants.L, constants.delta, 480)
             algorithm = trial.make_scheduled(epsilon, constants)
             lam = 1.0 / (3.0 * constants.L)
             means.append(
-                corollary_rates.spend(trial, growing, algorithm, epsilon, lam, seed=seed).mean
+                corollary_rates.run_and_measure_cost(
+                    trial, growing, algorithm, epsilon, lam, seed=seed
+                ).mean
             )
     return decide_mean(means, 1.0), len(means)
 
@@ -200,8 +210,8 @@ MEAN = Claim(
         "E|G_lambda|^2 <= 18 L (Delta+1)/T, lambda = 1/(3L), uniform over T iterations, and "
         "IFO = (T/m)(n + 2bm)"
     ),
-    check=mean,
-    formulas=(formula(variance_reduced, SQUARE),),
+    check=check_mean_mapping,
+    formulas=(formula(uniform_output_bound, SQUARE),),
     scale_dependence=NCGSVR.scale_dependence,
     instances=(NONCONVEX, SPREAD, SLOPE),
     algorithm="ncgs-vr",
@@ -215,7 +225,7 @@ RATE = Claim(
     source="qu2018 corollary 3",
     kind="rate",
     statement="|G|^2 <= eps after O(n + n^(2/3)/eps) SFO and O(1/eps^2) LO",
-    check=rate,
+    check=check_rate,
     instances=(SMALL, SMALL_SPREAD, LINE, GROWING),
     algorithm="ncgs-vr",
     assumptions=("C compact",),

@@ -24,7 +24,7 @@ from pfbench.algorithms.loopless_frank_wolfe import (
     PAGEConvexFW,
     SpiderConvexFW,
 )
-from pfbench.claims.relatives.shared_instances import BALL, height
+from pfbench.claims.relatives.shared_instances import BALL, suboptimality
 from pfbench.estimators.stochastic import DoublingSPIDER
 from pfbench.verification import Claim, Evidence, Mutant, make_instance
 from pfbench.verification.instruments.indefinite import noisy_ball
@@ -72,20 +72,20 @@ def one_sfw_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -
     return error / math.sqrt(T) + 2.0 * L * D**2 / (T + 1.0)
 
 
-def momentum_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
+def momentum_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
     """Return (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1)."""
     error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
     return float(error / T ** (1.0 / 3.0)) + 2.0 * L * D**2 / (T + 1.0)
 
 
-def page_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
+def page_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
     """Return ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))."""
     b, p, s = PAGED["batch"], PAGED["refresh"], PAGED["delay"]
     C = L * D**2 * (0.5 + math.sqrt((2.0 - p) / (p * b)))
     return ((s - 1.0) * (s - 2.0) * h0 + 4.0 * C * T) / ((T + s - 1.0) * (T + s - 2.0))
 
 
-def spider_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
+def spider_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
     """Return 10 L D^2/(T+1)."""
     return 10.0 * L * D**2 / (T + 1.0)
 
@@ -109,7 +109,7 @@ def check_error_decay(
             deviation = step.estimate - problem.gradient(np.asarray(step.estimate_point))
             squares.append(float(deviation @ deviation))
             x = step.state.x
-        return float(np.mean(np.array(squares) / errors)), height(problem, x) / last
+        return float(np.mean(np.array(squares) / errors)), suboptimality(problem, x) / last
 
     def decide_step(index: int) -> tuple[Decision, int]:
         looks = trial.choose_by_effort(80, 160)
@@ -164,7 +164,7 @@ MOMENTUM = _claim(
     "Mokhtari, Hassani, Karbasi 2020, the rate; pfbench",
     ("((sigma + 2.06 L D)/(t+1)^(1/3))^2", "(6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1)"),
     momentum_error_bound,
-    momentum_height,
+    momentum_primal_bound,
 )
 
 PAGE_CONVEX = _claim(
@@ -175,7 +175,7 @@ PAGE_CONVEX = _claim(
         "((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))",
     ),
     page_error_bound,
-    page_height,
+    page_primal_bound,
 )
 
 SPIDER_CONVEX = _claim(
@@ -183,7 +183,7 @@ SPIDER_CONVEX = _claim(
     "Yurtsever, Sra, Cevher 2019, the rate; pfbench",
     ("(4 L D/(t+2))^2", "10 L D^2/(T+1)"),
     spider_error_bound,
-    spider_height,
+    spider_primal_bound,
 )
 
 CLAIMS = (ONE, MOMENTUM, PAGE_CONVEX, SPIDER_CONVEX)

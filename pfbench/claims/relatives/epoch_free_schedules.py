@@ -26,9 +26,9 @@ from pfbench.claims.relatives import shared_instances
 from pfbench.claims.relatives.shared_instances import (
     BALL,
     gap,
-    height,
+    gradient_mapping_sq_with_multiple,
     make_signed_curvature_problem,
-    mapping,
+    suboptimality,
 )
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
@@ -47,7 +47,7 @@ def storm_parameters(c: Constants, *, T: int) -> dict[str, Any]:
     return {**arguments, "snapshot": math.ceil(1.0 / alpha)}
 
 
-def storm_gap(c: Constants, parameters: Any) -> float:
+def storm_gap_bound(c: Constants, parameters: Any) -> float:
     """Return h0/(T gamma) + L D^2 gamma/2 + D sqrt(2 L gamma D sigma)."""
     gamma: float = parameters.step
     error = math.sqrt(2.0 * c.L * gamma * c.D * math.sqrt(c.sigma2))
@@ -63,7 +63,9 @@ STORM = Claim(
     source="Cutkosky, Orabona 2019, the estimate; pfbench",
     statement="mean over t < T of E V(x_t) <= h0/(T gamma) + L D^2 gamma/2 + "
     "D sqrt(2 L gamma D sigma), alpha = L gamma D/sigma, b0 = 1/alpha (derived by pfbench)",
-    check=bound(storm_gap, gap, statistic="mean", parameters=partial(storm_parameters, T=300)),
+    check=bound(
+        storm_gap_bound, gap, statistic="mean", parameters=partial(storm_parameters, T=300)
+    ),
     instances=(QUIET,),
     algorithm="storm-fw",
     assumptions=("L = L_ms", "sigma^2", "a compact set"),
@@ -86,19 +88,19 @@ def nfwu_parameters(c: Constants, *, kind: type[NFWU]) -> dict[str, Any]:
     return {name: getattr(nfwu, name) for name in names if hasattr(nfwu, name)}
 
 
-def updates_gap(c: Constants, parameters: Any) -> float:
+def nfwu_gap_bound(c: Constants, parameters: Any) -> float:
     """Return 2 epsilon D, epsilon = L D gamma."""
     return float(2.0 * c.L * c.D**2 * parameters.step)
 
 
-def _updates(kind: type[NFWU], source: str) -> Claim:
+def _nfwu_gap_claim(kind: type[NFWU], source: str) -> Claim:
     return Claim(
         name=f"relatives-{kind.name}",
         source=source,
         statement="mean over t < T of E V(x_t) <= 2 epsilon D with steps of length epsilon/L, "
         "T = L h0/epsilon^2 and E|g_t - grad f(x_t)|^2 <= epsilon^2/4 (derived by pfbench)",
         check=bound(
-            updates_gap, gap, statistic="mean", parameters=partial(nfwu_parameters, kind=kind)
+            nfwu_gap_bound, gap, statistic="mean", parameters=partial(nfwu_parameters, kind=kind)
         ),
         instances=(BALL,),
         algorithm=kind.name,
@@ -110,9 +112,11 @@ def _updates(kind: type[NFWU], source: str) -> Claim:
 
 
 UPDATES = (
-    _updates(NFWUPAGE, "shen2019 algorithm 1 along Li, Bao, Zhang, Richtarik 2021; pfbench"),
-    _updates(NFWULSVRG, "shen2019 algorithm 1 along Kovalev, Horvath, Richtarik 2020; pfbench"),
-    _updates(NFWUSTORM, "shen2019 algorithm 1 along Cutkosky, Orabona 2019; pfbench"),
+    _nfwu_gap_claim(NFWUPAGE, "shen2019 algorithm 1 along Li, Bao, Zhang, Richtarik 2021; pfbench"),
+    _nfwu_gap_claim(
+        NFWULSVRG, "shen2019 algorithm 1 along Kovalev, Horvath, Richtarik 2020; pfbench"
+    ),
+    _nfwu_gap_claim(NFWUSTORM, "shen2019 algorithm 1 along Cutkosky, Orabona 2019; pfbench"),
 )
 
 
@@ -121,7 +125,7 @@ def compute_squared_error_limit(epsilon: float) -> float:
     return epsilon**2 / 4.0
 
 
-def errs(trial: Trial, *, kind: type[NFWU]) -> Evidence:
+def check_squared_error(trial: Trial, *, kind: type[NFWU]) -> Evidence:
     """Compare the mean over t of E|g_t - grad f(x_t)|^2 with what it may be."""
     (item,) = trial.claim.instances
     problem = item()
@@ -141,14 +145,14 @@ def errs(trial: Trial, *, kind: type[NFWU]) -> Evidence:
     return Evidence(decision, {"ratio": 1.0}, runs)
 
 
-def _errors(kind: type[NFWU]) -> Claim:
+def _error_claim(kind: type[NFWU]) -> Claim:
     return Claim(
         name=f"relatives-mse-{kind.name}",
         source="shen2019 (9), for the schedule of pfbench",
         kind="bound",
         statement="mean over t < T of E|g_t - grad f(x_t)|^2 <= epsilon^2/4 with steps of length "
         "epsilon/L (derived by pfbench)",
-        check=partial(errs, kind=kind),
+        check=partial(check_squared_error, kind=kind),
         instances=(BALL,),
         algorithm=kind.name,
         assumptions=("L = L_ms", "a compact set"),
@@ -158,18 +162,18 @@ def _errors(kind: type[NFWU]) -> Claim:
     )
 
 
-ERRORS = tuple(_errors(kind) for kind in (NFWUPAGE, NFWULSVRG, NFWUSTORM))
+ERRORS = tuple(_error_claim(kind) for kind in (NFWUPAGE, NFWULSVRG, NFWUSTORM))
 
 
 # --- mappings -------------------------------------------------------------------------------------
 
 
-def prox_parameters(c: Constants, *, T: int) -> dict[str, Any]:
+def prox_page_parameters(c: Constants, *, T: int) -> dict[str, Any]:
     """Return eta = 1/(4L), b = sqrt n, p = b/(n + b), where c = 1."""
     return {"iterations": T, **shared_instances.PAGED, "step": 1.0 / (4.0 * c.L)}
 
 
-def prox_mapping(c: Constants, parameters: Any) -> float:
+def prox_page_mapping_bound(c: Constants, parameters: Any) -> float:
     """Return 4 h0/(eta T), which is 16 L h0/T."""
     return float(4.0 * c.delta / (parameters.step * parameters.iterations))
 
@@ -180,10 +184,10 @@ PROX = Claim(
     statement="mean over t < T of E|G_eta(x_t)|^2 <= 16 L h0/T with eta = 1/(4L) and c^2 <= 12 "
     "(derived by pfbench)",
     check=bound(
-        prox_mapping,
-        partial(mapping, over=4.0),
+        prox_page_mapping_bound,
+        partial(gradient_mapping_sq_with_multiple, over=4.0),
         statistic="mean",
-        parameters=partial(prox_parameters, T=100),
+        parameters=partial(prox_page_parameters, T=100),
     ),
     instances=(BALL,),
     algorithm="prox-page",
@@ -200,8 +204,8 @@ SLIDING = Claim(
     statement="mean over k <= N of E|G(x_k)|^2 <= 16 L h0/N + 24 L eta at lambda = 1/L with "
     "b = 10 T; L that of the mean square, draws uniform",
     check=bound(
-        shared_instances.sliding_mapping,
-        partial(mapping, over=1.0),
+        shared_instances.sliding_mapping_bound,
+        partial(gradient_mapping_sq_with_multiple, over=1.0),
         statistic="mean",
         parameters=partial(shared_instances.sliding_parameters, steps=150),
     ),
@@ -227,18 +231,18 @@ def convex_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
     return {"iterations": steps, "smoothness": c.L_f, "diameter": c.D}
 
 
-def convex_height(c: Constants, parameters: Any, t: int) -> float:
+def convex_suboptimality_bound(c: Constants, parameters: Any, t: int) -> float:
     """Return 15 L D^2/(2(t+1)(t+2))."""
     return 15.0 * c.L_f * c.D**2 / (2.0 * (t + 1.0) * (t + 2.0))
 
 
-def convex_calls(c: Constants, parameters: Any) -> float:
+def convex_lo_bound(c: Constants, parameters: Any) -> float:
     """Return 9N(N+1) + N: 6 beta D^2/eta = 18 k of them in the k-th step, and one more."""
     steps: int = parameters.iterations
     return 9.0 * steps * (steps + 1.0) + steps
 
 
-def _convex(subject: str, statement: str, check: Any, unit: Any) -> Claim:
+def _convex_sliding_claim(subject: str, statement: str, check: Any, unit: Any) -> Claim:
     return Claim(
         name=f"relatives-{subject}-cgs-convex",
         source="Lan, Zhou 2016, as Lan 2020, section 7.2, has it; derived again by pfbench",
@@ -253,19 +257,22 @@ def _convex(subject: str, statement: str, check: Any, unit: Any) -> Claim:
     )
 
 
-HEIGHT = _convex(
+HEIGHT = _convex_sliding_claim(
     "height",
     "f convex: f(y_k) - min f <= 15 L D^2/(2(k+1)(k+2)) for every k",
     bound(
-        convex_height, height, statistic="every", parameters=partial(convex_parameters, steps=60)
+        convex_suboptimality_bound,
+        suboptimality,
+        statistic="every",
+        parameters=partial(convex_parameters, steps=60),
     ),
     VALUE,
 )
 
-CALLS = _convex(
+CALLS = _convex_sliding_claim(
     "calls",
     "N steps take at most 9N(N+1) + N LO",
-    bound(convex_calls, "lo", statistic="last", parameters=partial(convex_parameters, steps=60)),
+    bound(convex_lo_bound, "lo", statistic="last", parameters=partial(convex_parameters, steps=60)),
     NUMBER,
 )
 

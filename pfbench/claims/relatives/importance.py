@@ -34,7 +34,7 @@ from pfbench.algorithms.loopless_frank_wolfe import SpiderFW
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives import shared_instances
-from pfbench.claims.relatives.shared_instances import gap, unequal
+from pfbench.claims.relatives.shared_instances import gap, make_unequal_smoothness_problem
 from pfbench.estimators import SPIDERG
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
@@ -47,23 +47,25 @@ BY_SMOOTHNESS = {"sampling": "importance"}
 
 ROOT = 16
 
-UNEQUAL = make_instance(unequal, n=ROOT**2)
+UNEQUAL = make_instance(make_unequal_smoothness_problem, n=ROOT**2)
 
 # --- the law --------------------------------------------------------------------------------------
 
 FEW = (
-    make_instance(unequal, n=4).with_title("one of 4"),
-    make_instance(unequal, n=4, opposed=True).with_title("two of 4, against each other"),
+    make_instance(make_unequal_smoothness_problem, n=4).with_title("one of 4"),
+    make_instance(make_unequal_smoothness_problem, n=4, opposed=True).with_title(
+        "two of 4, against each other"
+    ),
 )
 """Where all batches of two are enumerated; on the second f is nearly flat, and the bound binds."""
 
 
-def variance(L: float, moved: float, batch: int) -> float:
+def variance_bound(L: float, moved: float, batch: int) -> float:
     """Return L^2 |x - y|^2/b, the bound of E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2."""
     return (L * moved) ** 2 / batch
 
 
-def follows_its_law(trial: Trial) -> Evidence:
+def check_error_law(trial: Trial) -> Evidence:
     """Compare mean and mean square of the second estimate over all batches with the law."""
     parts, runs = dict[str, Decision](), 0
     for instance in trial.claim.instances:
@@ -83,7 +85,7 @@ def follows_its_law(trial: Trial) -> Evidence:
         estimates, right = np.array([g for _, (_, g) in results]), problem.gradient(x)
         deviation = float(np.abs(chances @ estimates - right).max()) / float(np.abs(right).max())
         square = float(chances @ ((estimates - right) ** 2).sum(axis=1))
-        upper = variance(L, float(np.linalg.norm(x - problem.start())), 2)
+        upper = variance_bound(L, float(np.linalg.norm(x - problem.start())), 2)
         measured, runs = {"relative deviation": deviation}, runs + len(results)
         wrong = f"Its mean is off by {deviation:.3g} of the gradient."
         parts[f"{instance.name}: mean"] = decide_exact(
@@ -100,12 +102,12 @@ LAW = Claim(
     statement="drawn with q_i = L_i/sum of L_j and divided by n q_i, a batch of b differences has "
     "the mean grad f(x) - grad f(y), and a mean square error of at most (L |x - y|)^2/b, L the "
     "mean of the L_i (derived by pfbench)",
-    check=follows_its_law,
+    check=check_error_law,
     instances=FEW,
     algorithm="spider-fw",
     assumptions=("L = L_mean",),
     expected_seconds=(0.2, 0.2),
-    formulas=(formula(variance, SQUARE, moved=LENGTH, batch=NUMBER),),
+    formulas=(formula(variance_bound, SQUARE, moved=LENGTH, batch=NUMBER),),
 )
 
 # --- sliding --------------------------------------------------------------------------------------
@@ -117,14 +119,14 @@ def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
     return {**sizes, "smoothness": c.L_mean, **BY_SMOOTHNESS}
 
 
-def sharper(c: Constants, parameters: Any) -> float:
+def sharper_mapping_bound(c: Constants, parameters: Any) -> float:
     """Return (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta, s = sqrt(T/b) < 1/2."""
     s, eta = math.sqrt(parameters.period / parameters.batch), parameters.tolerance
     moves = (1.0 + s) ** 2 / (0.5 - s) * (c.delta / parameters.iterations + eta)
     return float(c.L_mean * (moves + 2.0 * (1.0 + 1.0 / s) * eta))
 
 
-def mapping(problem: Any, x: Any) -> float:
+def gradient_mapping_sq(problem: Any, x: Any) -> float:
     """Return |G|^2, G = L (x - P(x - grad f(x)/L)) with the mean of the L_i for L."""
     return shared_instances.compute_squared_gradient_mapping(
         problem, x, problem.constants(problem.start()).L_mean
@@ -138,8 +140,11 @@ SLIDING = Claim(
     ", components drawn by their L_i, L the mean of these; and <= 9.43 L h0/N + 17.8 L eta "
     "(derived by pfbench)",
     check=bound(
-        {"the source's": shared_instances.sliding_mapping, "of pfbench": sharper},
-        mapping,
+        {
+            "the source's": shared_instances.sliding_mapping_bound,
+            "of pfbench": sharper_mapping_bound,
+        },
+        gradient_mapping_sq,
         statistic="mean",
         parameters=partial(sliding_parameters, steps=100),
         runs=(40, 160),
@@ -162,7 +167,7 @@ def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
     return {**sizes, "step": gamma, **BY_SMOOTHNESS}
 
 
-def mean_gap(c: Constants, parameters: Any, *, error: float | None = None) -> float:
+def mean_gap_bound(c: Constants, parameters: Any, *, error: float | None = None) -> float:
     """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, c^2 = (q-1)/b unless it is given."""
     gamma: float = parameters.step
     deviation = math.sqrt((parameters.period - 1) / parameters.batch) if error is None else error
@@ -177,7 +182,7 @@ GAP = Claim(
     "every q = b steps, components drawn by their L_i, L the mean of these; and with "
     "1/2 + sqrt((q-1)/b) for 3/2 (derived by pfbench)",
     check=bound(
-        {"the source's": partial(mean_gap, error=1.0), "of pfbench": mean_gap},
+        {"the source's": partial(mean_gap_bound, error=1.0), "of pfbench": mean_gap_bound},
         gap,
         statistic="mean",
         parameters=partial(frank_wolfe_parameters, T=60),
@@ -194,7 +199,7 @@ ACCURACY = 2.0
 """Of a gap that is 7.8 at the start of the instance."""
 
 
-def uniformly(c: Constants) -> dict[str, Any]:
+def uniform_draw_parameters(c: Constants) -> dict[str, Any]:
     """Return the schedule of uniform draws, which has the root of the mean square for L."""
     return get_parameters(SpiderFW.theory(ACCURACY, c))
 
@@ -210,7 +215,7 @@ FEWER = Claim(
         measure=gap,
         target=ACCURACY,
         parameters={"epsilon": ACCURACY, **BY_SMOOTHNESS},
-        other_parameters=uniformly,
+        other_parameters=uniform_draw_parameters,
         factor=0.1,
     ),
     instances=(UNEQUAL,),

@@ -32,7 +32,7 @@ MORE_WORK = "Not the source's count: more work, same guarantee"
 """What is said of an inner loop that stops later than it must."""
 
 
-def convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
+def iterate_convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
     """Yield the calls of `cgs-convex`: x+ is told by y+ = (1 - gamma) y + gamma x+."""
     c = problem.constants(problem.start())
     x = y = problem.start()
@@ -45,7 +45,7 @@ def convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
         x, y = recorded, after
 
 
-def recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
+def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
     """Yield the calls of `ncgs-spider`: x+ = condg(G, x, 1/L, eta)."""
     arguments = sliding_parameters(problem.constants(problem.start()), steps=_STEPS)
     lam, eta = 1.0 / arguments["smoothness"], arguments["tolerance"]
@@ -54,23 +54,23 @@ def recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
         yield call, len(step.lo_inputs)
 
 
-def as_its_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]) -> Evidence:
+def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]) -> Evidence:
     """Compare the linear minimisations of each call with those of the source's condg."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         pairs = list(calls(trial, instance()))
         wrong, extra, unknown, other = "", "", 0, 0
         for k, (call, created) in enumerate(pairs, 1):
-            words = f"The condg of step {k} makes {created} LO, not {call.calls}."
+            words = f"The condg of step {k} makes {created} LO, not {call.exact_line_search_calls}."
             if call.leaves_source_path:
                 wrong = wrong or f"The condg of step {k} goes another way."
-            elif call.calls is None:
+            elif call.exact_line_search_calls is None:
                 unknown += 1
-            elif created < call.calls:
+            elif created < call.exact_line_search_calls:
                 wrong = wrong or words
-            elif created > call.calls:
+            elif created > call.exact_line_search_calls:
                 extra = extra or words
-            other += call.leaves_source_path or call.calls not in (None, created)
+            other += call.leaves_source_path or call.exact_line_search_calls not in (None, created)
         right = f"Each of {len(pairs)} calls is its source's."
         if unknown:
             right += f" Where {unknown} of them go rounding decides."
@@ -89,7 +89,7 @@ def _claim(name: str, source: str, calls: Any, instances: tuple[Instance, ...], 
         kind="count",
         statement=f"each condg is Frank-Wolfe with exact line search, and ends at its first point "
         f"with a gap of at most {eta}",
-        check=partial(as_its_source, calls=calls),
+        check=partial(check_lo_of_source, calls=calls),
         instances=instances,
         algorithm=name,
         assumptions=("a compact set",),
@@ -101,7 +101,7 @@ def _claim(name: str, source: str, calls: Any, instances: tuple[Instance, ...], 
 CONDG = _claim(
     "cgs-convex",
     "Lan, Zhou 2016, as Lan 2020, section 7.2, has it",
-    convex_calls,
+    iterate_convex_calls,
     (
         make_instance(spread_on_simplex, d=10).with_title("simplex 10"),
         make_instance(spread_on_simplex, d=60).with_title("simplex 60"),
@@ -113,7 +113,7 @@ CONDG = _claim(
 RECURSIVE = _claim(
     "ncgs-spider",
     "Lan 2020, algorithm 7.12 in sliding",
-    recursive_calls,
+    iterate_recursive_calls,
     (BALL.with_title("ball"),),
     "eta",
 )

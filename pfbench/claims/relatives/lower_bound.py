@@ -42,7 +42,7 @@ def gradient_norm_floor(L: float, delta: float, n: int, k: int) -> float:
     return math.sqrt(2.0 * L * delta * max(n - k, 0) / n)
 
 
-def parts_along(problem: IndefiniteQuadratic, x: Floats) -> int:
+def count_seen_components(problem: IndefiniteQuadratic, x: Floats) -> int:
     """Return along how many b_i a point has a part."""
     slopes = problem.noise + problem.b
     path = slopes @ x / (slopes * slopes).sum(axis=1)
@@ -66,7 +66,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
         ratios, early, excess = [0.0], [0.0], 0
         for step in trial.follow(problem, algorithm, seed=trial.seeds(1, instance.name)[0]):
             current, spent = np.asarray(step.state.x), step.counts().sfo
-            k = parts_along(problem, current)
+            k = count_seen_components(problem, current)
             excess += k > spent
             size = float(np.linalg.norm(problem.gradient(current)))
             ratios.append(gradient_norm_floor(c.L_f, c.delta, n, k) / max(size, 1e-300))

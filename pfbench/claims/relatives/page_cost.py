@@ -25,18 +25,18 @@ NEAR = 1.01
 """No b and p of the grid is cheaper by more than this."""
 
 
-def steps(batch: int, refresh: float, accurate: float) -> float:
+def step_count(batch: int, refresh: float, accurate: float) -> float:
     """Return T = (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2."""
     return accurate * (1.0 + math.sqrt(1.0 + 4.0 * page_error_constant(batch, refresh)))
 
 
-def cost(n: int, batch: int, refresh: float, accurate: float) -> float:
+def mean_sfo(n: int, batch: int, refresh: float, accurate: float) -> float:
     """Return the expected SFO, n + (T-1)(pn + 2b(1-p))."""
-    T = steps(batch, refresh, accurate)
+    T = step_count(batch, refresh, accurate)
     return n + (T - 1.0) * (refresh * n + 2.0 * batch * (1.0 - refresh))
 
 
-def min_cost(n: int, L: float, delta: float, epsilon: float) -> float:
+def min_mean_sfo(n: int, L: float, delta: float, epsilon: float) -> float:
     """Return n + 4 (1 + sqrt(2n)) L h0/epsilon^2."""
     return n + 4.0 * (1.0 + math.sqrt(2.0 * n)) * L * delta / epsilon**2
 
@@ -52,7 +52,7 @@ def step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[
     return heads, tails
 
 
-def cheapest(trial: Trial) -> Evidence:
+def check_cheapest_sizes(trial: Trial) -> Evidence:
     """Compare costs over batches and chances; a step's are counted in a run."""
     n, parts = INSTANCE().n, dict[str, Decision]()
     for batch, refresh in ((1, 0.2), (8, 1 / 9)):
@@ -63,10 +63,10 @@ def cheapest(trial: Trial) -> Evidence:
     for n in SIZES:
         chances = [2.0 / n * 2.0**k for k in range(-4, 20) if 2.0 / n * 2.0**k < 1.0]
         batches = [2**k for k in range(12)]
-        grid = min(cost(n, b, p, ACCURATE) for b, p in product(batches, chances))
-        computed, root = cost(n, 1, 2.0 / n, ACCURATE), math.isqrt(n)
-        published = cost(n, root, root / (n + root), ACCURATE)
-        bounds = [computed / min_cost(n, 1.0, ACCURATE, 1.0), computed / (NEAR * grid)]
+        grid = min(mean_sfo(n, b, p, ACCURATE) for b, p in product(batches, chances))
+        computed, root = mean_sfo(n, 1, 2.0 / n, ACCURATE), math.isqrt(n)
+        published = mean_sfo(n, root, root / (n + root), ACCURATE)
+        bounds = [computed / min_mean_sfo(n, 1.0, ACCURATE, 1.0), computed / (NEAR * grid)]
         parts[f"n={n:g}"] = decide_inequality(bounds)
         parts[f"n={n:g}: beside b = sqrt n"] = decide_inequality([1.6 * computed / published])
     return Evidence(combine_all(parts), {"ratio": 1.0}, 2)
@@ -81,13 +81,13 @@ CHEAPEST = Claim(
     kind="separation",
     statement="PAGE needs n + 4 (1 + sqrt(2n)) L h0/epsilon^2 SFO in expectation with b = 1, p = "
     "2/n; no b and p need 1 % less, and b = sqrt n, p = b/(n+b) need 1.6 times as much and more",
-    check=cheapest,
+    check=check_cheapest_sizes,
     instances=(INSTANCE,),
     algorithm="page",
     assumptions=("L = L_ms",),
     schedule="eta of the lemma, by b and p",
     expected_seconds=(0.2, 0.2),
-    formulas=(formula(min_cost, NUMBER, epsilon=GRADIENT),),
+    formulas=(formula(min_mean_sfo, NUMBER, epsilon=GRADIENT),),
 )
 
 CLAIMS = (CHEAPEST,)

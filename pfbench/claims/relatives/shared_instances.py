@@ -33,7 +33,9 @@ def make_signed_curvature_problem(radius: float = 0.0, spread: float = 1.0) -> I
     return IndefiniteQuadratic(over, A, np.zeros(d), begin, 0.0, 1.0, np.zeros((N, d)), signs)
 
 
-def unequal(n: int = N, ratio: float = 1000.0, opposed: bool = False) -> IndefiniteQuadratic:
+def make_unequal_smoothness_problem(
+    n: int = N, ratio: float = 1000.0, opposed: bool = False
+) -> IndefiniteQuadratic:
     """Return f_i(x) = x'(A + t_i I)x/2 on the unit ball of R^4, where one L_i is `ratio` the least.
 
     The others pull to both sides as in `make_signed_curvature_problem`, and the one adds to A: with
@@ -69,12 +71,12 @@ def gap(problem: Any, x: Any) -> float:
     return float(g @ x) - float(problem.minimum(g)[0])
 
 
-def height(problem: Any, x: Any) -> float:
+def suboptimality(problem: Any, x: Any) -> float:
     """Return f(x) - min f."""
     return float(problem.value(np.asarray(x)) - problem.minimum_value)
 
 
-def mapping(problem: Any, x: Any, *, over: float) -> float:
+def gradient_mapping_sq_with_multiple(problem: Any, x: Any, *, over: float) -> float:
     """Return |G|^2, G = L' (x - P(x - grad f(x)/L')) with L' = over L, L of the mean square."""
     return compute_squared_gradient_mapping(
         problem, x, over * problem.constants(problem.start()).L_ms
@@ -94,7 +96,7 @@ def sliding_parameters(c: Constants, *, steps: int, root: int = BATCH) -> dict[s
     return {**sizes, "smoothness": c.L, "tolerance": c.delta / (12.0 * steps)}
 
 
-def sliding_mapping(c: Constants, parameters: Any) -> float:
+def sliding_mapping_bound(c: Constants, parameters: Any) -> float:
     """Return 16 L h0/N + 24 L eta, L that of the steps."""
     upper = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
     return float(parameters.smoothness * upper)

@@ -33,7 +33,7 @@ def compute_sharp_step(c2: float, c: Constants) -> float:
     return 2.0 / (c.L_f + math.sqrt(c.L_f**2 + 4.0 * c2 * c.L_ms**2))
 
 
-def descent(constants: Constants, parameters: Any) -> float:
+def gradient_sq_bound(constants: Constants, parameters: Any) -> float:
     """Return 2 h0/(eta T), the bound of the mean of E|grad f(x_t)|^2, t < T."""
     return float(2.0 * constants.delta / (parameters.step * parameters.iterations))
 
@@ -58,14 +58,14 @@ def zerosarah_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
     return {**arguments, "step": compute_sharp_step(c2, constants)}
 
 
-def _smooth(name: str, parameters: Any, source: str) -> Claim:
+def _gradient_sq_claim(name: str, parameters: Any, source: str) -> Claim:
     return Claim(
         name=f"relatives-smooth-{name}",
         source=source,
         statement="mean over t < T of E|grad f(x_t)|^2 <= 2 h0/(eta T) if (eta L c)^2 + eta L_f "
         "<= 1 (derived by pfbench)",
         check=bound(
-            descent,
+            gradient_sq_bound,
             compute_squared_gradient_norm,
             statistic="mean",
             parameters=partial(parameters, T=100),
@@ -80,11 +80,13 @@ def _smooth(name: str, parameters: Any, source: str) -> Claim:
     )
 
 
-SMOOTH_PAGE = _smooth(
+SMOOTH_PAGE = _gradient_sq_claim(
     "page", page_parameters, "Li, Bao, Zhang, Richtarik 2021, the method; pfbench"
 )
-SMOOTH_LSVRG = _smooth("lsvrg", lsvrg_parameters, "Kovalev, Horvath, Richtarik 2020; pfbench")
-SMOOTH_ZEROSARAH = _smooth(
+SMOOTH_LSVRG = _gradient_sq_claim(
+    "lsvrg", lsvrg_parameters, "Kovalev, Horvath, Richtarik 2020; pfbench"
+)
+SMOOTH_ZEROSARAH = _gradient_sq_claim(
     "zerosarah", zerosarah_parameters, "Li, Hanzely, Richtarik 2021; pfbench"
 )
 
@@ -109,21 +111,21 @@ def frank_wolfe_parameters(constants: Constants, *, name: str) -> dict[str, Any]
     return {**sizes, "iterations": _STEPS, "step": gamma}
 
 
-def mean_gap(constants: Constants, parameters: Any, *, c: float) -> float:
+def mean_gap_bound(constants: Constants, parameters: Any, *, c: float) -> float:
     """Return h0/(T gamma) + (1/2 + c) L D^2 gamma."""
     curvature = (0.5 + c) * constants.L * constants.D**2
     gamma: float = parameters.step
     return float(constants.delta / (parameters.iterations * gamma) + curvature * gamma)
 
 
-def _frank_wolfe(name: str, source: str) -> Claim:
+def _frank_wolfe_claim(name: str, source: str) -> Claim:
     return Claim(
         name=f"relatives-gap-{name}",
         source=source,
         statement="mean over t < T of E V(x_t) <= h0/(T gamma) + (1/2 + c) L D^2 gamma, where "
         "E|g_t - grad f(x_t)|^2 <= (c L gamma D)^2 (derived by pfbench)",
         check=bound(
-            partial(mean_gap, c=SIZES[name][1]),
+            partial(mean_gap_bound, c=SIZES[name][1]),
             gap,
             statistic="mean",
             parameters=partial(frank_wolfe_parameters, name=name),
@@ -138,7 +140,7 @@ def _frank_wolfe(name: str, source: str) -> Claim:
 
 
 GAPS = tuple(
-    _frank_wolfe(name, source)
+    _frank_wolfe_claim(name, source)
     for name, source in (
         ("spider-fw", "Yurtsever, Sra, Cevher 2019, the method; pfbench"),
         ("page-fw", "Li, Bao, Zhang, Richtarik 2021; Beznosikov, Dobre, Gidel 2024; pfbench"),

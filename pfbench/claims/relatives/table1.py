@@ -24,8 +24,8 @@ from pfbench.base.constants import Constants
 from pfbench.claims.relatives.shared_instances import (
     compute_squared_gradient_norm,
     gap,
-    height,
-    mapping,
+    gradient_mapping_sq_with_multiple,
+    suboptimality,
 )
 from pfbench.problems.additive_noise import SeparableQuadratic
 from pfbench.sets import Simplex
@@ -46,14 +46,14 @@ from pfbench.verification.statistics import (
     SeedRows,
     combine_all,
     decide_exponent,
-    make_fit,
+    make_fit_function,
     mark_by_schedule,
 )
 
 # --- the instances --------------------------------------------------------------------------------
 
 
-def bowl(
+def make_bowl_problem(
     epsilon: float = 0.3,
     n: int = 64,
     *,
@@ -72,7 +72,9 @@ def bowl(
     return replace(problem, start_point=begin, set=problem.set if bounded else WholeSpace(4))
 
 
-def leaning(epsilon: float = 0.1, n: int = 256, *, noise: float) -> IndefiniteQuadratic:
+def make_ball_slope_problem(
+    epsilon: float = 0.1, n: int = 256, *, noise: float
+) -> IndefiniteQuadratic:
     """Return a slope of 2 epsilon over the unit ball of R^(n/2), from its highest point.
 
     Component gradients differ from it by `noise`, each pair along an axis of its own: an estimate
@@ -106,7 +108,9 @@ _CUBES = (126, 512, 1728, 5832, 13_824)
 """The n of a fit in n, such that roots hardly need rounding."""
 
 
-def decades(largest: float, count: float = 2.0, points: int = 5) -> tuple[float, ...]:
+def accuracies_over_decades(
+    largest: float, count: float = 2.0, points: int = 5
+) -> tuple[float, ...]:
     """Return accuracies over two decades, or over fewer where calls grow fast."""
     return tuple(largest * np.logspace(0.0, -count, points))
 
@@ -219,13 +223,13 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
             return np.array([[item[kind] for item in line] for line in rows(k)])
 
         product, name = -row.shrink * np.log(x), f"{kind} in 1/epsilon"
-        fit = make_fit(x, counts, existing=product, least_decades=0.99)
+        fit = make_fit_function(x, counts, existing=product, least_decades=0.99)
         parts[name], claimed[name] = decide_exponent(fit, power), power
     runs, (epsilon, sizes) = len(rows.computed) * x.size, row.location
     if sizes:
         growing = [FittedCase(trial, row, epsilon, {"n": n}) for n in sizes]
         grown = SeedRows(lambda seed: [case.calls(seed)["SFO"] for case in growing], seeds)
-        name, fit = "SFO in n", make_fit(sizes, grown, least_decades=1.99)
+        name, fit = "SFO in n", make_fit_function(sizes, grown, least_decades=1.99)
         parts[name], claimed[name] = (
             mark_by_schedule(decide_exponent(fit, row.exponent_in_n)),
             row.exponent_in_n,
@@ -241,8 +245,10 @@ _SMOOTH = partial(
     powers={"SFO": 2.0},
     criterion=MAPPING,
     measure=compute_squared_gradient_norm,
-    family=make_instance(bowl, size=2.5, spread=0.25, bounded=False).with_title("bowl"),
-    epsilons=decades(0.3),
+    family=make_instance(make_bowl_problem, size=2.5, spread=0.25, bounded=False).with_title(
+        "bowl"
+    ),
+    epsilons=accuracies_over_decades(0.3),
 )
 
 _GAP = partial(
@@ -250,23 +256,25 @@ _GAP = partial(
     powers={"SFO": 2.0, "LO": 2.0},
     criterion=GAP,
     measure=gap,
-    family=make_instance(bowl, size=0.6).with_title("bowl"),
-    epsilons=decades(0.3),
+    family=make_instance(make_bowl_problem, size=0.6).with_title("bowl"),
+    epsilons=accuracies_over_decades(0.3),
 )
 
 _UPDATES = partial(
-    _GAP, family=make_instance(bowl, size=2.5).with_title("bowl"), epsilons=decades(0.05)
+    _GAP,
+    family=make_instance(make_bowl_problem, size=2.5).with_title("bowl"),
+    epsilons=accuracies_over_decades(0.05),
 )
 
-_CONVEX = partial(TableRow, criterion=EXCESS, measure=height, uses_last_iterate=True)
+_CONVEX = partial(TableRow, criterion=EXCESS, measure=suboptimality, uses_last_iterate=True)
 
 _SIMPLEX = partial(
     _CONVEX,
     family=make_instance(uniform_simplex_problem).with_title("simplex"),
-    epsilons=decades(0.02, 1.6, 6),
+    epsilons=accuracies_over_decades(0.02, 1.6, 6),
 )
 
-_NOISE = make_instance(leaning, noise=1.0).with_title("slope")
+_NOISE = make_instance(make_ball_slope_problem, noise=1.0).with_title("slope")
 
 _IN_GAP, _IN_SMOOTH, _IN_UPDATES = 0.03, 0.03, 0.005
 
@@ -291,8 +299,8 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
         _SMOOTH(
             powers={"SFO": 2.0, "PO": 2.0},
             exponent_in_n=1 / 2,
-            measure=partial(mapping, over=4.0),
-            family=make_instance(bowl, size=1.2).with_title("bowl"),
+            measure=partial(gradient_mapping_sq_with_multiple, over=4.0),
+            family=make_instance(make_bowl_problem, size=1.2).with_title("bowl"),
             location=(_IN_SMOOTH, _ROOTS),
         ),
         "Li et al. 2021, the estimate; derived here, the order of ProxSARAH in Pham et al. 2020",
@@ -321,8 +329,10 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
     "storm-fw": (
         _GAP(
             powers={"SFO": 3.0, "LO": 3.0},
-            family=make_instance(bowl, size=0.6, noise=0.06, spread=0.0).with_title("bowl"),
-            epsilons=decades(0.3, 1.0),
+            family=make_instance(make_bowl_problem, size=0.6, noise=0.06, spread=0.0).with_title(
+                "bowl"
+            ),
+            epsilons=accuracies_over_decades(0.3, 1.0),
         ),
         "Cutkosky, Orabona 2019, the estimate; derived here, published before by Zhang et al. 2020",
     ),
@@ -337,7 +347,9 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
     "nfwu-storm": (
         _UPDATES(
             powers={"SFO": 3.0, "LO": 2.0},
-            family=make_instance(bowl, size=2.5, noise=0.06, spread=0.0).with_title("bowl"),
+            family=make_instance(make_bowl_problem, size=2.5, noise=0.06, spread=0.0).with_title(
+                "bowl"
+            ),
         ),
         "shen2019 algorithm 1 along Cutkosky, Orabona 2019; the rate is derived here",
     ),
@@ -350,18 +362,26 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
             powers={"SFO": 1.0, "LO": 2.0},
             exponent_in_n=1 / 2,
             criterion=MAPPING_SQ,
-            measure=partial(mapping, over=1.0),
-            family=make_instance(bowl, size=0.3, shrink=0.0).with_title("bowl"),
+            measure=partial(gradient_mapping_sq_with_multiple, over=1.0),
+            family=make_instance(make_bowl_problem, size=0.3, shrink=0.0).with_title("bowl"),
             location=(0.003, _ROOTS),
         ),
         "Lan 2020, corollary 7.13, as a formal development quotes it",
     ),
     "one-sfw": (
-        _CONVEX(powers={"SFO": 2.0, "LO": 2.0}, family=_NOISE, epsilons=decades(0.1, 1.0)),
+        _CONVEX(
+            powers={"SFO": 2.0, "LO": 2.0},
+            family=_NOISE,
+            epsilons=accuracies_over_decades(0.1, 1.0),
+        ),
         "Zhang et al. 2020, the rate",
     ),
     "momentum-sfw": (
-        _CONVEX(powers={"SFO": 3.0, "LO": 3.0}, family=_NOISE, epsilons=decades(0.15, 1.0)),
+        _CONVEX(
+            powers={"SFO": 3.0, "LO": 3.0},
+            family=_NOISE,
+            epsilons=accuracies_over_decades(0.15, 1.0),
+        ),
         "Mokhtari, Hassani, Karbasi 2020, the rate",
     ),
     "page-fw-convex": (

@@ -8,13 +8,13 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.claims.shen2019.error_laws import LAW
-from pfbench.claims.shen2019.paths import variance
+from pfbench.claims.shen2019.paths import single_draw_variance
 from pfbench.problems.linear_models import LeastSquares, LinearModel, LogCosh
 from pfbench.sets import L2Ball
 from pfbench.verification import Dossier, Erratum, Floats, Quote
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.units import CURVATURE, GRADIENT, LENGTH, SQUARE, product
+from pfbench.verification.units import CURVATURE, GRADIENT, LENGTH, SQUARE, power_product
 
 _ALL_SMOOTH = "every component, section 1"
 _ALL_LIPSCHITZ = "every Hessian, section 4.1"
@@ -31,7 +31,7 @@ def examine_expected_lipschitz(
 ) -> ExaminationEvidence:
     """SVRG's law with L of (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|, on rows of unequal size."""
     rng = stream(seed, "(7)")
-    rows = _unequal(rng)
+    rows = _unequal_rows(rng)
     problem = LeastSquares(rows, rng.standard_normal(len(rows)), L2Ball(1, 1.0))
     x, y = rng.uniform(0.2, 0.9, 1), -rng.uniform(0.2, 0.9, 1)
     u = float(np.abs(x - y)[0])
@@ -50,7 +50,7 @@ def examine_expected_lipschitz(
     )
 
 
-def hessians_in_expectation(
+def examine_expected_hessian_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
     """CASVRG's law, even without the 1/4, with L2 of (8) on rows of unequal size.
@@ -58,7 +58,7 @@ def hessians_in_expectation(
     L2 of (8) is sup|phi'''| E|a|^3; the longest row is where phi''' is largest.
     """
     rng = stream(seed, "(8)")
-    rows = _unequal(rng)
+    rows = _unequal_rows(rng)
     steepest = math.atanh(1.0 / math.sqrt(3.0))
     x, y = np.array([1e-3]), np.zeros(1)
     problem = LogCosh(rows, np.full(len(rows), -steepest), L2Ball(1, 1.0))
@@ -75,7 +75,7 @@ def hessians_in_expectation(
     ).with_readings({_ALL_LIPSCHITZ: error / (largest**2 * u**4), _CONSTANT: printed / _LOST})
 
 
-def _unequal(rng: np.random.Generator) -> Floats:
+def _unequal_rows(rng: np.random.Generator) -> Floats:
     """Return 200 numbers, shape (200, 1), of which one is much larger than the others."""
     rows = rng.uniform(0.05, 0.1, (200, 1))
     rows[int(rng.integers(200))] = 1.0
@@ -91,7 +91,7 @@ def _compute_squared_norm_diameter(constants: Constants) -> float:
     return float(constants.L_ms * constants.D) ** 2
 
 
-def second_moment(
+def examine_second_moment(
     effort: str,
     seed: int,
     *,
@@ -103,8 +103,8 @@ def second_moment(
     anywhere in C. On |x| <= 0.001 no constant helps.
     """
     b = float(stream(seed, "3.1").uniform(3.0, 4.0))
-    moment, spread, constants = _moments(b, 0.1)
-    smaller, _, of_smaller = _moments(b, 0.001)
+    moment, spread, constants = _measure_moments(b, 0.1)
+    smaller, _, of_smaller = _measure_moments(b, 0.001)
     return compare_ratios(
         min(moment, spread) / printed(constants),
         spread / constants.sigma2,
@@ -123,7 +123,7 @@ def second_moment(
     )
 
 
-def _moments(b: float, radius: float) -> tuple[float, float, Constants]:
+def _measure_moments(b: float, radius: float) -> tuple[float, float, Constants]:
     """Return the largest E|grad f_i|^2, E|grad f_i-grad f|^2 at five points, and the constants."""
     problem = LogCosh(np.ones((2, 1)), np.array([b, -b]), L2Ball(1, radius))
     slopes = [
@@ -137,7 +137,7 @@ def _moments(b: float, radius: float) -> tuple[float, float, Constants]:
 # --- mean values, section 4.1 ---------------------------------------------------------------------
 
 
-def missing_increment(
+def examine_missing_increment(
     effort: str, seed: int, *, with_increment: bool = False
 ) -> ExaminationEvidence:
     """For one variable: look for x-bar with grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~).
@@ -212,7 +212,7 @@ def examine_mean_value(
     curved = slope(alphas) - slope(0.0)[:, None]
     remainder_at_most = float(np.linalg.norm(curved, axis=0).max())
     deviation = float(np.linalg.norm(integral - change) / np.linalg.norm(change))
-    remainder, increments = _remainders()
+    remainder, increments = _ratio_and_deviation_where_attained()
     return ExaminationEvidence(
         printed_fails=lower > 0.0,
         corrected_holds=deviation <= 1e-12 and max(abs(remainder - 1.0), increments) <= 1e-6,
@@ -230,12 +230,14 @@ def examine_mean_value(
     )
 
 
-def _remainders() -> tuple[float, float]:
+def _ratio_and_deviation_where_attained() -> tuple[float, float]:
     """Return how exactly the 1/4 and the (i-1/2)^2 are attained where h'' = L2 is constant."""
     problem, eta, p = ForcedPath(2, 2, L=1.0, L2=1.0), 1e-3, 20
     points = [np.array([i * eta, 0.0]) for i in range(p + 1)]
-    first = variance(problem, points[p], points[0], points[0])
-    steps = [variance(problem, points[i], points[i - 1], points[0]) for i in range(1, p + 1)]
+    first = single_draw_variance(problem, points[p], points[0], points[0])
+    steps = [
+        single_draw_variance(problem, points[i], points[i - 1], points[0]) for i in range(1, p + 1)
+    ]
     laws = np.array([eta**4 * (i - 0.5) ** 2 for i in range(1, p + 1)])
     deviation = float(np.abs(np.array(steps) / laws - 1.0).max())
     return first / ((p * eta) ** 4 / 4.0), deviation
@@ -246,9 +248,9 @@ ERRATA = (
         name="shen2019-3.1-moment",
         as_printed="(7) and a bounded C give E|grad f_i(x)|^2 <= L^2 D^2, so S = L^2 D^2/eps^2",
         corrected="with sigma^2 for L^2 D^2: E|g-grad f|^2 <= sigma^2/S; the order in eps stands",
-        examine=second_moment,
-        printed_formula=product(SQUARE, {"L": 2, "D": 2}),
-        corrected_formula=product(SQUARE, {"sigma2": 1, "S": -1}),
+        examine=examine_second_moment,
+        printed_formula=power_product(SQUARE, {"L": 2, "D": 2}),
+        corrected_formula=power_product(SQUARE, {"sigma2": 1, "S": -1}),
         claim=LAW["sg"],
         objection="Name an assumption of the paper that bounds grad f_i itself, say that each f_i "
         "has a stationary point in C.",
@@ -315,7 +317,7 @@ ERRATA = (
         as_printed="(8), a mean of norms, is the only definition of L2 in the bounds of 4.1 and "
         "4.2, which are means of squares",
         corrected="they need the mean of squares and L2_ms, or the L2 of every component",
-        examine=hessians_in_expectation,
+        examine=examine_expected_hessian_lipschitz,
         claim=LAW["casvrg"],
         objection="Say that L2 in (8) is that of every Hessian, or print (8) as the root of a "
         "mean of squares.",
@@ -352,9 +354,9 @@ ERRATA = (
         name="shen2019-4.1-mean-value",
         as_printed="grad f_i(x) - grad f_i(x~) = Hess f_i(xbar), without a factor",
         corrected="a misprint: the factor x - x~ is missing, and stands in the bound that follows",
-        examine=missing_increment,
-        printed_formula=product(GRADIENT, {"Hess": 1}, Hess=CURVATURE),
-        corrected_formula=product(
+        examine=examine_missing_increment,
+        printed_formula=power_product(GRADIENT, {"Hess": 1}, Hess=CURVATURE),
+        corrected_formula=power_product(
             GRADIENT, {"Hess": 1, "increment": 1}, Hess=CURVATURE, increment=LENGTH
         ),
         claim=LAW["casvrg"],

@@ -15,7 +15,7 @@ from pfbench.claims.shen2019.epoch_estimators import (
     METHODS,
     error_law,
 )
-from pfbench.claims.shen2019.paths import attaining, estimate_errors
+from pfbench.claims.shen2019.paths import estimate_errors, make_law_attaining_path
 from pfbench.estimators import CASPIDERG, CASVRG, SPIDERG
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import (
@@ -25,7 +25,7 @@ from pfbench.verification.instruments.enumerated_random import (
     orthogonal_array,
 )
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.reproducibility import check_repeats, check_seed, note_unrepeatable
+from pfbench.verification.reproducibility import check_reproducible, check_seed, mark_unrepeatable
 from pfbench.verification.statistics import (
     LAW_MARGIN,
     MOST_SEEDS,
@@ -34,7 +34,7 @@ from pfbench.verification.statistics import (
     combine_all,
     decide_exponent,
     decide_inequality,
-    make_fit,
+    make_fit_function,
 )
 from pfbench.verification.units import LENGTH, SQUARE, formula
 
@@ -68,28 +68,34 @@ def slack_forced_path(estimator: str) -> ForcedPath:
 
 
 FEW = {
-    name: make_instance(attaining, estimator=name, n=1 << _BITS, d=1 + (1 << _BITS) // 2)
+    name: make_instance(
+        make_law_attaining_path, estimator=name, n=1 << _BITS, d=1 + (1 << _BITS) // 2
+    )
     for name in METHODS
 }
-FEWEST = {name: make_instance(attaining, estimator=name, n=4, d=3) for name in METHODS}
-MANY = {name: make_instance(attaining, estimator=name, n=2048, d=65) for name in METHODS}
+FEWEST = {
+    name: make_instance(make_law_attaining_path, estimator=name, n=4, d=3) for name in METHODS
+}
+MANY = {
+    name: make_instance(make_law_attaining_path, estimator=name, n=2048, d=65) for name in METHODS
+}
 BELOW = {name: make_instance(slack_forced_path, estimator=name) for name in METHODS}
 
 
-def law(trial: Trial, *, estimator: str) -> Evidence:
+def check_law(trial: Trial, *, estimator: str) -> Evidence:
     """Test the law as an inequality for each j, and its exponents in j, eta and S."""
     _, in_j, in_eta = LAWS[estimator]
     parts = {
-        "inequality": _inequality(trial, estimator),
-        "exponent in j": _exponent_in_j(trial, estimator),
-        "exponent in eta": _exponent(trial, estimator, "eta", in_eta),
-        "exponent in S": _exponent(trial, estimator, "S", -1.0),
+        "inequality": _decide_inequality_in_j(trial, estimator),
+        "exponent in j": _decide_exponent_in_j(trial, estimator),
+        "exponent in eta": _decide_exponent_in_eta_or_S(trial, estimator, "eta", in_eta),
+        "exponent in S": _decide_exponent_in_eta_or_S(trial, estimator, "S", -1.0),
     }
     claimed = {"exponent in j": in_j, "exponent in eta": in_eta, "exponent in S": -1.0, "ratio": 1}
     return Evidence(combine_all(parts), claimed, 1024)
 
 
-def _inequality(trial: Trial, estimator: str) -> Decision:
+def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
     """Compare the exact mean square with the law at every j.
 
     All draws are taken from an orthogonal array. An algorithm that does not draw one of n each time
@@ -99,9 +105,9 @@ def _inequality(trial: Trial, estimator: str) -> Decision:
     problem = FEWEST[estimator]()
     algorithm = _make_algorithm(trial, problem, 2, 3, 3, 1e-6)
     try:
-        check_repeats(trial, problem, algorithm)
+        check_reproducible(trial, problem, algorithm)
     except NotEnumerable as why:
-        return note_unrepeatable(_decide_sampled(trial, estimator), why)
+        return mark_unrepeatable(_decide_sampled(trial, estimator), why)
     for exact in (_enumerate_bits, _enumerate_draws):
         try:
             means, laws = exact(trial, estimator)
@@ -124,10 +130,10 @@ def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
     S, p, T, eta = 3, 5, 10, 1e-6
     problem = FEW[estimator]()
     squares = [
-        _squares(trial, problem, S, p, T, eta, rng=ReplayGenerator(row, problem.n))
+        _error_norms_sq(trial, problem, S, p, T, eta, rng=ReplayGenerator(row, problem.n))
         for row in orthogonal_array(_BITS, 1 << _BITS)
     ]
-    return np.mean(squares, axis=0), _laws(problem, estimator, p, T, eta, S)
+    return np.mean(squares, axis=0), _law_along_run(problem, estimator, p, T, eta, S)
 
 
 def _enumerate_draws(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
@@ -136,26 +142,28 @@ def _enumerate_draws(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
     problem = FEWEST[estimator]()
 
     def squares(rng: np.random.Generator) -> Floats:
-        return _squares(trial, problem, S, p, T, eta, rng=rng)
+        return _error_norms_sq(trial, problem, S, p, T, eta, rng=rng)
 
     mean = sum(chance * square for chance, square in enumerate_draws(squares))
-    return np.asarray(mean), _laws(problem, estimator, p, T, eta, S)
+    return np.asarray(mean), _law_along_run(problem, estimator, p, T, eta, S)
 
 
 def _decide_sampled(trial: Trial, estimator: str) -> Decision:
     S, p, T, eta = 10, 12, 24, 1e-6
     problem = BELOW[estimator]()
-    laws = _laws(problem, estimator, p, T, eta * 0.5, S)
+    laws = _law_along_run(problem, estimator, p, T, eta * 0.5, S)
     steps = laws > 0.0
 
     def ratio(seed: int) -> float:
-        squares = _squares(trial, problem, S, p, T, eta, seed=seed)
+        squares = _error_norms_sq(trial, problem, S, p, T, eta, seed=seed)
         return float(np.mean(squares[steps] / laws[steps]))
 
     return trial.decide_mean_sequentially(ratio, purpose="sampled law", batch=20, limit=200)[0]
 
 
-def _laws(problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: int) -> Floats:
+def _law_along_run(
+    problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: int
+) -> Floats:
     """Return the law at each t < T; 0 at snapshots."""
     constants = problem.constants(problem.start())
     numbers = {"L": constants.L_ms, "L2": constants.L2_ms, "sigma2": constants.sigma2}
@@ -169,7 +177,7 @@ def _make_algorithm(
     return trial.make(batch=S, period=p, iterations=T, step=eta / problem.length)
 
 
-def _squares(
+def _error_norms_sq(
     trial: Trial, problem: ForcedPath, S: int, p: int, T: int, eta: float, **stream: Any
 ) -> Floats:
     """Return |g_t - grad f(x_t)|^2 for t < T along the forced path; the first step is eta.
@@ -180,7 +188,7 @@ def _squares(
     return np.array([float(error @ error) for error in estimate_errors(problem, steps, T)])
 
 
-def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
+def _decide_exponent_in_j(trial: Trial, estimator: str) -> Decision:
     """Fit the mean square against j on 4 <= j < p."""
     T, first = 40, 4
     p = 1 if estimator == "sg" else T
@@ -188,14 +196,16 @@ def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
 
     def mean(k: int) -> Floats:
         seeds = trial.seeds(trial.choose_by_effort(16, 30), f"j {k}")
-        runs = [_squares(trial, problem, 10, p, T, 1e-7, seed=seed) for seed in seeds]
+        runs = [_error_norms_sq(trial, problem, 10, p, T, 1e-7, seed=seed) for seed in seeds]
         return np.asarray(np.mean(runs, axis=0))
 
     rows = SeedRows(lambda k: mean(k)[first:], range(MOST_SEEDS))
     return _decide_exponent(np.arange(first, T), rows, LAWS[estimator][1], least_decades=0.9)
 
 
-def _exponent(trial: Trial, estimator: str, subject: str, claimed: float) -> Decision:
+def _decide_exponent_in_eta_or_S(
+    trial: Trial, estimator: str, subject: str, claimed: float
+) -> Decision:
     """Fit the mean square, averaged over an epoch, against eta or S over two decades."""
     problem = MANY[estimator]()
     p = 1 if estimator == "sg" else 8
@@ -210,7 +220,7 @@ def _exponent(trial: Trial, estimator: str, subject: str, claimed: float) -> Dec
             seeds = np.random.SeedSequence((seed, column)).generate_state(
                 trial.choose_by_effort(2, 8)
             )
-            runs = [_squares(trial, problem, S, p, 8, eta, seed=int(s)) for s in seeds]
+            runs = [_error_norms_sq(trial, problem, S, p, 8, eta, seed=int(s)) for s in seeds]
             means.append(float(np.mean(runs)))
         return means
 
@@ -224,7 +234,7 @@ def _decide_exponent(
     """Decide an exponent; of estimates without an error, as of no draws, there is none."""
     if not np.all(rows(1)):
         return Decision("inconclusive", "An estimate had no error: it has no exponent.", {}, None)
-    return decide_exponent(make_fit(point, rows, **options), claimed, LAW_MARGIN)
+    return decide_exponent(make_fit_function(point, rows, **options), claimed, LAW_MARGIN)
 
 
 LAW = {
@@ -233,7 +243,7 @@ LAW = {
         source="shen2019 section 4, lemmas of the estimators",
         kind="law",
         statement=f"E|g-grad f|^2 <= {LAWS[name][0]}",
-        check=partial(law, estimator=name),
+        check=partial(check_law, estimator=name),
         formulas=(formula(error_law, SQUARE, {"estimator": name}, eta=LENGTH),),
         instances=(FEW[name], FEWEST[name], MANY[name], BELOW[name]),
         algorithm=method.name,

@@ -5,8 +5,8 @@ from typing import Any
 
 from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
-from pfbench.problems.observations import synthetic
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.observations import draw_synthetic_entries
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification import Instance, Trial
 from pfbench.verification.instruments.slopes import Valley
@@ -18,7 +18,7 @@ def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
     All constants that the schedules take are known, and V starts not far below the bounds of V that
     they give.
     """
-    features, labels = synthetic_rows(rows=n, columns=d, seed=seed)
+    features, labels = draw_synthetic_rows(rows=n, columns=d, seed=seed)
     return LogCosh(features, labels, L2Ball(d, 2.0))
 
 
@@ -28,7 +28,7 @@ def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
     Its iterates are factored, so that the methods run as they do at the paper's size. D is large
     beside what V is, so the bounds of V are far from it.
     """
-    data = synthetic(rows=rows, columns=columns, rank=2, density=0.6, seed=seed)
+    data = draw_synthetic_entries(rows=rows, columns=columns, rank=2, density=0.6, seed=seed)
     return RobustMatrixRecovery(data, radius=20.0, sigma=1.0)
 
 

@@ -8,11 +8,11 @@ from pfbench.base.protocols import Problem
 from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, RECURSIVE
 from pfbench.verification import Floats, NotTestable, StepRecord
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import Decision, EProcess, doubtful
-from pfbench.verification.step_record import is_direction, is_multiple
+from pfbench.verification.statistics import Decision, EProcess, is_doubtful
+from pfbench.verification.step_record import is_multiple, is_unit_length
 
 
-def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
+def make_law_attaining_path(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
     """Return signed bilinear and cubic components on a segment.
 
     The path is forced, and each component attains L, and L2, along it, with balanced signs. So the
@@ -24,7 +24,7 @@ def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath
     return ForcedPath(n, d, L=1.0, L2=float(estimator in CURVATURE_AIDED), length=length)
 
 
-def errors(problem: Problem, steps: Iterable[StepRecord]) -> Iterator[Floats]:
+def iterate_errors(problem: Problem, steps: Iterable[StepRecord]) -> Iterator[Floats]:
     """Yield g_t - grad f(x_t) along a run.
 
     Raises
@@ -39,23 +39,23 @@ def errors(problem: Problem, steps: Iterable[StepRecord]) -> Iterator[Floats]:
 
 
 def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
-    """Return g_t - grad f(x_t) of a step; raise as `errors` does."""
+    """Return g_t - grad f(x_t) of a step; raise as `iterate_errors` does."""
     g = step.estimate
     if g.shape != gradient.shape:
         raise NotTestable(f"its estimate has shape {g.shape}, the gradient {gradient.shape}")
-    if step.state.estimate is None and _is_rescaled(g, gradient):
+    if step.state.estimate is None and _is_normalised_or_scaled(g, gradient):
         raise NotTestable(
             "it minimises a multiple of its estimate, and does not yield the estimate"
         )
     return g - gradient
 
 
-def _is_rescaled(g: Floats, gradient: Floats) -> bool:
+def _is_normalised_or_scaled(g: Floats, gradient: Floats) -> bool:
     """Return whether what was minimised is plainly no estimate: scaled, or of length 1."""
     length, true = float(np.linalg.norm(g)), float(np.linalg.norm(gradient))
     if abs(length - true) <= 1e-9 * true:
         return False
-    return is_multiple(g, gradient) or is_direction(g)
+    return is_multiple(g, gradient) or is_unit_length(g)
 
 
 def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> list[Floats]:
@@ -64,9 +64,9 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
     Raises
     ------
     NotTestable
-        As `errors`, and if it yields more or fewer states: then not every estimate is seen.
+        As `iterate_errors`, and if it yields more or fewer states: then not every estimate is seen.
     """
-    results = list(errors(problem, steps))
+    results = list(iterate_errors(problem, steps))
     if len(results) != T:
         raise NotTestable(
             f"it yields {len(results)} states in {T} iterations, and one each is needed"
@@ -91,13 +91,13 @@ def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decisi
     measured = {"sampled ratio": float(np.mean(ratios)), "log_e_value": process.log_largest}
     if process.has_rejected:
         return Decision("violated", f"The e-process rejects {subject}.", measured, p_value)
-    if doubtful(p_value):
+    if is_doubtful(p_value):
         reason = f"The e-process speaks against {subject}, but not surely."
         return Decision("inconclusive", reason, measured, p_value)
     return Decision("holds", f"Nothing speaks against {subject}.", measured, p_value)
 
 
-def mean_squares(estimator: str, problem: ForcedPath, eta: float, p: int) -> Floats:
+def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p: int) -> Floats:
     """Return E|g - grad f|^2 for S = 1 at j = 0 .. p-1 of NFWU from the start, shape (p,).
 
     It is exact: single draws are enumerated. Draws are independent and have mean 0, so that a
@@ -106,16 +106,20 @@ def mean_squares(estimator: str, problem: ForcedPath, eta: float, p: int) -> Flo
     weight = eta / problem.length
     snapshot = x = problem.start()
     if estimator == "sg":
-        return np.array([variance(problem, x, None, None)])
+        return np.array([single_draw_variance(problem, x, None, None)])
     point = snapshot if estimator in CURVATURE_AIDED else None
     variances, end = np.zeros(p), problem.length * np.eye(problem.d)[0]
     for j in range(1, p):
         before, x = x, x + weight * (end - x)
-        variances[j] = variance(problem, x, before if estimator in RECURSIVE else snapshot, point)
+        variances[j] = single_draw_variance(
+            problem, x, before if estimator in RECURSIVE else snapshot, point
+        )
     return np.cumsum(variances) if estimator in RECURSIVE else variances
 
 
-def variance(problem: ForcedPath, x: Floats, y: Floats | None, point: Floats | None) -> float:
+def single_draw_variance(
+    problem: ForcedPath, x: Floats, y: Floats | None, point: Floats | None
+) -> float:
     """Return E|d_i - E d_i|^2 of single draws; the components repeat after 2 (d-1).
 
     Parameters

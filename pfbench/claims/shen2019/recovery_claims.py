@@ -12,7 +12,7 @@ from pfbench.claims.shen2019.finite_sums import draw_family, recovery
 from pfbench.measures.common import estimator_error
 from pfbench.points import combine, inner
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
-from pfbench.problems.observations import synthetic
+from pfbench.problems.observations import draw_synthetic_entries
 from pfbench.runs.loop.solve import solve
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
@@ -67,7 +67,7 @@ ONE_NUMBER = Claim(
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class TwoEntries(OverriddenOracles):
+class TwoEntryHessian(OverriddenOracles):
     """A component Hessian has two entries, so that SSO and SFO cost no longer the same."""
 
     def hessian(self, s: Any) -> "_SpreadHessian":
@@ -84,7 +84,7 @@ class _SpreadHessian(OverriddenOracles):
 # --- errata ---------------------------------------------------------------------------------------
 
 
-def weight_of_section_6(
+def examine_weight_of_section_6(
     effort: str, seed: int, *, printed: Callable[[int, int, float], float] = lambda p, T, D: p / T
 ) -> ExaminationEvidence:
     """See whether steps with weight p/T leave the ball in matrix recovery, and those of readings.
@@ -92,7 +92,9 @@ def weight_of_section_6(
     Steps are made from 0, p = 10 .. 50, T = 20. With full effort, what the feasible readings say of
     the curvature-aided errors at the paper's size.
     """
-    problem = RobustMatrixRecovery(synthetic(seed=seed, rows=30, columns=30, density=0.3))
+    problem = RobustMatrixRecovery(
+        draw_synthetic_entries(seed=seed, rows=30, columns=30, density=0.3)
+    )
     T, D, periods = 20, float(problem.set.diameter), (10, 20, 30, 40, 50)
     readings: dict[str, list[float]] = {
         "eta of algorithm 1": [p / T / D for p in periods],
@@ -130,7 +132,7 @@ def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
 
 def _error_over_svrg(weight: float, p: int, seed: int) -> float:
     """Return the mean of |g - grad f| of CASVRG over that of SVRG, in 20 epochs of figure 1."""
-    problem = RobustMatrixRecovery(synthetic(seed=seed))
+    problem = RobustMatrixRecovery(draw_synthetic_entries(seed=seed))
     means = []
     for kind in (NFWUCASVRG, NFWUSVRG):
         algorithm = kind(iterations=20 * p, step=weight, batch=problem.n // p, period=p)
@@ -140,14 +142,14 @@ def _error_over_svrg(weight: float, p: int, seed: int) -> float:
     return float(means[0] / means[1])
 
 
-def sum_or_mean(
+def examine_sum_or_mean(
     effort: str, seed: int, *, printed: Callable[[int], float] = lambda n: 1.0
 ) -> ExaminationEvidence:
     """Compare V and L of (4), a sum without 1/n, with those of the mean that (1) defines."""
-    mean = RobustMatrixRecovery(synthetic(seed=seed, rows=20, columns=20, density=0.5))
+    mean = RobustMatrixRecovery(draw_synthetic_entries(seed=seed, rows=20, columns=20, density=0.5))
     total = replace(mean, scaling="sum")
     ratios = {
-        "V": _gap(total) / _gap(mean),
+        "V": _gap_at_zero(total) / _gap_at_zero(mean),
         "L": _lipschitz(total) / _lipschitz(mean),
         "f": total.value(total.start()) / _objective_by_definition(mean),
     }
@@ -155,7 +157,7 @@ def sum_or_mean(
     deviation = max(abs(ratios[name] / expected[name] - 1.0) for name in ratios)
     wrong = max(abs(ratios[name] / printed(mean.n) - 1.0) for name in ("V", "L"))
     cast, relative = (
-        _cast(mean),
+        _gap_at_zero_by_components(mean),
         ratios["V"] * mean.value(mean.start()) / _objective_by_definition(mean),
     )
     return ExaminationEvidence(
@@ -164,19 +166,19 @@ def sum_or_mean(
         numbers={"n": float(mean.n), **{f"{name}, sum over mean": r for name, r in ratios.items()}},
     ).with_readings(
         {
-            "f_i = n psi": max(_gap(total) / cast, cast / _gap(total)),
+            "f_i = n psi": max(_gap_at_zero(total) / cast, cast / _gap_at_zero(total)),
             "V in units of f": max(relative, 1.0 / relative),
         }
     )
 
 
-def _gap(problem: RobustMatrixRecovery) -> float:
+def _gap_at_zero(problem: RobustMatrixRecovery) -> float:
     x = problem.start()
     g = problem.gradient(x)
     return inner(g, x) - problem.minimum(g)[0]
 
 
-def _cast(mean: RobustMatrixRecovery) -> float:
+def _gap_at_zero_by_components(mean: RobustMatrixRecovery) -> float:
     """Return V at 0 of (1) with f_i = n psi, from the components psi one by one."""
     x = mean.start()
     slopes = [mean.n * mean.batch(np.array([i]), x) for i in range(mean.n)]
@@ -195,13 +197,13 @@ def _objective_by_definition(problem: RobustMatrixRecovery) -> float:
 
 
 CLAIMS = (ONE_NUMBER,)
-MUTANTS = (Mutant.from_oracles("matrix-recovery-two-entries", TwoEntries, ONE_NUMBER),)
+MUTANTS = (Mutant.from_oracles("matrix-recovery-two-entries", TwoEntryHessian, ONE_NUMBER),)
 ERRATA = (
     Erratum(
         name="shen2019-(4)",
         as_printed="(4), a sum over Omega without 1/n, has the form of (1) with f_i = psi",
         corrected="with f_i = n psi; V and L are n times those of the mean (scaling=sum, mean)",
-        examine=sum_or_mean,
+        examine=examine_sum_or_mean,
         objection="Say which f the figures show, that of (4) or that of (1) with f_i = n psi, and "
         "of which the printed sizes are.",
         dossier=Dossier(
@@ -235,7 +237,7 @@ ERRATA = (
         as_printed="the convex-combination weight is p/T, p = 10 .. 50, T = 20 epochs",
         corrected="0.5 to 2.5: a weight for S = n/10 and n/20; for n/30 to n/50 it leaves C. "
         "p/(T D), 1/20 or 1/(20 p), which is not said",
-        examine=weight_of_section_6,
+        examine=examine_weight_of_section_6,
         objection="Say what T counts or what eta is in the runs of section 6; code that made a "
         "figure settles it.",
         dossier=Dossier(

@@ -27,15 +27,15 @@ from pfbench.verification.statistics import (
     decide_inequality,
     decide_share,
 )
-from pfbench.verification.units import GRADIENT, VALUE, formula, product
+from pfbench.verification.units import GRADIENT, VALUE, formula, power_product
 
 
-def runs_needed(probability: float) -> int:
+def run_count(probability: float) -> int:
     """Return k, for which all runs miss twice the bound in expectation at most that often."""
     return math.ceil(math.log2(1.0 / probability))
 
 
-def gap_bound(epsilon: float, D: float) -> float:
+def gap_level_at_probability(epsilon: float, D: float) -> float:
     """Return what V of the chosen output exceeds with that probability at most (Markov)."""
     return 4.0 * epsilon * D
 
@@ -49,11 +49,11 @@ LEVEL = 1.5
 """Two iterates in five, those before the valley, have V above so many epsilon D."""
 
 
-def best_of_runs(trial: Trial) -> Evidence:
+def check_best_of_runs(trial: Trial) -> Evidence:
     """How often the chosen output misses 4 eps D, and the level; how it is chosen, at what cost."""
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
-    k = runs_needed(PROBABILITY)
+    k = run_count(PROBABILITY)
     algorithm = trial.make_scheduled(epsilon, constants)
     best = trial.make_scheduled(epsilon, constants, probability=PROBABILITY)
     before = trial.run(problem, algorithm, seed=trial.seeds(1, "one")[0], measures="fw_gap")
@@ -69,9 +69,11 @@ def best_of_runs(trial: Trial) -> Evidence:
         chosen.append(gap)
         counts.append(run.counts)
     expected = {"sfo": k * (before.counts.sfo + problem.n), "lo": k * (before.counts.lo + 1)}
-    missed = [float(gap > gap_bound(epsilon, constants.D)) for gap in chosen]
+    missed = [float(gap > gap_level_at_probability(epsilon, constants.D)) for gap in chosen]
     by_all = [float(gap > level) / by_one**k for gap in chosen]
-    grown = [ratio for seed in seeds[:10] for ratio in _changes(trial, problem, best, seed)]
+    grown = [
+        ratio for seed in seeds[:10] for ratio in _gap_ratios_of_outputs(trial, problem, best, seed)
+    ]
     conditions = {
         "all runs miss the level": decide_not_rejected(by_all, f"that {k} runs miss independently"),
         "cost": decide_equality(expected, {"sfo": counts[0].sfo, "lo": counts[0].lo}),
@@ -85,7 +87,9 @@ def best_of_runs(trial: Trial) -> Evidence:
     )
 
 
-def _changes(trial: Trial, problem: Problem, algorithm: Algorithm, seed: int) -> list[float]:
+def _gap_ratios_of_outputs(
+    trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
+) -> list[float]:
     """Return V of each output that a run announces over V of the one before, without the start."""
     start = problem.start()
     results: list[float] = []
@@ -106,8 +110,8 @@ REMARK = Claim(
         "the best of k = ceil(log2(1/delta)) sampled outputs, chosen by the full gap, has "
         "V <= 4 eps D with probability at least 1 - delta, for n SFO and 1 LO more a run"
     ),
-    check=best_of_runs,
-    formulas=(formula(gap_bound, VALUE, epsilon=GRADIENT),),
+    check=check_best_of_runs,
+    formulas=(formula(gap_level_at_probability, VALUE, epsilon=GRADIENT),),
     instances=(VALLEY,),
     algorithm=NFWUSPIDERG.name,
     assumptions=(MEAN_SQUARED, "C compact"),
@@ -122,7 +126,9 @@ _ONE = "every output with X <= eps"
 """Names of readings."""
 
 
-def a_tenth_of_the_gap(effort: str, seed: int, *, level: float = 1.0) -> ExaminationEvidence:
+def examine_failure_probability(
+    effort: str, seed: int, *, level: float = 1.0
+) -> ExaminationEvidence:
     """Remark 3.1: how often none of k = log2(1/delta) outputs has V <= level eps D; delta = 1/8.
 
     In a run of exact gradients, on a slope of little more than eps through all of T iterations to a
@@ -135,7 +141,7 @@ def a_tenth_of_the_gap(effort: str, seed: int, *, level: float = 1.0) -> Examina
     V = compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon, constants), seed)
     finer = compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed)
     aim = level * epsilon * constants.D
-    k = runs_needed(PROBABILITY)
+    k = run_count(PROBABILITY)
 
     def failure_probability(values: Floats, aim: float, runs: int) -> float:
         return float(np.mean(values > aim)) ** runs / PROBABILITY
@@ -186,9 +192,9 @@ ERRATA = (
         as_printed="one of log2(1/delta) outputs satisfies (2), V <= eps D, with probability "
         "1 - delta, since its V/10 is at most eps",
         corrected="it has V <= 10 eps D; (2) needs runs for eps/10, which O(1/eps^2) may mean",
-        examine=a_tenth_of_the_gap,
-        printed_formula=product(VALUE, {"eps": 1}, eps=GRADIENT),
-        corrected_formula=product(VALUE, {"eps": 1, "D": 1}, eps=GRADIENT),
+        examine=examine_failure_probability,
+        printed_formula=power_product(VALUE, {"eps": 1}, eps=GRADIENT),
+        corrected_formula=power_product(VALUE, {"eps": 1, "D": 1}, eps=GRADIENT),
         claim=REMARK,
         objection="State that each of the runs is one for eps/10, which O(1/eps^2) may mean, or "
         "that (2) is asked with 10 eps.",

@@ -6,7 +6,7 @@ import numpy as np
 
 from pfbench.base.status import Status
 from pfbench.claims.shen2019.finite_sums import log_cosh
-from pfbench.claims.shen2019.paths import errors
+from pfbench.claims.shen2019.paths import iterate_errors
 from pfbench.problems.linear_models import LogCosh
 from pfbench.runs.loop.stop import Stop
 from pfbench.verification import Claim, Evidence, Trial, make_instance
@@ -18,7 +18,7 @@ from pfbench.verification.statistics import (
     combine_all,
     decide_exponent,
     fit_exponent,
-    make_fit,
+    make_fit_function,
 )
 
 IN_N, IN_EPSILON = 1 / 3, 2.0
@@ -34,7 +34,7 @@ def make_easy_log_cosh(n: int, seed: int = 0) -> LogCosh:
     return log_cosh(n, 6, seed)
 
 
-def stale_entries(n: int) -> ForcedPath:
+def make_stale_entries_path(n: int) -> ForcedPath:
     """Return a segment along which every entry of the table ages at the same pace.
 
     Its path is forced and each component attains L along it, so that the table's error is as large
@@ -44,10 +44,10 @@ def stale_entries(n: int) -> ForcedPath:
 
 
 FAMILY = make_instance(make_easy_log_cosh, n=216)
-PATH = make_instance(stale_entries, n=216)
+PATH = make_instance(make_stale_entries_path, n=216)
 
 
-def sagafw(trial: Trial) -> Evidence:
+def check_sagafw_rate(trial: Trial) -> Evidence:
     """Fit SFO to V <= eps V(x_0) with the claimed batch, beyond the n that fill the table.
 
     Beside it stands the batch that the error bound of the proof needs on the worst path.
@@ -56,14 +56,18 @@ def sagafw(trial: Trial) -> Evidence:
     shares = np.logspace(-2.3, -0.3, 8)
     seeds = trial.seeds(MOST_SEEDS, "data")
     by_size = SeedRows(
-        lambda s: [_calls(trial, FAMILY(n=int(n), seed=s), 0.1, s) for n in sizes], seeds
+        lambda s: [_sfo_beyond_table(trial, FAMILY(n=int(n), seed=s), 0.1, s) for n in sizes], seeds
     )
     by_epsilon = SeedRows(
-        lambda s: [_calls(trial, FAMILY(seed=s), share, s) for share in shares], seeds
+        lambda s: [_sfo_beyond_table(trial, FAMILY(seed=s), share, s) for share in shares], seeds
     )
     parts = {
-        "exponent in n": decide_exponent(make_fit(sizes, by_size, least_decades=1.9), IN_N),
-        "exponent in 1/epsilon": decide_exponent(make_fit(1 / shares, by_epsilon), IN_EPSILON),
+        "exponent in n": decide_exponent(
+            make_fit_function(sizes, by_size, least_decades=1.9), IN_N
+        ),
+        "exponent in 1/epsilon": decide_exponent(
+            make_fit_function(1 / shares, by_epsilon), IN_EPSILON
+        ),
     }
     decision = combine_all(parts)
     needed = fit_exponent(sizes, [_smallest_batch(trial, int(n)) for n in sizes], least_decades=1.9)
@@ -75,7 +79,7 @@ def sagafw(trial: Trial) -> Evidence:
     )
 
 
-def _calls(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
+def _sfo_beyond_table(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
     """Return the SFO until V <= share V(x_0), without the n that fill the table; inf if never."""
     x, constants = problem.start(), problem.constants(problem.start())
     g = problem.gradient(x)
@@ -95,7 +99,7 @@ def _smallest_batch(trial: Trial, n: int) -> float:
         T = max(20, steps // batch)
         algorithm = trial.make(batch=batch, iterations=T, step=eta)
         run = trial.follow(problem, algorithm, seed=trial.seeds(1, "age")[0])
-        squares = [float(error @ error) for error in errors(problem, run)]
+        squares = [float(error @ error) for error in iterate_errors(problem, run)]
         low, high = (low, batch) if np.mean(squares[T // 2 :]) <= eta**2 else (batch + 1, high)
     return float(low)
 
@@ -106,7 +110,7 @@ CLAIMS = (
         source="Reddi, Sra, Poczos, Smola 2016 (Allerton), discussed in shen2019 appendix 7.2",
         kind="rate",
         statement="SAGAFW reaches V <= eps D with O(n + n^(1/3)/eps^2) SFO",
-        check=sagafw,
+        check=check_sagafw_rate,
         instances=(FAMILY, PATH),
         algorithm="sagafw",
         assumptions=("every grad f_i is L_max-Lipschitz", "C compact"),

@@ -14,7 +14,7 @@ from pfbench.claims.shen2019.theorem31 import THEOREM
 from pfbench.verification import Dossier, Erratum, Floats, Quote
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.units import GRADIENT, NUMBER, Formula, product
+from pfbench.verification.units import GRADIENT, NUMBER, Formula, power_product
 
 # --- readings that all share ----------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ _CASES: Mapping[str, tuple[float, str, ForcedPath]] = {
 """For each estimator epsilon, and h and a segment on which its law is attained."""
 
 
-def condition(
+def examine_condition_9(
     effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
 ) -> ExaminationEvidence:
     """Compare the error with epsilon^2/4, with S and p as printed and as corrected."""
@@ -183,7 +183,7 @@ def _errata_of_9() -> Iterator[Erratum]:
             as_printed=f"{chosen}, shown to give E|g-grad f|^2 <= eps^2; (9) asks for eps^2/4",
             corrected=f"as a user would set them: the error is up to {error}, and {times} that S "
             "meets (9); in O(.) nothing changes",
-            examine=partial(condition, estimator=name),
+            examine=partial(examine_condition_9, estimator=name),
             claim=THEOREM[name],
             objection=_OF_9,
             dossier=Dossier(
@@ -212,7 +212,7 @@ def _errata_of_9() -> Iterator[Erratum]:
 _SCALES = (1.0 / 16.0, 1.0, 16.0)
 
 
-def powers(
+def examine_powers(
     effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
 ) -> ExaminationEvidence:
     """Measure the error for c f, whose L, L2 and eps are c times those of f, c = 1/16, 1 and 16.
@@ -289,9 +289,9 @@ def _power_readings(tried: tuple[str, ...]) -> dict[str, str]:
     return {reading: READINGS[reading] for reading in tried}
 
 
-def _period(**powers: float) -> Formula:
+def _period_formula(**powers: float) -> Formula:
     """Return a period, which is a number, from powers of constants."""
-    return product(NUMBER, powers, eps=GRADIENT)
+    return power_product(NUMBER, powers, eps=GRADIENT)
 
 
 ERRATA = (
@@ -301,9 +301,9 @@ ERRATA = (
         as_printed="p = (L/L2)^.4 n^.2 eps^-.4 and S = n/p give E|g-grad f|^2 <= eps^2",
         corrected="p = L^.8 L2^-.4 n^.2 eps^-.4; else the error is off by 1/L^2, and above eps^2 "
         "for small L",
-        examine=partial(powers, estimator="casvrg"),
-        printed_formula=_period(L=0.4, L2=-0.4, n=0.2, eps=-0.4),
-        corrected_formula=_period(L=0.8, L2=-0.4, n=0.2, eps=-0.4),
+        examine=partial(examine_powers, estimator="casvrg"),
+        printed_formula=_period_formula(L=0.4, L2=-0.4, n=0.2, eps=-0.4),
+        corrected_formula=_period_formula(L=0.8, L2=-0.4, n=0.2, eps=-0.4),
         claim=TABLE["casvrg"],
         objection="Show where section 4 sets L = 1 or eta = eps, or where a step of it is bounded "
         "by eps and not by eps/L.",
@@ -340,8 +340,8 @@ ERRATA = (
         corrected="a sign: L2^-.5, as the constraint and p S >= n need, and nothing rests on it; "
         "with L mended, p = L L2^-.5 eps^-.5 for eps <= L^2/(L2 n^2)",
         examine=examine_small_epsilon,
-        printed_formula=_period(L=0.5, L2=0.5, eps=-0.5),
-        corrected_formula=_period(L=1.0, L2=-0.5, eps=-0.5),
+        printed_formula=_period_formula(L=0.5, L2=0.5, eps=-0.5),
+        corrected_formula=_period_formula(L=1.0, L2=-0.5, eps=-0.5),
         claim=TABLE["casvrg"],
         objection="Show L2^-0.5 in p in the print, or a condition in section 4.1 by which L2 is 1.",
         dossier=Dossier(
@@ -365,9 +365,9 @@ ERRATA = (
         as_printed="p = (L/L2)^.5 n^.25 eps^-.5 and S = n/p give E|g-grad f|^2 <= eps^2",
         corrected="p = L L2^-.5 n^.25 eps^-.5; else the error is off by 1/L^2, and above eps^2 for "
         "small L; (9) needs S = 4n/(3p)",
-        examine=partial(powers, estimator="caspiderg"),
-        printed_formula=_period(L=0.5, L2=-0.5, n=0.25, eps=-0.5),
-        corrected_formula=_period(L=1.0, L2=-0.5, n=0.25, eps=-0.5),
+        examine=partial(examine_powers, estimator="caspiderg"),
+        printed_formula=_period_formula(L=0.5, L2=-0.5, n=0.25, eps=-0.5),
+        corrected_formula=_period_formula(L=1.0, L2=-0.5, n=0.25, eps=-0.5),
         claim=TABLE["caspiderg"],
         objection="Show where section 4 sets L = 1 or eta = eps, or where a step of it is bounded "
         "by eps and not by eps/L.",

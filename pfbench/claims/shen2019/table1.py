@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.claims.shen2019.epoch_estimators import MEAN_SQUARED, METHODS, error_law
-from pfbench.claims.shen2019.paths import attaining, estimate_error
+from pfbench.claims.shen2019.paths import estimate_error, make_law_attaining_path
 from pfbench.estimators import CASVRG, SPIDERG
 from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, Trial, make_instance
 from pfbench.verification.criteria import GAP, complexity
@@ -19,7 +19,7 @@ from pfbench.verification.statistics import (
     combine_all,
     decide_exponent,
     decide_median,
-    make_fit,
+    make_fit_function,
 )
 from pfbench.verification.units import GRADIENT, formula
 
@@ -92,7 +92,7 @@ class PathCase:
     n: int
     epsilon: float
 
-    def period(self, seeds: Sequence[int]) -> int:
+    def cheapest_period(self, seeds: Sequence[int]) -> int:
         """Return the period of the least mean cost, by steps of `_STRIDE` while the cost falls."""
 
         def mean(p: int) -> float:
@@ -122,16 +122,16 @@ class PathCase:
         """
         S = _FIRST
         for sample in np.random.SeedSequence(seed).generate_state(_TRIES):
-            cost, ratio = self.epoch(S, p, int(sample))
+            cost, ratio = self.run_epoch(S, p, int(sample))
             expected = max(1.0, S * ratio)
             if expected >= self.n:
                 return cost * expected / S
             if max(expected, S) <= _STRIDE * min(expected, S):
-                return self.epoch(math.ceil(expected), p, seed)[0]
+                return self.run_epoch(math.ceil(expected), p, seed)[0]
             S = math.ceil(expected)
         return float(self.n)
 
-    def epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
+    def run_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
         """Run one epoch; return SFO an iteration, and |g - grad f|^2 over epsilon^2/4 at its end.
 
         The path has p steps of length epsilon: the segment is so long that they hardly shrink.
@@ -151,7 +151,7 @@ _FIRST, _TRIES = 16, 12
 """The batch at which a search begins, and the number of batches that it tries."""
 
 
-def case(trial: Trial, path: Instance, n: float, epsilon: float) -> PathCase:
+def make_path_case(trial: Trial, path: Instance, n: float, epsilon: float) -> PathCase:
     """Return a case with n rounded to what its path takes."""
     unit = 2 * (path.parameters["d"] - 1)
     return PathCase(trial, path, unit * max(1, round(n / unit)), float(epsilon))
@@ -168,7 +168,9 @@ ORDERS = {
 }
 """The rows of the table, for T = L Delta/eps^2 iterations."""
 
-PATHS = {name: make_instance(attaining, estimator=name, n=2**20, d=129) for name in METHODS}
+PATHS = {
+    name: make_instance(make_law_attaining_path, estimator=name, n=2**20, d=129) for name in METHODS
+}
 """Paths on which the square of an error is the sum of 128 independent ones."""
 
 _FOR_PERIOD = 4
@@ -190,7 +192,7 @@ GRIDS: Mapping[str, Mapping[str, tuple[Floats, float, float]]] = {
 """For each estimator and each exponent: the grid, the other number, and the claimed exponent."""
 
 
-def table(trial: Trial, *, estimator: str) -> Evidence:
+def check_table_entry(trial: Trial, *, estimator: str) -> Evidence:
     """Fit the counted SFO an iteration of the cheapest batch and period with (9)."""
     parts, claimed, runs = {}, {}, 0
     for key, (grid, other, exponent) in GRIDS[estimator].items():
@@ -198,14 +200,14 @@ def table(trial: Trial, *, estimator: str) -> Evidence:
         cases = []
         for number in grid:
             n, epsilon = (number, other) if key == "n" else (other, number)
-            current = case(trial, PATHS[estimator], n, epsilon)
-            cases.append((current, current.period(seeds[MOST_SEEDS:])))
+            current = make_path_case(trial, PATHS[estimator], n, epsilon)
+            cases.append((current, current.cheapest_period(seeds[MOST_SEEDS:])))
 
         def costs(seed: int, cases: Sequence[tuple[PathCase, int]] = cases) -> list[float]:
             return [case.cost(p, seed) for case, p in cases]
 
         rows = SeedRows(costs, seeds[:MOST_SEEDS])
-        fit = make_fit(grid if key == "n" else 1.0 / grid, rows, least_decades=1.99)
+        fit = make_fit_function(grid if key == "n" else 1.0 / grid, rows, least_decades=1.99)
         parts[f"exponent in {key}"] = decide_exponent(fit, exponent)
         claimed[f"exponent in {key}"] = exponent
         runs += len(rows.computed) * len(grid)
@@ -234,7 +236,7 @@ TABLE = {
         source="shen2019 table 1",
         kind="rate",
         statement=f"least SFO an iteration with (9): {_STATEMENTS[name]}",
-        check=partial(table, estimator=name),
+        check=partial(check_table_entry, estimator=name),
         instances=(PATHS[name],),
         algorithm=method.name,
         assumptions=(MEAN_SQUARED,),
@@ -265,18 +267,18 @@ CROSSOVERS = {"casvrg": Crossover(15.4, -0.75), "caspiderg": Crossover(6.4, -0.5
 """With the constants of the corrected laws: where their least costs meet SPIDERG's."""
 
 
-def crossover(trial: Trial, *, estimator: str) -> Evidence:
+def check_crossover(trial: Trial, *, estimator: str) -> Evidence:
     """Compare counted SFO with SPIDERG's on both sides of the stated crossover."""
     spider = replace(trial, subject=replace(trial.subject, algorithm=METHODS["spiderg"]))
     parts, epsilons, runs = {}, {}, 0
     for n in trial.choose_by_effort((1e5,), (1e5, 1e6)):
         epsilon = CROSSOVERS[estimator].epsilon(n)
         for factor in (0.25, 0.8, 1.25, 4.0):
-            computed = case(trial, PATHS[estimator], n, factor * epsilon)
-            reference = case(spider, PATHS["spiderg"], n, factor * epsilon)
+            computed = make_path_case(trial, PATHS[estimator], n, factor * epsilon)
+            reference = make_path_case(spider, PATHS["spiderg"], n, factor * epsilon)
             few, many = (computed, reference) if factor < 1.0 else (reference, computed)
             seeds = trial.seeds(MOST_SEEDS + _FOR_PERIOD, f"{n} {factor}")
-            p, q = few.period(seeds[MOST_SEEDS:]), many.period(seeds[MOST_SEEDS:])
+            p, q = few.cheapest_period(seeds[MOST_SEEDS:]), many.cheapest_period(seeds[MOST_SEEDS:])
 
             def ratio(
                 seed: int, few: PathCase = few, many: PathCase = many, p: int = p, q: int = q
@@ -299,7 +301,7 @@ CROSSOVER = tuple(
             f"{name.upper()} needs fewer SFO than SPIDERG below epsilon = {point.factor:g} (L^2/L2) "  # noqa: E501
             f"n^{point.power:g}, not above"
         ),
-        check=partial(crossover, estimator=name),
+        check=partial(check_crossover, estimator=name),
         formulas=(formula(partial(Crossover.epsilon, point), GRADIENT),),
         instances=(PATHS[name], PATHS["spiderg"]),
         algorithm=METHODS[name].name,

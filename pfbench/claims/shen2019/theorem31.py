@@ -11,7 +11,7 @@ from pfbench.algorithms.nfwu import NFWU, NFWUCASVRG, NFWUSPIDERG, NFWUSVRG
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS
 from pfbench.claims.shen2019.finite_sums import draw_family, log_cosh, recovery, valley
-from pfbench.claims.shen2019.paths import decide_not_rejected, errors, estimate_error
+from pfbench.claims.shen2019.paths import decide_not_rejected, estimate_error, iterate_errors
 from pfbench.estimators import SVRG
 from pfbench.points import inner
 from pfbench.verification import (
@@ -34,7 +34,7 @@ from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, combine_with_conditions, decide_mean
 from pfbench.verification.subject import NotTestable, UnsupportedPoints
-from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, product
+from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, power_product
 
 
 def mean_gap_bound(epsilon: float, D: float) -> float:
@@ -46,7 +46,7 @@ def mean_gap_bound(epsilon: float, D: float) -> float:
     return 2.0 * epsilon * D
 
 
-def condition_9(epsilon: float) -> float:
+def error_sq_bound(epsilon: float) -> float:
     """Return the bound of E|grad f(x_t) - g_t|^2 that theorem 3.1 asks for."""
     return epsilon**2 / 4.0
 
@@ -64,7 +64,7 @@ SHARE = 0.05
 VALLEYS = {name: make_instance(valley, estimator=name) for name in METHODS}
 
 
-def nearly_straight(estimator: str) -> ForcedPath:
+def make_nearly_straight_path(estimator: str) -> ForcedPath:
     """Return a segment so long that the steps of a few epochs hardly shrink.
 
     Each component attains L, and L2 up to a little, along it: at the end of an epoch the error is
@@ -75,10 +75,10 @@ def nearly_straight(estimator: str) -> ForcedPath:
     return ForcedPath(1024, 65, L=1.0, L2=0.1 * (estimator in CURVATURE_AIDED), length=8.0)
 
 
-PATHS = {name: make_instance(nearly_straight, estimator=name) for name in METHODS}
+PATHS = {name: make_instance(make_nearly_straight_path, estimator=name) for name in METHODS}
 
 
-def theorem(trial: Trial, *, estimator: str) -> Evidence:
+def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
     """Decide the mean of V over t in the valley, given (9) there and on the worst path."""
     part, conditions, runs = _decide_in_valley(trial, estimator)
     for name, family in FAMILIES.items():
@@ -116,8 +116,8 @@ def _decide_in_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str,
         mean_gap, bound, purpose="valley", batch=5, limit=trial.choose_by_effort(80, 160)
     )
     conditions = {
-        "(9) in the valley": decide_mean(full_list, condition_9(epsilon), upper=_RANGE),
-        "(9) in the valley, j = p-1": decide_mean(last, condition_9(epsilon), upper=_RANGE),
+        "(9) in the valley": decide_mean(full_list, error_sq_bound(epsilon), upper=_RANGE),
+        "(9) in the valley, j = p-1": decide_mean(last, error_sq_bound(epsilon), upper=_RANGE),
     }
     return decision, conditions, runs
 
@@ -136,14 +136,19 @@ def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, De
     epsilon = SHARE * constants.L * constants.D
     algorithm = trial.make_scheduled(epsilon, constants)
     seeds = trial.seeds(_RUNS, name)
-    gaps, squares = zip(*(means(trial, problem, algorithm, seed) for seed in seeds), strict=True)
+    gaps, squares = zip(
+        *(mean_gap_and_squared_error(trial, problem, algorithm, seed) for seed in seeds),
+        strict=True,
+    )
     return {
         f"{name}: V": decide_mean(gaps, mean_gap_bound(epsilon, constants.D)),
-        f"{name}: (9)": decide_mean(squares, condition_9(epsilon)),
+        f"{name}: (9)": decide_mean(squares, error_sq_bound(epsilon)),
     }
 
 
-def means(trial: Trial, problem: Problem, algorithm: Algorithm, seed: int) -> tuple[float, float]:
+def mean_gap_and_squared_error(
+    trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
+) -> tuple[float, float]:
     """Return the means over t < T of V(x_t) and of |g_t - grad f(x_t)|^2 in one run.
 
     Raises
@@ -174,8 +179,8 @@ def _decide_on_path(trial: Trial, estimator: str) -> Decision:
     ratios: list[float] = []
     for seed in trial.seeds(trial.choose_by_effort(20, 100), "(9)"):
         steps = trial.follow(problem, algorithm, seed=seed)
-        for error in itertools.islice(errors(problem, steps), p - 1, _EPOCHS * p, p):
-            ratios.append(float(error @ error) / condition_9(epsilon))
+        for error in itertools.islice(iterate_errors(problem, steps), p - 1, _EPOCHS * p, p):
+            ratios.append(float(error @ error) / error_sq_bound(epsilon))
     return decide_not_rejected(ratios)
 
 
@@ -189,10 +194,10 @@ THEOREM = {
         source="shen2019 theorem 3.1 with (9), sharp form",
         kind="bound",
         statement="E|grad f(x_t)-g_t|^2 <= eps^2/4 and mean over t of E V(x_t) <= 2 eps D",
-        check=partial(theorem, estimator=name),
+        check=partial(check_theorem, estimator=name),
         formulas=(
             formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
-            formula(condition_9, SQUARE, epsilon=GRADIENT),
+            formula(error_sq_bound, SQUARE, epsilon=GRADIENT),
         ),
         instances=(VALLEYS[name], PATHS[name], *FAMILIES.values()),
         algorithm=method.name,
@@ -212,7 +217,7 @@ _CONSTANT = "a constant of ten"
 """Names of readings."""
 
 
-def missing_diameter(
+def examine_missing_diameter(
     effort: str, seed: int, *, printed: Callable[[float, float], float] = lambda eps, D: 5.0 * eps
 ) -> ExaminationEvidence:
     """Run NFWU by the theorem on segments of several lengths D; compare mean_t V with the bounds.
@@ -223,11 +228,11 @@ def missing_diameter(
     rng, epsilon = stream(seed, "(10)"), 0.1
     over: dict[str, list[float]] = {"printed": [], "corrected": [], _UNITS: [], _LATER: []}
     for D in np.array([8.0, 40.0, 200.0]) * rng.uniform(1.0, 1.2, size=3):
-        V = _gaps(epsilon, 1.0, float(D), seed)
+        V = _gaps_of_run(epsilon, 1.0, float(D), seed)
         over["printed"].append(V[:-1].mean() / printed(epsilon, D))
         over["corrected"].append(V[:-1].mean() / mean_gap_bound(epsilon, D))
         over[_LATER].append(V[1:].mean() / printed(epsilon, D))
-        unit = _gaps(epsilon * D, D * D, 1.0, seed)
+        unit = _gaps_of_run(epsilon * D, D * D, 1.0, seed)
         over[_UNITS].append(unit[:-1].mean() / printed(epsilon * D, 1.0))
     worst = {name: float(max(ratios)) for name, ratios in over.items()}
     return compare_ratios(worst["printed"], worst["corrected"], epsilon=epsilon).with_readings(
@@ -235,7 +240,7 @@ def missing_diameter(
     )
 
 
-def _gaps(epsilon: float, L: float, D: float, seed: int) -> Floats:
+def _gaps_of_run(epsilon: float, L: float, D: float, seed: int) -> Floats:
     """Return V at x_0 .. x_T of the theorem's run on a segment of length D, shape (T+1,)."""
     problem = ForcedPath(128, 65, L=L, length=D, gradient_slope=3.0 * epsilon)
     algorithm = NFWUSPIDERG.theory(epsilon, problem.constants(problem.start()))
@@ -289,8 +294,8 @@ ERRATA = (
         name="shen2019-(10)",
         as_printed="E V(x_t0) <= 5 eps",
         corrected="E V(x_t0) <= 5 eps D; without slack the proof gives 2.5 eps D, sharp is 2 eps D",
-        examine=missing_diameter,
-        printed_formula=product(VALUE, {"eps": 1}, eps=GRADIENT),
+        examine=examine_missing_diameter,
+        printed_formula=power_product(VALUE, {"eps": 1}, eps=GRADIENT),
         corrected_formula=formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
         claim=THEOREM["spiderg"],
         objection="Show where D is set to 1, or V divided by D in (10) and remark 3.1.",

@@ -38,7 +38,7 @@ def resisting_chain(T: int) -> ZeroChain:
 CHAIN = make_instance(resisting_chain, T=10)
 
 
-def lower_bound(trial: Trial) -> Evidence:
+def check_lower_bound(trial: Trial) -> Evidence:
     """Certify the floor before T calls, and compare calls on the rescaled family with T(eps)."""
     from pfbench.resisting import certify, run_family
     from pfbench.resisting.rescaled_family import max_epsilon
@@ -76,10 +76,10 @@ def lower_bound(trial: Trial) -> Evidence:
 
 def _contestants(trial: Trial, T: int) -> list[Any]:
     """Return the algorithms that the theorem speaks of, or the one under test."""
-    from pfbench.resisting import Contestant, all_contestants, contestant
+    from pfbench.resisting import Contestant, list_contestants, make_contestant
 
     if trial.subject.algorithm is None:
-        return [contestant(text, CHAIN(T=T)) for text in all_contestants()]
+        return [make_contestant(text, CHAIN(T=T)) for text in list_contestants()]
     tested = trial.make(iterations=T)
     label = getattr(tested, "name", type(tested).__name__)
     return [Contestant(tested, label, label)]
@@ -93,7 +93,7 @@ LOWER_BOUND = Claim(
         f"a deterministic method whose points are determined by LO outputs has V >= {GAP:g} D "
         "before T LO calls; rescaled, it needs Omega(L Delta/eps^2) of them"
     ),
-    check=lower_bound,
+    check=check_lower_bound,
     formulas=(formula(gap_floor, VALUE),),
     scale_dependence=(
         "the chain is one function, in units of its own: there V over D is the number 0.04; "
@@ -109,7 +109,7 @@ LOWER_BOUND = Claim(
 # --- errata ---------------------------------------------------------------------------------------
 
 
-def _internal(problem: ZeroChain) -> Floats:
+def _gradient_descent_limit(problem: ZeroChain) -> Floats:
     """Return where gradient descent ends, whose points no LO output determines."""
     x = np.zeros(problem.columns)
     for _ in range(20_000):
@@ -120,22 +120,22 @@ def _internal(problem: ZeroChain) -> Floats:
     return x
 
 
-def queries_elsewhere(
-    effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _internal
+def examine_internal_queries(
+    effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _gradient_descent_limit
 ) -> ExaminationEvidence:
     """Find a stationary point z by internal queries, then ask two LO outputs with the mean z.
 
     x_0 = 0, x_1 = u_0, x_2 = (u_0 + u_1)/2 obey (14), whatever the hidden directions are. With the
     condition on queries, Frank-Wolfe against the resisting oracle keeps V >= 0.04 D before T.
     """
-    from pfbench.resisting import certify, contestant
+    from pfbench.resisting import certify, make_contestant
     from pfbench.resisting.resisting_oracle import make_resisting_chain
 
     T, d, rng = 10, 25, stream(seed, "5.1")
     runs = range(1 if effort == "quick" else 10)
     upper = max(_gap_after_two_steps(T, d, rng, target) for _ in runs)
     online = certify(
-        contestant("frank-wolfe[step=open-loop]", make_resisting_chain(T, None)), T, seed=seed
+        make_contestant("frank-wolfe[step=open-loop]", make_resisting_chain(T, None)), T, seed=seed
     )
     asked_there, floor = online.certificate, online.certificate.min_gap_over_diameter
     return ExaminationEvidence(
@@ -212,7 +212,7 @@ def _direction_coordinates(problem: ZeroChain, x: Floats) -> Floats:
     for k in range(problem.horizon):
         v = problem.set.lo(problem.gradient(points[k]))
         points.append(points[k] + 2.0 / (k + 3.0) * (v - points[k]))
-    return np.abs([problem.coordinates(x) for x in points]).T / problem.set.radius
+    return np.abs([problem.chain_coordinates(x) for x in points]).T / problem.set.radius
 
 
 CLAIMS = (LOWER_BOUND,)
@@ -244,7 +244,7 @@ ERRATA = (
         as_printed="the proof's instance keeps every method that obeys (14) above 0.04 D for T LO",
         corrected="if f is asked only where LO outputs lead; else 2 LO calls may do in that "
         "instance, by which the theorem is not refuted",
-        examine=queries_elsewhere,
+        examine=examine_internal_queries,
         claim=LOWER_BOUND,
         objection="Show where f may be asked, at iterates alone say, or give an instance that "
         "hides C from gradients, too.",

@@ -15,11 +15,11 @@ from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE
 from pfbench.claims.shen2019.paths import estimate_errors
 from pfbench.estimators import CASVRG, SG, SPIDERG, SVRG
 from pfbench.problems.linear_models import NonconvexLogistic
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.reproducibility import check_repeats, check_seed, note_unrepeatable
+from pfbench.verification.reproducibility import check_reproducible, check_seed, mark_unrepeatable
 from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_interval
 
 
@@ -28,7 +28,7 @@ def enumerable_logistic(rng: np.random.Generator) -> NonconvexLogistic:
 
     Its gradient changes along the path, so that one taken at another point is seen.
     """
-    features, labels = synthetic_rows(True, rows=3, columns=3, seed=int(rng.integers(2**31)))
+    features, labels = draw_synthetic_rows(True, rows=3, columns=3, seed=int(rng.integers(2**31)))
     return NonconvexLogistic(features, labels, L2Ball(3, 2.0), alpha=0.3)
 
 
@@ -52,24 +52,27 @@ def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
     runs = 0
     for p, T in settings:
 
-        def errors(rng: np.random.Generator, p: int = p, T: int = T) -> list[_PathPoint]:
-            return _errors(trial, problem, p, T, rng=rng)
+        def errors(rng: np.random.Generator, p: int = p, T: int = T) -> list[_PointAndError]:
+            return _points_and_errors(trial, problem, p, T, rng=rng)
 
         try:
-            check_repeats(trial, problem, _make_algorithm(trial, p, T))
+            check_reproducible(trial, problem, _make_algorithm(trial, p, T))
             full_list = list(enumerate_draws(errors))
         except NotEnumerable as why:
             sampled = _sample_means(trial, problem, estimator)
-            return replace(sampled, decision=note_unrepeatable(sampled.decision, why))
+            return replace(sampled, decision=mark_unrepeatable(sampled.decision, why))
         runs += len(full_list)
         for t in range(T):
-            if _exact(estimator, t, p):
+            if _is_full_gradient(estimator, t, p):
                 deviation, worst = (
                     "at snapshots",
                     max(np.abs(points[t].error).max() for _, points in full_list),
                 )
             else:
-                deviation, worst = "relative deviation", _deviation(full_list, t, estimator)
+                deviation, worst = (
+                    "relative deviation",
+                    _max_mean_increment(full_list, t, estimator),
+                )
             results[deviation] = max(results[deviation], float(worst))
     scale = float(np.abs(problem.gradient(problem.start())).max())
     measured = {name: worst / scale for name, worst in results.items()}
@@ -86,14 +89,14 @@ def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
 
 
 @dataclass(frozen=True)
-class _PathPoint:
+class _PointAndError:
     """The point x_t and the error g_t - grad f(x_t) of iteration t."""
 
     x: Floats
     error: Floats
 
 
-def _exact(estimator: str, t: int, p: int) -> bool:
+def _is_full_gradient(estimator: str, t: int, p: int) -> bool:
     """Return whether the estimate of iteration t is a full gradient."""
     return estimator != "sg" and t % p == 0
 
@@ -102,16 +105,19 @@ def _make_algorithm(trial: Trial, p: int, T: int) -> Algorithm:
     return trial.make(batch=_BATCH, period=p, iterations=T, step=_STEP)
 
 
-def _errors(trial: Trial, problem: Problem, p: int, T: int, **stream: Any) -> list[_PathPoint]:
+def _points_and_errors(
+    trial: Trial, problem: Problem, p: int, T: int, **stream: Any
+) -> list[_PointAndError]:
     """Return what a run tells; `stream` is the rng, or the seed, of `Trial.follow`."""
     steps = list(trial.follow(problem, _make_algorithm(trial, p, T), **stream))
     points = [problem.start(), *(step.state.x for step in steps)]
     return [
-        _PathPoint(*pair) for pair in zip(points, estimate_errors(problem, steps, T), strict=False)
+        _PointAndError(*pair)
+        for pair in zip(points, estimate_errors(problem, steps, T), strict=False)
     ]
 
 
-def _error_increment(path_points: Sequence[_PathPoint], t: int, estimator: str) -> Floats:
+def _error_increment(path_points: Sequence[_PointAndError], t: int, estimator: str) -> Floats:
     """Return the error of iteration t; of recursive estimates what it adds to the one before."""
     return (
         path_points[t].error - path_points[t - 1].error
@@ -120,8 +126,8 @@ def _error_increment(path_points: Sequence[_PathPoint], t: int, estimator: str) 
     )
 
 
-def _deviation(
-    full_list: Sequence[tuple[float, list[_PathPoint]]], t: int, estimator: str
+def _max_mean_increment(
+    full_list: Sequence[tuple[float, list[_PointAndError]]], t: int, estimator: str
 ) -> float:
     """Return the largest entry of a mean, given the past, of what `_error_increment` returns."""
     chances: dict[Any, float] = defaultdict(float)
@@ -144,10 +150,11 @@ def _sample_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
     """
     p, T = (1, 1) if estimator == "sg" else (3, 4)
     points = [
-        _errors(trial, problem, p, T, seed=seed) for seed in trial.seeds(2000, "sampled mean")
+        _points_and_errors(trial, problem, p, T, seed=seed)
+        for seed in trial.seeds(2000, "sampled mean")
     ]
     scale = float(np.abs(problem.gradient(problem.start())).max())
-    random = [t for t in range(T) if not _exact(estimator, t, p)]
+    random = [t for t in range(T) if not _is_full_gradient(estimator, t, p)]
     added = np.array(
         [[_error_increment(points, t, estimator) for t in random] for points in points]
     )

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.claims.wang2019.shared import mapping_sq, output_point
+from pfbench.claims.wang2019.shared import mapping_sq_function, output_point
 from pfbench.verification import Trial, make_instance
 from pfbench.verification.instruments.rotating import RotatingBowl
 from pfbench.verification.statistics import Exponent, fit_exponent
@@ -44,7 +44,7 @@ def turning(n: int = 400, curvature: float = 4.0, d: int = 64) -> RotatingBowl:
 TURNING = make_instance(turning)
 
 
-def exponent(trial: Trial, curvature: float) -> tuple[Exponent, int]:
+def fit_cheapest_exponent(trial: Trial, curvature: float) -> tuple[Exponent, int]:
     """Fit, in n, the least SFO to |G| <= epsilon over all batches and epochs; return runs, too.
 
     Divided out is L Delta/epsilon^2, the number of steps of the theorem.
@@ -64,7 +64,7 @@ def exponent(trial: Trial, curvature: float) -> tuple[Exponent, int]:
     roots = trial.choose_by_effort((20, 36, 64, 112, 200), (20, 28, 40, 56, 80, 112, 160, 224))
     problems = [TURNING(n=root * root, curvature=curvature) for root in roots]
     seeds = trial.seeds(trial.choose_by_effort(6, 10), "cheapest")
-    calls = [[_cheapest(trial, problem, seed) for problem in problems] for seed in seeds]
+    calls = [[_min_sfo_to_target(trial, problem, seed) for problem in problems] for seed in seeds]
     steps = [_schedule_steps(problem) for problem in problems]
     sizes = [problem.n for problem in problems]
     tried = len(BATCHES) * len(PERIODS)
@@ -81,7 +81,7 @@ def _epsilon(problem: RotatingBowl) -> float:
     return ACCURACY * float(np.linalg.norm(problem.gradient(problem.start())))
 
 
-def _cheapest(trial: Trial, problem: RotatingBowl, seed: int) -> float:
+def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
     """Return the least SFO to the target over batches and epoch lengths; inf if none gets there."""
     epsilon, root = _epsilon(problem), math.isqrt(problem.n)
     constants, lower = problem.constants(problem.start()), math.inf
@@ -97,7 +97,7 @@ def calls_to_target(
     trial: Trial, problem: Problem, algorithm: Algorithm, epsilon: float, seed: int, upper: float
 ) -> float:
     """Return the SFO until |G| <= epsilon; inf after `upper`, or if the gradient only grows."""
-    square = mapping_sq(problem)
+    square = mapping_sq_function(problem)
     lost = _LOST**2 * square(problem.start())
     for step in trial.follow(problem, algorithm, seed=seed):
         value, calls = square(output_point(step.state)), float(step.counts().sfo)

@@ -12,7 +12,7 @@ import numpy as np
 
 from pfbench.base.protocols import Algorithm
 from pfbench.claims.wang2019.cheapest import TURNING
-from pfbench.claims.wang2019.shared import schedule
+from pfbench.claims.wang2019.shared import make_scheduled_algorithm
 from pfbench.points import keep
 from pfbench.verification import Floats, Instance, NotTestable, Trial, make_instance
 from pfbench.verification.instruments.rotating import RotatingBowl
@@ -24,7 +24,7 @@ _EXACT = 1e-9
 BOWL: Instance = make_instance(TURNING.build, n=64, curvature=2.0, d=8)
 
 
-def keeps_its_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[str, Decision]:
+def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[str, Decision]:
     """Decide that one of q estimates in succession is exact, and that errors grow by the law.
 
     Empty if the subject does not say what its estimates are.
@@ -42,7 +42,7 @@ def keeps_its_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[st
     process, longest, samples = EProcess(1.0), 0, []
     for seed in trial.seeds(trial.choose_by_effort(20, 60), "estimate"):
         try:
-            errors, moved = _errors(trial, problem, algorithm, seed, 8 * q)
+            errors, moved = _errors_and_squared_steps(trial, problem, algorithm, seed, 8 * q)
         except NotTestable:
             return {}
         sizes = np.array([float(e @ e) for e in errors])
@@ -68,7 +68,7 @@ def keeps_its_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[st
     return {"reference gradients": reference, "error of the estimate": law_kept}
 
 
-def _errors(
+def _errors_and_squared_steps(
     trial: Trial, problem: RotatingBowl, algorithm: Algorithm, seed: int, limit: int
 ) -> tuple[list[Floats], list[float]]:
     """Return v_k - grad f(x_k), and |x_k - x_{k-1}|^2, of the first steps of a run."""
@@ -89,16 +89,18 @@ def _max_streak(flags: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
     return max(lengths, default=0)
 
 
-def check_explicit_schedule(trial: Trial, step: float) -> dict[str, Decision]:
-    """As `keeps_its_law`, for the subject with S = q = sqrt n and a step, whatever its schedule."""
+def decide_law_with_explicit_schedule(trial: Trial, step: float) -> dict[str, Decision]:
+    """As `decide_error_law`, for the subject with S = q = sqrt n and a step, whatever its schedule."""  # noqa: E501
     root = math.isqrt(BOWL().n)
     algorithm = trial.make(batch=root, period=root, iterations=8 * root, step=step)
-    return keeps_its_law(trial, algorithm, root, root)
+    return decide_error_law(trial, algorithm, root, root)
 
 
-def check_own_schedule(trial: Trial) -> dict[str, Decision]:
-    """As `keeps_its_law`, for the subject with its own schedule for the bowl."""
+def decide_law_with_own_schedule(trial: Trial) -> dict[str, Decision]:
+    """As `decide_error_law`, for the subject with its own schedule for the bowl."""
     problem, root = BOWL(), math.isqrt(BOWL().n)
     constants = problem.constants(problem.start())
     epsilon = math.sqrt(4.0 * constants.L * float(constants.delta) / (8.0 * root))
-    return keeps_its_law(trial, schedule(trial, constants, 8 * root, epsilon), root, root)
+    return decide_error_law(
+        trial, make_scheduled_algorithm(trial, constants, 8 * root, epsilon), root, root
+    )

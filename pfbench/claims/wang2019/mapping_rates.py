@@ -19,9 +19,9 @@ from pfbench.base.counts import Budget
 from pfbench.base.protocols import Problem, State
 from pfbench.base.status import Status
 from pfbench.claims.wang2019 import cheapest
-from pfbench.claims.wang2019.shared import chain, mapping_sq, output_point
+from pfbench.claims.wang2019.shared import chain, mapping_sq_function, output_point
 from pfbench.problems.linear_models import RobustRegression
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeSpace
@@ -38,7 +38,7 @@ from pfbench.verification.statistics import (
     combine_families,
     decide_exponent,
     fit_exponent,
-    make_fit,
+    make_fit_function,
     mark_by_schedule,
 )
 from pfbench.verification.subject import with_parameters
@@ -98,7 +98,7 @@ def robust(seed: int = 0) -> RobustRegression:
 
     It is easy: every method needs far fewer calls than its rate allows.
     """
-    features, labels = synthetic_rows(rows=64, columns=4, seed=seed)
+    features, labels = draw_synthetic_rows(rows=64, columns=4, seed=seed)
     return RobustRegression(features, labels, WholeSpace(4), penalty=L1Penalty(0.01))
 
 
@@ -174,7 +174,7 @@ class RateCase:
     parameters: Given = no_parameters
 
     @property
-    def slope(self) -> Instance:
+    def slope_instance(self) -> Instance:
         """The slopes of the fits in 1/epsilon; those of the fit in n do not shrink."""
         fixed = {name: getattr(self, name) for name in ("n", "sigma", "stride", "steps", "shrink")}
         return make_instance(long_slope_problem, **fixed)
@@ -184,7 +184,7 @@ class RateCase:
         """All problems on which it is fitted, the slopes first; the others with full effort."""
         rest = (_ROBUST,) if self.size else ()
         bowl = (cheapest.TURNING,) if self.curvature else ()
-        return (self.slope, *bowl, *rest, *((_CHAIN,) if self.chain else ()))
+        return (self.slope_instance, *bowl, *rest, *((_CHAIN,) if self.chain else ()))
 
     def complexity(self, method: str) -> Complexity:
         """Return it as the complexity of a method."""
@@ -200,7 +200,7 @@ _FACTORS = (1.0, 2.0, 4.0)
 """The steps that are tried, in units of the theorem's; none gets more calls than that one."""
 
 
-def fit(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
+def check_rates(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
     """Fit the calls until |G| <= epsilon on slopes and the bowl, and on others with full effort.
 
     Each exponent is decided over all families: it is near its bound if one of them binds.
@@ -213,12 +213,12 @@ def fit(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
             form = replace(form, steps=min(form.steps, 24), relative_target=0.25)
         exponents = {SFO: form.sfo, PO: form.po, IN_N: form.size}
         decided: dict[str, dict[str, Decision]] = {}
-        for family in _families(trial, form):
+        for family in _list_family_fits(trial, form):
             results, count = family(trial, form)
             for name, fits in results.items():
                 for key, exponent in fits.items():
                     decision = decide_exponent(exponent, exponents[key])
-                    free = family is _bowl or key not in form.formulas
+                    free = family is _fit_on_bowl or key not in form.formulas
                     decided.setdefault(key, {})[name] = (
                         decision if free else mark_by_schedule(decision)
                     )
@@ -236,29 +236,31 @@ _Made = tuple[dict[str, _Fits], Callable[[], int]]
 _Family = Callable[[Trial, RateCase], _Made]
 
 
-def _families(trial: Trial, case: RateCase) -> list[_Family]:
+def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
     """Return the functions that fit one form, each on its family of problems."""
-    families: list[_Family] = [_slopes]
+    families: list[_Family] = [_fit_on_slopes]
     if case.curvature:
-        families.append(_bowl)
+        families.append(_fit_on_bowl)
     if trial.effort == "full" and case.size:
-        families += [_fit_on_regression, _chains] if case.chain else [_fit_on_regression]
+        families += (
+            [_fit_on_regression, _fit_on_finite_sum_chain] if case.chain else [_fit_on_regression]
+        )
     return families
 
 
-def _bowl(trial: Trial, case: RateCase) -> _Made:
+def _fit_on_bowl(trial: Trial, case: RateCase) -> _Made:
     """Fit one form in n on the turning bowl, by its cheapest batch and epoch length.
 
     Nothing is fitted for a subject whose schedule takes neither.
     """
     try:
-        exponent, runs = cheapest.exponent(trial, case.curvature or 1.0)
+        exponent, runs = cheapest.fit_cheapest_exponent(trial, case.curvature or 1.0)
     except NotTestable:
         return {}, lambda: 0
     return {"turning bowl, cheapest": {IN_N: exponent}}, lambda: runs
 
 
-def _slopes(trial: Trial, case: RateCase) -> _Made:
+def _fit_on_slopes(trial: Trial, case: RateCase) -> _Made:
     """Fit one form on slopes: in 1/epsilon at one n, and in n at one epsilon."""
     seeds = trial.seeds(MOST_SEEDS, f"slopes {case.sfo} {case.n}")
     rows = SeedRows(
@@ -273,7 +275,7 @@ def _slopes(trial: Trial, case: RateCase) -> _Made:
         seeds,
     )
     if case.size:
-        fits[IN_N] = make_fit(case.sizes, counts, least_decades=1.99)
+        fits[IN_N] = make_fit_function(case.sizes, counts, least_decades=1.99)
 
     def runs() -> int:
         return len(rows.computed) * len(case.epsilons) + len(counts.computed) * len(case.sizes)
@@ -285,7 +287,7 @@ def _calls_on_slope(
     trial: Trial, case: RateCase, epsilon: float, n: int, seed: int
 ) -> tuple[float, float]:
     """Return SFO and PO on a long slope."""
-    problem = case.slope(np.random.default_rng(seed), epsilon, n=n)
+    problem = case.slope_instance(np.random.default_rng(seed), epsilon, n=n)
     steps = problem.gap / _decrease_per_step(case.stride, epsilon)
     return _calls(trial, case, problem, epsilon, seed, frequency=max(1, round(steps / 500)))
 
@@ -298,7 +300,7 @@ def _fit_in_epsilon(case: RateCase, obj: Callable[[int], Any], shrink: float = 0
         def calls(seeds: int) -> Floats:
             return np.asarray(np.array(obj(seeds))[..., kind])
 
-        return make_fit(x, calls, existing=-shrink * np.log(x), least_decades=1.99)
+        return make_fit_function(x, calls, existing=-shrink * np.log(x), least_decades=1.99)
 
     return {SFO: fit_kind(0), PO: fit_kind(1)}
 
@@ -309,7 +311,7 @@ def _fit_on_regression(trial: Trial, case: RateCase) -> _Made:
     def row(seed: int) -> Floats:
         """Return SFO and PO, shape (epsilons, factors, 2)."""
         problem = _ROBUST(seed)
-        first = 0.5 * math.sqrt(mapping_sq(problem)(problem.start()))
+        first = 0.5 * math.sqrt(mapping_sq_function(problem)(problem.start()))
         calls = np.empty((len(case.epsilons), len(_FACTORS), 2))
         for i, epsilon in enumerate(first * np.array(case.epsilons)):
             calls[i, 0] = _calls(trial, case, problem, epsilon, seed)
@@ -333,7 +335,7 @@ def _fit_on_regression(trial: Trial, case: RateCase) -> _Made:
     return fits, lambda: len(rows.computed) * len(case.epsilons) * len(_FACTORS)
 
 
-def _chains(trial: Trial, case: RateCase) -> _Made:
+def _fit_on_finite_sum_chain(trial: Trial, case: RateCase) -> _Made:
     """Fit one form in n on the finite-sum chain, at the epsilon of its links, divided out.
 
     The batches hardly matter here: seeds give the same counts, so that a few are enough.
@@ -365,7 +367,7 @@ def _calls(
     algorithm: Any = trial.make_scheduled(
         accuracy, constants, **case.parameters(epsilon, constants)
     )
-    square = mapping_sq(problem)
+    square = mapping_sq_function(problem)
 
     def measure(_: Problem, state: State) -> float:
         return square(output_point(state))

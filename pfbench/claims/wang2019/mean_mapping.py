@@ -9,7 +9,11 @@ import numpy as np
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.claims.wang2019 import estimate
-from pfbench.claims.wang2019.shared import draw_instance, mapping_sq, schedule
+from pfbench.claims.wang2019.shared import (
+    draw_instance,
+    make_scheduled_algorithm,
+    mapping_sq_function,
+)
 from pfbench.verification import Evidence, Instance, MethodFailed, NotTestable, Trial, make_instance
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statistics import (
@@ -26,7 +30,7 @@ Bound = Callable[[float, float, int], float]
 """L, Delta, K -> the bound of E|G(x_xi)|^2."""
 
 
-def mean_mapping(
+def check_mean_mapping(
     trial: Trial, bound: Bound, problems: Mapping[str, tuple[Instance, int]]
 ) -> Evidence:
     """Decide that the mean over t < K of |G(x_t)|^2 keeps the bound, on every problem with its K.
@@ -44,7 +48,7 @@ def mean_mapping(
     conditions = {
         "calls": decide_inequality(calls),
         "output": trial.decide_uniform_output(FREE() if free else None),
-        **estimate.check_own_schedule(trial),
+        **estimate.decide_law_with_own_schedule(trial),
     }
     return Evidence(
         combine_with_conditions({"": combine_families(parts)}, conditions),
@@ -59,17 +63,17 @@ def _decide_on_problem(
     """Decide the mean on one problem; add to the calls, and return the number of runs, too."""
     constants = problem.constants(problem.start())
     upper = bound(constants.L, constants.delta, K)
-    algorithm = schedule(trial, constants, K, math.sqrt(upper))
-    square = mapping_sq(problem)
+    algorithm = make_scheduled_algorithm(trial, constants, K, math.sqrt(upper))
+    square = mapping_sq_function(problem)
 
     def ratio(seed: int) -> float:
         moves = list(itertools.islice(trial.moves(problem, algorithm, seed), K))
         if not moves:
             raise MethodFailed("it makes no step")
         count, counts = len(moves), moves[-1][1].counts()
-        if count < K and _sfo_over(problem, counts, count) > 1.0 >= _sfo_over(problem, counts, K):
+        if count < K and _sfo_ratio(problem, counts, count) > 1.0 >= _sfo_ratio(problem, counts, K):
             raise NotTestable(f"it yields {count} states in {K} steps, and one each is needed")
-        calls.extend(_calls_over_claimed(problem, counts, count))
+        calls.extend(_ratios_to_claimed_calls(problem, counts, count))
         return float(np.mean([square(x) for x, _ in moves])) / upper
 
     return trial.decide_mean_sequentially(
@@ -77,13 +81,13 @@ def _decide_on_problem(
     )
 
 
-def _calls_over_claimed(problem: Problem, counts: Counts, K: int) -> list[float]:
+def _ratios_to_claimed_calls(problem: Problem, counts: Counts, K: int) -> list[float]:
     """Return the calls over n ceil(K/q) + 2S(K - ceil(K/q)) SFO and K PO."""
-    ratios = [_sfo_over(problem, counts, K)]
+    ratios = [_sfo_ratio(problem, counts, K)]
     return ratios if problem.unconstrained else [*ratios, counts.po / K, K / max(counts.po, 1)]
 
 
-def _sfo_over(problem: Problem, counts: Counts, K: int) -> float:
+def _sfo_ratio(problem: Problem, counts: Counts, K: int) -> float:
     """Return SFO over those of K steps."""
     n, root = problem.n, math.sqrt(problem.n)
     epochs = -(-K // math.floor(root))

@@ -8,7 +8,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.protocols import Algorithm, Problem, State
 from pfbench.problems.finite_sum_chain import FiniteSumChain
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Instance, Trial
@@ -36,7 +36,7 @@ def noiseless_model(
     estimate is right: what is wrong in it shows here, where the components differ.
     """
     logistic = kind is NonconvexLogistic
-    features, labels = synthetic_rows(logistic, rows=n, columns=d, seed=seed, noise=0.0)
+    features, labels = draw_synthetic_rows(logistic, rows=n, columns=d, seed=seed, noise=0.0)
     return kind(
         scale * features,
         labels,
@@ -69,7 +69,9 @@ def chain(n: int, links: int) -> FiniteSumChain:
 # --- methods --------------------------------------------------------------------------------------
 
 
-def schedule(trial: Trial, constants: Constants, K: int, epsilon: float) -> Algorithm:
+def make_scheduled_algorithm(
+    trial: Trial, constants: Constants, K: int, epsilon: float
+) -> Algorithm:
     """Return the subject's own schedule for epsilon, which has K steps; else the theorem's."""
     if hasattr(trial.algorithm, "theory"):
         return trial.make_scheduled(epsilon, constants)
@@ -79,7 +81,7 @@ def schedule(trial: Trial, constants: Constants, K: int, epsilon: float) -> Algo
     )
 
 
-def mapping_sq(problem: Problem) -> Callable[[Any], float]:
+def mapping_sq_function(problem: Problem) -> Callable[[Any], float]:
     """Return |G(x)|^2 as a function of x, lambda = 1/(2L)."""
     lam = 1.0 / (2.0 * problem.constants(problem.start()).L)
 

@@ -11,9 +11,9 @@ from pfbench.algorithms.proximal import SpiderBoost
 from pfbench.base.counts import Budget
 from pfbench.base.protocols import Algorithm, AlgorithmOracles, Point, Problem, State
 from pfbench.base.status import Status
-from pfbench.claims.wang2019.shared import MEAN_SQUARED, schedule
+from pfbench.claims.wang2019.shared import MEAN_SQUARED, make_scheduled_algorithm
 from pfbench.problems.linear_models import LinearModel, LogCosh, RobustRegression
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.whole_space import WholeSpace
@@ -40,7 +40,7 @@ def regression(seed: int = 0, *, kind: type[LinearModel]) -> LinearModel:
     Its minimiser is not flat, as residuals are small: steps that do not shrink with the gradient
     never come near it.
     """
-    return kind(*synthetic_rows(rows=64, columns=6, seed=seed), WholeSpace(6))
+    return kind(*draw_synthetic_rows(rows=64, columns=6, seed=seed), WholeSpace(6))
 
 
 _REGRESSIONS = {
@@ -64,7 +64,7 @@ def check(trial: Trial) -> Evidence:
     for name, drawn_anew in _REGRESSIONS.items():
         pairs: list[tuple[float, float, float]] = []
         for seed in trial.seeds(count, name):
-            pairs.append(_pair(trial, drawn_anew(seed), seed))
+            pairs.append(_sfo_ratios_of_pair(trial, drawn_anew(seed), seed))
             if math.isinf(max(pairs[-1])):
                 break
         near, below, reached = (np.array(column) for column in zip(*pairs, strict=True))
@@ -85,7 +85,7 @@ def check(trial: Trial) -> Evidence:
     )
 
 
-def _pair(trial: Trial, problem: Problem, seed: int) -> tuple[float, float, float]:
+def _sfo_ratios_of_pair(trial: Trial, problem: Problem, seed: int) -> tuple[float, float, float]:
     """Return both ratios of SFO, inf where SpiderBoost fails, and whether SPIDER came below.
 
     Where SPIDER did not, the second is an upper bound: SPIDER's calls are all that it was given.
@@ -94,7 +94,7 @@ def _pair(trial: Trial, problem: Problem, seed: int) -> tuple[float, float, floa
     epsilon = 0.1 * float(np.linalg.norm(problem.gradient(problem.start())))
     target = epsilon / _BELOW
     K = math.ceil(4.0 * constants.L * constants.delta / target**2)
-    boost = schedule(trial, constants, K, target)
+    boost = make_scheduled_algorithm(trial, constants, K, target)
     spider: Any = trial.catalogue_algorithm("spider")
     careful = spider.theory(epsilon, constants)
     run = _run_until(trial, problem, careful, epsilon, seed)

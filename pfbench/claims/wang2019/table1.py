@@ -7,12 +7,12 @@ from typing import Any
 
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.constants import Constants
-from pfbench.claims.wang2019.mapping_rates import PO, SFO, RateCase, fit
+from pfbench.claims.wang2019.mapping_rates import PO, SFO, RateCase, check_rates
 from pfbench.claims.wang2019.shared import MEAN_SQUARED
 from pfbench.verification import Claim, Mutant
 
 
-def _row(name: str, rate: str, *forms: RateCase, takes: tuple[float | None, float]) -> Claim:
+def _row_claim(name: str, rate: str, *forms: RateCase, takes: tuple[float | None, float]) -> Claim:
     """Return the claim of a row; `forms` says the rate in numbers, the finite sum's first."""
     algorithm = name.removesuffix("-online")
     return Claim(
@@ -29,24 +29,24 @@ def _row(name: str, rate: str, *forms: RateCase, takes: tuple[float | None, floa
         ),
         expected_seconds=takes,
         complexity=forms[0].complexity(algorithm),
-        check=partial(fit, forms=forms),
+        check=partial(check_rates, forms=forms),
     )
 
 
 # --- what schedules are given besides -------------------------------------------------------------
 
 
-def best_batch(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+def best_batch_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
     """b = n^(2/3), which the rate n^(2/3) needs; the catalogue's is at most epsilon^(-4/3)."""
     return {"batch": math.ceil(constants.n ** (2 / 3) * (1.0 - 1e-12))}
 
 
-def online(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+def online_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
     """Ask for the online form."""
     return {"online": True}
 
 
-def online_spider(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+def online_spider_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
     """B = 16 sigma^2/epsilon^2 in place of n, S = q = sqrt B."""
     root = round(4.0 * math.sqrt(constants.sigma2) / epsilon)
     return {"snapshot": root * root, "batch": root, "period": root}
@@ -67,45 +67,45 @@ _HUGE = 10**9
 TABLE = {
     row.name.removeprefix("wang2019-table1-"): row
     for row in (
-        _row(
+        _row_claim(
             "prox-gd",
             "n eps^-2 SFO, eps^-2 PO",
             RateCase(size=1.0, is_squared=False, stride=1.4, sizes=_SQUARES),
             takes=(None, 6.0),
         ),
-        _row(
+        _row_claim(
             "prox-sgd",
             "eps^-4 SFO, eps^-2 PO",
             RateCase(sfo=4.0, n=_HUGE, sigma=0.4, steps=16, formulas=(SFO,)),
             takes=(None, 30.0),
         ),
-        _row(
+        _row_claim(
             "prox-svrg",
             "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
             RateCase(size=2 / 3, stride=1 / 3, sizes=_CUBES),
             takes=(None, 12.0),
         ),
-        _row(
+        _row_claim(
             "prox-saga",
             "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
             RateCase(size=2 / 3, stride=0.14, sizes=_CUBES),
             takes=(None, 31.0),
         ),
-        _row(
+        _row_claim(
             "prox-svrg-plus",
             "n + n^(2/3) eps^-2 SFO, eps^-2 PO; online eps^-10/3 SFO",
-            RateCase(size=2 / 3, stride=1 / 6, sizes=_CUBES, parameters=best_batch),
+            RateCase(size=2 / 3, stride=1 / 6, sizes=_CUBES, parameters=best_batch_parameters),
             RateCase(
                 sfo=10 / 3,
                 stride=1 / 6,
                 epsilons=tuple(k**-1.5 for k in (1, 2, 3, 4, 6, 9, 14, 22)),
                 n=_HUGE,
                 formulas=(SFO,),
-                parameters=online,
+                parameters=online_parameters,
             ),
             takes=(None, 25.0),
         ),
-        _row(
+        _row_claim(
             "natasha15",
             "eps^-3 + eps^-10/3 SFO, eps^-10/3 PO",
             RateCase(
@@ -122,13 +122,13 @@ TABLE = {
             ),
             takes=(None, 55.0),
         ),
-        _row(
+        _row_claim(
             "prox-spiderboost",
             "n + n^(1/2) eps^-2 SFO, eps^-2 PO",
             RateCase(size=0.5, is_squared=False, sizes=_SQUARES, chain=True, curvature=4.0),
             takes=(5.0, 40.0),
         ),
-        _row(
+        _row_claim(
             "prox-spiderboost-online",
             "eps^-2 + eps^-3 SFO, eps^-2 PO",
             RateCase(
@@ -137,7 +137,7 @@ TABLE = {
                 epsilons=tuple(1.0 / k for k in (1, 2, 4, 7, 14, 27, 52, 100)),
                 n=_HUGE,
                 formulas=(SFO,),
-                parameters=online_spider,
+                parameters=online_spider_parameters,
             ),
             takes=(None, 10.0),
         ),

@@ -4,7 +4,7 @@ from functools import partial
 
 from pfbench.algorithms.proximal import ProximalMethod, ProxSpiderBoost, SpiderBoost
 from pfbench.claims.wang2019.estimate import BOWL
-from pfbench.claims.wang2019.mean_mapping import mean_mapping
+from pfbench.claims.wang2019.mean_mapping import check_mean_mapping
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, SCHEDULE, chain, noiseless_model
 from pfbench.estimators import SPIDERG
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
@@ -38,7 +38,7 @@ THM1 = Claim(
     instances=(*(problem for problem, _ in _TESTED.values()), BOWL),
     schedule=SCHEDULE,
     expected_seconds=(6.0, 10.0),
-    check=partial(mean_mapping, bound=bound, problems=_TESTED),
+    check=partial(check_mean_mapping, bound=bound, problems=_TESTED),
     formulas=(formula(bound, SQUARE),),
 )
 

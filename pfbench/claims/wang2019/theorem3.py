@@ -6,7 +6,7 @@ from functools import partial
 
 from pfbench.algorithms.spider import ProxSpiderBoostM
 from pfbench.claims.wang2019 import estimate
-from pfbench.claims.wang2019.mapping_rates import RateCase, fit
+from pfbench.claims.wang2019.mapping_rates import RateCase, check_rates
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, output_point
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
@@ -28,13 +28,16 @@ _CONSTANT = make_instance(ConstantSlopeProblem, n=16, g=1e-3, gap=3e-5, weight=1
 
 def check(trial: Trial) -> Evidence:
     """Fit the calls, given that momentum is the theorem's and the estimate keeps its law."""
-    evidence = fit(trial, (_RATE,))
-    conditions = {"momentum": momentum(trial), **estimate.check_explicit_schedule(trial, 1.0 / 8.0)}
+    evidence = check_rates(trial, (_RATE,))
+    conditions = {
+        "momentum": decide_momentum(trial),
+        **estimate.decide_law_with_explicit_schedule(trial, 1.0 / 8.0),
+    }
     decision = combine_with_conditions({"": evidence.decision}, conditions)
     return replace(evidence, decision=decision, claimed={**evidence.claimed, "momentum": 1.0})
 
 
-def momentum(trial: Trial) -> Decision:
+def decide_momentum(trial: Trial) -> Decision:
     """Compare z_k on a constant slope with those of lambda_k = beta and (1 + alpha_{k+1}) beta.
 
     In units of beta times the slope the first are k. Between the two lies every choice of lambda_k

@@ -23,7 +23,7 @@ class ContentError(Exception):
     """Why a file's content is refused: a clause, to which the caller adds file and remedy."""
 
 
-class Hash(Protocol):
+class HashObject(Protocol):
     """The part of a `hashlib` object that is used here."""
 
     def update(self, data: bytes, /) -> None:
@@ -57,7 +57,7 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[IO[
             stream: IO[bytes]
             if suffix == ".zip":
                 archive = stack.enter_context(zipfile.ZipFile(path))
-                member = _member(archive, members)
+                member = _find_member(archive, members)
                 stream = stack.enter_context(archive.open(member))
                 suffix = PurePosixPath(member).suffix
             else:
@@ -85,7 +85,7 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[IO[
         raise ContentError(f"it cannot be read ({error.strerror})") from error
 
 
-def _member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
+def _find_member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
     """Return the full name of the first of `members` in the archive."""
     present = {PurePosixPath(name).name: name for name in archive.namelist()}
     for member in members:
@@ -95,8 +95,8 @@ def _member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
     raise ContentError(f"the archive holds no {' or '.join(members)}")
 
 
-def blocks(
-    stream: IO[bytes], digest: Hash | None = None, size: int = BLOCK
+def iterate_line_blocks(
+    stream: IO[bytes], digest: HashObject | None = None, size: int = BLOCK
 ) -> Iterator[tuple[int, bytes]]:
     """Cut a stream into blocks of whole lines, each ended by a newline.
 
@@ -141,7 +141,7 @@ def _prefetch(stream: IO[bytes], size: int) -> Iterator[bytes]:
             chunk = coming.result()
 
 
-def find_content_error(
+def make_content_error(
     first: int, block: bytes, reason: Callable[[bytes], str | None]
 ) -> ContentError:
     """Name the first line of a block for which `reason` finds something wrong.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from pfbench.base.names import lookup
+from pfbench.base.names import find_entry
 
 Format = Literal["svmlight", "comma-table", "space-table", "ratings", "scikit-learn"]
 Task = Literal["binary", "multiclass", "ratings", "matrix"]
@@ -361,4 +361,4 @@ def data_set(name: str | DataSet) -> DataSet:
         return name
     if name == "movielens":
         return EDITIONS["latest-small"]
-    return lookup("data set", name, DATA_SETS)
+    return find_entry("data set", name, DATA_SETS)

@@ -65,7 +65,7 @@ class _DownloadState:
         path.write_text(json.dumps(self.__dict__), encoding="utf-8")
 
 
-class _CutError(Exception):
+class _IncompleteDownloadError(Exception):
     """A try ended before the file was whole; the next may continue it."""
 
 
@@ -150,16 +150,16 @@ def download(
         raise DataError(f"downloading needs pooch, which is not installed: {EXTRA}.") from None
     patience = RetryPolicy() if patience is None else patience
     try:
-        size, idle = _size(part), 0
+        size, idle = _part_size(part), 0
         with requests.Session() as session:
             while True:
                 try:
-                    _attempt(session, url, part, name, progress, patience.timeout)
+                    _try_download(session, url, part, name, progress, patience.timeout)
                     return
-                except (_CutError, requests.RequestException, HTTPError) as error:
+                except (_IncompleteDownloadError, requests.RequestException, HTTPError) as error:
                     # A server that always starts anew makes progress only beyond the best try.
-                    idle = 0 if _size(part) > size else idle + 1
-                    size = max(size, _size(part))
+                    idle = 0 if _part_size(part) > size else idle + 1
+                    size = max(size, _part_size(part))
                     if idle >= patience.attempts:
                         raise _give_up_error(name, url, part, error) from error
                     time.sleep(patience.wait * 2 ** max(idle - 1, 0))
@@ -171,7 +171,7 @@ def download(
         ) from error
 
 
-def _attempt(
+def _try_download(
     session: "requests.Session",
     url: str,
     part: Path,
@@ -181,7 +181,7 @@ def _attempt(
 ) -> None:
     """Ask once for what is missing; return when the part is whole."""
     note = _DownloadState.load(download_note_path(part), url)
-    have = 0 if note is None else _size(part)
+    have = 0 if note is None else _part_size(part)
     if note is not None and have and have == note.total:
         return
     # Packed transfer would make the positions in a range meaningless.
@@ -193,19 +193,19 @@ def _attempt(
     with session.get(url, headers=headers, stream=True, timeout=timeout) as answer:
         status = answer.status_code
         if status in _PASSING:
-            raise _CutError(f"HTTP {status} {answer.reason}")
+            raise _IncompleteDownloadError(f"HTTP {status} {answer.reason}")
         if status == 416:
             discard(part)
-            raise _CutError("the server has less than what had arrived")
+            raise _IncompleteDownloadError("the server has less than what had arrived")
         if status == 206 and note is not None:
-            begin, total = _range(answer.headers.get("Content-Range", ""))
+            begin, total = _parse_content_range(answer.headers.get("Content-Range", ""))
             if begin != have or total != note.total:
                 discard(part)
-                raise _CutError("the server continued at another place")
+                raise _IncompleteDownloadError("the server continued at another place")
         elif status == 200:
-            have, total = 0, _number(answer.headers.get("Content-Length", ""))
+            have, total = 0, _parse_number(answer.headers.get("Content-Length", ""))
             discard(part)
-            _DownloadState(url, _validator(answer), total).write(download_note_path(part))
+            _DownloadState(url, _strong_etag(answer), total).write(download_note_path(part))
         else:
             raise DataError(
                 f"the download of {name} from {url} was refused (HTTP {status} {answer.reason}): "
@@ -223,28 +223,28 @@ def _attempt(
             target.flush()
             os.fsync(target.fileno())
     if total is not None and have != total:
-        raise _CutError(f"the connection was cut after {have} of {total} bytes")
+        raise _IncompleteDownloadError(f"the connection was cut after {have} of {total} bytes")
 
 
-def _size(part: Path) -> int:
+def _part_size(part: Path) -> int:
     """Return the number of bytes of a part, 0 if there is none."""
     return part.stat().st_size if part.exists() else 0
 
 
-def _range(header: str) -> tuple[int | None, int | None]:
+def _parse_content_range(header: str) -> tuple[int | None, int | None]:
     """Return first position and total of a Content-Range, e.g. ``bytes 100-199/200``."""
     unit, _, rest = header.partition(" ")
     span, _, total = rest.partition("/")
-    first = _number(span.partition("-")[0])
-    return (None, None) if unit != "bytes" or first is None else (first, _number(total))
+    first = _parse_number(span.partition("-")[0])
+    return (None, None) if unit != "bytes" or first is None else (first, _parse_number(total))
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
     """Return the number that a part of a header is, None if it is none."""
     return int(text) if text.isdigit() else None
 
 
-def _validator(answer: "requests.Response") -> str | None:
+def _strong_etag(answer: "requests.Response") -> str | None:
     """Return what tells this edition of the file from another in If-Range: a strong one only."""
     tag = answer.headers.get("ETag")
     if tag is not None and not tag.startswith("W/"):
@@ -254,17 +254,17 @@ def _validator(answer: "requests.Response") -> str | None:
 
 def _give_up_error(name: str, url: str, part: Path, error: Exception) -> DataError:
     """Return the sentence with which a download ends after too many tries."""
-    have = _size(part)
+    have = _part_size(part)
     text = f"the {have:,} bytes that arrived are kept, " if have else ""
     return DataError(
-        f"the download of {name} from {url} broke off ({_cause(error)}): {text}run "
+        f"the download of {name} from {url} broke off ({_describe_failure(error)}): {text}run "
         f"`pfbench data fetch {name}` again{' to continue' if have else ' later'}."
     )
 
 
-def _cause(error: Exception) -> str:
+def _describe_failure(error: Exception) -> str:
     """Return the reason of a failed try in a few words."""
-    if isinstance(error, _CutError):
+    if isinstance(error, _IncompleteDownloadError):
         return str(error)
     kind = type(error).__name__
     return {

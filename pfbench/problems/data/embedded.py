@@ -16,14 +16,14 @@ DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 
 def digits() -> tuple[Floats, Floats]:
     """Return the images of handwritten digits, one a row, and the digits."""
-    bunch = _bunch("digits")
+    bunch = _load_sklearn_set("digits")
     images = np.ascontiguousarray(bunch.data, dtype=np.float64)
     return images, np.asarray(bunch.target, dtype=np.float64)
 
 
 def breast_cancer() -> SparseRows:
     """Return the standardised features and +1/-1 labels of breast-cancer."""
-    bunch = _bunch("breast-cancer")
+    bunch = _load_sklearn_set("breast-cancer")
     values = np.array(bunch.data, dtype=np.float64)
     for column in values.T:
         column -= math.fsum(column) / column.size
@@ -39,7 +39,7 @@ def as_sparse_rows(matrix: Floats, labels: Floats) -> SparseRows:
     return SparseRows(indptr, indices, matrix.ravel(), labels)
 
 
-def _bunch(name: str) -> Any:
+def _load_sklearn_set(name: str) -> Any:
     """Return a set as scikit-learn gives it, refused where scikit-learn is not installed."""
     try:
         from sklearn import datasets

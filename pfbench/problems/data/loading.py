@@ -128,10 +128,10 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
         If the file is not in the cache, damaged, truncated or not the set that it claims to be,
         or scikit-learn is needed and not installed.
     """
-    record = _record(name, ("binary", "multiclass"))
+    record = _find_record(name, ("binary", "multiclass"))
     if record.format == "scikit-learn":
         with _check_scikit_learn_set(record):
-            return _classification(record, embedded.breast_cancer(), verified=False)
+            return _check_classification(record, embedded.breast_cancer(), verified=False)
     with _open_cached_path(record, folder) as path:
         return load_classification_file(record, path, path.name)
 
@@ -159,9 +159,9 @@ def load_ratings(
         If the file is not in the cache, damaged, truncated, malformed or not the edition that it
         claims to be.
     """
-    existing = source if isinstance(source, DataSet) else _edition(os.fspath(source))
+    existing = source if isinstance(source, DataSet) else _resolve_edition(os.fspath(source))
     if isinstance(existing, DataSet):
-        record = _record(existing, ("ratings",))
+        record = _find_record(existing, ("ratings",))
         with _open_cached_path(record, folder) as path:
             return load_ratings_file(record, path, path.name)
     path = existing.expanduser()
@@ -195,8 +195,10 @@ def load_digits_matrix() -> Floats:
     record = DATA_SETS["digits"]
     matrix, _ = embedded.digits()
     with _check_scikit_learn_set(record):
-        _expect("shape", matrix.shape, record.shape)
-        _expect_recorded("sha256 of arrays", arrays_digest(matrix), record.sha256_arrays)
+        _check_equal("shape", matrix.shape, record.shape)
+        _compare_with_recorded_digest(
+            "sha256 of arrays", arrays_digest(matrix), record.sha256_arrays
+        )
     return matrix
 
 
@@ -211,12 +213,12 @@ def load_multiclass(name: str) -> ClassificationData:
         As `load_classification`; also if scikit-learn's digits are not the known ones.
     """
     if name != "digits":
-        return load_classification(_record(name, ("multiclass",)))
+        return load_classification(_find_record(name, ("multiclass",)))
     record = DATA_SETS[name]
     rows = embedded.as_sparse_rows(load_digits_matrix(), embedded.digits()[1])
     kinds = replace(record, classes=10, counts=embedded.DIGIT_COUNTS, sha256_arrays=None)
     with _check_scikit_learn_set(record):
-        return _classification(kinds, rows, verified=True)
+        return _check_classification(kinds, rows, verified=True)
 
 
 def load_classification_file(record: DataSet, path: Path, form: str) -> ClassificationData:
@@ -242,17 +244,17 @@ def load_classification_file(record: DataSet, path: Path, form: str) -> Classifi
             number_tables.parse_table, separator=b"," if record.format == "comma-table" else b" "
         )
     rows, verified = _parse_and_hash(record, path, form, partial(read, features=record.features))
-    return _classification(record, rows, verified=verified)
+    return _check_classification(record, rows, verified=verified)
 
 
 def load_ratings_file(record: DataSet, path: Path, form: str) -> RatingsData:
     """Read and check the file of a set of ratings; see `load_classification_file`."""
     triples, verified = _parse_and_hash(record, path, form, ratings.parse_ratings)
-    _expect("number of ratings", triples.values.size, record.rows)
-    _expect("number of users", np.unique(triples.users).size, record.users)
-    _expect("number of items", np.unique(triples.items).size, record.features)
+    _check_equal("number of ratings", triples.values.size, record.rows)
+    _check_equal("number of users", np.unique(triples.users).size, record.users)
+    _check_equal("number of items", np.unique(triples.items).size, record.features)
     sum_ = arrays_digest(*triples)
-    verified |= _expect_recorded("sha256 of arrays", sum_, record.sha256_arrays)
+    verified |= _compare_with_recorded_digest("sha256 of arrays", sum_, record.sha256_arrays)
     return RatingsData(record.name, *triples, sum_, verified=verified)
 
 
@@ -265,7 +267,9 @@ def _parse_and_hash(
     digest = hashlib.sha256()
     with open_unpacked(path, form, (file.member,)) as stream:
         content = read(stream, digest=digest)
-    verified |= _expect_recorded("sha256 (unpacked)", digest.hexdigest(), file.sha256_raw)
+    verified |= _compare_with_recorded_digest(
+        "sha256 (unpacked)", digest.hexdigest(), file.sha256_raw
+    )
     return content, verified
 
 
@@ -281,7 +285,7 @@ def _check_scikit_learn_set(record: DataSet) -> Iterator[None]:
         ) from fault
 
 
-def _record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
+def _find_record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
     """Return the record, refused if it serves none of the tasks."""
     record = data_set(name)
     if record.task not in tasks:
@@ -293,7 +297,7 @@ def _record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
     return record
 
 
-def _edition(source: str) -> DataSet | Path:
+def _resolve_edition(source: str) -> DataSet | Path:
     """Return the edition of MovieLens that a text names, or the path that it is.
 
     Raises
@@ -345,7 +349,7 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
     first = checksum_path(path.with_name(form))
     try:
         if file.sha256_archive is not None and form == file.filename:
-            return _expect_recorded("sha256", file_digest(path), file.sha256_archive)
+            return _compare_with_recorded_digest("sha256", file_digest(path), file.sha256_archive)
         if first.is_file():
             part = first.read_text(encoding="utf-8").partition(" ")[0]
             text = file_digest(path)
@@ -360,25 +364,25 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
     return False
 
 
-def _classification(
+def _check_classification(
     record: DataSet, rows: svmlight.SparseRows, *, verified: bool
 ) -> ClassificationData:
     """Check shape, counts and sum of labelled rows, and bring their labels into order."""
     from scipy.sparse import csr_array
 
-    _expect("number of rows", rows.labels.size, record.rows)
+    _check_equal("number of rows", rows.labels.size, record.rows)
     if record.nonzeros is not None:
-        _expect("number of nonzeros", rows.data.size, record.nonzeros)
+        _check_equal("number of nonzeros", rows.data.size, record.nonzeros)
     kinds, codes, counts = np.unique(rows.labels, return_inverse=True, return_counts=True)
-    _expect("number of classes", kinds.size, record.classes)
+    _check_equal("number of classes", kinds.size, record.classes)
     if record.counts:
-        _expect("number of rows in each class", tuple(counts.tolist()), record.counts)
+        _check_equal("number of rows in each class", tuple(counts.tolist()), record.counts)
     labels = codes.astype(np.float64)
     if record.task == "binary":
-        _expect("pair of labels", kinds.tolist(), [-1.0, 1.0])
+        _check_equal("pair of labels", kinds.tolist(), [-1.0, 1.0])
         labels = rows.labels
     digest = arrays_digest(rows.indptr, rows.indices, rows.data, labels)
-    verified |= _expect_recorded("sha256 of arrays", digest, record.sha256_arrays)
+    verified |= _compare_with_recorded_digest("sha256 of arrays", digest, record.sha256_arrays)
     indptr: npt.NDArray[Any] = rows.indptr
     if rows.data.size < 2**31:
         # With 64-bit row pointers SciPy would widen the column numbers too.
@@ -387,7 +391,7 @@ def _classification(
     return ClassificationData(record.name, features, labels, record.classes, digest, verified)
 
 
-def _expect(subject: str, result: object, expected: object) -> None:
+def _check_equal(subject: str, result: object, expected: object) -> None:
     """Refuse what is not as recorded."""
     if result != expected:
         raise ContentError(
@@ -395,10 +399,10 @@ def _expect(subject: str, result: object, expected: object) -> None:
         )
 
 
-def _expect_recorded(subject: str, name: str, recorded: str | None) -> bool:
+def _compare_with_recorded_digest(subject: str, name: str, recorded: str | None) -> bool:
     """Compare a sum with the recorded one; return whether there is one."""
     if recorded is not None:
-        _expect(subject, name, recorded)
+        _check_equal(subject, name, recorded)
     return recorded is not None
 
 

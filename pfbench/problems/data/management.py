@@ -74,7 +74,9 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
     """
     record = data_set(name)
     if record.file is None:
-        return DataSetStatus(record.name, record.summary, "embedded", *_method(record, None))
+        return DataSetStatus(
+            record.name, record.summary, "embedded", *_verification_method(record, None)
+        )
     folder = cache.cache_folder() if folder is None else folder
     path = cache.find_file(record, folder)
     part = cache.partial_download_path(folder / record.file.folder / record.file.filename)
@@ -82,7 +84,7 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
         record.name,
         record.summary,
         "absent" if path is None else "cached",
-        *_method(record, path),
+        *_verification_method(record, path),
         path=path,
         size=None if path is None else path.stat().st_size,
         partial=part.stat().st_size if part.is_file() else 0,
@@ -218,7 +220,7 @@ def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
     return ratings.digest, ratings.verified
 
 
-def _method(record: DataSet, path: Path | None) -> tuple[bool, str]:
+def _verification_method(record: DataSet, path: Path | None) -> tuple[bool, str]:
     """Say whether and how a set's file, or what a download brings, is verified."""
     file = record.file
     if file is not None and file.sha256_raw is not None:

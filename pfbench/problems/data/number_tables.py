@@ -8,12 +8,17 @@ from typing import IO
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.problems.data.block_reader import Hash, blocks, find_content_error, is_finite_number
+from pfbench.problems.data.block_reader import (
+    HashObject,
+    is_finite_number,
+    iterate_line_blocks,
+    make_content_error,
+)
 from pfbench.problems.data.svmlight import SparseRows, concatenate
 
 
 def parse_table(
-    stream: IO[bytes], features: int, separator: bytes, digest: Hash | None = None
+    stream: IO[bytes], features: int, separator: bytes, digest: HashObject | None = None
 ) -> SparseRows:
     """Parse a stream of rows of d features and a class number.
 
@@ -35,11 +40,11 @@ def parse_table(
         number.
     """
     parts = []
-    for first, block in blocks(stream, digest):
+    for first, block in iterate_line_blocks(stream, digest):
         table = _parse(block, features + 1, separator)
         if table is None:
-            exact = partial(_reason, columns=features + 1, separator=separator)
-            raise find_content_error(first, block, exact)
+            exact = partial(_explain_malformed_line, columns=features + 1, separator=separator)
+            raise make_content_error(first, block, exact)
         retained = table[:, :-1] != 0.0
         indptr = np.append(0, np.cumsum(retained.sum(axis=1), dtype=np.int64))
         indices = np.nonzero(retained)[1].astype(np.int32)
@@ -71,7 +76,7 @@ def _parse(block: bytes, columns: int, separator: bytes) -> Floats | None:
     return table
 
 
-def _reason(line: bytes, columns: int, separator: bytes) -> str | None:
+def _explain_malformed_line(line: bytes, columns: int, separator: bytes) -> str | None:
     """Say what is wrong with one line, or return None."""
     fields = line.split(separator)
     if len(fields) != columns:

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats
 from pfbench.problems.data.block_reader import (
     ContentError,
-    Hash,
-    blocks,
+    HashObject,
     excerpt,
-    find_content_error,
+    iterate_line_blocks,
+    make_content_error,
 )
 
 MEMBERS = ("ratings.csv", "ratings.dat", "u.data")
@@ -36,7 +36,7 @@ class RatingTriples(NamedTuple):
     values: Floats
 
 
-class _Layout(NamedTuple):
+class _RatingLayout(NamedTuple):
     """How the lines are divided: the separator, and where user, item and rating stand."""
 
     separator: bytes
@@ -45,7 +45,7 @@ class _Layout(NamedTuple):
     header: bool
 
 
-def parse_ratings(stream: IO[bytes], digest: Hash | None = None) -> RatingTriples:
+def parse_ratings(stream: IO[bytes], digest: HashObject | None = None) -> RatingTriples:
     """Parse a stream of ratings, whichever of the three formats it has.
 
     The format is told from the first line: ``::`` or a tab between the fields, or else a header
@@ -65,19 +65,19 @@ def parse_ratings(stream: IO[bytes], digest: Hash | None = None) -> RatingTriple
         that is no integer in 0..2**31 - 1, or a rating that is not a number from 0.5 to 5; or
         naming a user and an item that have two ratings, with the line of the second.
     """
-    layout: _Layout | None = None
+    layout: _RatingLayout | None = None
     parts: list[RatingTriples] = []
-    for first, block in blocks(stream, digest):
+    for first, block in iterate_line_blocks(stream, digest):
         if layout is None:
-            layout = _layout(block)
+            layout = _detect_layout(block)
             if layout.header:
                 first, block = 2, block[block.index(b"\n") + 1 :]
         if not block.strip():
             continue
         part = _parse(block, layout)
         if part is None:
-            raise find_content_error(
-                first, _strip_empty_lines(block), partial(_reason, layout=layout)
+            raise make_content_error(
+                first, _strip_empty_lines(block), partial(_explain_malformed_line, layout=layout)
             )
         parts.append(part)
     if layout is None or not parts:
@@ -86,7 +86,7 @@ def parse_ratings(stream: IO[bytes], digest: Hash | None = None) -> RatingTriple
     return _sort_ratings(joined, first=2 if layout.header else 1)
 
 
-def _layout(block: bytes) -> _Layout:
+def _detect_layout(block: bytes) -> _RatingLayout:
     """Tell the format from the first line."""
     line = block[: block.index(b"\n")].strip()
     for separator in (b"::", b"\t"):
@@ -97,7 +97,7 @@ def _layout(block: bytes) -> _Layout:
                     f"line 1 ({excerpt(line)}) has {fields} columns where user, item and rating "
                     "are needed"
                 )
-            return _Layout(separator, (0, 1, 2), fields, header=False)
+            return _RatingLayout(separator, (0, 1, 2), fields, header=False)
     names = [name.strip(b' "') for name in line.removeprefix(b"\xef\xbb\xbf").split(b",")]
     missing = [name.decode() for name in _HEADER if name not in names]
     if len(missing) == len(_HEADER):
@@ -108,7 +108,7 @@ def _layout(block: bytes) -> _Layout:
     if missing:
         raise ContentError(f"its header lacks the column {' and '.join(missing)}")
     user, item, rating = (names.index(name) for name in _HEADER)
-    return _Layout(b",", (user, item, rating), len(names), header=True)
+    return _RatingLayout(b",", (user, item, rating), len(names), header=True)
 
 
 def _strip_empty_lines(block: bytes) -> bytes:
@@ -116,7 +116,7 @@ def _strip_empty_lines(block: bytes) -> bytes:
     return block.rstrip(b" \r\n") + b"\n"  # a tab divides fields, the last of which may be empty
 
 
-def _parse(block: bytes, layout: _Layout) -> RatingTriples | None:
+def _parse(block: bytes, layout: _RatingLayout) -> RatingTriples | None:
     """Return the ratings of whole lines, or None if any of them is to be refused."""
     import pandas as pd
 
@@ -155,7 +155,7 @@ def _parse(block: bytes, layout: _Layout) -> RatingTriples | None:
     return RatingTriples(users.astype(np.int32), items.astype(np.int32), values)
 
 
-def _reason(line: bytes, layout: _Layout) -> str | None:
+def _explain_malformed_line(line: bytes, layout: _RatingLayout) -> str | None:
     """Say what is wrong with one line, or return None."""
     if not line.strip():
         return "is empty"

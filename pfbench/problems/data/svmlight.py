@@ -11,10 +11,10 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers
 from pfbench.problems.data.block_reader import (
     ContentError,
-    Hash,
-    blocks,
-    find_content_error,
+    HashObject,
     is_finite_number,
+    iterate_line_blocks,
+    make_content_error,
 )
 
 _COMMENT = re.compile(rb"#[^\n]*")
@@ -34,7 +34,9 @@ class SparseRows(NamedTuple):
     labels: Floats
 
 
-def parse_svmlight(stream: IO[bytes], features: int, digest: Hash | None = None) -> SparseRows:
+def parse_svmlight(
+    stream: IO[bytes], features: int, digest: HashObject | None = None
+) -> SparseRows:
     """Parse a stream of LIBSVM text.
 
     Empty lines and comments (``#`` to the end of the line) are skipped; every value is read with
@@ -55,7 +57,12 @@ def parse_svmlight(stream: IO[bytes], features: int, digest: Hash | None = None)
         Naming the first line that is malformed, has an index that is not an integer in 1..d or
         occurs twice, or a number that is not finite.
     """
-    return concatenate([_block(first, block, features) for first, block in blocks(stream, digest)])
+    return concatenate(
+        [
+            _parse_block(first, block, features)
+            for first, block in iterate_line_blocks(stream, digest)
+        ]
+    )
 
 
 def concatenate(parts: Sequence[SparseRows]) -> SparseRows:
@@ -69,12 +76,12 @@ def concatenate(parts: Sequence[SparseRows]) -> SparseRows:
     return SparseRows(indptr, *map(np.concatenate, rest))
 
 
-def _block(first: int, block: bytes, features: int) -> SparseRows:
+def _parse_block(first: int, block: bytes, features: int) -> SparseRows:
     """Parse whole lines at once; anything doubtful goes to the exact check, line by line."""
     text = _COMMENT.sub(b"", block) if b"#" in block else block
     rows = _parse(text, features)
     if rows is None:
-        raise find_content_error(first, block, partial(_reason, features=features))
+        raise make_content_error(first, block, partial(_explain_malformed_line, features=features))
     return rows
 
 
@@ -135,7 +142,7 @@ def _parse(text: bytes, features: int) -> SparseRows | None:
     return SparseRows(indptr, indices, data, labels)
 
 
-def _reason(line: bytes, features: int) -> str | None:
+def _explain_malformed_line(line: bytes, features: int) -> str | None:
     """Say what is wrong with one line, or return None."""
     tokens = _COMMENT.sub(b"", line).split()
     if not tokens:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pfbench.base.counts import COUNTED
 from pfbench.base.escaping import escape_text
 from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
-from pfbench.reporting.latex import latex_text
-from pfbench.reporting.results import Panel, RunGroup
-from pfbench.reporting.tables import calls
+from pfbench.reporting.latex import escape_latex
+from pfbench.reporting.results import RunGroup, SettingResults
+from pfbench.reporting.tables import format_calls
 from pfbench.reporting.wording import format_integer, format_significant
 
 _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
@@ -24,7 +24,7 @@ HEAD = """\
 """
 
 
-def macros(studies: Iterable[Sequence[Comparison]]) -> str:
+def latex_macros(studies: Iterable[Sequence[Comparison]]) -> str:
     """Return a LaTeX file with a macro for each number of the tables of results and counts.
 
     Parameters
@@ -41,16 +41,18 @@ def macros(studies: Iterable[Sequence[Comparison]]) -> str:
                 lines.append(f"% {_group_comment(panel, group)}\n")
                 begin = [results.study.key, *[panel.title] * is_plural, group.label]
                 scored = [comparison.panels[number].algorithms[index] for comparison in compared]
-                for words, text in [*_results(compared, scored), *_counts(group)]:
-                    lines.append(([*begin, *words], latex_text(text)))
+                for words, text in [*_result_entries(compared, scored), *_count_entries(group)]:
+                    lines.append(([*begin, *words], escape_latex(text)))
     alike = Counter(macro_name(line[0]) for line in lines if isinstance(line, tuple))
     used_names = set[str]()
     return "".join(
-        line if isinstance(line, str) else _macro(*line, alike, used_names) for line in lines
+        line if isinstance(line, str) else _define_macro(*line, alike, used_names) for line in lines
     )
 
 
-def _macro(texts: list[str], number: str, alike: Mapping[str, int], used_names: set[str]) -> str:
+def _define_macro(
+    texts: list[str], number: str, alike: Mapping[str, int], used_names: set[str]
+) -> str:
     """Return the definition of a macro.
 
     Several of the same name have letters behind it that follow from the texts of each alone, so
@@ -63,12 +65,12 @@ def _macro(texts: list[str], number: str, alike: Mapping[str, int], used_names: 
     return f"\\newcommand{{\\{_make_unique_name(name, used_names)}}}{{{number}}}\n"
 
 
-def _group_comment(panel: Panel, group: RunGroup) -> str:
+def _group_comment(panel: SettingResults, group: RunGroup) -> str:
     keys = " ".join(dict.fromkeys(group.keys)) or "not stored"
     return escape_text(f"{group.label}, {panel.title}: {keys}")
 
 
-def _results(
+def _result_entries(
     comparisons: Sequence[Comparison], algorithms: Sequence[ScoredAlgorithm]
 ) -> Iterator[tuple[list[str], str]]:
     for comparison, algorithm in zip(comparisons, algorithms, strict=True):
@@ -76,13 +78,13 @@ def _results(
         for target, expected in zip(comparison.targets, algorithm.expected_calls, strict=True):
             level = [target.measure, f"{target.target:g}"]
             if expected is not None:
-                yield [price, *level], calls(expected.value)
+                yield [price, *level], format_calls(expected.value)
                 yield [price, *level, "hits"], f"{expected.hits}/{expected.planned_runs}"
     for measure in algorithms[0].last_values:
         yield ["last", measure], format_significant(algorithms[0].median(measure))
 
 
-def _counts(group: RunGroup) -> Iterator[tuple[list[str], str]]:
+def _count_entries(group: RunGroup) -> Iterator[tuple[list[str], str]]:
     for kind in COUNTED:
         spent = [getattr(run.counts, kind) for run in group.runs]
         low, high = min(spent, default=0), max(spent, default=0)

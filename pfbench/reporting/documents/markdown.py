@@ -5,27 +5,27 @@ import math
 from pfbench.reporting import tables
 from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.documents.report_contents import ReportContents, ReportPart, failure_sentence
-from pfbench.reporting.figures.panels import Figure
+from pfbench.reporting.figures.panels import FigureData
 from pfbench.reporting.findings import ordering_text, summary
 from pfbench.reporting.statistics.seed_curves import FinalSummary, band_legend, final_summary
-from pfbench.reporting.tables import Table, markdown, markdown_text, middle
+from pfbench.reporting.tables import Table, format_median, markdown_table, markdown_text
 from pfbench.reporting.wording import join_items, measure_name
 from pfbench.runs.planning.study import Study
 
 
-def document(report: ReportContents) -> str:
+def markdown_document(report: ReportContents) -> str:
     """Return the Markdown document of a report."""
     spec = report.spec
     blocks = [f"# {markdown_text(spec.title)}"]
     blocks += map(markdown_text, paragraphs(spec.introduction))
     for part in report.parts:
         alone = len(report.parts) == 1 and part.study.title == spec.title
-        blocks += _study(part, alone=alone)
+        blocks += _study_blocks(part, alone=alone)
     blocks.append("## How this was made")
-    blocks.append(_definitions(report.provenance()))
+    blocks.append(_definition_list(report.provenance()))
     for environment in report.environments:
         blocks.append(f"Environment of {environment.runs} runs:")
-        blocks.append(_definitions(list(environment.values.items())))
+        blocks.append(_definition_list(list(environment.values.items())))
     statement = (
         f"The page {spec.name}.html, which the same command writes, has the figures against every "
         "count and the seconds, and the command behind every run."
@@ -40,13 +40,13 @@ def document(report: ReportContents) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _study(part: ReportPart, *, alone: bool) -> list[str]:
+def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     """Return the blocks of a study; the title of the report is enough for one that has it alone."""
     results, study, front = part.results, part.study, part.front
     blocks = [] if alone else [f"## {markdown_text(study.title)}"]
     blocks += map(markdown_text, paragraphs(study.introduction))
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.all_sentences))
-    displayed = " ".join(_description(part.figure, measure, 0) for measure in study.measures)
+    displayed = " ".join(_describe_panel(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(displayed.translate(_IN_ALT))}]({part.picture})")
     message = f"{band_legend(len(study.seeds))}{part.omission_sentence}{part.start_sentence}{part.interval_sentence}"  # noqa: E501
     caption = f"{message} {failure_sentence(results)}".strip()
@@ -57,23 +57,29 @@ def _study(part: ReportPart, *, alone: bool) -> list[str]:
             front.table,
             *([part.tuning_choice_table] if part.tuning_choice_table else []),
         ]:
-            blocks += [f"### {markdown_text(_abbreviate_caption(item, study))}", markdown(item)]
+            blocks += [
+                f"### {markdown_text(_abbreviate_caption(item, study))}",
+                markdown_table(item),
+            ]
             blocks += [markdown_text(item.note)] if item.note else []
         return [*blocks, "All other numbers are in the CSV files beside this one."]
     for table in (
-        ordering_text.table(study, part.ordering_results),
+        ordering_text.order_verdict_table(study, part.ordering_results),
         *part.results_tables,
         *part.tuning_tables,
         part.medians,
         summary.ratio_table(results),
-        tables.counts(results),
+        tables.count_table(results),
     ):
         if table is not None:
-            blocks += [f"### {markdown_text(_abbreviate_caption(table, study))}", markdown(table)]
+            blocks += [
+                f"### {markdown_text(_abbreviate_caption(table, study))}",
+                markdown_table(table),
+            ]
             blocks += [markdown_text(table.note)] if table.note else []
     early = tables.early_endings_table(results)
     if early is not None:
-        blocks += [f"### {markdown_text(_abbreviate_caption(early, study))}", markdown(early)]
+        blocks += [f"### {markdown_text(_abbreviate_caption(early, study))}", markdown_table(early)]
     return blocks
 
 
@@ -81,7 +87,7 @@ _IN_ALT = str.maketrans("[]", "()")
 """Brackets would end the text in place of a picture."""
 
 
-def _description(figure: Figure, measure: str, index: int) -> str:
+def _describe_panel(figure: FigureData, measure: str, index: int) -> str:
     """Return what a panel shows, for those who cannot see it."""
     panel = figure.results.panels[index]
     ends = [
@@ -92,7 +98,7 @@ def _description(figure: Figure, measure: str, index: int) -> str:
 
 
 def _format_final(value: FinalSummary) -> str:
-    return "no value" if math.isnan(value.median) else middle(value)
+    return "no value" if math.isnan(value.median) else format_median(value)
 
 
 def _abbreviate_caption(table: Table, study: Study) -> str:
@@ -101,7 +107,7 @@ def _abbreviate_caption(table: Table, study: Study) -> str:
     return caption[0].upper() + caption[1:]
 
 
-def _definitions(items: list[tuple[str, str]]) -> str:
+def _definition_list(items: list[tuple[str, str]]) -> str:
     return "\n".join(
         f"- {name}: `{value}`" if name == "command" else f"- {name}: {markdown_text(value)}"
         for name, value in items

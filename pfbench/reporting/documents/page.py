@@ -13,8 +13,8 @@ from pfbench.reporting.documents.report_contents import (
     seeds_in_words,
 )
 from pfbench.reporting.figures import html
-from pfbench.reporting.figures.profile import profile
-from pfbench.reporting.figures.style import style
+from pfbench.reporting.figures.profile import page_profile
+from pfbench.reporting.figures.style import line_style
 from pfbench.reporting.findings import duels, ordering_text, summary
 from pfbench.reporting.findings.candidate_front import CandidateFront
 from pfbench.reporting.findings.claimed_rates import claims_table
@@ -39,7 +39,7 @@ _SCRIPTS = (
 """The page's script, in the order in which each file needs those before it."""
 
 
-def page(report: ReportContents) -> str:
+def html_page(report: ReportContents) -> str:
     """Return the HTML page of a report."""
     from jinja2 import Environment
     from markupsafe import Markup
@@ -54,28 +54,30 @@ def page(report: ReportContents) -> str:
     environment.filters |= {
         "anchor": anchor,
         "extent": tables.format_extent,
-        "meaning": tables.meaning,
+        "meaning": tables.column_meaning,
         "measure_name": measure_name,
-        "middle": tables.middle,
+        "middle": tables.format_median,
         "paragraphs": paragraphs,
         "plain": tables.format_cell,
         "survivors": tables.format_survivors,
     }
     environment.tests |= {
-        "command": lambda cell: isinstance(cell, tables.Command),
+        "command": lambda cell: isinstance(cell, tables.ShellCommand),
         "final": lambda cell: isinstance(cell, FinalSummary),
         "numeric": tables.is_numeric,
     }
     studies = [(part.results, part.figure) for part in report.parts]
     rates = report.theory.rates
     # Of very many runs this text is long, and so is what it is made of: neither is kept beside it.
-    runs = Markup(html.gzip_base64(html.as_json(report.spec, studies, report.labels, rates)))
+    runs = Markup(
+        html.gzip_base64(html.figure_data_json(report.spec, studies, report.labels, rates))
+    )
     values: dict[str, Any] = vars(report) | {
         "date": report.date,
         "words": WORDS,
         "provenance": report.provenance(),
         "parts": [_template_values(part, report.theory) for part in report.parts],
-        "styles": [style(number) for number in range(len(report.labels))],
+        "styles": [line_style(number) for number in range(len(report.labels))],
         # Not escaped: our own files, and base64.
         "css": Markup(_load_asset("report.css")),
         "script": Markup("".join(map(_load_asset, _SCRIPTS))),
@@ -106,7 +108,7 @@ def _load_asset(name: str) -> str:
 def _template_values(part: ReportPart, theory: MethodTheory) -> dict[str, Any]:
     """Return what the template shows of one study, by the names that it has there."""
     if part.front is not None:
-        return _front(part, part.front)
+        return _candidate_template_values(part, part.front)
     results = part.results
     return {
         "id": f"study-{part.study.key or 'only'}",
@@ -114,19 +116,19 @@ def _template_values(part: ReportPart, theory: MethodTheory) -> dict[str, Any]:
         "brief_sentences": part.brief_sentences,
         "unit_sentences": part.unit_sentences,
         "orders": part.orders,
-        "tested": ordering_text.table(part.study, part.ordering_results),
-        "tested_heading": ordering_text.heading(part.ordering_results),
+        "tested": ordering_text.order_verdict_table(part.study, part.ordering_results),
+        "tested_heading": ordering_text.table_heading(part.ordering_results),
         "results": part.results_tables,
         "sentences": part.sentences,
         "tuned": part.tuning_sentences,
         "tuning": part.tuning_tables,
         "medians": part.medians,
         "ratios": summary.ratio_table(results),
-        "extents": summary._value_ranges(results),
+        "extents": summary._final_value_table(results),
         "early": tables.early_endings_table(results),
-        "counts": tables.counts(results),
+        "counts": tables.count_table(results),
         "claims": claims_table(results, theory.claims),
-        "runs": tables.runs(results),
+        "runs": tables.run_table(results),
         "seeds": seeds_in_words(part.study),
         "certified": part.interval_sentence,
         "failure": failure_sentence(results),
@@ -134,18 +136,18 @@ def _template_values(part: ReportPart, theory: MethodTheory) -> dict[str, Any]:
     }
 
 
-def _front(part: ReportPart, front: CandidateFront) -> dict[str, Any]:
+def _candidate_template_values(part: ReportPart, front: CandidateFront) -> dict[str, Any]:
     """Return what the template shows of a study of which one method is the subject."""
     return {
         "id": f"study-{part.study.key or 'only'}",
         "study": part.study,
         "front": front,
-        "profile": profile(front),
+        "profile": page_profile(front),
         "in_words": part.candidate_sentences,
         "chosen": part.tuning_choice_table,
         "against": duels.table(front.comparisons[0], front.label, front.candidate_labels),
-        "results": [results_table(part.comparisons[0], only={*front.highlights})],
-        "runs": tables.runs(part.results.restrict_algorithms(front.candidate_labels)),
+        "results": [results_table(part.comparisons[0], only={*front.methods_in_colour})],
+        "runs": tables.run_table(part.results.restrict_algorithms(front.candidate_labels)),
         "early": tables.early_endings_table(
             part.results.restrict_algorithms(front.candidate_labels)
         ),

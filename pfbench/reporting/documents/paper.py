@@ -10,10 +10,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from pfbench.reporting.comparison import ComparedPanel, ScoredAlgorithm
+from pfbench.reporting.comparison import ScoredAlgorithm, SettingComparison
 from pfbench.reporting.findings.candidate_front import CandidateFront
-from pfbench.reporting.latex import latex_text, shield_option
-from pfbench.reporting.statistics.significance import leaders
+from pfbench.reporting.latex import escape_latex, shield_option
+from pfbench.reporting.statistics.significance import significant_leaders
 from pfbench.reporting.wording import format_integer, inline_name
 from pfbench.runs.planning.tune import TUNED, TuningPlan
 
@@ -26,7 +26,7 @@ MOST_ROWS = 40
 _LETTERS = "ABCDEFGHIJ"
 
 
-class Paper:
+class PaperMaterial:
     """The table and the figure of a `CandidateFront`, and the numbers in them by name."""
 
     def __init__(self, front: CandidateFront, stem: str) -> None:
@@ -48,9 +48,9 @@ class Paper:
             [algorithm.calls_to_target(index) for algorithm in cells]
             for _, index, cells in self._rows
         ]
-        self._best = leaders(samples, displayed)
+        self._best = significant_leaders(samples, displayed)
 
-    def _cells(self, panel: ComparedPanel) -> list[ScoredAlgorithm]:
+    def _cells(self, panel: SettingComparison) -> list[ScoredAlgorithm]:
         return [algorithm for label in self._labels if (algorithm := panel.find(label))]
 
     def table(self) -> str:
@@ -61,16 +61,16 @@ class Paper:
             "\\begin{table}",
             "\\centering\\small\\setlength{\\tabcolsep}{4pt}",
             f"\\caption{{{self._caption(tune)}}}",
-            f"\\label{{tab:{_key(self._stem)}}}",
+            f"\\label{{tab:{_label_key(self._stem)}}}",
             f"\\begin{{tabular}}{{lr{'r' * len(self._labels)}}}",
             "\\toprule",
-            " & ".join(["problem", "target", *map(_head, self._heads())]) + r" \\",
+            " & ".join(["problem", "target", *map(_break_name, self._column_heads())]) + r" \\",
             "\\midrule",
         ]
         before = None
         for (panel, index, cells), best in zip(self._rows, self._best, strict=True):
             title = panel.panel.title
-            name = shield_option(latex_text(title)) if title != before else ""
+            name = shield_option(escape_latex(title)) if title != before else ""
             before = title
             texts = self._row(cells, index, best)
             level = f"{self._comparison.targets[index].target:g}"
@@ -80,7 +80,7 @@ class Paper:
     def _all_tuned(self) -> bool:
         return all(label.endswith(TUNED) for label in self._labels)
 
-    def _heads(self) -> list[str]:
+    def _column_heads(self) -> list[str]:
         """Return what stands over the columns: what all share is left to the caption."""
         return [label.removesuffix(TUNED) if self._all_tuned() else label for label in self._labels]
 
@@ -91,7 +91,7 @@ class Paper:
                 yield "--"
                 continue
             number, algorithm = algorithms[label]
-            text = _calls(algorithm, index)
+            text = _format_calls(algorithm, index)
             yield f"\\textbf{{{text}}}" if number == best else text
 
     def _caption(self, tune: TuningPlan | None) -> str:
@@ -118,7 +118,7 @@ class Paper:
             "Bold: fewer than each other method of the row by a rank test over the seeds (Holm at "
             "5 percent over the whole table)."
         )
-        return latex_text(" ".join(statement))
+        return escape_latex(" ".join(statement))
 
     def figure(self) -> str:
         """Return the figure with its caption."""
@@ -129,7 +129,7 @@ class Paper:
             f"so many expected {front.price} calls, on {len(study.problems)} problems with "
             f"{len(study.seeds)} seeds each. Heavy: {front.label}; in colour the strongest of the "
             f"{len(front.rivals)} other {front.kind}; grey: all others, "
-            f"{len(study.labels) - len(front.highlights)} in number."
+            f"{len(study.labels) - len(front.methods_in_colour)} in number."
         )
         return "\n".join(
             [
@@ -139,8 +139,8 @@ class Paper:
                 # Columns of some classes are narrower.
                 "\\includegraphics[width=\\ifdim\\linewidth<3.25in \\linewidth\\else 3.25in\\fi]"
                 f"{{{self._stem}-compare.pdf}}",
-                f"\\caption{{{latex_text(statement)}}}",
-                f"\\label{{fig:{_key(self._stem)}}}",
+                f"\\caption{{{escape_latex(statement)}}}",
+                f"\\label{{fig:{_label_key(self._stem)}}}",
                 "\\end{figure}",
                 "",
             ]
@@ -158,12 +158,12 @@ class Paper:
         for panel, index, cells in self._rows:
             title = panel.panel.title
             if title not in names:
-                name = _word(title)
+                name = _letters_only(title)
                 while name in names.values():
                     name += "X"
                 names[title] = name
             if cells and cells[0].group.label == self._front.label:
-                calls = _calls(cells[0], index)
+                calls = _format_calls(cells[0], index)
                 lines.append(f"\\newcommand{{\\cmp{names[title]}{letters[index]}}}{{{calls}}}")
         duels = {(duel.title, duel.target_index): duel for duel in self._front.duels}
         for panel, index, _ in self._rows:
@@ -174,7 +174,7 @@ class Paper:
         return "\n".join([*lines, ""])
 
 
-def _calls(algorithm: ScoredAlgorithm, index: int) -> str:
+def _format_calls(algorithm: ScoredAlgorithm, index: int) -> str:
     expected = algorithm.expected_calls[index]
     if expected is None:
         return "--"
@@ -184,20 +184,20 @@ def _calls(algorithm: ScoredAlgorithm, index: int) -> str:
         format_integer(round(expected.value)) if expected.value >= 100 else f"{expected.value:.3g}"
     )
     some = expected.hits < expected.planned_runs
-    return latex_text(text) + (f"$^{{{expected.hits}/{expected.planned_runs}}}$" if some else "")
+    return escape_latex(text) + (f"$^{{{expected.hits}/{expected.planned_runs}}}$" if some else "")
 
 
-def _head(label: str) -> str:
+def _break_name(label: str) -> str:
     """Return a name in lines of some twelve letters, which a page has room for."""
-    lines = r" \\ ".join(latex_text(line) for line in wrap(label, 12))
+    lines = r" \\ ".join(escape_latex(line) for line in wrap(label, 12))
     return f"\\shortstack[r]{{{lines}}}" if len(label) > 12 else lines
 
 
-def _key(text: str) -> str:
+def _label_key(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
 
 
-def _word(title: str) -> str:
+def _letters_only(title: str) -> str:
     """Return letters alone, as TeX wants: `easy quadratic` is EasyQuadratic."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
     digits = dict(zip("0123456789", "OIJKLMNPQR", strict=True))

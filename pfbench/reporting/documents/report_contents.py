@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 
 from pfbench.base.escaping import escape_text
-from pfbench.reporting.comparison import Comparison, all_at_equal_counts
-from pfbench.reporting.figures.panels import Figure, figure
+from pfbench.reporting.comparison import Comparison, truncate_study
+from pfbench.reporting.figures.panels import FigureData, compute_figure
 from pfbench.reporting.findings import (
     ordering_text,
     ranking,
@@ -20,14 +20,18 @@ from pfbench.reporting.findings import (
     tested_orderings,
     tuning_effects,
 )
-from pfbench.reporting.findings.answers import answers
-from pfbench.reporting.findings.candidate_front import CandidateFront, front, front_sentence
-from pfbench.reporting.findings.result_tables import comparisons, results_tables
+from pfbench.reporting.findings.answers import answer_sentences
+from pfbench.reporting.findings.candidate_front import (
+    CandidateFront,
+    front_sentence,
+    make_candidate_front,
+)
+from pfbench.reporting.findings.result_tables import compare_by_each_price, results_tables
 from pfbench.reporting.findings.tested_orderings import OrderingResult
 from pfbench.reporting.report import Report, RunEnvironment
 from pfbench.reporting.results import StudyResults
-from pfbench.reporting.statistics.seed_curves import column
-from pfbench.reporting.tables import Table, counts, early_endings_table
+from pfbench.reporting.statistics.seed_curves import trace_column
+from pfbench.reporting.tables import Table, count_table, early_endings_table
 from pfbench.reporting.theory import MethodTheory
 from pfbench.reporting.wording import format_significant, join_items, measure_name, pluralize
 from pfbench.runs.planning.study import Spec, Study
@@ -44,7 +48,7 @@ class ReportPart:
     """What becomes of its published orders."""
     displayed_results: StudyResults
     """What its figures show, at equal counts: all, or of very many algorithms the foremost."""
-    figure: Figure
+    figure: FigureData
     picture: str
     """Name of the file that holds its figure as SVG."""
     front: CandidateFront | None = None
@@ -68,7 +72,7 @@ class ReportPart:
     @property
     def brief_sentences(self) -> list[str]:
         """Which of the published orders flip, and who needs the fewest calls for what, in words."""
-        return [*ordering_text.flip_sentences(self.ordering_results), *self.answers]
+        return [*ordering_text.flip_sentences(self.ordering_results), *self.answer_sentences]
 
     @cached_property
     def candidate_sentences(self) -> list[str]:
@@ -86,9 +90,9 @@ class ReportPart:
         return table if table.rows else None
 
     @cached_property
-    def answers(self) -> list[str]:
+    def answer_sentences(self) -> list[str]:
         """Who needs the fewest calls for what, in words."""
-        return answers(self.comparisons)
+        return answer_sentences(self.comparisons)
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -108,7 +112,7 @@ class ReportPart:
         return [
             *self.unit_sentences,
             *self.orders,
-            *self.answers,
+            *self.answer_sentences,
             *self.sentences,
             *self.tuning_sentences,
         ]
@@ -127,12 +131,12 @@ class ReportPart:
     def tables(self) -> list[Table]:
         """All tables that are read on a screen."""
         tables = [
-            ordering_text.table(self.study, self.ordering_results),
+            ordering_text.order_verdict_table(self.study, self.ordering_results),
             ranking.table(self.results),
             *self.results_tables,
             *self.tuning_tables,
             summary.ratio_table(self.results),
-            counts(self.results),
+            count_table(self.results),
             early_endings_table(self.results),
         ]
         return [table for table in tables if table is not None]
@@ -140,7 +144,7 @@ class ReportPart:
     @cached_property
     def medians(self) -> Table:
         """Final medians."""
-        return summary.medians(self.results)
+        return summary.median_table(self.results)
 
     @property
     def omission_sentence(self) -> str:
@@ -181,7 +185,9 @@ class ReportContents:
     @property
     def labels(self) -> list[str]:
         """All algorithms, in the order in which they get their colours."""
-        first = [label for part in self.parts if part.front for label in part.front.highlights]
+        first = [
+            label for part in self.parts if part.front for label in part.front.methods_in_colour
+        ]
         labels = [label for part in self.parts for label in part.study.labels]
         return list(dict.fromkeys([*first, *labels]))
 
@@ -199,12 +205,12 @@ class ReportContents:
             ("commit", self.commit),
             ("date", self.date),
             ("runs", str(len(self.spec.runs()))),
-            *self._run_time(),
+            *self._run_time_entries(),
             ("seeds", "; ".join(seeds)),
-            ("written on", machine()),
+            ("written on", describe_machine()),
         ]
 
-    def _run_time(self) -> list[tuple[str, str]]:
+    def _run_time_entries(self) -> list[tuple[str, str]]:
         """Return how long the runs took where orders are judged, in seconds among others."""
         if not any(part.study.orderings for part in self.parts):
             return []
@@ -217,14 +223,16 @@ class ReportContents:
         return [("run time", text)]
 
 
-def contents(report: Report, command: str, commit: str | None, created: datetime) -> ReportContents:
+def make_contents(
+    report: Report, command: str, commit: str | None, created: datetime
+) -> ReportContents:
     """Return everything that a report says."""
     # Only the command line imports the front door; by now it is loaded in any case.
     version = str(sys.modules[__name__.partition(".")[0]].__version__)
     return ReportContents(
         spec=report.spec,
         parts=tuple(
-            _part(report.spec, results, report.candidate_labels) for results in report.results
+            _make_part(report.spec, results, report.candidate_labels) for results in report.results
         ),
         environments=report.environments,
         command=escape_text(command),
@@ -235,18 +243,18 @@ def contents(report: Report, command: str, commit: str | None, created: datetime
     )
 
 
-def _part(spec: Spec, results: StudyResults, candidates: tuple[str, ...]) -> ReportPart:
-    compared = tuple(comparisons(results))
-    subject = front(compared, candidates) if candidates else None
-    restrict_algorithms = all_at_equal_counts(results).restrict_algorithms(
-        subject.highlights if subject else ranking.sole_leaders(results)
+def _make_part(spec: Spec, results: StudyResults, candidates: tuple[str, ...]) -> ReportPart:
+    compared = tuple(compare_by_each_price(results))
+    subject = make_candidate_front(compared, candidates) if candidates else None
+    restrict_algorithms = truncate_study(results).restrict_algorithms(
+        subject.methods_in_colour if subject else ranking.initially_shown_algorithms(results)
     )
     return ReportPart(
         results,
         compared,
         tuple(tested_orderings.test_orderings(results)),
         restrict_algorithms,
-        figure(restrict_algorithms),
+        compute_figure(restrict_algorithms),
         f"{file_stem(spec, results.study)}.svg",
         subject,
     )
@@ -276,7 +284,7 @@ def failure_sentence(results: StudyResults) -> str:
     )
 
 
-def machine() -> str:
+def describe_machine() -> str:
     """Return the processor of this machine and how many threads it offers."""
     model = platform.processor() or platform.machine()
     with suppress(OSError, StopIteration):
@@ -288,7 +296,7 @@ def machine() -> str:
 
 def _is_interval(results: StudyResults, measure: str) -> bool:
     for _, run in results.runs:
-        low, high = (column(run, name) for name in (f"{measure}_lower", measure))
+        low, high = (trace_column(run, name) for name in (f"{measure}_lower", measure))
         if low.size and (low < high).any():
             return True
     return False

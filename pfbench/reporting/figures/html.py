@@ -16,10 +16,10 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.reporting.comparison import truncate_to_equal_counts
-from pfbench.reporting.figures.panels import Figure
-from pfbench.reporting.figures.style import Style, style
+from pfbench.reporting.figures.panels import FigureData
+from pfbench.reporting.figures.style import LineStyle, line_style
 from pfbench.reporting.findings.claimed_rates import figure_rates
-from pfbench.reporting.latex import latex_text
+from pfbench.reporting.latex import escape_latex
 from pfbench.reporting.results import RunGroup, StudyResults
 from pfbench.reporting.statistics.seed_curves import LARGEST, QUARTILES_FROM
 from pfbench.reporting.theory import RateLine
@@ -51,9 +51,9 @@ def gzip_base64(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode("utf-8"), 9, mtime=0)).decode("ascii")
 
 
-def as_json(
+def figure_data_json(
     spec: Spec,
-    studies: Sequence[tuple[StudyResults, Figure]],
+    studies: Sequence[tuple[StudyResults, FigureData]],
     labels: Sequence[str],
     rates: Sequence[RateLine] = (),
 ) -> str:
@@ -71,7 +71,9 @@ def as_json(
     content = {
         "name": spec.name,
         "spec": spec.text,
-        "algorithms": [_style_record(label, style(number)) for number, label in enumerate(labels)],
+        "algorithms": [
+            _style_record(label, line_style(number)) for number, label in enumerate(labels)
+        ],
         "axes": dict(AXES),
         "measures": {
             name: measure_name(name)
@@ -81,15 +83,15 @@ def as_json(
         "holds": sorted(COMPLETED),
         "quartilesFrom": QUARTILES_FROM,
         "whole": _WHOLE,
-        "studies": [_study(results, first, labels, rates) for results, first in studies],
+        "studies": [_study_record(results, first, labels, rates) for results, first in studies],
     }
-    text = _as_json(content)
+    text = _encode_json(content)
     used = sorted({*text, *_WRITTEN})
-    latex = _as_json({item: latex_text(item) for item in used if latex_text(item) != item})
+    latex = _encode_json({item: escape_latex(item) for item in used if escape_latex(item) != item})
     return f'{text[:-1]},"latex":{latex}}}'
 
 
-def _as_json(content: Mapping[str, Any]) -> str:
+def _encode_json(content: Mapping[str, Any]) -> str:
     """Return it as JSON; what stands there as a function is made when its place is written.
 
     Of very many runs, what is written of one group after the other takes less memory than of all.
@@ -99,7 +101,7 @@ def _as_json(content: Mapping[str, Any]) -> str:
     )
 
 
-def _style_record(label: str, look: Style) -> dict[str, str]:
+def _style_record(label: str, look: LineStyle) -> dict[str, str]:
     dash = ",".join(f"{length}px" for length in look.dash) or "solid"
     return {"label": label, "symbol": look.symbol, "dash": dash, "path": look.path}
 
@@ -110,12 +112,14 @@ def _list_recorded_measures(results: StudyResults) -> list[str]:
     return list(dict.fromkeys((*results.study.measures, *targets)))
 
 
-def _study(
-    results: StudyResults, first: Figure, labels: Sequence[str], rates: Sequence[RateLine]
+def _study_record(
+    results: StudyResults, first: FigureData, labels: Sequence[str], rates: Sequence[RateLine]
 ) -> dict[str, Any]:
     study, displayed = results.study, first.results.study.labels
     counts = [
-        kind for kind in AXES if kind in COUNTED and any(group.makes(kind) for group in results)
+        kind
+        for kind in AXES
+        if kind in COUNTED and any(group.makes_calls(kind) for group in results)
     ]
     columns = ("iteration", *counts, "seconds", *_list_recorded_measures(results))
     is_plural = len(results.panels) > 1
@@ -155,8 +159,8 @@ def _study(
                     {
                         "algorithm": labels.index(group.label),
                         "promised": group_guarantee(group),
-                        "runs": partial(_runs, group, columns, study.targets),
-                        **_runs_by_target(group, columns, study.targets),
+                        "runs": partial(_run_records, group, columns, study.targets),
+                        **_run_records_by_target(group, columns, study.targets),
                     }
                     for group in panel.groups
                 ],
@@ -183,26 +187,30 @@ def group_guarantee(group: RunGroup) -> dict[str, Any] | None:
     }
 
 
-def _runs_by_target(
+def _run_records_by_target(
     group: RunGroup, columns: Sequence[str], targets: Sequence[Stop]
 ) -> dict[str, Any]:
     """Return the runs to each target where they differ, None where they are those of the group."""
     if not group.parts:
         return {}
     parts = [part if part.plans != group.plans else None for _, part in group.parts]
-    return {"to": [part and partial(_runs, part, columns, targets) for part in parts]}
+    return {"to": [part and partial(_run_records, part, columns, targets) for part in parts]}
 
 
-def _runs(group: RunGroup, columns: Sequence[str], targets: Sequence[Stop]) -> list[dict[str, Any]]:
+def _run_records(
+    group: RunGroup, columns: Sequence[str], targets: Sequence[Stop]
+) -> list[dict[str, Any]]:
     displayed_iterations = list_displayed_iterations(group.runs, targets)
-    return [_run(run, columns, displayed_iterations) for run in group.runs]
+    return [_run_record(run, columns, displayed_iterations) for run in group.runs]
 
 
-def _run(run: Run, columns: Sequence[str], retained: frozenset[float]) -> dict[str, Any]:
+def _run_record(run: Run, columns: Sequence[str], retained: frozenset[float]) -> dict[str, Any]:
     index = run.columns.index("iteration") if run.columns else 0
     rows = [row for row in run.rows if row[index] in retained]
     indices = {name: run.columns.index(name) for name in columns if name in run.columns}
-    trace = {name: _column([row[index] for row in rows], name) for name, index in indices.items()}
+    trace = {
+        name: _round_column([row[index] for row in rows], name) for name, index in indices.items()
+    }
     return {
         "seed": run.seed,
         "status": run.status,
@@ -236,7 +244,7 @@ def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> f
     return frozenset(retained)
 
 
-def _column(values: Sequence[Any], name: str) -> list[float | None]:
+def _round_column(values: Sequence[Any], name: str) -> list[float | None]:
     if name in _WHOLE:
         return [int(step) for step in np.diff(np.asarray(values, dtype=np.int64), prepend=0)]
     return [_round(value, _DIGITS.get(name, 6)) for value in values]

@@ -8,9 +8,15 @@ from itertools import product
 import numpy as np
 
 from pfbench.base.status import Status
-from pfbench.reporting.comparison import all_at_equal_counts
+from pfbench.reporting.comparison import truncate_study
 from pfbench.reporting.results import RunGroup, StudyResults
-from pfbench.reporting.statistics.seed_curves import Array, Band, RunEnding, band, endings
+from pfbench.reporting.statistics.seed_curves import (
+    Array,
+    MedianBand,
+    RunEnding,
+    early_endings,
+    median_band,
+)
 from pfbench.reporting.wording import AXES, power_of_ten
 
 WIDE = 30.0
@@ -31,11 +37,11 @@ class PanelLine:
     """One algorithm in one panel, against one axis."""
 
     label: str
-    band: Band
+    band: MedianBand
     endings: tuple[RunEnding, ...]
 
     @property
-    def end(self) -> float:
+    def max_x(self) -> float:
         """The greatest x of it, 0 without any."""
         return max(map(float, (*self.band.x[-1:], *(end.x for end in self.endings))), default=0.0)
 
@@ -61,7 +67,7 @@ class PanelLine:
         return self.has_diverged or bool(grows)
 
     @property
-    def axis_values(self) -> Array:
+    def values_for_axis_range(self) -> Array:
         """The values that an axis must show: all of them, or the first if the line diverges."""
         return self.band.median[:1] if self.diverges else self.all_plotted_y_values
 
@@ -76,7 +82,7 @@ class AxisScale:
     ticks: tuple[tuple[float, str], ...]
 
     @property
-    def edges(self) -> tuple[float, float]:
+    def clip_range(self) -> tuple[float, float]:
         """Where lines that leave the panel are cut: far enough outside not to be seen."""
         if self.log:
             length = math.log10(self.high) - math.log10(self.low)
@@ -85,7 +91,7 @@ class AxisScale:
 
 
 @dataclass(frozen=True)
-class Figure:
+class FigureData:
     """What the panels of a study show: a row for each measure, a column for each panel.
 
     Attributes
@@ -112,21 +118,25 @@ class Figure:
     scales: Mapping[tuple[str, str], AxisScale]
 
 
-def figure(results: StudyResults) -> Figure:
+def compute_figure(results: StudyResults) -> FigureData:
     """Compute everything that the figure of a study shows: its runs, at the counts that all had."""
-    results = all_at_equal_counts(results)
+    results = truncate_study(results)
     measures, columns = results.study.measures, range(len(results.panels))
-    own = [unit.column for unit in results.study.units[:1] if unit.column in AXES]
-    axis = next(axis for axis in (*own, *AXES) if any(group.makes(axis) for group in results))
+    own = [
+        unit.single_trace_column
+        for unit in results.study.units[:1]
+        if unit.single_trace_column in AXES
+    ]
+    axis = next(axis for axis in (*own, *AXES) if any(group.makes_calls(axis) for group in results))
     lines = {
-        (measure, column): tuple(_lines(results.panels[column].groups, axis, measure))
+        (measure, column): tuple(_panel_lines(results.panels[column].groups, axis, measure))
         for measure, column in product(measures, columns)
     }
     panels = [
         [line for measure in measures for line in lines[measure, column]] for column in columns
     ]
     scales = {
-        (measure, problem): _scale(
+        (measure, problem): _make_axis_scale(
             [
                 line
                 for index, panel in enumerate(results.panels)
@@ -137,35 +147,40 @@ def figure(results: StudyResults) -> Figure:
         for measure in measures
         for problem in dict.fromkeys(panel.problem for panel in results.panels)
     }
-    return Figure(
-        results, axis, lines, [*map(_span, panels)], any(map(_spans_widely, panels)), scales
+    return FigureData(
+        results,
+        axis,
+        lines,
+        [*map(_positive_x_range, panels)],
+        any(map(_spans_widely, panels)),
+        scales,
     )
 
 
-def _lines(groups: Sequence[RunGroup], axis: str, measure: str) -> Iterator[PanelLine]:
+def _panel_lines(groups: Sequence[RunGroup], axis: str, measure: str) -> Iterator[PanelLine]:
     for group in groups:
-        if group.makes(axis):
-            ends = tuple(endings(group.runs, axis, measure))
-            yield PanelLine(group.label, band(group.runs, axis, measure), ends)
+        if group.makes_calls(axis):
+            ends = tuple(early_endings(group.runs, axis, measure))
+            yield PanelLine(group.label, median_band(group.runs, axis, measure), ends)
 
 
-def _span(lines: Sequence[PanelLine]) -> tuple[float, float]:
+def _positive_x_range(lines: Sequence[PanelLine]) -> tuple[float, float]:
     """Return the least positive x of a panel, and the greatest."""
-    greatest = max((line.end for line in lines), default=0.0)
+    greatest = max((line.max_x for line in lines), default=0.0)
     first = [float(x) for line in lines for x in line.band.x[line.band.x > 0.0][:1]]
     return min(first, default=greatest), greatest
 
 
 def _spans_widely(lines: Sequence[PanelLine]) -> bool:
     """Return whether lines of a panel end so far from each other that a linear axis hides one."""
-    ends = [line.end for line in lines if line.end > 0]
+    ends = [line.max_x for line in lines if line.max_x > 0]
     return bool(ends) and max(ends) > WIDE * min(ends)
 
 
-def _scale(lines: Sequence[PanelLine]) -> AxisScale:
+def _make_axis_scale(lines: Sequence[PanelLine]) -> AxisScale:
     """Return the y-axis of lines; those that diverge may leave it, unless all others do, too."""
     values = np.concatenate([np.empty(0), *(line.all_plotted_y_values for line in lines)])
-    bounded = np.concatenate([np.empty(0), *(line.axis_values for line in lines)])
+    bounded = np.concatenate([np.empty(0), *(line.values_for_axis_range for line in lines)])
     if all(line.diverges and not line.has_diverged for line in lines):
         bounded = values
     decades, part = BEYOND

@@ -4,16 +4,16 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from pfbench.reporting.figures.style import style
+from pfbench.reporting.figures.style import line_style
 from pfbench.reporting.figures.svg import (
     COLUMN,
-    Drawing,
+    DeferredDrawing,
     PrintWidth,
     add_legend,
     format_short,
     new_figure,
 )
-from pfbench.reporting.figures.target_profiles import decades, frame
+from pfbench.reporting.figures.target_profiles import layout_share_axes, powers_of_ten
 from pfbench.reporting.findings.candidate_front import CandidateFront
 from pfbench.reporting.wording import AXES
 
@@ -33,7 +33,7 @@ class ProfileLine(NamedTuple):
     is_candidate: bool
 
 
-class Profile(NamedTuple):
+class ProfileGraphic(NamedTuple):
     """The profile on the page."""
 
     lines: list[ProfileLine]
@@ -41,10 +41,10 @@ class Profile(NamedTuple):
     axis: str
 
 
-def profile(front: CandidateFront) -> Profile:
+def page_profile(front: CandidateFront) -> ProfileGraphic:
     """Return the profile as the page draws it, grey lines first, and the method itself last."""
     steps = front.calls_by_method()
-    low, high = _ends(steps)
+    low, high = _calls_range(steps)
     wide = math.log(high / low)
 
     def y_position(calls: float) -> float:
@@ -60,29 +60,29 @@ def profile(front: CandidateFront) -> Profile:
         text = " ".join(f"{x:.1f},{400.0 * (1.0 - y):.1f}" for x, y in points)
         return ProfileLine(label, text, number, label in front.candidate_labels)
 
-    highlights = front.highlights
+    highlights = front.methods_in_colour
     grey = [line(label, None) for label in steps if label not in highlights]
     coloured = [line(label, number) for number, label in enumerate(highlights)]
-    ticks = [(y_position(tick), format_short(tick)) for tick in decades(low, high)]
-    return Profile([*grey, *reversed(coloured)], ticks, _axis(front))
+    ticks = [(y_position(tick), format_short(tick)) for tick in powers_of_ten(low, high)]
+    return ProfileGraphic([*grey, *reversed(coloured)], ticks, _axis_title(front))
 
 
-def draw_profile(front: CandidateFront, width: PrintWidth = COLUMN) -> Drawing:
+def draw_profile(front: CandidateFront, width: PrintWidth = COLUMN) -> DeferredDrawing:
     """Return the profile for a paper; the grey lines of the others have no names there."""
-    return Drawing(f"{front.label}: profile", partial(_draw, front, width))
+    return DeferredDrawing(f"{front.label}: profile", partial(_draw_print_profile, front, width))
 
 
-def _draw(front: CandidateFront, width: PrintWidth) -> "Canvas":
+def _draw_print_profile(front: CandidateFront, width: PrintWidth) -> "Canvas":
     canvas, grid = new_figure(width, 1, 1)
     axes, steps = grid[0][0], front.calls_by_method()
     axes.set_visible(True)
-    low, high = _ends(steps)
+    low, high = _calls_range(steps)
     for label in [
-        *(step for step in steps if step not in front.highlights),
-        *reversed(front.highlights),
+        *(step for step in steps if step not in front.methods_in_colour),
+        *reversed(front.methods_in_colour),
     ]:
-        number = front.highlights.index(label) if label in front.highlights else None
-        look = style(number or 0)
+        number = front.methods_in_colour.index(label) if label in front.methods_in_colour else None
+        look = line_style(number or 0)
         calls = [low, *steps.get(label, ()), high]
         share = [k / front.pair_count for k in range(len(calls) - 1)]
         axes.step(
@@ -93,17 +93,17 @@ def _draw(front: CandidateFront, width: PrintWidth) -> "Canvas":
             dashes=(1, 0) if number is None else look.dash or (1, 0),
             linewidth=0.5 if number is None else 2.2 if label in front.candidate_labels else 1.1,
         )
-    frame(axes, low, high, _axis(front))
+    layout_share_axes(axes, low, high, _axis_title(front))
     axes.set_ylabel("share of pairs reached")
-    add_legend(canvas, front.highlights, front.highlights, width, markers=False)
+    add_legend(canvas, front.methods_in_colour, front.methods_in_colour, width, markers=False)
     return canvas
 
 
-def _axis(front: CandidateFront) -> str:
+def _axis_title(front: CandidateFront) -> str:
     return f"expected {AXES.get(str(front.price).lower(), str(front.price))}"
 
 
-def _ends(steps: dict[str, list[float]]) -> tuple[float, float]:
+def _calls_range(steps: dict[str, list[float]]) -> tuple[float, float]:
     existing = [calls for step in steps.values() for calls in step]
     low, high = (min(existing), max(existing)) if existing else (1.0, 10.0)
     return 0.8 * low, max(high, 2.0 * low) / 0.8

@@ -22,7 +22,7 @@ _MARKERS = (
 
 
 @dataclass(frozen=True)
-class Style:
+class LineStyle:
     """Colour, dash (lengths of dashes and gaps in px, empty: solid) and marker of one line."""
 
     color: str
@@ -33,9 +33,9 @@ class Style:
     path: str
 
 
-def style(number: int) -> Style:
+def line_style(number: int) -> LineStyle:
     """Return the style of the algorithm with this number."""
     color = _COLORS[number % len(_COLORS)]
     symbol, marker, path = _MARKERS[number % len(_MARKERS)]
     dash = _DASHES[number % len(_DASHES)]
-    return Style(color, _ON_DARK.get(color, color), dash, symbol, marker, path)
+    return LineStyle(color, _ON_DARK.get(color, color), dash, symbol, marker, path)

@@ -13,9 +13,9 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.reporting.figures.panels import AxisScale, Figure
-from pfbench.reporting.figures.style import style
-from pfbench.reporting.statistics.seed_curves import Band
+from pfbench.reporting.figures.panels import AxisScale, FigureData
+from pfbench.reporting.figures.style import line_style
+from pfbench.reporting.statistics.seed_curves import MedianBand
 from pfbench.reporting.wording import AXES, measure_name
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class PrintWidth:
     keys: int
     row: float
 
-    def side_by_side(self, panels: int) -> int:
+    def panels_per_row(self, panels: int) -> int:
         """Return how many panels stand in a row, so that the rows have about as many."""
         return math.ceil(panels / math.ceil(panels / self.columns))
 
@@ -84,7 +84,7 @@ PAGE, COLUMN = PrintWidth(6.75, 5, 6, 1.6), PrintWidth(3.25, 2, 3, 1.35)
 
 
 @dataclass(frozen=True)
-class Drawing:
+class DeferredDrawing:
     """A figure that is drawn when its file is written.
 
     Attributes
@@ -99,14 +99,14 @@ class Drawing:
     canvas: "Callable[[], Canvas]"
 
 
-def svg(drawing: Drawing) -> bytes:
+def render_svg(drawing: DeferredDrawing) -> bytes:
     """Return a figure as SVG."""
-    return _minify(_render(drawing, "svg")["svg"])
+    return _minify(_render_forms(drawing, "svg")["svg"])
 
 
-def svg_and_pdf(drawing: Drawing) -> tuple[bytes, bytes]:
+def render_svg_and_pdf(drawing: DeferredDrawing) -> tuple[bytes, bytes]:
     """Return a figure as SVG and as PDF, drawn once."""
-    results = _render(drawing, "svg", "pdf")
+    results = _render_forms(drawing, "svg", "pdf")
     return _minify(results["svg"]), results["pdf"]
 
 
@@ -130,7 +130,7 @@ def _silence_matplotlib() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _render(drawing: Drawing, *forms: str) -> dict[str, bytes]:
+def _render_forms(drawing: DeferredDrawing, *forms: str) -> dict[str, bytes]:
     with _silence_matplotlib():
         import matplotlib as mpl
         import matplotlib.figure  # it has the fonts, and with them all that is reported
@@ -178,7 +178,9 @@ def _minify(source: bytes) -> bytes:
     return _BLANK.sub("\n", text).encode("utf-8")
 
 
-def curves(figure: Figure, labels: Sequence[str], width: PrintWidth = PAGE) -> Drawing:
+def curves_drawing(
+    figure: FigureData, labels: Sequence[str], width: PrintWidth = PAGE
+) -> DeferredDrawing:
     """Return the curves of a study: for each measure its panels, side by side as far as they go.
 
     Parameters
@@ -188,12 +190,12 @@ def curves(figure: Figure, labels: Sequence[str], width: PrintWidth = PAGE) -> D
     labels
         All algorithms of the report; the position of one is the number of its style.
     """
-    return Drawing(figure.results.study.title, partial(_curves, figure, labels, width))
+    return DeferredDrawing(figure.results.study.title, partial(_draw_curves, figure, labels, width))
 
 
-def _curves(figure: Figure, labels: Sequence[str], width: PrintWidth) -> "Canvas":
+def _draw_curves(figure: FigureData, labels: Sequence[str], width: PrintWidth) -> "Canvas":
     study, panels = figure.results.study, figure.results.panels
-    columns = width.side_by_side(len(panels))
+    columns = width.panels_per_row(len(panels))
     deep = math.ceil(len(panels) / columns)  # rows of each measure
     canvas, grid = new_figure(width, len(study.measures) * deep, columns)
     lines = len(study.measures) * len(panels) * len(study.labels)
@@ -206,13 +208,13 @@ def _curves(figure: Figure, labels: Sequence[str], width: PrintWidth) -> "Canvas
         left, right = figure.spans[index] if figure.log else (0.0, figure.spans[index][1])
         for line in figure.lines[measure, index]:
             number, band = labels.index(line.label), line.band.thin(max_count, log=figure.log)
-            _draw(axes, band, number, scale, markers)
+            _draw_band(axes, band, number, scale, markers)
             for end in line.endings:
                 x, y = max(end.x, left), min(max(end.y, scale.low), scale.high)
                 cross = {"marker": "x", "markersize": 5, "zorder": 5, "clip_on": False}
-                axes.plot(x, y, color=style(number).color, **cross)
-        _frame(axes, scale, is_named=first)
-        _layout_x_axis(axes, left, right, log=figure.log)
+                axes.plot(x, y, color=line_style(number).color, **cross)
+        _layout_y_axis(axes, scale, is_named=first)
+        _set_x_limits_and_ticks(axes, left, right, log=figure.log)
         if row == 0 or deep > 1:
             axes.set_title(panel.title)
         if index % columns == 0:
@@ -246,7 +248,7 @@ def add_legend(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 
-    looks = [style(labels.index(label)) for label in displayed]
+    looks = [line_style(labels.index(label)) for label in displayed]
     handles = [
         Line2D(
             [],
@@ -278,8 +280,8 @@ def add_legend(
     canvas.set_figheight(canvas.get_figheight() + max(0.0, box.height / canvas.dpi - _LEGEND))
 
 
-def _draw(axes: "Axes", band: Band, number: int, scale: AxisScale, markers: int) -> None:
-    look, edges = style(number), scale.edges
+def _draw_band(axes: "Axes", band: MedianBand, number: int, scale: AxisScale, markers: int) -> None:
+    look, edges = line_style(number), scale.clip_range
     floor = max(scale.low, edges[0]) if scale.log else edges[0]
     low, high = band.low.clip(floor, edges[1]), band.high.clip(floor, edges[1])
     axes.fill_between(band.x, low, high, color=look.color, alpha=0.16, linewidth=0)
@@ -297,7 +299,7 @@ def _draw(axes: "Axes", band: Band, number: int, scale: AxisScale, markers: int)
     )
 
 
-def _frame(axes: "Axes", scale: AxisScale, *, is_named: bool) -> None:
+def _layout_y_axis(axes: "Axes", scale: AxisScale, *, is_named: bool) -> None:
     axes.set_ylim(scale.low, scale.high)  # first, or the scale would seek limits of its own
     axes.set_yscale("log" if scale.log else "linear")
     axes.minorticks_off()
@@ -306,17 +308,17 @@ def _frame(axes: "Axes", scale: AxisScale, *, is_named: bool) -> None:
     axes.grid(axis="y")
 
 
-def _layout_x_axis(axes: "Axes", left: float, right: float, *, log: bool) -> None:
+def _set_x_limits_and_ticks(axes: "Axes", min_x: float, max_x: float, *, log: bool) -> None:
     """Lay out the x-axis, which a logarithmic scale needs some positive x for."""
-    if log and left > 0.0:
+    if log and min_x > 0.0:
         from matplotlib.ticker import LogLocator, NullLocator
 
         axes.set_xscale("log")
-        axes.set_xlim(left / 1.1, 1.1 * right)
+        axes.set_xlim(min_x / 1.1, 1.1 * max_x)
         axes.xaxis.set_major_locator(LogLocator(numticks=4))
         axes.xaxis.set_minor_locator(NullLocator())
     else:
-        axes.set_xlim(0.0, 1.02 * right or 1.0)
+        axes.set_xlim(0.0, 1.02 * max_x or 1.0)
         axes.locator_params(axis="x", nbins=3)
     axes.xaxis.set_major_formatter(lambda x, _: format_short(x))
 

@@ -9,16 +9,16 @@ import numpy as np
 
 from pfbench.base.escaping import escape_text
 from pfbench.reporting.comparison import Comparison
-from pfbench.reporting.figures.style import style
+from pfbench.reporting.figures.style import line_style
 from pfbench.reporting.figures.svg import (
     PAGE,
-    Drawing,
+    DeferredDrawing,
     PrintWidth,
     add_legend,
     format_short,
     new_figure,
 )
-from pfbench.reporting.statistics.distributions import Distribution, ecdf, profile
+from pfbench.reporting.statistics.distributions import CumulativeShare, ecdf, performance_profile
 from pfbench.reporting.statistics.runtimes import Runtimes
 from pfbench.reporting.wording import AXES
 
@@ -32,7 +32,7 @@ _LEFT = 0.7
 
 def draw_target_profiles(
     comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth = PAGE
-) -> Drawing | None:
+) -> DeferredDrawing | None:
     """Return the figure of a study, a panel for each kind of calls; None if it has no targets.
 
     Every problem (and setting) weighs the same, and every target, as the study states them. A line
@@ -47,12 +47,12 @@ def draw_target_profiles(
     if not comparisons[0].targets:
         return None
     title = f"{comparisons[0].results.study.title}: targets reached"
-    return Drawing(title, partial(_draw_profiles, comparisons, labels, width))
+    return DeferredDrawing(title, partial(_draw_target_profiles, comparisons, labels, width))
 
 
-def profiles(
+def reference_profiles_drawing(
     comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth = PAGE
-) -> Drawing | None:
+) -> DeferredDrawing | None:
     """Return the performance profile of a study; None if it states no reference.
 
     It is the share of problems and targets of which the expected calls are within a factor of those
@@ -61,20 +61,20 @@ def profiles(
     if not comparisons[0].results.study.reference:
         return None
     title = f"{comparisons[0].results.study.title}: profile"
-    return Drawing(title, partial(_profiles, comparisons[0], labels, width))
+    return DeferredDrawing(title, partial(_draw_reference_profiles, comparisons[0], labels, width))
 
 
-def shares(comparison: Comparison) -> dict[str, Distribution]:
+def target_shares(comparison: Comparison) -> dict[str, CumulativeShare]:
     """Return the share of targets that each algorithm reaches, by the calls that it needs."""
     return {label: ecdf(calls) for label, _, calls in _calls_by_algorithm(comparison)}
 
 
-def factors(comparison: Comparison) -> dict[str, Distribution]:
+def target_shares_by_factor(comparison: Comparison) -> dict[str, CumulativeShare]:
     """Return the share of targets within a factor of the reference, of each algorithm."""
     reference = comparison.results.study.reference
     existing = {escape_text(label): calls for label, calls in reference.items()}
     return {
-        label: profile(calls, [existing[problem] for problem in problems])
+        label: performance_profile(calls, [existing[problem] for problem in problems])
         for label, problems, calls in _calls_by_algorithm(comparison)
     }
 
@@ -101,43 +101,52 @@ def _calls_by_algorithm(
             yield label, [problem for problem, _ in results], [calls for _, calls in results]
 
 
-def _draw_profiles(
+def _draw_target_profiles(
     comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth
 ) -> "Canvas":
-    columns = width.side_by_side(len(comparisons))
+    columns = width.panels_per_row(len(comparisons))
     canvas, grid = new_figure(width, math.ceil(len(comparisons) / columns), columns)
     for index, comparison in enumerate(comparisons):
         axes, price = grid[index // columns][index % columns], str(comparison.price)
-        _fill(axes, shares(comparison), labels, AXES.get(price.lower(), price))
+        _draw_shares(axes, target_shares(comparison), labels, AXES.get(price.lower(), price))
         if index % columns == 0:
             axes.set_ylabel("targets reached")
     add_legend(canvas, comparisons[0].results.study.labels, labels, width)
     return canvas
 
 
-def _profiles(comparison: Comparison, labels: Sequence[str], width: PrintWidth) -> "Canvas":
+def _draw_reference_profiles(
+    comparison: Comparison, labels: Sequence[str], width: PrintWidth
+) -> "Canvas":
     canvas, grid = new_figure(width, 1, 1)
     axes = grid[0][0]
-    _fill(axes, factors(comparison), labels, f"expected {comparison.price}, over the reference")
+    _draw_shares(
+        axes,
+        target_shares_by_factor(comparison),
+        labels,
+        f"expected {comparison.price}, over the reference",
+    )
     axes.set_ylabel("targets within")
     add_legend(canvas, comparison.results.study.labels, labels, width)
     return canvas
 
 
-def _fill(
-    axes: "Axes", results: Mapping[str, Distribution], labels: Sequence[str], title: str
+def _draw_shares(
+    axes: "Axes", results: Mapping[str, CumulativeShare], labels: Sequence[str], title: str
 ) -> None:
     axes.set_visible(True)
     existing = [distribution.x[distribution.x > 0] for distribution in results.values()]
     x = np.concatenate(existing) if existing else np.empty(0)
     low, high = (float(x.min()), float(x.max())) if x.size else (1.0, 10.0)
     for label, share in results.items():
-        _draw(axes, share, labels.index(label), _LEFT * low, high / _LEFT)
-    frame(axes, _LEFT * low, high / _LEFT, title)
+        _draw_distribution(axes, share, labels.index(label), _LEFT * low, high / _LEFT)
+    layout_share_axes(axes, _LEFT * low, high / _LEFT, title)
 
 
-def _draw(axes: "Axes", share: Distribution, number: int, low: float, high: float) -> None:
-    look = style(number)
+def _draw_distribution(
+    axes: "Axes", share: CumulativeShare, number: int, low: float, high: float
+) -> None:
+    look = line_style(number)
     # A step at each point, from the left edge to the right one.
     x = np.concatenate([[low], np.maximum(share.x, low), [high]])
     lines = share.share, share.low, share.high
@@ -157,7 +166,7 @@ def _draw(axes: "Axes", share: Distribution, number: int, low: float, high: floa
     )
 
 
-def frame(axes: "Axes", low: float, high: float, title: str) -> None:
+def layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None:
     """Lay out the axes of a share against calls, which stand on a logarithmic axis."""
     axes.set_xscale("log")
     axes.set_xlim(low, high)
@@ -166,7 +175,7 @@ def frame(axes: "Axes", low: float, high: float, title: str) -> None:
     axes.grid(axis="y")
     axes.set_xlabel(title)
     axes.minorticks_off()
-    ticks = decades(low, high)
+    ticks = powers_of_ten(low, high)
     if len(ticks) < 2:
         powers = range(math.ceil(math.log10(low)) - 1, math.floor(math.log10(high)) + 1)
         ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
@@ -174,7 +183,7 @@ def frame(axes: "Axes", low: float, high: float, title: str) -> None:
     axes.set_xticks(ticks, [format_short(tick) for tick in ticks])
 
 
-def decades(low: float, high: float) -> list[float]:
+def powers_of_ten(low: float, high: float) -> list[float]:
     """Return the powers of ten between two numbers."""
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     return [10.0**power for power in range(first, last + 1)]

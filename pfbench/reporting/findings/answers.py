@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pfbench.reporting.comparison import (
-    ComparedPanel,
     Comparison,
     ScoredAlgorithm,
-    all_at_equal_counts,
+    SettingComparison,
+    truncate_study,
 )
-from pfbench.reporting.results import Panel, StudyResults
+from pfbench.reporting.results import SettingResults, StudyResults
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.statistics.seed_curves import final_summary
 from pfbench.reporting.wording import (
-    calls_as_text,
+    format_call_number,
     format_integer,
     format_significant,
     inline_name,
@@ -33,7 +33,7 @@ _MOST_NAMED = 4
 class _TargetRow:
     """Calls to the hardest target in one panel, at equal counts."""
 
-    panel: ComparedPanel
+    panel: SettingComparison
 
     @property
     def title(self) -> str:
@@ -41,14 +41,14 @@ class _TargetRow:
         return self.panel.panel.title
 
     @property
-    def hits(self) -> dict[str, int]:
+    def hits_by_method(self) -> dict[str, int]:
         """How many runs of each method reach the target."""
         return {
             algorithm.group.label: algorithm.calls[-1].hits for algorithm in self.panel.algorithms
         }
 
     @property
-    def order(self) -> list[tuple[float, ScoredAlgorithm]]:
+    def methods_by_calls(self) -> list[tuple[float, ScoredAlgorithm]]:
         """Expected calls and methods of those that reach the target, the fewest first."""
         existing = (
             (algorithm.expected_calls[-1], algorithm) for algorithm in self.panel.algorithms
@@ -59,10 +59,12 @@ class _TargetRow:
         return sorted(reached, key=lambda pair: pair[0])
 
     @property
-    def first(self) -> str:
+    def cheapest_methods(self) -> str:
         """Who needs the fewest calls; all that need as few."""
-        lower = self.order[0][0]
-        labels = [algorithm.group.label for value, algorithm in self.order if value == lower]
+        lower = self.methods_by_calls[0][0]
+        labels = [
+            algorithm.group.label for value, algorithm in self.methods_by_calls if value == lower
+        ]
         return labels[0] if len(labels) == 1 else f"{join_items(labels)} alike"
 
     @property
@@ -71,7 +73,7 @@ class _TargetRow:
         return self.panel.leader_by_target[-1] is not None
 
 
-def answers(comparisons: Sequence[Comparison]) -> list[str]:
+def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
     """Return what was compared, then for each kind of calls who needs the fewest to the target.
 
     The target is the hardest that the spec states; without one, the last values are compared.
@@ -81,10 +83,10 @@ def answers(comparisons: Sequence[Comparison]) -> list[str]:
     comparisons
         A study, compared in each kind of calls that its runs make; at least one.
     """
-    results = all_at_equal_counts(comparisons[0].results)
-    target = results.study.stop
+    results = truncate_study(comparisons[0].results)
+    target = results.study.final_target
     if target is None:
-        return [_comparison_sentence(results), *_ends(results)]
+        return [_comparison_sentence(results), *_final_value_sentences(results)]
     reached = _target_sentences(
         results, target, [_TargetRow(panel) for panel in comparisons[0].panels]
     )
@@ -125,13 +127,15 @@ def _target_sentences(
 ) -> Iterator[str]:
     """Yield what the target is, where nobody reaches it, and who never does."""
     level = f"{inline_name(target.measure)} ≤ {format_significant(target.target)}"
-    reached = sum(sum(row.hits.values()) for row in rows)
+    reached = sum(sum(row.hits_by_method.values()) for row in rows)
     if not reached:
         yield f"No method reaches the target, {level}."
         return
-    titles = [row.title for row in rows if not any(row.hits.values())]
+    titles = [row.title for row in rows if not any(row.hits_by_method.values())]
     methods = [
-        label for label in results.study.labels if not any(row.hits.get(label) for row in rows)
+        label
+        for label in results.study.labels
+        if not any(row.hits_by_method.get(label) for row in rows)
     ]
     location = (
         f"; nobody does on {join_items(_abbreviate_names(titles, results.panel_position))}"
@@ -148,50 +152,58 @@ def _target_sentences(
 def _describe_cheapest(comparison: Comparison, location: str) -> str:
     """Return which methods need the fewest calls of a kind; nothing if none reaches the target."""
     rows = [_TargetRow(panel) for panel in comparison.panels]
-    reached = [row for row in rows if row.order]
+    reached = [row for row in rows if row.methods_by_calls]
     if not reached:
         return ""
     calls = comparison.price.description
-    return _ranking(rows[0], calls) if len(rows) == 1 else _winners(reached, calls, location)
+    return (
+        _describe_order(rows[0], calls)
+        if len(rows) == 1
+        else _describe_winners(reached, calls, location)
+    )
 
 
-def _ranking(row: _TargetRow, calls: str) -> str:
+def _describe_order(row: _TargetRow, calls: str) -> str:
     """Return the order of the methods in the only panel."""
-    lower, best = row.order[0]
-    order = [pair for pair in row.order if pair[0] > lower]
+    lower, best = row.methods_by_calls[0]
+    order = [pair for pair in row.methods_by_calls if pair[0] > lower]
     named = [
-        f"{algorithm.group.label} {calls_as_text(value)}{_hits(algorithm)}"
+        f"{algorithm.group.label} {format_call_number(value)}{_format_hits(algorithm)}"
         for value, algorithm in order
     ]
     then = f", then {join_items(_abbreviate_names(named, 'method'))}" if named else ""
     sure = "" if row.clear or not order else "; the seeds are too few to tell the first"
-    return f"Fewest {calls}: {row.first}, {calls_as_text(lower)} expected{_hits(best)}{then}{sure}."
+    return f"Fewest {calls}: {row.cheapest_methods}, {format_call_number(lower)} expected{_format_hits(best)}{then}{sure}."  # noqa: E501
 
 
-def _winners(reached: Sequence[_TargetRow], calls: str, location: str) -> str:
+def _describe_winners(reached: Sequence[_TargetRow], calls: str, location: str) -> str:
     """Return who needs the fewest in how many panels, and by how much."""
-    wins = Counter(row.first for row in reached)
+    wins = Counter(row.cheapest_methods for row in reached)
     named = [f"{label} on {format_integer(number)}" for label, number in wins.most_common()]
     text = (
         f"Fewest {calls}: {join_items(_abbreviate_names(named, 'method'))} of "
         f"{pluralize(len(reached), location)}, on {format_integer(sum(row.clear for row in reached))} of "  # noqa: E501
         "them told from all others by a rank test over the seeds"
     )
-    target_rows = [row for row in reached if 0.0 < row.order[0][0] < row.order[-1][0]]
+    target_rows = [
+        row for row in reached if 0.0 < row.methods_by_calls[0][0] < row.methods_by_calls[-1][0]
+    ]
     if not target_rows:
         return f"{text}."
-    widest = max(target_rows, key=lambda row: row.order[-1][0] / row.order[0][0])
-    (low, first), *_, (high, last) = widest.order
+    widest = max(
+        target_rows, key=lambda row: row.methods_by_calls[-1][0] / row.methods_by_calls[0][0]
+    )
+    (low, first), *_, (high, last) = widest.methods_by_calls
     return (
-        f"{text}; widest on {widest.title}: {calls_as_text(low)} ({first.group.label}) to "
-        f"{calls_as_text(high)} ({last.group.label})."
+        f"{text}; widest on {widest.title}: {format_call_number(low)} ({first.group.label}) to "
+        f"{format_call_number(high)} ({last.group.label})."
     )
 
 
-def _ends(results: StudyResults) -> Iterator[str]:
+def _final_value_sentences(results: StudyResults) -> Iterator[str]:
     """Yield, for each measure, which methods end lowest: all that is known without a target."""
     for measure in results.study.measures:
-        ends = [_medians(panel, measure) for panel in results.panels]
+        ends = [_final_medians(panel, measure) for panel in results.panels]
         existing = [end for end in ends if end]
         if not existing:
             continue
@@ -207,23 +219,23 @@ def _ends(results: StudyResults) -> Iterator[str]:
         )
         lowest, highest = ([results[index][0] for results in existing] for index in (0, -1))
         yield (
-            f"{measure_name(measure)} ends lowest for {winner}{location}: {_span(lowest)}; "
-            f"the highest ends at {_span(highest)}."
+            f"{measure_name(measure)} ends lowest for {winner}{location}: {_format_range(lowest)}; "
+            f"the highest ends at {_format_range(highest)}."
         )
 
 
-def _medians(panel: Panel, measure: str) -> list[tuple[float, str]]:
+def _final_medians(panel: SettingResults, measure: str) -> list[tuple[float, str]]:
     """Return the final median of each method that has one, with its label, the lowest first."""
     ends = [(final_summary(group.runs, measure).median, group.label) for group in panel.groups]
     return sorted(((value, label) for value, label in ends if value == value), key=lambda e: e[0])
 
 
-def _span(values: Sequence[float]) -> str:
+def _format_range(values: Sequence[float]) -> str:
     low, high = format_significant(min(values)), format_significant(max(values))
     return low if low == high else f"{low} to {high}"
 
 
-def _hits(algorithm: ScoredAlgorithm) -> str:
+def _format_hits(algorithm: ScoredAlgorithm) -> str:
     """Return how many runs reach the target, if not all."""
     hits, number = algorithm.calls[-1].hits, len(algorithm.group.runs)
     return "" if hits == number else f" ({hits} of {number} seeds)"

@@ -12,7 +12,7 @@ from functools import cached_property
 from pfbench.reporting.comparison import Comparison, ExpectedCalls
 from pfbench.reporting.findings import duels
 from pfbench.reporting.findings.duels import Duel
-from pfbench.reporting.findings.tuning_effects import end_sentences
+from pfbench.reporting.findings.tuning_effects import grid_edge_sentences
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.bootstrap import EVEN
 from pfbench.reporting.statistics.cost import Cost
@@ -59,7 +59,7 @@ class CandidateFront:
         return self.comparisons[0].price
 
     @property
-    def highlights(self) -> tuple[str, ...]:
+    def methods_in_colour(self) -> tuple[str, ...]:
         """The method and the rivals that are drawn in colour."""
         return (*self.candidate_labels, *self.rivals[:MAX_ROWS])
 
@@ -74,10 +74,12 @@ class CandidateFront:
         return self._duels(self.comparisons[0])
 
     def _duels(self, comparison: Comparison) -> list[Duel]:
-        return duels.duels(comparison, self.label, {*self.candidate_labels, *self.not_comparable})
+        return duels.list_duels(
+            comparison, self.label, {*self.candidate_labels, *self.not_comparable}
+        )
 
     @cached_property
-    def standing(self) -> tuple[list[Duel], list[Duel], list[Duel], list[Duel]]:
+    def duels_by_outcome(self) -> tuple[list[Duel], list[Duel], list[Duel], list[Duel]]:
         """The pairs of problem and target that count; where it is first, near, and nowhere."""
         duels = [
             duel
@@ -95,7 +97,7 @@ class CandidateFront:
     @cached_property
     def sentence(self) -> str:
         """On how many pairs of problem and target it is first, near, behind, or nowhere."""
-        duels, leads, near, never = self.standing
+        duels, leads, near, never = self.duels_by_outcome
         left = sum(
             not (duel.starts_within_target or duel.rank or duel.best_other) for duel in self.duels
         )
@@ -106,11 +108,11 @@ class CandidateFront:
             f"{pluralize(len(self.rivals) + 1, 'method')}{self.kind.removeprefix('methods')}, "
             f"{self.label} is first on {len(leads)}, within {NEAR_RATIO:g} times the first on "
             f"{len(near)}, further behind on {behind}, and does not arrive on {len(never)}"
-            f"{nobody}{self._nearest}."
+            f"{nobody}{self._nearest_rival_text}."
         )
 
     @property
-    def _nearest(self) -> str:
+    def _nearest_rival_text(self) -> str:
         if not self.rivals:
             return ""
         rival = self.rivals[0]
@@ -130,7 +132,9 @@ class CandidateFront:
     @cached_property
     def table(self) -> Table:
         """For each problem and target its calls, the best of its class, and the ratio."""
-        comparisons = [comparison for comparison in self.comparisons[1:] if self._asks(comparison)]
+        comparisons = [
+            comparison for comparison in self.comparisons[1:] if self._counts_calls(comparison)
+        ]
         further = [
             {(d.title, d.target_index): d for d in self._duels(comparison)}
             for comparison in comparisons
@@ -138,9 +142,9 @@ class CandidateFront:
         rows = []
         for duel in self.duels:
             target = f"≤ {duel.target.target:g}"
-            cells: list[Cell] = [*_cells(duel)]
+            cells: list[Cell] = [*_duel_cells(duel)]
             for duels_of in further:
-                cells += _cells(duels_of[duel.title, duel.target_index])
+                cells += _duel_cells(duels_of[duel.title, duel.target_index])
             cells += [self._dominating_rival(duel)] if comparisons else []
             name = f"{target}, where runs begin" if duel.starts_within_target else target
             best = frozenset(
@@ -162,7 +166,7 @@ class CandidateFront:
             f"{self.label} against the best of its class",
             f"Expected calls until {measure} is at most the target, at equal counts, and hits; "
             "behind each ratio its 95 % interval over the seeds (bootstrap). Its class are "
-            f"{self._class}. Bold: fewer than "
+            f"{self._rival_class_text}. Bold: fewer than "
             "the best, told by a rank test over the seeds (Holm over its tests against each other "
             f"to that target). {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}."  # noqa: E501
             f"{frontier if comparisons else ''}",
@@ -171,18 +175,18 @@ class CandidateFront:
         )
 
     @property
-    def _class(self) -> str:
+    def _rival_class_text(self) -> str:
         """The others of its class, in words."""
         rest = pluralize(len(self.rivals), "other")
         return f"the {rest} among the {self.kind}" if self.not_comparable else f"all {rest}"
 
-    def _asks(self, comparison: Comparison) -> bool:
+    def _counts_calls(self, comparison: Comparison) -> bool:
         """Return whether it makes calls of this kind; a price that is stated is the only scale."""
         return (
             not self.results.study.price
             and str(comparison.price) in {"SFO", "LO", "PO"}
             and any(
-                group.makes(str(comparison.price).lower())
+                group.makes_calls(str(comparison.price).lower())
                 for group in self.results
                 if group.label == self.label
             )
@@ -195,7 +199,7 @@ class CandidateFront:
         results: list[tuple[float, str]] = []
         kinds = [
             self.comparisons[0],
-            *(comparison for comparison in self.comparisons[1:] if self._asks(comparison)),
+            *(comparison for comparison in self.comparisons[1:] if self._counts_calls(comparison)),
         ]
         panels = [
             next(panel for panel in comparison.panels if panel.panel.title == duel.title)
@@ -239,7 +243,7 @@ class CandidateFront:
         return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
 
 
-def _cells(duel: Duel) -> list[Cell]:
+def _duel_cells(duel: Duel) -> list[Cell]:
     other = duel.best_other
     return [
         _drop_interval(duel.candidate.expected_calls[duel.target_index]),
@@ -253,7 +257,9 @@ def _drop_interval(expected: ExpectedCalls | None) -> ExpectedCalls | None:
     return expected and replace(expected, interval=None)
 
 
-def front(comparisons: Sequence[Comparison], candidates: Sequence[str]) -> CandidateFront:
+def make_candidate_front(
+    comparisons: Sequence[Comparison], candidates: Sequence[str]
+) -> CandidateFront:
     """Return one method against its class; of several labels the last stands for it."""
     results = comparisons[0].results
     outside: set[str] = set()
@@ -292,7 +298,7 @@ def mean_log_budget_ratios(comparison: Comparison) -> dict[str, float]:
 
 def rank_sentence(front: CandidateFront) -> list[str]:
     """Return on how many pairs of problem and target a method is first, near, behind, nowhere."""
-    counted, leads, near, never = front.standing
+    counted, leads, near, never = front.duels_by_outcome
     behind = len(counted) - len(leads) - len(near) - len(never)
     return [
         f"first on {len(leads)} of {len(counted)}",
@@ -312,5 +318,5 @@ def front_sentence(front: CandidateFront) -> list[str]:
     ]
     study = front.results.study
     return statement + [
-        text for label in front.candidate_labels for text in end_sentences(study, label)
+        text for label in front.candidate_labels for text in grid_edge_sentences(study, label)
     ]

@@ -14,7 +14,7 @@ def figure_rates(results: StudyResults, rates: Sequence[RateLine]) -> list[tuple
     measures = {target.measure for target in results.study.targets} | {*results.study.measures}
     return [
         (label, rate)
-        for (label, method), rate in product(_methods(results).items(), rates)
+        for (label, method), rate in product(_catalogue_names_by_label(results).items(), rates)
         if method == rate.method and rate.measure in measures
     ]
 
@@ -23,7 +23,7 @@ def claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table 
     """Return the claims about the methods of a study that have evidence; None if none has."""
     subject = [
         (label, claim)
-        for (label, method), claim in product(_methods(results).items(), claims)
+        for (label, method), claim in product(_catalogue_names_by_label(results).items(), claims)
         if method == claim.method
     ]
     rows = [
@@ -45,6 +45,6 @@ def claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table 
     )
 
 
-def _methods(results: StudyResults) -> dict[str, str]:
+def _catalogue_names_by_label(results: StudyResults) -> dict[str, str]:
     """Return the names of the methods in the catalogue by their labels."""
     return {group.label: group.algorithm for group in results}

@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pfbench.base.status import Status
-from pfbench.reporting.comparison import ComparedPanel, Comparison, ScoredAlgorithm
+from pfbench.reporting.comparison import Comparison, ScoredAlgorithm, SettingComparison
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.bootstrap import EVEN, BootstrapInterval, ratio_interval
 from pfbench.reporting.statistics.seed_curves import median_start_value
 from pfbench.reporting.statistics.significance import compare_pairs
 from pfbench.reporting.tables import EQUAL_MARK, CallRatio, Cell, Table, TableRow
 from pfbench.reporting.wording import (
-    as_printed,
-    calls_as_text,
+    format_call_number,
     format_significant,
     inline_name,
     join_items,
     pluralize,
+    round_as_printed,
 )
 from pfbench.runs.loop.run import COMPLETED
 from pfbench.runs.loop.stop import Stop
@@ -85,7 +85,7 @@ class Duel:
         return self.best_other_calls < self.calls
 
 
-def duels(comparison: Comparison, label: str, candidates: Collection[str]) -> list[Duel]:
+def list_duels(comparison: Comparison, label: str, candidates: Collection[str]) -> list[Duel]:
     """Return a method against the best of the others, by panel and target.
 
     Where it was refused it does not stand.
@@ -98,15 +98,19 @@ def duels(comparison: Comparison, label: str, candidates: Collection[str]) -> li
         The method, and all labels under which it stands in the study: it is no rival of itself.
     """
     return [
-        _duel(panel, me, index, target, candidates)
+        _make_duel(panel, me, index, target, candidates)
         for panel in comparison.panels
         if (me := panel.find(label)) and any(run.status != Status.REFUSED for run in me.group.runs)
         for index, target in enumerate(comparison.targets)
     ]
 
 
-def _duel(
-    panel: ComparedPanel, me: ScoredAlgorithm, index: int, target: Stop, candidates: Collection[str]
+def _make_duel(
+    panel: SettingComparison,
+    me: ScoredAlgorithm,
+    index: int,
+    target: Stop,
+    candidates: Collection[str],
 ) -> Duel:
     if any(median_start_value([run], target.measure) <= target.target for run in me.group.runs):
         return Duel(
@@ -126,10 +130,10 @@ def _duel(
         algorithm for algorithm in algorithms if math.isfinite(algorithm.calls_to_target(index))
     ]
     best = min(reaching, key=lambda algorithm: algorithm.calls_to_target(index), default=None)
-    calls, position = as_printed(me.calls_to_target(index)), None
+    calls, position = round_as_printed(me.calls_to_target(index)), None
     if math.isfinite(calls):
         position = 1 + sum(
-            as_printed(algorithm.calls_to_target(index)) < calls for algorithm in algorithms
+            round_as_printed(algorithm.calls_to_target(index)) < calls for algorithm in algorithms
         )
     duel = Duel(panel.panel.title, target, me, best, index, position, len(algorithms) + 1)
     if best is None:
@@ -144,16 +148,16 @@ def sentences(comparison: Comparison, label: str, candidates: Collection[str]) -
 
     It is against all others; `front` has it against those of its class.
     """
-    kind, results = str(comparison.price), duels(comparison, label, candidates)
+    kind, results = str(comparison.price), list_duels(comparison, label, candidates)
     target_sentences = [
         _target_sentence(label, kind, each) for each in _group_by_target(comparison, results)
     ]
-    return [*target_sentences, *_failures(comparison.results, label)]
+    return [*target_sentences, *_failure_sentences(comparison.results, label)]
 
 
 def projecting_methods(results: StudyResults) -> set[str]:
     """Return the methods that make projections, or proximal steps."""
-    return {group.label for group in results if group.makes("po")}
+    return {group.label for group in results if group.makes_calls("po")}
 
 
 def _group_by_target(comparison: Comparison, duels: Sequence[Duel]) -> Iterator[list[Duel]]:
@@ -197,15 +201,15 @@ def _join_duels(duels: Sequence[Duel], words: Callable[[Duel], str]) -> str:
 
 def _format_win(duel: Duel) -> str:
     if duel.best_other is None:
-        return f"{calls_as_text(duel.calls)}, and no other reaches it"
-    candidate, rest = calls_as_text(duel.calls), calls_as_text(duel.best_other_calls)
+        return f"{format_call_number(duel.calls)}, and no other reaches it"
+    candidate, rest = format_call_number(duel.calls), format_call_number(duel.best_other_calls)
     return f"{candidate}, {duel.best_other.group.label} {rest}{_describe_undecided(duel)}"
 
 
 def _format_loss(duel: Duel) -> str:
     best = duel.best_other.group.label if duel.best_other else ""
     if duel.rank is None:
-        return f"never reaches it, {best} after {calls_as_text(duel.best_other_calls)}"
+        return f"never reaches it, {best} after {format_call_number(duel.best_other_calls)}"
     factor = format_significant(duel.calls / duel.best_other_calls, 2)
     return f"place {duel.rank} of {duel.number}, {factor} times {best}{_describe_undecided(duel)}"
 
@@ -214,7 +218,7 @@ def _describe_undecided(duel: Duel) -> str:
     return "" if duel.is_significant else ", not told apart"
 
 
-def _failures(results: StudyResults, label: str) -> Iterator[str]:
+def _failure_sentences(results: StudyResults, label: str) -> Iterator[str]:
     """Yield where a method was refused or failed, and why."""
     for panel in results.panels:
         group = panel.find(label)
@@ -228,7 +232,7 @@ def _failures(results: StudyResults, label: str) -> Iterator[str]:
 def table(comparison: Comparison, label: str, candidates: Collection[str]) -> Table:
     """Return the same as a table: for each problem and target the place, the calls and the best."""
     rows = []
-    for duel in duels(comparison, label, candidates):
+    for duel in list_duels(comparison, label, candidates):
         best = duel.best_other.group.label if duel.best_other else None
         sure = None if duel.best_other is None else ("yes" if duel.is_significant else "no")
         location = f"{duel.rank} of {duel.number}" if duel.rank else None
@@ -255,7 +259,7 @@ def table(comparison: Comparison, label: str, candidates: Collection[str]) -> Ta
     )
 
 
-def _finite(interval: BootstrapInterval | None) -> list[float | None] | None:
+def _finite_interval(interval: BootstrapInterval | None) -> list[float | None] | None:
     return interval and [end if math.isfinite(end) else None for end in interval]
 
 
@@ -277,8 +281,8 @@ def as_json(
             "best_other": duel.best_other.group.label if duel.best_other else None,
             "best_calls": duel.best_other_calls if duel.best_other else None,
             "ratio": duel.ratio.value if duel.ratio else None,
-            "ratio_interval": _finite(duel.interval),
+            "ratio_interval": _finite_interval(duel.interval),
             "significant": duel.is_significant,
         }
-        for duel in duels(comparison, label, candidates)
+        for duel in list_duels(comparison, label, candidates)
     ]

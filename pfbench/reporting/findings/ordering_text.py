@@ -19,7 +19,7 @@ from pfbench.reporting.findings.tested_orderings import (
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.tables import Table, TableRow
 from pfbench.reporting.wording import (
-    calls_as_text,
+    format_call_number,
     format_integer,
     format_significant,
     inline_name,
@@ -89,10 +89,10 @@ def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
             own = next(result for result in turned[0] if result.uses_paper_unit)
             result = next(result for result in turned[0] if result.scale.title == scale)
             unit_flip_sentences.append(
-                f"Between units: {format_order(source[0].ordering)} {_becoming(own.verdict)} in "
-                f"{inline_name(own.scale.title)}, and {_becoming(result.verdict)} in {scale}, on "
+                f"Between units: {format_order(source[0].ordering)} {_describe_verdict(own.verdict)} in "  # noqa: E501
+                f"{inline_name(own.scale.title)}, and {_describe_verdict(result.verdict)} in {scale}, on "  # noqa: E501
                 f"{format_integer(len(turned))} of {pluralize(len(_group_by_panel(source)), 'panel')} (at "  # noqa: E501
-                f"{own.panel.title}: {_evidence(own)}; in {scale} {_evidence(result)})."
+                f"{own.panel.title}: {_describe_evidence(own)}; in {scale} {_describe_evidence(result)})."  # noqa: E501
             )
     return unit_flip_sentences
 
@@ -100,7 +100,7 @@ def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
 def sentences(results: Sequence[OrderingResult], study: Study) -> list[str]:
     """Return a sentence for each order, with its evidence; what flips comes first."""
     return [
-        _sentence(results, study)
+        _verdict_sentence(results, study)
         for results in sorted(_group_by_ordering(results), key=_rank_worst_verdict)
     ]
 
@@ -111,7 +111,7 @@ def seed_warning(study: Study) -> str:
     return too_few(len(study.seeds), study.ordering_pair_count, vain)
 
 
-def table(study: Study, results: Sequence[OrderingResult]) -> Table | None:
+def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Table | None:
     """Return the verdict on each order in each panel and unit; None without orders."""
     if not results:
         return None
@@ -119,7 +119,7 @@ def table(study: Study, results: Sequence[OrderingResult]) -> Table | None:
         TableRow(
             f"{result.ordering.source}: {format_order(result.ordering)} ({_describe_comparison(result.ordering)})",  # noqa: E501
             result.panel.title,
-            [_unit(result), result.verdict, _evidence(result)],
+            [_describe_unit(result), result.verdict, _describe_evidence(result)],
         )
         for result in results
     ]
@@ -136,7 +136,7 @@ def table(study: Study, results: Sequence[OrderingResult]) -> Table | None:
     if any(result.verdict == OPEN for result in results):
         note = f"{note} {seed_warning(study)}".strip()
     return Table(
-        f"{study.title}: {heading(results)}",
+        f"{study.title}: {table_heading(results)}",
         note,
         ("order", "where", "in", "verdict", "evidence"),
         rows,
@@ -181,7 +181,7 @@ def ordering_dossier(study: Study) -> list[str]:
     """Return how a study judges: the paper's units, the forms of methods, and what is ours."""
     units = [
         f"{_unit_owner(unit, study)} {inline_name(unit.name)}{_format_quote(unit.quotation, unit.location)}: "  # noqa: E501
-        f"{_charges(study, unit)}."
+        f"{_describe_charges(study, unit)}."
         for unit in study.units
     ]
     forms = [
@@ -207,20 +207,20 @@ def _unit_owner(unit: CostUnit, study: Study) -> str:
     )
 
 
-def heading(results: Sequence[OrderingResult]) -> str:
+def table_heading(results: Sequence[OrderingResult]) -> str:
     """Return how a table of orders is headed: published ones alone are called so."""
     return (
         "published orders" if all(result.ordering.is_published for result in results) else "orders"
     )
 
 
-def _charges(study: Study, unit: CostUnit) -> str:
+def _describe_charges(study: Study, unit: CostUnit) -> str:
     """Return what a unit charges each algorithm, at each setting where that differs."""
     report = dict[str, list[str]]()
     for setting in study.settings:
         owner = dict[str, list[str]]()
         for label in sorted(study.labels, key=unit.exceptions.__contains__):
-            price = Cost.from_weights(study.unit_cost(unit, label, setting.values))
+            price = Cost.from_weights(study.unit_costs(unit, label, setting.values))
             owner.setdefault(str(price), []).append(label)
         usual, *rest = owner
         of_others = [f"{price} for {join_items(owner[price])}" for price in rest]
@@ -269,19 +269,20 @@ def _rank_worst_verdict(results: Sequence[OrderingResult]) -> int:
     return min(VERDICTS.index(result.verdict) for result in own)
 
 
-def _sentence(results: Sequence[OrderingResult], study: Study) -> str:
+def _verdict_sentence(results: Sequence[OrderingResult], study: Study) -> str:
     """Return what becomes of one order in each unit."""
     ordering = results[0].ordering
     becomes = "; ".join(
-        f"by {_unit(results[0])} {_becomes(results)}" for results in _group_items(results, _unit)
+        f"by {_describe_unit(results[0])} {_summarise_verdicts(results)}"
+        for results in _group_items(results, _describe_unit)
     )
     statement = f"“{ordering.quotation}”" if ordering.is_published else ordering.quotation
     source = ", ".join(filter(None, (ordering.source, ordering.location)))
     text = ": ".join(filter(None, (source, statement)))
-    return f"{format_order(ordering)} in {_describe_comparison(ordering)} ({text}; {_form(ordering, study)}): {becomes}."  # noqa: E501
+    return f"{format_order(ordering)} in {_describe_comparison(ordering)} ({text}; {_describe_forms(ordering, study)}): {becomes}."  # noqa: E501
 
 
-def _form(ordering: PublishedOrdering, study: Study) -> str:
+def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
     """Return against which forms of the methods an order is judged."""
     if ordering.stated_settings:
         return f"in the form that the paper states, “{ordering.stated_settings}”"
@@ -289,23 +290,23 @@ def _form(ordering: PublishedOrdering, study: Study) -> str:
     return f"in the best of its forms each: {join_items(group)}" if group else "one form each"
 
 
-def _becomes(results: Sequence[OrderingResult]) -> str:
+def _summarise_verdicts(results: Sequence[OrderingResult]) -> str:
     """Return what becomes of one order in one unit over its panels, with the evidence of one."""
     result = min(results, key=lambda result: VERDICTS.index(result.verdict))
     if len(results) == 1:
-        return f"{result.verdict} ({_evidence(result)})"
+        return f"{result.verdict} ({_describe_evidence(result)})"
     number = Counter(result.verdict for result in results)
     ways = [f"{way} on {format_integer(number[way])}" for way in VERDICTS if number[way]]
     total = pluralize(len(results), "panel")
-    return f"{join_items(ways)} of {total} (at {result.panel.title}: {_evidence(result)})"
+    return f"{join_items(ways)} of {total} (at {result.panel.title}: {_describe_evidence(result)})"
 
 
-def _becoming(verdict: str) -> str:
+def _describe_verdict(verdict: str) -> str:
     words = {FLIPS: "flips", REVERSED: REVERSED_IS, REPRODUCED: "is reproduced", KEPT: "holds"}
     return words[verdict]
 
 
-def _unit(result: OrderingResult) -> str:
+def _describe_unit(result: OrderingResult) -> str:
     return f"{result.scale.title} (the paper's)" if result.uses_paper_unit else result.scale.title
 
 
@@ -315,10 +316,10 @@ def _describe_comparison(ordering: PublishedOrdering) -> str:
     return f"calls to {inline_name(ordering.measure)} ≤ {format_significant(ordering.target)}"
 
 
-def _evidence(result: OrderingResult) -> str:
-    pair, calls = result.evidence, result.ordering.target is not None
+def _describe_evidence(result: OrderingResult) -> str:
+    pair, calls = result.deciding_pair, result.ordering.target is not None
     first, second = (
-        f"{calls_as_text(value) if calls else _value_as_text(value)}{START * unmoved}"
+        f"{format_call_number(value) if calls else _value_as_text(value)}{START * unmoved}"
         for value, unmoved in zip(pair.values, pair.unmoved, strict=True)
     )
     sure = "nothing varies" if pair.p_value == 0.0 else f"p = {format_significant(pair.p_value, 2)}"

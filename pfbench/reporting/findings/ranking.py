@@ -17,14 +17,14 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.reporting.comparison import truncate_to_equal_counts
-from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.equal_counts import Limits, first_beyond
-from pfbench.reporting.statistics.runtimes import ert, runtimes
-from pfbench.reporting.statistics.seed_curves import column, is_deterministic
-from pfbench.reporting.statistics.significance import SeedSample, leaders, median
-from pfbench.reporting.tables import Cell, Table, TableRow, calls
-from pfbench.reporting.wording import as_printed, format_integer, inline_name, join_items
+from pfbench.reporting.statistics.equal_counts import Limits, first_row_beyond_limits
+from pfbench.reporting.statistics.runtimes import ert, make_runtimes
+from pfbench.reporting.statistics.seed_curves import is_deterministic, trace_column
+from pfbench.reporting.statistics.significance import SeedSample, median, significant_leaders
+from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
+from pfbench.reporting.wording import format_integer, inline_name, join_items, round_as_printed
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.tune import make_tuned_label
@@ -86,11 +86,13 @@ class RankedAlgorithm:
         return ", ".join(f"{number} {status}" for status, number in statuses.most_common())
 
 
-Ranking = list[tuple[Panel, list[RankedAlgorithm]]]
+Ranking = list[tuple[SettingResults, list[RankedAlgorithm]]]
 """How the algorithms of each panel rank, the first first."""
 
 
-def ranking(results: StudyResults, price: Cost | None = None, *, last: bool = True) -> Ranking:
+def rank_algorithms(
+    results: StudyResults, price: Cost | None = None, *, last: bool = True
+) -> Ranking:
     """Return how the algorithms of each panel rank, the first first.
 
     Parameters
@@ -100,17 +102,20 @@ def ranking(results: StudyResults, price: Cost | None = None, *, last: bool = Tr
     last
         Whether those that reach no target rank by their last values; otherwise they have no rank.
     """
-    price = price or find_price(results)
+    price = price or ranking_price(results)
     panels = [truncate_to_equal_counts(panel)[1].groups for panel in results.panels]
-    scores = [[_score(results, group, price, last=last) for group in groups] for groups in panels]
-    locations = [[_rank(score, row) for score in row] for row in scores]
+    scores = [
+        [_score_algorithm(results, group, price, last=last) for group in groups]
+        for groups in panels
+    ]
+    locations = [[_rank_among_scores(score, row) for score in row] for row in scores]
     samples = [
         [
             SeedSample(values, is_deterministic(group.runs))
-            for values, group in zip(_as_ranks(row), groups, strict=True)
+            for values, group in zip(_as_ordered_numbers(row), groups, strict=True)
         ]
         for row, groups in (
-            ([_scores(results, group, price) for group in groups], groups) for groups in panels
+            ([_score_runs(results, group, price) for group in groups], groups) for groups in panels
         )
     ]
     texts = [
@@ -118,7 +123,7 @@ def ranking(results: StudyResults, price: Cost | None = None, *, last: bool = Tr
     ]
     ranking = []
     for panel, groups, row, score, first in zip(
-        results.panels, panels, locations, scores, leaders(samples, texts), strict=True
+        results.panels, panels, locations, scores, significant_leaders(samples, texts), strict=True
     ):
         order = sorted(range(len(groups)), key=lambda index: score[index] or _NO_SCORE)
         ranked = [
@@ -129,12 +134,12 @@ def ranking(results: StudyResults, price: Cost | None = None, *, last: bool = Tr
     return ranking
 
 
-def find_price(results: StudyResults) -> Cost:
+def ranking_price(results: StudyResults) -> Cost:
     """Return what ranks the algorithms of a study: its price, or the first kind of its calls."""
     return Cost.from_weights(results.study.price or list_counted_kinds(results)[0])
 
 
-def sole_leaders(results: StudyResults) -> tuple[str, ...]:
+def initially_shown_algorithms(results: StudyResults) -> tuple[str, ...]:
     """Return the algorithms that figures show at first: all, or of very many those in front.
 
     These are the first of the list, and its tuned form, and then the first, second and so on of
@@ -143,7 +148,7 @@ def sole_leaders(results: StudyResults) -> tuple[str, ...]:
     labels = results.study.labels
     if len(labels) <= MAX_ROWS:
         return labels
-    placed = [[ranked.group.label for ranked in ranked] for _, ranked in ranking(results)]
+    placed = [[ranked.group.label for ranked in ranked] for _, ranked in rank_algorithms(results)]
     in_turn = [label for row in zip_longest(*placed) for label in row if label is not None]
     ahead = [labels[0], *(label for label in labels if label == make_tuned_label(labels[0]))]
     chosen = set(list(dict.fromkeys([*ahead, *in_turn]))[:MAX_ROWS])
@@ -158,24 +163,25 @@ def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits
     """
     firsts = (run.first_value(target.measure, target.target) for target in targets)
     needed = {first for first in firsts if first is not None}
-    for end in {len(run.rows), *(first_beyond(run, limit) for limit in limits)}:
+    for end in {len(run.rows), *(first_row_beyond_limits(run, limit) for limit in limits)}:
         needed |= {end} & {*range(len(run.rows))}
         for name in run.columns:
             needed |= {
-                int(index) for index in np.flatnonzero(~np.isnan(column(run, name)[:end]))[-1:]
+                int(index)
+                for index in np.flatnonzero(~np.isnan(trace_column(run, name)[:end]))[-1:]
             }
     return replace(run, rows=[run.rows[index] for index in sorted(needed)], x=None)
 
 
 def list_counted_kinds(results: StudyResults) -> list[str]:
     """Return the kinds of calls that the runs of a study make."""
-    kinds = [kind for kind in KINDS if any(group.makes(kind) for group in results)]
+    kinds = [kind for kind in KINDS if any(group.makes_calls(kind) for group in results)]
     return kinds or ["sfo"]
 
 
 def find_compared_measure(results: StudyResults) -> str:
     """Return the measure whose values are compared: that of the targets, or else the first."""
-    stop = results.study.stop
+    stop = results.study.final_target
     return stop.measure if stop else results.study.measures[0]
 
 
@@ -188,28 +194,28 @@ def table(results: StudyResults) -> Table:
     )
     is_plural = len(study.targets) > 1
     rows = []
-    for panel, ranked in ranking(results):
+    for panel, ranked in rank_algorithms(results):
         for algorithm in ranked:
             cells: list[Cell] = [algorithm.rank]
             if study.targets:
                 cells.append(f"{algorithm.hits}/{len(algorithm.group.runs)}")
             if is_plural:
                 cells.append(f"{algorithm.target.target:g}" if algorithm.target else None)
-            cells += [_calls(algorithm, kind) for kind in kinds]
+            cells += [_format_calls(algorithm, kind) for kind in kinds]
             cells.append(algorithm.last_value if np.isfinite(algorithm.last_value) else None)
             best = frozenset({0} if algorithm.is_sole else ())
             rows.append(
                 TableRow(panel.title, algorithm.group.label, [*cells, algorithm.statuses], best)
             )
     head = [results.head, "algorithm", "place"]
-    if study.stop:
-        head.append(f"seeds to {study.stop.target:g}")
+    if study.final_target:
+        head.append(f"seeds to {study.final_target.target:g}")
     head += ["target"] if is_plural else []
     to = " to target" if study.targets else ""
     head += [f"{kind.upper()}{to}" for kind in kinds]
     return Table(
         f"{study.title}: results",
-        _note(results),
+        _table_note(results),
         (*head, f"last {inline_name(measure)}", "ended"),
         rows,
     )
@@ -237,37 +243,43 @@ def as_json(results: StudyResults) -> list[dict[str, Any]]:
             "median_last_value": finite_or_none(algorithm.last_value),
             "statuses": Counter(run.status for run in algorithm.group.runs),
         }
-        for panel, ranked in ranking(results)
+        for panel, ranked in rank_algorithms(results)
         for algorithm in ranked
     ]
 
 
-def _score(results: StudyResults, group: RunGroup, price: Cost, *, last: bool) -> Score | None:
+def _score_algorithm(
+    results: StudyResults, group: RunGroup, price: Cost, *, last: bool
+) -> Score | None:
     """Return the score of an algorithm; less is better. None if it has no number."""
     targets = results.study.targets
     for missed, target in enumerate(reversed(targets)):
-        result = runtimes(group.restrict_to_target(target).runs, target, price)
+        result = make_runtimes(group.restrict_to_target(target).runs, target, price)
         if result.hits:
-            return (missed, as_printed(ert(result)), np.inf) if result.total_calls.any() else None
+            return (
+                (missed, round_as_printed(ert(result)), np.inf)
+                if result.total_calls.any()
+                else None
+            )
     value = (
         median([run.final_value(find_compared_measure(results)) for run in group.runs])
         if last
         else np.inf
     )
-    return (len(targets), np.inf, as_printed(value)) if np.isfinite(value) else None
+    return (len(targets), np.inf, round_as_printed(value)) if np.isfinite(value) else None
 
 
-def _rank(score: Score | None, scores: Sequence[Score | None]) -> int | None:
+def _rank_among_scores(score: Score | None, scores: Sequence[Score | None]) -> int | None:
     if score is None:
         return None
     return 1 + sum(other is not None and other < score for other in scores)
 
 
-def _scores(results: StudyResults, group: RunGroup, price: Cost) -> list[Score]:
+def _score_runs(results: StudyResults, group: RunGroup, price: Cost) -> list[Score]:
     """Return the scores of the runs of one algorithm, for a test; less is better."""
     targets = results.study.targets
     calls = np.array(
-        [runtimes(group.restrict_to_target(stop).runs, stop, price).calls for stop in targets]
+        [make_runtimes(group.restrict_to_target(stop).runs, stop, price).calls for stop in targets]
     )
     measure = find_compared_measure(results)
     scores = []
@@ -279,7 +291,7 @@ def _scores(results: StudyResults, group: RunGroup, price: Cost) -> list[Score]:
     return scores
 
 
-def _as_ranks(row: Sequence[Sequence[Score]]) -> list[Any]:
+def _as_ordered_numbers(row: Sequence[Sequence[Score]]) -> list[Any]:
     """Return scores as numbers of the same order, those of no answer infinite."""
     numbers = {score: float(k) for k, score in enumerate(sorted({s for item in row for s in item}))}
     return [np.array([np.inf if _has_no_value(s) else numbers[s] for s in item]) for item in row]
@@ -299,7 +311,7 @@ def _rank_group(
 ) -> RankedAlgorithm:
     study, kinds = results.study, list_counted_kinds(results)
     hits = {
-        target: runtimes(
+        target: make_runtimes(
             group.restrict_to_target(target).runs, target, Cost.from_weights("iteration")
         ).hits
         for target in study.targets
@@ -309,7 +321,7 @@ def _rank_group(
     calls: Mapping[str, float] = dict.fromkeys(kinds, np.inf)
     if reached:
         runs = group.restrict_to_target(reached).runs
-        calls = {kind: ert(runtimes(runs, reached, Cost.from_weights(kind))) for kind in kinds}
+        calls = {kind: ert(make_runtimes(runs, reached, Cost.from_weights(kind))) for kind in kinds}
     elif not study.targets:
         counts = sorted(tuple(getattr(run.counts, kind) for kind in kinds) for run in group.runs)
         calls = dict(zip(kinds, counts[(len(counts) - 1) // 2], strict=True))
@@ -317,7 +329,7 @@ def _rank_group(
         group,
         position,
         clear,
-        hits[study.stop] if study.stop else 0,
+        hits[study.final_target] if study.final_target else 0,
         reached,
         calls,
         {kind: float(numbers[0]) for kind, numbers in by_kind.items()},
@@ -325,10 +337,10 @@ def _rank_group(
     )
 
 
-def _calls(ranked: RankedAlgorithm, kind: str) -> str:
+def _format_calls(ranked: RankedAlgorithm, kind: str) -> str:
     number = ranked.calls[kind]
     return (
-        calls(number)
+        format_calls(number)
         if np.isfinite(number)
         else f"> {format_integer(int(ranked.total_calls[kind]))}"
     )
@@ -336,25 +348,25 @@ def _calls(ranked: RankedAlgorithm, kind: str) -> str:
 
 def ranking_sentence(results: StudyResults, price: Cost | None = None) -> str:
     """Return a sentence on what the ranks follow from."""
-    study, price = results.study, price or find_price(results)
-    if study.stop is None:
+    study, price = results.study, price or ranking_price(results)
+    if study.final_target is None:
         last = inline_name(find_compared_measure(results))
         return f"Ranked by the last {last} (median over the seeds; there is no target)."
     levels = join_items([f"{target.target:g}" for target in study.targets])
     return (
         f"Ranked by expected {price.description} to the hardest target that a method reaches "
-        f"({inline_name(study.stop.measure)} at most {levels}), as printed; equal numbers share a rank."  # noqa: E501
+        f"({inline_name(study.final_target.measure)} at most {levels}), as printed; equal numbers share a rank."  # noqa: E501
     )
 
 
-def _note(results: StudyResults) -> str:
+def _table_note(results: StudyResults) -> str:
     """Return how the table is to be read."""
     study = results.study
     # A run that stands at several settings, or for several targets, is one.
     runs = list({id(run): run for _, run in results.runs}.values())
     statement = []
-    if study.stop is not None:
-        hits = runtimes(runs, study.stop, Cost.from_weights("iteration")).hits
+    if study.final_target is not None:
+        hits = make_runtimes(runs, study.final_target, Cost.from_weights("iteration")).hits
         if hits < len(runs):
             statement.append(
                 f"{len(runs) - hits} of {len(runs)} runs miss the hardest target and are censored: "

@@ -8,18 +8,18 @@ from collections.abc import Collection, Iterator, Sequence
 from pfbench.base.counts import COUNTED
 from pfbench.base.escaping import escape_spreadsheet
 from pfbench.reporting.comparison import (
-    ComparedPanel,
     Comparison,
     ScoredAlgorithm,
-    compare,
+    SettingComparison,
+    compare_algorithms,
     truncate_to_equal_counts,
 )
-from pfbench.reporting.findings.ranking import ranking, ranking_sentence
+from pfbench.reporting.findings.ranking import rank_algorithms, ranking_sentence
 from pfbench.reporting.findings.seed_warnings import seed_warning
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.cost import PRODUCTS, Cost
 from pfbench.reporting.statistics.seed_curves import FinalSummary
-from pfbench.reporting.tables import Cell, Table, TableRow, calls
+from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
 from pfbench.reporting.wording import AXES, inline_name
 
 CSV_HEAD = (
@@ -38,7 +38,7 @@ CSV_HEAD = (
 )
 
 
-def comparisons(results: StudyResults) -> list[Comparison]:
+def compare_by_each_price(results: StudyResults) -> list[Comparison]:
     """Return the comparison of a study in its price, if it states one, then in each kind of calls.
 
     Last, where lmo_products is measured, stand products of matrices. Full gradients are no kind of
@@ -46,7 +46,9 @@ def comparisons(results: StudyResults) -> list[Comparison]:
     them, and one comparison.
     """
     axes = [
-        kind for kind in AXES if kind in COUNTED and any(group.makes(kind) for group in results)
+        kind
+        for kind in AXES
+        if kind in COUNTED and any(group.makes_calls(kind) for group in results)
     ]
     kinds = [kind for kind in axes if kind != "fo" or "sfo" not in axes]
     prices = [Cost.from_weights(kind) for kind in kinds or ["sfo"]]
@@ -55,7 +57,7 @@ def comparisons(results: StudyResults) -> list[Comparison]:
     other_costs = list(dict.fromkeys([*costs, *prices, *products]))
     equal = list(map(truncate_to_equal_counts, results.panels))
     prices = other_costs[: None if results.study.targets else 1]
-    return [compare(results, price, equal) for price in prices]
+    return [compare_algorithms(results, price, equal) for price in prices]
 
 
 def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:
@@ -77,7 +79,7 @@ def results_table(
     only
         The algorithms that have a row; all, if it is not given.
     """
-    ranked = ranking(comparison.results, comparison.price, last=last)
+    ranked = rank_algorithms(comparison.results, comparison.price, last=last)
     study = comparison.results.study
     displayed = comparison.measures if last else ()
     rows = []
@@ -86,7 +88,7 @@ def results_table(
         for index, scored in enumerate(compared.algorithms):
             if only is not None and scored.group.label not in only:
                 continue
-            rows.append(_row(compared, index, ranks[scored.group.label], displayed))
+            rows.append(_algorithm_row(compared, index, ranks[scored.group.label], displayed))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
     measures = [f"last {inline_name(measure)}" for measure in displayed]
     limited = any(panel.limits for panel in comparison.panels)
@@ -94,13 +96,13 @@ def results_table(
         f"{study.title}: {comparison.price} to each target"
         if targets
         else f"{study.title}: last values{' at equal counts' if limited else ''}",
-        _note(comparison, last),
+        _table_note(comparison, last),
         (comparison.results.head, "algorithm", "place", *targets, *measures),
         rows,
     )
 
 
-def _note(comparison: Comparison, last: bool) -> str:
+def _table_note(comparison: Comparison, last: bool) -> str:
     """Return how to read the table of results."""
     parts = []
     if comparison.targets:
@@ -133,7 +135,7 @@ def _seed_warning(comparison: Comparison) -> str:
 
 def _panel_title(comparison: Comparison) -> str:
     budgets = dict.fromkeys(
-        ", ".join(f"{calls(limit)} {kind.upper()}" for kind, limit in panel.limits.items())
+        ", ".join(f"{format_calls(limit)} {kind.upper()}" for kind, limit in panel.limits.items())
         for panel in comparison.panels
     )
     if list(budgets) == [""]:
@@ -143,7 +145,9 @@ def _panel_title(comparison: Comparison) -> str:
     return f"within {next(iter(budgets))}"
 
 
-def _row(panel: ComparedPanel, point: int, index: int | None, measures: Sequence[str]) -> TableRow:
+def _algorithm_row(
+    panel: SettingComparison, point: int, index: int | None, measures: Sequence[str]
+) -> TableRow:
     scored = panel.algorithms[point]
     cells: list[Cell] = [index, *scored.expected_calls]
     leading = list(panel.leader_by_target)
@@ -154,7 +158,7 @@ def _row(panel: ComparedPanel, point: int, index: int | None, measures: Sequence
     return TableRow(panel.panel.title, scored.group.label, cells, best)
 
 
-def _mark_leader(leading: int | None, index: int) -> str:
+def _leader_mark(leading: int | None, index: int) -> str:
     """Return how the table marks an algorithm."""
     return "best" if leading == index else ""
 
@@ -180,13 +184,13 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
                 group = scored.group
                 names = map(escape_spreadsheet, (group.problem, group.setting, group.label))
                 begin = [*names]
-                for line in _lines(comparison, compared, index, last=number == 0):
+                for line in _csv_lines(comparison, compared, index, last=number == 0):
                     writer.writerow([*begin, *line])
     return file.getvalue()
 
 
-def _lines(
-    comparison: Comparison, panel: ComparedPanel, index: int, *, last: bool
+def _csv_lines(
+    comparison: Comparison, panel: SettingComparison, index: int, *, last: bool
 ) -> Iterator[list[Cell]]:
     """Yield the lines of an algorithm; the last values, which have no price, only if asked for."""
     scored = panel.algorithms[index]
@@ -196,12 +200,12 @@ def _lines(
         if cost is not None:
             ends = cost.interval or (None, None)
             expected = [cost.value, *ends, cost.hits, cost.planned_runs]
-            mark = _mark_leader(leading, index)
+            mark = _leader_mark(leading, index)
             yield [str(comparison.price), target.measure, target.target, *expected, mark]
     for measure in comparison.measures if last else ():
         cell, mark = (
             _summarise_last_value(scored, measure),
-            _mark_leader(panel.leader_by_measure[measure], index),
+            _leader_mark(panel.leader_by_measure[measure], index),
         )
         yield [
             "",

@@ -7,14 +7,14 @@ from itertools import product
 
 import numpy as np
 
-from pfbench.reporting.comparison import all_at_equal_counts, truncate_to_equal_counts
-from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.comparison import truncate_study, truncate_to_equal_counts
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.statistics.seed_curves import (
     final_summary,
     is_deterministic,
     median_start_value,
 )
-from pfbench.reporting.statistics.significance import SeedSample, leaders, median
+from pfbench.reporting.statistics.significance import SeedSample, median, significant_leaders
 from pfbench.reporting.tables import Table, TableRow, is_as_planned
 from pfbench.reporting.wording import (
     format_integer,
@@ -35,7 +35,10 @@ ERROR = "estimator_error"
 
 def sentences(results: StudyResults) -> list[str]:
     """Return what the runs show."""
-    ended, results = [_ending_sentence(results), *_cut(results)], all_at_equal_counts(results)
+    ended, results = (
+        [_ending_sentence(results), *_describe_truncation_to_equal_counts(results)],
+        truncate_study(results),
+    )
     measured = [
         measure
         for measure in results.study.measures
@@ -45,7 +48,7 @@ def sentences(results: StudyResults) -> list[str]:
     return [*ended, *falls, *_estimator_sentences(results)]
 
 
-def _cut(results: StudyResults) -> Iterator[str]:
+def _describe_truncation_to_equal_counts(results: StudyResults) -> Iterator[str]:
     """Yield what runs are compared within, where some went further."""
     for panel in results.panels:
         limits, equal = truncate_to_equal_counts(panel)
@@ -75,13 +78,13 @@ def _ending_sentence(results: StudyResults) -> str:
     full_text = (
         "finished"
         if as_planned.keys() <= {"finished"}
-        else f"ended as planned: {_format_ways(as_planned)}"
+        else f"ended as planned: {_format_run_endings(as_planned)}"
     )
     if not early:
         return f"All {pluralize(total, 'run')} {full_text}."
     return (
         f"{pluralize(total - early.total(), 'run')} of {total} {full_text}; the others "
-        f"did not run to the end of their schedule ({_format_ways(early)}), and are listed below."
+        f"did not run to the end of their schedule ({_format_run_endings(early)}), and are listed below."  # noqa: E501
     )
 
 
@@ -98,7 +101,7 @@ _WAYS: Mapping[str, str] = {
 """How runs end, by their status."""
 
 
-def _format_ways(statuses: Mapping[str, int]) -> str:
+def _format_run_endings(statuses: Mapping[str, int]) -> str:
     ways = sorted(statuses.items())
     return join_items([f"{format_integer(number)} {_WAYS[status]}" for status, number in ways])
 
@@ -106,7 +109,7 @@ def _format_ways(statuses: Mapping[str, int]) -> str:
 def _decrease_sentences(results: StudyResults, measure: str) -> str:
     against = [
         f"{group.label} at {panel.title}"
-        for panel, group in results.rows()
+        for panel, group in results.iterate_groups()
         if math.isfinite(median_start_value(group.runs, measure))
         and not final_summary(group.runs, measure).median < median_start_value(group.runs, measure)
     ]
@@ -123,7 +126,9 @@ def _estimator_sentences(results: StudyResults) -> Iterator[str]:
     if ERROR not in results.study.measures:
         return
     by_column = {
-        panel.title: result for panel in results.panels if (result := ratios(panel.groups))
+        panel.title: result
+        for panel in results.panels
+        if (result := curvature_error_ratios(panel.groups))
     }
     values = [ratio for results in by_column.values() for ratio in results.values()]
     if not values or not all(math.isfinite(value) for value in values):
@@ -147,7 +152,7 @@ def _estimator_sentences(results: StudyResults) -> Iterator[str]:
     )
 
 
-def ratios(groups: tuple[RunGroup, ...]) -> dict[tuple[str, str], float]:
+def curvature_error_ratios(groups: tuple[RunGroup, ...]) -> dict[tuple[str, str], float]:
     """Return final median errors of curvature-aided estimators over those of plain ones."""
     last = {group.label: final_summary(group.runs, ERROR).median for group in groups}
     return {
@@ -161,11 +166,11 @@ def ratios(groups: tuple[RunGroup, ...]) -> dict[tuple[str, str], float]:
     }
 
 
-def medians(results: StudyResults) -> Table:
+def median_table(results: StudyResults) -> Table:
     """Return the table of final medians."""
-    study, results = results.study, all_at_equal_counts(results)
+    study, results = results.study, truncate_study(results)
     location = list(product(study.measures, results.panels))
-    runs = [[_runs(panel, label) for label in study.labels] for _, panel in location]
+    runs = [[_runs_by_label(panel, label) for label in study.labels] for _, panel in location]
 
     def sample(some: Sequence[Run], measure: str) -> SeedSample:
         lasts = np.array([run.final_value(measure) for run in some], dtype=float)
@@ -175,7 +180,9 @@ def medians(results: StudyResults) -> Table:
         [sample(some, measure) for some in row]
         for (measure, _), row in zip(location, runs, strict=True)
     ]
-    leading = leaders(samples, [[median(sample.values) for sample in row] for row in samples])
+    leading = significant_leaders(
+        samples, [[median(sample.values) for sample in row] for row in samples]
+    )
     rows = []
     for (measure, panel), row, first_of in zip(location, runs, leading, strict=True):
         start = median_start_value([run for some in row for run in some], measure)
@@ -196,7 +203,7 @@ def medians(results: StudyResults) -> Table:
 
 def ratio_table(results: StudyResults) -> Table | None:
     """Return the table of error ratios, or None where the study does not compare these."""
-    by_column = [ratios(panel.groups) for panel in all_at_equal_counts(results).panels]
+    by_column = [curvature_error_ratios(panel.groups) for panel in truncate_study(results).panels]
     pairs = dict.fromkeys(pair for results in by_column for pair in results)
     if ERROR not in results.study.measures or not pairs:
         return None
@@ -215,12 +222,12 @@ def ratio_table(results: StudyResults) -> Table | None:
     )
 
 
-def _value_ranges(results: StudyResults) -> Table:
+def _final_value_table(results: StudyResults) -> Table:
     """Return the table of final values over the seeds: median, least and greatest."""
-    study, results = results.study, all_at_equal_counts(results)
+    study, results = results.study, truncate_study(results)
     rows = []
     for measure, panel in product(study.measures, results.panels):
-        cells = [final_summary(_runs(panel, label), measure) for label in study.labels]
+        cells = [final_summary(_runs_by_label(panel, label), measure) for label in study.labels]
         rows.append(TableRow(measure_name(measure), panel.title, cells))
     return Table(
         f"{study.title}: final values",
@@ -230,7 +237,7 @@ def _value_ranges(results: StudyResults) -> Table:
     )
 
 
-def _runs(panel: Panel, label: str) -> tuple[Run, ...]:
+def _runs_by_label(panel: SettingResults, label: str) -> tuple[Run, ...]:
     group = panel.find(label)
     return group.runs if group else ()
 

@@ -19,14 +19,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pfbench.base.counts import COUNTED
-from pfbench.reporting.comparison import all_at_equal_counts
-from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.comparison import truncate_study
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.runtimes import runtimes
-from pfbench.reporting.statistics.seed_curves import Array, column, is_deterministic
+from pfbench.reporting.statistics.runtimes import make_runtimes
+from pfbench.reporting.statistics.seed_curves import Array, is_deterministic, trace_column
 from pfbench.reporting.statistics.significance import (
     SIGNIFICANT,
-    holm,
+    holm_adjust,
     median,
     rank_side,
     rank_test,
@@ -102,7 +102,7 @@ class OrderingPair:
 
 
 @dataclass(frozen=True)
-class OrderingScale:
+class OrderingUnit:
     """In what an order is judged.
 
     Attributes
@@ -130,8 +130,8 @@ class OrderingResult:
     """An order in one panel and one unit, with each of its pairs."""
 
     ordering: PublishedOrdering
-    panel: Panel
-    scale: OrderingScale
+    panel: SettingResults
+    scale: OrderingUnit
     pairs: tuple[OrderingPair, ...]
 
     @property
@@ -154,7 +154,7 @@ class OrderingResult:
         return min((pair.verdict for pair in self.pairs), key=VERDICTS.index)
 
     @property
-    def evidence(self) -> OrderingPair:
+    def deciding_pair(self) -> OrderingPair:
         """The pair that decides: the surest of those that flip, else the least sure one."""
         deciding = [pair for pair in self.pairs if pair.verdict == self._weakest_pair]
         choose = min if self._weakest_pair in (FLIPS, UNTESTED, TURNS) else max
@@ -169,8 +169,10 @@ def test_orderings(results: StudyResults) -> list[OrderingResult]:
     study = results.study
     if not study.orderings:
         return []
-    equal = all_at_equal_counts(results)
-    scales = [(panel, _scales(study, panel, _counts(equal))) for panel in equal.panels]
+    equal = truncate_study(results)
+    scales = [
+        (panel, _make_units(study, panel, _list_count_kinds(equal))) for panel in equal.panels
+    ]
     result: dict[int, list[OrderingResult]] = {index: [] for index in range(len(study.orderings))}
     for key in dict.fromkeys(key for _, of_panel in scales for key in of_panel):
         numbered = [
@@ -178,7 +180,7 @@ def test_orderings(results: StudyResults) -> list[OrderingResult]:
             for index, ordering in enumerate(study.orderings)
             for panel, of_panel in scales
             if key in of_panel and ordering.is_about(panel.problem, panel.setting)
-            if (pairs := list(_pairs(study, ordering, panel, of_panel[key])))
+            if (pairs := list(_make_pairs(study, ordering, panel, of_panel[key])))
         ]
         for (point, _), correct_p_value in zip(
             numbered, _correct_p_values([t for _, t in numbered]), strict=True
@@ -187,33 +189,35 @@ def test_orderings(results: StudyResults) -> list[OrderingResult]:
     return [item for index in result for item in result[index]]
 
 
-def _counts(results: StudyResults) -> list[str]:
+def _list_count_kinds(results: StudyResults) -> list[str]:
     """Return the kinds of calls that orders are judged in."""
-    charged = any(group.makes("sfo") for group in results)
+    charged = any(group.makes_calls("sfo") for group in results)
     # Where there are component gradients, those of full ones are among them.
     return [name for name in (*COUNTED, "seconds") if name != "fo" or not charged]
 
 
-def _scales(study: Study, panel: Panel, counts: Sequence[str]) -> dict[str, OrderingScale]:
+def _make_units(
+    study: Study, panel: SettingResults, counts: Sequence[str]
+) -> dict[str, OrderingUnit]:
     """Return in what a panel is judged, by key; a count that is a paper's unit is left out."""
     setting = next(setting for setting in study.settings if setting.title == panel.setting)
     labels = [group.label for group in panel.groups]
     scales = {}
     for unit in study.units:
         prices = {
-            label: Cost.from_weights(study.unit_cost(unit, label, setting.values))
+            label: Cost.from_weights(study.unit_costs(unit, label, setting.values))
             for label in labels
         }
-        scales[f"unit {unit.name}"] = OrderingScale(unit.name, prices, unit)
+        scales[f"unit {unit.name}"] = OrderingUnit(unit.name, prices, unit)
     costs = [set(scale.prices.values()) for scale in scales.values()]
     for name in counts:
         if {price := Cost.from_weights(name)} not in costs:
-            scales[name] = OrderingScale(str(price), dict.fromkeys(labels, price))
+            scales[name] = OrderingUnit(str(price), dict.fromkeys(labels, price))
     return scales
 
 
-def _pairs(
-    study: Study, ordering: PublishedOrdering, panel: Panel, scale: OrderingScale
+def _make_pairs(
+    study: Study, ordering: PublishedOrdering, panel: SettingResults, scale: OrderingUnit
 ) -> Iterator[OrderingPair]:
     """Yield the pairs of an order, uncorrected; none if not all algorithms make such calls."""
     groups = {
@@ -242,7 +246,7 @@ def _describe_incomplete(pair: OrderingPair) -> OrderingPair:
     )
 
 
-def _counts_calls(group: RunGroup, scale: OrderingScale) -> bool:
+def _counts_calls(group: RunGroup, scale: OrderingUnit) -> bool:
     return scale.is_timed or any(
         scale.prices[group.label].total_cost(run) > 0.0 for run in group.runs
     )
@@ -252,7 +256,7 @@ def _decide_pair(
     ordering: PublishedOrdering,
     ones: Sequence[RunGroup],
     groups: Sequence[RunGroup],
-    scale: OrderingScale,
+    scale: OrderingUnit,
 ) -> OrderingPair:
     """Return how the best form of one method stands to the best form of another.
 
@@ -261,7 +265,7 @@ def _decide_pair(
     other way round if a form of the second is ahead of each form of the first. Whether each form
     of the second is, which the authors may have run, is tested by the largest p-value of all.
     """
-    table = [[_pair(ordering, group, other, scale) for other in groups] for group in ones]
+    table = [[_test_pair(ordering, group, other, scale) for other in groups] for group in ones]
     columns = list(zip(*table, strict=True))
     # Of forms that are told apart alike the best one of each method is shown.
     ahead = min(
@@ -301,10 +305,10 @@ def _strongest_form_key(side: int) -> Callable[[OrderingPair], tuple[float, floa
     return lambda pair: (_p_value_against(side)(pair), pair.values[0 if side < 0 else 1])
 
 
-def _pair(
-    ordering: PublishedOrdering, group: RunGroup, other: RunGroup, scale: OrderingScale
+def _test_pair(
+    ordering: PublishedOrdering, group: RunGroup, other: RunGroup, scale: OrderingUnit
 ) -> OrderingPair:
-    x, y, spent = _samples(ordering, group, other, scale)
+    x, y, spent = _pair_samples(ordering, group, other, scale)
     values = median(x), median(y)
     unmoved = (
         _stays_at_start(ordering, group, values[0]),
@@ -321,19 +325,21 @@ def _pair(
 
 def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
     """Return whether a median is that of the start, of an order that compares values."""
-    starts = [source[0] for run in group.runs if (source := column(run, ordering.measure)).size]
+    starts = [
+        source[0] for run in group.runs if (source := trace_column(run, ordering.measure)).size
+    ]
     return ordering.target is None and bool(starts) and math.isclose(value, median(starts))
 
 
-def _samples(
-    ordering: PublishedOrdering, item: RunGroup, other: RunGroup, scale: OrderingScale
+def _pair_samples(
+    ordering: PublishedOrdering, item: RunGroup, other: RunGroup, scale: OrderingUnit
 ) -> tuple[Array, Array, float]:
     """Return what is compared of two algorithms, for each of their runs, and what was spent."""
     groups = [(group, scale.prices[group.label]) for group in (item, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)
         x, y = (
-            runtimes(group.restrict_to_target(target).runs, target, price).calls
+            make_runtimes(group.restrict_to_target(target).runs, target, price).calls
             for group, price in groups
         )
         return x, y, max(median(x), median(y))
@@ -345,19 +351,25 @@ def _samples(
     ]
     limit = min(ended, default=0.0)
     x, y = (
-        np.array([_value(run, ordering.measure, price, limit) for run in group.runs])
+        np.array(
+            [_final_value_below_limit(run, ordering.measure, price, limit) for run in group.runs]
+        )
         for group, price in groups
     )
-    first = [_value(run, ordering.measure, price, 0.0) for g, price in groups for run in g.runs]
+    first = [
+        _final_value_below_limit(run, ordering.measure, price, 0.0)
+        for g, price in groups
+        for run in g.runs
+    ]
     unit = ROUNDING * max((abs(value) for value in first if math.isfinite(value)), default=0.0)
     # What differs by rounding alone is equal.
     reported = (x, y) if unit == 0.0 else (unit * np.round(x / unit), unit * np.round(y / unit))
     return *reported, limit
 
 
-def _value(run: Run, measure: str, price: Cost, limit: float) -> float:
+def _final_value_below_limit(run: Run, measure: str, price: Cost, limit: float) -> float:
     """Return the last recorded value within a limit; infinite for a run without an answer."""
-    spent, values = price.cost_along_trace(run), column(run, measure)
+    spent, values = price.cost_along_trace(run), trace_column(run, measure)
     if run.status not in COMPLETED or spent.size != values.size:
         return math.inf
     value = values[(spent <= limit) & ~np.isnan(values)]
@@ -397,5 +409,5 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
 
 def _adjust_p_values(p: Sequence[float]) -> list[float]:
     """Return Holm's p-values of those above 0; where nothing varies nothing is tested."""
-    corrected = iter(holm([value for value in p if value > 0.0]))
+    corrected = iter(holm_adjust([value for value in p if value > 0.0]))
     return [next(corrected) if value > 0.0 else 0.0 for value in p]

@@ -9,12 +9,12 @@ from itertools import combinations
 from typing import Any
 
 from pfbench.base.escaping import escape_spreadsheet
-from pfbench.reporting.comparison import ComparedPanel, Comparison
+from pfbench.reporting.comparison import Comparison, SettingComparison
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.tables import Cell, Table, TableRow
 from pfbench.reporting.wording import (
-    calls_as_text,
+    format_call_number,
     format_integer,
     inline_name,
     join_items,
@@ -53,7 +53,7 @@ def tuning_tables(results: StudyResults, comparisons: Sequence[Comparison]) -> l
         return []
     flipped = find_flips(comparisons, tune)
     last = [flipped.table] if flipped and flipped.table.rows else []
-    return [choice_table(study, tune), sensitivity(study, tune), *last]
+    return [choice_table(study, tune), all_trials_table(study, tune), *last]
 
 
 def sentences(results: StudyResults, comparisons: Sequence[Comparison]) -> list[str]:
@@ -80,7 +80,7 @@ def sentences(results: StudyResults, comparisons: Sequence[Comparison]) -> list[
         f"{pluralize(len(tune.methods), 'method')} tuned, "
         f"{pluralize(tune.trials, 'trial')} each on each problem{less}, "
         f"{pluralize(len(tune.seeds), 'seed')} a trial{further}: {pluralize(sum(counts), 'trial')} of "  # noqa: E501
-        f"{format_integer(sum(cost(choice) for *_, choice in result))} {tune.count.upper()} in all. "  # noqa: E501
+        f"{format_integer(sum(search_calls(choice) for *_, choice in result))} {tune.count.upper()} in all. "  # noqa: E501
         f"The fewest expected {tune.count.upper()} to {describe_tuning_targets(tune)} decide, and what is chosen is "  # noqa: E501
         "run on fresh seeds."
     )
@@ -99,7 +99,7 @@ def describe_tuning_targets(tune: TuningPlan) -> str:
     return f"{join_items([_format_level(target) for target in tune.targets])}, to each of its own,"
 
 
-def cost(choice: TuningChoice) -> int:
+def search_calls(choice: TuningChoice) -> int:
     """Return the calls of a search."""
     return sum(trial.total_calls for trial in choice.trials)
 
@@ -114,7 +114,7 @@ def _iterate_tuned(
             yield problem, method, setting, choice
 
 
-def _title(problem: LabelledSelector, setting: Setting) -> str:
+def _choice_title(problem: LabelledSelector, setting: Setting) -> str:
     return f"{problem.label}, {setting.title}" if setting.title else problem.label
 
 
@@ -132,15 +132,23 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
             continue
         for index, target in enumerate(tune.targets):
             best, calls = (
-                choice.best(index),
+                choice.best_trial(index),
                 [trial.expected_calls[index] for trial in choice.trials],
             )
             reached = sorted(value for value in calls if math.isfinite(value))
             factor = reached[-1] / reached[0] if reached and reached[0] else None
             cells: list[Cell] = [f"{target.target:g}", setting_title(best.values)]
             cells += [", ".join(choice.parameters_at_ends(index)) or None, len(calls), len(reached)]
-            cells += [_calls(best.expected_calls[index]), factor, _finite(best.last_values[index])]
-            rows.append(TableRow(_title(problem, setting), method.label, [*cells, cost(choice)]))
+            cells += [
+                _round_calls(best.expected_calls[index]),
+                factor,
+                _finite(best.last_values[index]),
+            ]
+            rows.append(
+                TableRow(
+                    _choice_title(problem, setting), method.label, [*cells, search_calls(choice)]
+                )
+            )
     return Table(
         f"{study.title}: what tuning chose",
         f"Expected {tune.count.upper()} to {describe_tuning_targets(tune)} on the seeds of the search "  # noqa: E501
@@ -165,7 +173,7 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
     )
 
 
-def end_sentences(study: Study, label: str) -> list[str]:
+def grid_edge_sentences(study: Study, label: str) -> list[str]:
     """Return a sentence on each parameter of a tuned method whose best value lies at an end."""
     results: dict[str, list[str]] = {}
     tune = study.tune
@@ -179,7 +187,7 @@ def end_sentences(study: Study, label: str) -> list[str]:
                 if name in choice.parameters_at_ends(index)
             ]
             if to:
-                location = f"{_title(problem, setting)} (to {join_items(to)})"
+                location = f"{_choice_title(problem, setting)} (to {join_items(to)})"
                 results.setdefault(name, []).append(location)
     return [
         f"{label}: its best {name} lies at an end of all that were tried, and a better one may lie "
@@ -197,11 +205,11 @@ def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
             "algorithm": method.tuned_label,
             "measure": target.measure,
             "target": target.target,
-            "values": dict(choice.best(index).values),
+            "values": dict(choice.best_trial(index).values),
             "parameters_at_grid_end": list(choice.parameters_at_ends(index)),
             "trials": len(choice.trials),
             "reached": sum(hits > 0 for hits in (trial.hits[index] for trial in choice.trials)),
-            "cost": cost(choice),
+            "cost": search_calls(choice),
         }
         for problem, method, _, choice in _iterate_tuned(study)
         if tune is not None and method.tuned_label in only
@@ -209,22 +217,22 @@ def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
     ]
 
 
-def sensitivity(study: Study, tune: TuningPlan) -> Table:
+def all_trials_table(study: Study, tune: TuningPlan) -> Table:
     """Return the calls to the targets against the parameters: every trial."""
     rows = []
     for problem, method, setting, choice in _iterate_tuned(study):
-        best = [choice.best(index) for index in range(len(tune.targets))]
+        best = [choice.best_trial(index) for index in range(len(tune.targets))]
         for trial in choice.trials:
             cells: list[Cell] = [setting_title(trial.values)]
             for point, hits in enumerate(trial.hits):
-                cells += [f"{hits} of {len(tune.seeds)}", _calls(trial.expected_calls[point])]
+                cells += [f"{hits} of {len(tune.seeds)}", _round_calls(trial.expected_calls[point])]
             to = [
                 f"{target.target:g}"
                 for target, item in zip(tune.targets, best, strict=True)
                 if item is trial
             ]
             cells += [_finite(trial.last_values[-1]), f"chosen for {', '.join(to)}" if to else None]
-            rows.append(TableRow(_title(problem, setting), method.label, cells))
+            rows.append(TableRow(_choice_title(problem, setting), method.label, cells))
     heads = [head for stop in tune.targets for head in (f"seeds to {stop.target:g}", "calls")]
     return Table(
         f"{study.title}: calls to the target against the parameters",
@@ -235,7 +243,7 @@ def sensitivity(study: Study, tune: TuningPlan) -> Table:
     )
 
 
-def _calls(value: float) -> int | float | None:
+def _round_calls(value: float) -> int | float | None:
     """Return expected calls as tables write them: with every digit, where there are three."""
     return round(value) if 100 <= value < math.inf else _finite(value)
 
@@ -285,7 +293,7 @@ def find_flips(comparisons: Sequence[Comparison], tune: TuningPlan) -> OrderFlip
     stops = [target for target in tune.targets if target in comparison.targets]
     index = comparison.targets.index(stops[-1]) if stops else len(comparison.targets) - 1
     labels = [m.label for m in tune.methods if m.label in comparison.results.study.labels]
-    table_rows = [row for panel in comparison.panels for row in _pairs(panel, labels, index)]
+    table_rows = [row for panel in comparison.panels for row in _flip_rows(panel, labels, index)]
     if not table_rows:
         return None
     target = comparison.targets[index]
@@ -299,7 +307,9 @@ def find_flips(comparisons: Sequence[Comparison], tune: TuningPlan) -> OrderFlip
     return OrderFlips(table, len(table_rows))
 
 
-def _pairs(panel: ComparedPanel, labels: Sequence[str], index: int) -> Iterator[TableRow | None]:
+def _flip_rows(
+    panel: SettingComparison, labels: Sequence[str], index: int
+) -> Iterator[TableRow | None]:
     """Yield for each pair that has an order both ways the row of a flip, None if it is none."""
     for first, second in combinations(labels, 2):
         compare_two = _compare_two(panel, first, second, index)
@@ -312,7 +322,7 @@ def _pairs(panel: ComparedPanel, labels: Sequence[str], index: int) -> Iterator[
 
 
 def _compare_two(
-    panel: ComparedPanel, first: str, second: str, index: int
+    panel: SettingComparison, first: str, second: str, index: int
 ) -> tuple[str, str] | None:
     """Return who of two needs fewer calls, and the order in words; None if they have none."""
     algorithm, other = panel.find(first), panel.find(second)
@@ -322,7 +332,7 @@ def _compare_two(
     less, extra = sorted(calls, key=calls.__getitem__)
     if calls[less] == calls[extra]:
         return None
-    words = [f"{label} ({calls_as_text(calls[label])})" for label in (less, extra)]
+    words = [f"{label} ({format_call_number(calls[label])})" for label in (less, extra)]
     return less, ", ".join(words)
 
 
@@ -342,7 +352,7 @@ def tuning_csv(study: Study) -> str:
                     seeds,
                     _finite(trial.expected_calls[index]),
                 ]
-                mark = "yes" if trial is choice.best(index) else "no"
+                mark = "yes" if trial is choice.best_trial(index) else "no"
                 values = escape_spreadsheet(setting_title(trial.values))
                 level = [f"{target.target:g}", values]
                 writer.writerow([*texts, *level, *numbers, _finite(trial.last_values[index]), mark])

@@ -30,7 +30,7 @@ class BootstrapInterval(NamedTuple):
     high: float
 
 
-def draws(numbers: Sequence[int], resamples: int) -> Iterator[Array]:
+def resampling_counts(numbers: Sequence[int], resamples: int) -> Iterator[Array]:
     """Return, for each problem, how often each of its runs was drawn, by resample and run.
 
     The same numbers give the same draws, whatever else is drawn.
@@ -71,7 +71,9 @@ def ert_interval(runtimes: Runtimes, resamples: int = RESAMPLES) -> BootstrapInt
     """Return the interval of the expected runtime; None with fewer than two runs, or no hit."""
     if runtimes.calls.size < 2 or not runtimes.hits:
         return None
-    low, high = interval_ends(resample_ert(runtimes, next(draws([runtimes.calls.size], resamples))))
+    low, high = percentile_interval(
+        resample_ert(runtimes, next(resampling_counts([runtimes.calls.size], resamples)))
+    )
     return BootstrapInterval(float(low), float(high))
 
 
@@ -87,15 +89,15 @@ def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | N
     """
     if not (runtimes.hits and other.hits) or min(runtimes.calls.size, other.calls.size) < 2:
         return None
-    sample = draws([runtimes.calls.size, other.calls.size], RESAMPLES)
+    sample = resampling_counts([runtimes.calls.size, other.calls.size], RESAMPLES)
     above, below = (
         resample_ert(runtimes, times)
         for runtimes, times in zip((runtimes, other), sample, strict=True)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = above / below
-    low = interval_ends(np.nan_to_num(ratios, nan=0.0, posinf=np.inf))[0]
-    high = interval_ends(np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))[1]
+    low = percentile_interval(np.nan_to_num(ratios, nan=0.0, posinf=np.inf))[0]
+    high = percentile_interval(np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))[1]
     return BootstrapInterval(float(low), float(high))
 
 
@@ -104,7 +106,7 @@ def is_equivalent(interval: BootstrapInterval | None) -> bool:
     return interval is not None and interval.low >= 1.0 / EVEN and interval.high <= EVEN
 
 
-def interval_ends(resamples: Array) -> Array:
+def percentile_interval(resamples: Array) -> Array:
     """Return the ends of the interval (first axis) of resampled values along their first axis."""
     tail = (1 - LEVEL) / 2
     # Values as they were drawn: nothing is interpolated between a number and infinity.

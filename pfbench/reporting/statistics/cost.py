@@ -9,7 +9,7 @@ from pfbench.base.checks import check_real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
-from pfbench.reporting.statistics.seed_curves import Array, column
+from pfbench.reporting.statistics.seed_curves import Array, trace_column
 from pfbench.runs.loop.run import Run
 
 KNOWN_COSTS = (*COUNTED, "products", "iteration", "seconds")
@@ -68,7 +68,7 @@ class Cost:
         return cls.from_weights(weights)
 
     def __str__(self) -> str:
-        return " + ".join(_term(name, weight) for name, weight in self.weights)
+        return " + ".join(_format_term(name, weight) for name, weight in self.weights)
 
     @property
     def description(self) -> str:
@@ -78,13 +78,13 @@ class Cost:
     def column_costs(self, run: Run) -> list[tuple[str, float]]:
         """Return trace columns of a run with what one unit of each costs there."""
         return [
-            ("lo", weight * _products(run)) if name == "products" else (name, weight)
+            ("lo", weight * _lmo_product_count(run)) if name == "products" else (name, weight)
             for name, weight in self.weights
         ]
 
     def cost_along_trace(self, run: Run) -> Array:
         """Return what was spent at each recorded row; empty where a column is missing."""
-        columns = [weight * column(run, name) for name, weight in self.column_costs(run)]
+        columns = [weight * trace_column(run, name) for name, weight in self.column_costs(run)]
         if any(column.size != len(run.rows) for column in columns):
             return np.empty(0)
         return np.asarray(np.sum(columns, axis=0))
@@ -99,12 +99,12 @@ PRODUCTS = Cost.from_weights("products")
 """The products of matrices in linear minimisations, of runs that measure lmo_products."""
 
 
-def _products(run: Run) -> float:
+def _lmo_product_count(run: Run) -> float:
     """Return the products of matrices in a linear minimisation, the same in a whole run."""
-    full_list = column(run, "lmo_products")
+    full_list = trace_column(run, "lmo_products")
     return float(full_list[0]) if full_list.size else 0.0
 
 
-def _term(name: str, weight: float) -> str:
+def _format_term(name: str, weight: float) -> str:
     title = name.upper() if name in COUNTED else name
     return title if weight == 1.0 else f"{weight:g} {title}"

@@ -13,13 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from pfbench.base.errors import InputError
-from pfbench.reporting.statistics.bootstrap import RESAMPLES, draws, interval_ends, resample_ert
+from pfbench.reporting.statistics.bootstrap import (
+    RESAMPLES,
+    percentile_interval,
+    resample_ert,
+    resampling_counts,
+)
 from pfbench.reporting.statistics.runtimes import Runtimes, ert
 from pfbench.reporting.statistics.seed_curves import Array
 
 
 @dataclass(frozen=True)
-class Distribution:
+class CumulativeShare:
     """A share that grows with x, a step at each of its points.
 
     Attributes
@@ -36,7 +41,7 @@ class Distribution:
     high: Array
 
 
-def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> Distribution:
+def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> CumulativeShare:
     """Return the share of (problem, target, run) that is reached within so many calls.
 
     Every problem weighs the same, as does every target of it. What is never reached is in no step:
@@ -51,21 +56,23 @@ def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> 
     existing = [values[np.isfinite(values)] for values in calls]
     x = np.unique(np.concatenate(existing)) if existing else np.empty(0)
     share, result = np.zeros(x.size), np.zeros((resamples, x.size))
-    for values, times in zip(calls, draws([c.shape[1] for c in calls], resamples), strict=True):
+    for values, times in zip(
+        calls, resampling_counts([c.shape[1] for c in calls], resamples), strict=True
+    ):
         # Of each run, the share of the targets that it has reached at x.
-        reached = np.stack([_steps(run, x) for run in values.T]) / values.shape[0]
+        reached = np.stack([_count_values_up_to_each(run, x) for run in values.T]) / values.shape[0]
         share += reached.mean(axis=0)
         result += times @ reached / values.shape[1]
     number = max(len(calls), 1)
-    low, high = interval_ends(result / number)
-    return Distribution(x, share / number, low, high)
+    low, high = percentile_interval(result / number)
+    return CumulativeShare(x, share / number, low, high)
 
 
-def profile(
+def performance_profile(
     runtimes: Sequence[Sequence[Runtimes]],
     references: Sequence[Sequence[float]],
     resamples: int = RESAMPLES,
-) -> Distribution:
+) -> CumulativeShare:
     """Return the share of (problem, target) of which the expected runtime is within a factor.
 
     Parameters
@@ -90,19 +97,22 @@ def profile(
     finite = [values[np.isfinite(values)] for values in factors]
     x = np.unique(np.concatenate(finite)) if finite else np.empty(0)
     number = max(len(factors), 1)
-    share = np.sum([_steps(values, x) / values.size for values in factors], axis=0) / number
+    share = (
+        np.sum([_count_values_up_to_each(values, x) / values.size for values in factors], axis=0)
+        / number
+    )
     result = np.zeros((resamples, x.size))
     sizes = [targets[0].calls.size for targets in runtimes]
     for targets, reference, times in zip(
-        runtimes, references, draws(sizes, resamples), strict=True
+        runtimes, references, resampling_counts(sizes, resamples), strict=True
     ):
         for target, by in zip(targets, reference, strict=True):
             inner = resample_ert(target, times)[:, None] / by <= x
             result += inner / len(targets)
-    low, high = interval_ends(result / number)
-    return Distribution(x, share, low, high)
+    low, high = percentile_interval(result / number)
+    return CumulativeShare(x, share, low, high)
 
 
-def _steps(values: Array, x: Array) -> Array:
+def _count_values_up_to_each(values: Array, x: Array) -> Array:
     """Return how many values are at most x."""
     return np.searchsorted(np.sort(values), x, side="right").astype(float)

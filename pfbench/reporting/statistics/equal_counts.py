@@ -56,7 +56,7 @@ def truncate_run(run: Run, limits: Limits) -> Run:
     further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
     if all(further[name] <= limit for name, limit in limits.items()):
         return run
-    number = first_beyond(run, limits)
+    number = first_row_beyond_limits(run, limits)
     if number < len(run.rows):
         further = dict(zip(run.columns, run.rows[number], strict=True))
     counts = {name: int(min(further[name], limits.get(name, math.inf))) for name in COUNTED}
@@ -74,7 +74,7 @@ def truncate_run(run: Run, limits: Limits) -> Run:
     )
 
 
-def first_beyond(run: Run, limits: Limits) -> int:
+def first_row_beyond_limits(run: Run, limits: Limits) -> int:
     """Return the number of the first recorded row beyond limits; that of all rows without one."""
     locations = [(run.columns.index(name), limit) for name, limit in limits.items() if run.columns]
     exceeding = (

@@ -51,12 +51,15 @@ class Runtimes:
         return np.where(self.is_reached, self.calls, self.total_calls)
 
 
-def runtimes(
+def make_runtimes(
     runs: Sequence[Run], target: Stop, price: Cost, traces: Sequence[Array] | None = None
 ) -> Runtimes:
     """Return the calls of runs to a target; `traces` are their `trace_array`, where they are known."""  # noqa: E501
     existing = map(trace_array, runs) if traces is None else traces
-    calls = [_runtime(run, trace, target, price) for run, trace in zip(runs, existing, strict=True)]
+    calls = [
+        _calls_to_target(run, trace, target, price)
+        for run, trace in zip(runs, existing, strict=True)
+    ]
     return Runtimes(
         np.array(calls, dtype=float), np.array([price.total_cost(run) for run in runs], dtype=float)
     )
@@ -71,7 +74,7 @@ def ert(runtimes: Runtimes) -> float:
     return float(runtimes.calls_charged.sum() / runtimes.hits) if runtimes.hits else float("inf")
 
 
-def _runtime(run: Run, trace: Array, target: Stop, price: Cost) -> float:
+def _calls_to_target(run: Run, trace: Array, target: Stop, price: Cost) -> float:
     priced = price.column_costs(run)
     needed = (target.measure, *(name for name, _ in priced))
     if not run.rows or any(name not in run.columns for name in needed):

@@ -21,7 +21,7 @@ QUARTILES_FROM = 5
 
 
 @dataclass(frozen=True)
-class Band:
+class MedianBand:
     """Median and band over runs.
 
     Attributes
@@ -40,7 +40,7 @@ class Band:
     high: Array
     runs: npt.NDArray[np.int64]
 
-    def thin(self, limit: int, *, log: bool = False) -> "Band":
+    def thin(self, limit: int, *, log: bool = False) -> "MedianBand":
         """Return at most so many points of it, the first and the last among them.
 
         For a logarithmic axis they are even in the logarithm of x, from the first positive one on.
@@ -52,7 +52,7 @@ class Band:
             arange = np.unique(even.clip(first, self.x.size - 1))
         elif arange.size > limit:
             arange = np.unique(np.linspace(0, self.x.size - 1, limit).round().astype(int))
-        return Band(
+        return MedianBand(
             self.x[arange],
             self.median[arange],
             self.low[arange],
@@ -91,7 +91,7 @@ def band_legend(seeds: int) -> str:
     return f"Line: median of {seeds} seeds; band: the middle half of them (quartiles)."
 
 
-def column(run: Run, name: str) -> Array:
+def trace_column(run: Run, name: str) -> Array:
     """Return a column of the trace; NaN where there is no value, empty if there is no column."""
     if name not in run.columns:
         return np.empty(0)
@@ -106,7 +106,7 @@ def trace_array(run: Run) -> Array:
     return np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
 
 
-def band(runs: Sequence[Run], axis: str, measure: str) -> Band:
+def median_band(runs: Sequence[Run], axis: str, measure: str) -> MedianBand:
     """Return median and band of a measure over runs, against a count or the seconds.
 
     Where the runs agree in how much they have spent at each recorded iteration, the grid is that
@@ -127,31 +127,31 @@ def band(runs: Sequence[Run], axis: str, measure: str) -> Band:
         A column of the traces.
     """
     spent = _collect_spent_calls(runs, axis)
-    curves = [_curve(run, "iteration" if spent else axis, measure) for run in runs]
+    curves = [_run_curve(run, "iteration" if spent else axis, measure) for run in runs]
     grid = np.unique(np.concatenate([point for point, _ in curves])) if curves else np.empty(0)
     if grid.size == 0:
         empty = np.empty(0)
-        return Band(empty, empty, empty, empty, np.empty(0, dtype=np.int64))
+        return MedianBand(empty, empty, empty, empty, np.empty(0, dtype=np.int64))
     y = np.stack([_interpolate(grid, *curve, run) for run, curve in zip(runs, curves, strict=True)])
     x = np.array([spent[point] for point in grid]) if spent else grid
     ends = (25, 75) if len(runs) >= QUARTILES_FROM else (0, 100)
     low, median, high = np.nanpercentile(y, [ends[0], 50, ends[1]], axis=0)
     number = np.isfinite(y).sum(axis=0)
-    return Band(np.maximum.accumulate(x), median, low, high, number)
+    return MedianBand(np.maximum.accumulate(x), median, low, high, number)
 
 
 AS_PLANNED = frozenset({Status.FINISHED, Status.TARGET, Status.BUDGET})
 """How a run ends that ends as planned."""
 
 
-def endings(runs: Sequence[Run], axis: str, measure: str) -> list[RunEnding]:
+def early_endings(runs: Sequence[Run], axis: str, measure: str) -> list[RunEnding]:
     """Return the last points of the runs that end otherwise than planned.
 
     They end by neither their schedule nor their target nor their budget.
     """
     endings = []
     for run in runs:
-        x, y = _curve(run, axis, measure)
+        x, y = _run_curve(run, axis, measure)
         if run.status not in AS_PLANNED and x.size:
             endings.append(RunEnding(float(x[-1]), float(y[-1]), run.seed, run.status))
     return endings
@@ -162,7 +162,7 @@ def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
     last = [
         values[-1]
         for run in runs
-        if run.status in COMPLETED and (values := _curve(run, "iteration", measure)[1]).size
+        if run.status in COMPLETED and (values := _run_curve(run, "iteration", measure)[1]).size
     ]
     if not last:
         return FinalSummary(math.nan, math.nan, math.nan, 0, len(runs))
@@ -171,7 +171,7 @@ def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
 
 def median_start_value(runs: Sequence[Run], measure: str) -> float:
     """Return the median over the runs of the measure at the start; NaN where there is none."""
-    values = [column(run, measure)[:1] for run in runs]
+    values = [trace_column(run, measure)[:1] for run in runs]
     existing = [value[0] for value in values if value.size and math.isfinite(value[0])]
     return float(np.median(existing)) if existing else math.nan
 
@@ -189,16 +189,17 @@ def _runs_equal(first: Run, other: Run) -> bool:
     reported = [(run.columns, run.counts, run.status, len(run.rows)) for run in (first, other)]
     names = [name for name in first.columns if name != "seconds"]
     return reported[0] == reported[1] and all(
-        np.array_equal(column(first, name), column(other, name), equal_nan=True) for name in names
+        np.array_equal(trace_column(first, name), trace_column(other, name), equal_nan=True)
+        for name in names
     )
 
 
-def _curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
+def _run_curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
     """Return where a run was recorded and what was measured there, the last at each place.
 
     Values beyond `LARGEST` are cut to it.
     """
-    point, values = column(run, axis), column(run, measure)
+    point, values = trace_column(run, axis), trace_column(run, measure)
     if point.size != values.size:
         return np.empty(0), np.empty(0)
     isfinite = np.isfinite(values)
@@ -219,7 +220,9 @@ def _collect_spent_calls(runs: Sequence[Run], axis: str) -> dict[float, float]:
     """Return what is spent at each recorded iteration, or nothing if the runs differ in it."""
     by_iteration: dict[float, list[float]] = {}
     for run in runs:
-        for iteration, spent in zip(column(run, "iteration"), column(run, axis), strict=True):
+        for iteration, spent in zip(
+            trace_column(run, "iteration"), trace_column(run, axis), strict=True
+        ):
             by_iteration.setdefault(iteration, []).append(spent)
     if axis != "seconds" and any(len(set(spent)) > 1 for spent in by_iteration.values()):
         return {}

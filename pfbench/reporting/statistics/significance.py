@@ -43,19 +43,21 @@ def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
     The pairs are one family: Holm's correction is over all that are tested. Two samples in which
     nothing varies are compared as they are, and take no part in it.
     """
-    sides = [_side(sample, other) for sample, other in pairs]
+    sides = [_rank_side_or_zero(sample, other) for sample, other in pairs]
     tested = [
         index
         for index, (sample, other) in enumerate(pairs)
         if not (sample.is_deterministic and other.is_deterministic)
     ]
-    corrected = dict(zip(tested, holm(_tests([pairs[index] for index in tested])), strict=True))
+    corrected = dict(
+        zip(tested, holm_adjust(_pair_p_values([pairs[index] for index in tested])), strict=True)
+    )
     return [
         side if corrected.get(index, 0.0) <= SIGNIFICANT else 0 for index, side in enumerate(sides)
     ]
 
 
-def leaders(
+def significant_leaders(
     table: Sequence[Sequence[SeedSample]], displayed: Sequence[Sequence[float]]
 ) -> list[int | None]:
     """Return of each row of a table the method that is told from every other; None if none is.
@@ -96,13 +98,13 @@ def _sole_minimum(row: Sequence[SeedSample], displayed: Sequence[float]) -> int 
     return lower[0] if len(lower) == 1 else None
 
 
-def _side(sample: SeedSample, other: SeedSample) -> int:
+def _rank_side_or_zero(sample: SeedSample, other: SeedSample) -> int:
     return (
         rank_side(sample.values, other.values) if min(sample.values.size, other.values.size) else 0
     )
 
 
-def _tests(pairs: Sequence[Pair]) -> list[float]:
+def _pair_p_values(pairs: Sequence[Pair]) -> list[float]:
     """Return the p-values: against one number a sign test, else the rank test."""
     two = [
         index
@@ -164,7 +166,7 @@ def rank_tests(pairs: Sequence[tuple[Array, Array]]) -> list[float]:
             doubled = _compute_doubled_ranks(values)
             sums, patterns = doubled[:, :size].sum(axis=1), np.sort(doubled, axis=1)
             p = [
-                float(_tails(tuple(pattern), size)[observed])
+                float(_rank_test_p_values(tuple(pattern), size)[observed])
                 for pattern, observed in zip(patterns.tolist(), sums.tolist(), strict=True)
             ]
         for index, value in zip(locations, p, strict=True):
@@ -181,7 +183,7 @@ def _compute_doubled_ranks(values: Array) -> "np.ndarray[Any, np.dtype[np.int64]
 
 
 @lru_cache(maxsize=512)  # few patterns of ties fill a table
-def _tails(ranks: tuple[int, ...], size: int) -> Array:
+def _rank_test_p_values(ranks: tuple[int, ...], size: int) -> Array:
     """Return the p-value of a sample of some size among sorted ranks, by the sum of its ranks."""
     total, number = sum(ranks[-size:]), len(ranks)
     ways = np.zeros((size + 1, total + 1))
@@ -199,7 +201,7 @@ def _tails(ranks: tuple[int, ...], size: int) -> Array:
     return minimum
 
 
-def holm(p: Sequence[float]) -> list[float]:
+def holm_adjust(p: Sequence[float]) -> list[float]:
     """Return the p-values as corrected for their number: each may be held to the level itself."""
     holm, lower = [1.0] * len(p), 0.0
     for number, point in enumerate(np.argsort(p, kind="stable")):

@@ -23,9 +23,9 @@ from typing import Any
 from uuid import uuid4
 
 from pfbench.base.errors import InputError, WorkerDied
-from pfbench.base.failures import brief
+from pfbench.base.failures import brief_error_text
 from pfbench.runs.engines.engine import RETRIES
-from pfbench.runs.engines.workers import Result, Task, Worker, poll
+from pfbench.runs.engines.workers import Task, TaskResult, Worker, wait_for_results
 from pfbench.runs.storage.content_keys import environment, source_digest
 
 REACH = 5.0
@@ -72,7 +72,7 @@ def _check_reachable(address: str, dask: Any) -> None:
         raise InputError(f"no Dask scheduler answers at {address} ({reason}): start one.") from None
 
 
-class Cluster:
+class DaskEngine:
     """The workers of a Dask scheduler.
 
     Parameters
@@ -105,7 +105,7 @@ class Cluster:
                 f"what answers at {address} is no Dask scheduler that this machine may talk to: "
                 "start one, or mend the certificates."
             ) from error
-        self.slots = sum(self._workers().values())
+        self.slots = sum(self._thread_counts().values())
         if not self.slots:
             self.close()
             raise InputError(f"the Dask scheduler at {address} has no workers: start some.")
@@ -151,7 +151,7 @@ class Cluster:
     def _query_workers(self) -> dict[str, tuple[dict[str, str], str]]:
         """Return what each worker says of its environment and its source, by its address."""
         kind = InputError if self._worker_count is None else WorkerDied
-        if not (workers := self._workers()):
+        if not (workers := self._thread_counts()):
             raise kind(
                 f"the Dask scheduler at {self._address} does not answer or has no workers: start "
                 "it, or some, and give the same command again."
@@ -159,13 +159,13 @@ class Cluster:
         # Dask's errors have no type in common.
         try:
             request = {
-                address: self._client.submit(_environment, workers=[address], pure=False)
+                address: self._client.submit(_environment_and_source, workers=[address], pure=False)
                 for address in workers
             }
             until = monotonic() + ANSWER
             while left := [address for address, future in request.items() if not future.done()]:
                 # Only the worker itself may answer: one that is gone never will.
-                if gone := sorted(set(left) - set(self._workers())):
+                if gone := sorted(set(left) - set(self._thread_counts())):
                     raise ConnectionError(f"{gone[0]} is gone")
                 if monotonic() > until:
                     break
@@ -177,7 +177,7 @@ class Cluster:
         except (Exception, CancelledError) as error:
             raise kind(
                 f"the workers of the Dask scheduler at {self._address} could not be asked for "
-                f"their environment ({_words(error)}): see that all run, with pfbench, and give "
+                f"their environment ({_describe_error(error)}): see that all run, with pfbench, and give "  # noqa: E501
                 "the same command again."
             ) from error
         raise kind(
@@ -185,7 +185,7 @@ class Cluster:
             f"{ANSWER:g} s: it is busy; wait, or take another cluster."
         )
 
-    def _workers(self) -> Mapping[str, int]:
+    def _thread_counts(self) -> Mapping[str, int]:
         """Return the number of threads of each worker; none if the scheduler does not answer."""
         if self._client.status != "running":
             return {}
@@ -195,7 +195,7 @@ class Cluster:
             return {}
         return threads
 
-    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+    def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
         """See `Engine.do`."""
         scheduler = f"the Dask scheduler {self._address}"
         reason = f"{scheduler} was lost"
@@ -207,7 +207,7 @@ class Cluster:
         caller = uuid4().hex
         self._client.subscribe_topic(_TOPIC, lambda event: counts.update([event[1]]))
         futures = self._client.map(
-            partial(_do, expected=self._worker_count, folder=os.getcwd()),
+            partial(_do_in_worker, expected=self._worker_count, folder=os.getcwd()),
             range(len(tasks)),
             tasks,
             pure=False,
@@ -225,7 +225,7 @@ class Cluster:
                 except queue.Empty:
                     now = monotonic()
                     heard = now if self._client.status == "running" else heard
-                    manned = now if self._workers() else manned
+                    manned = now if self._thread_counts() else manned
                     if now - heard > LOST or self._client.status == "closed":
                         break
                     if now - manned > NO_WORKERS_LEFT:
@@ -239,7 +239,7 @@ class Cluster:
                 elif index in left and future.status in ("finished", "error"):
                     left.discard(index)
                     # Neither a point nor a program stays in the cluster's memory.
-                    yield _result(index, future, max(0, counts[index] - 1))
+                    yield _read_future(index, future, max(0, counts[index] - 1))
                     future.release()
                 heard = manned = monotonic()
             yield from (_make_lost_result(index, reason) for index in sorted(left))
@@ -249,27 +249,29 @@ class Cluster:
                 self._client.unsubscribe_topic(_TOPIC)
 
 
-def _result(index: int, future: Any, retries: int) -> Result:
+def _read_future(index: int, future: Any, retries: int) -> TaskResult:
     """Return the result of a task that Dask says is over, begun again so often by Dask."""
     try:
-        result: Result = future.result(timeout=_FETCH)
+        result: TaskResult = future.result(timeout=_FETCH)
     # A scheduler may be lost just now, and Dask's errors have no type in common.
     except (Exception, CancelledError) as error:
         dasks = type(error).__module__.startswith("distributed")
         lost = dasks or isinstance(error, (CancelledError, OSError))
         subject = "was lost, or its result" if lost else "failed"
-        return _make_lost_result(index, f"its Dask worker {subject} ({_words(error)})", retries)
+        return _make_lost_result(
+            index, f"its Dask worker {subject} ({_describe_error(error)})", retries
+        )
     return replace(result, index=index, retries=retries + result.retries)
 
 
-def _words(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """Return the type of an error of Dask's, and what it says on one line."""
-    rstrip = " ".join(brief(error).split()).rstrip(".")
+    rstrip = " ".join(brief_error_text(error).split()).rstrip(".")
     return f"{type(error).__name__}: {rstrip}"
 
 
-def _make_lost_result(index: int, reason: str, retries: int = 0) -> Result:
-    return Result(index, None, "lost", reason, 0.0, retries=retries)
+def _make_lost_result(index: int, reason: str, retries: int = 0) -> TaskResult:
+    return TaskResult(index, None, "lost", reason, 0.0, retries=retries)
 
 
 # --- on the workers -------------------------------------------------------------------------------
@@ -278,30 +280,30 @@ _local = threading.local()
 """The process of each thread of a Dask worker."""
 
 
-def _environment() -> tuple[dict[str, str], str]:
+def _environment_and_source() -> tuple[dict[str, str], str]:
     """Return the environment of this Dask worker's processes, and its source of pfbench."""
-    result = _run_in_process(Task(_identity, (), 120.0))
+    result = _run_in_process(Task(_environment_and_source_digest, (), 120.0))
     if result.status != "done":
         raise WorkerDied(f"a worker process could not be asked: {result.reason}.")
     environment: tuple[dict[str, str], str] = result.value
     return environment
 
 
-def _identity() -> tuple[dict[str, str], str]:
+def _environment_and_source_digest() -> tuple[dict[str, str], str]:
     """Return the environment and the source of this process, the only thread of which parses."""
     return environment(), source_digest(frozenset({_MAKING}))
 
 
-def _do(
+def _do_in_worker(
     index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None, folder: str
-) -> Result:
+) -> TaskResult:
     """Do a task in this thread's process; begin it again if that is killed from outside.
 
     A worker that came later, and differs from the others, does none. Where a worker has the folder
     from which the command was given, files are named from there.
     """
     if expected is not None and getattr(_local, "checked", None) != expected:
-        if _environment() != expected:
+        if _environment_and_source() != expected:
             raise WorkerDied("this worker's pfbench, libraries or BLAS differ from the others'.")
         _local.checked = expected
     import_module("distributed").get_worker().log_event(_TOPIC, index)
@@ -322,7 +324,7 @@ def _call_in_folder(folder: str, function: Callable[..., Any], arguments: tuple[
     return function(*arguments)
 
 
-def _run_in_process(task: Task) -> Result:
+def _run_in_process(task: Task) -> TaskResult:
     """Do a task in this thread's process, until it ends or Dask takes it back."""
     if not hasattr(_local, "worker"):
         # Dask's own processes are daemons, which may have no children; this one ends with it.
@@ -333,7 +335,7 @@ def _run_in_process(task: Task) -> Result:
     key = dask.get_current_task()
     worker.start_task(0, task)
     while True:
-        for result in poll([worker], 1.0):
+        for result in wait_for_results([worker], 1.0):
             return result
         existing = dask.state.tasks.get(key)
         if existing is None or existing.state == "cancelled":

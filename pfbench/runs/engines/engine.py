@@ -12,8 +12,8 @@ from time import monotonic
 from typing import Protocol
 
 from pfbench.kernels.libraries import single_blas_thread
-from pfbench.kernels.numba_compilation import set_threads, threads
-from pfbench.runs.engines.workers import Result, Task, Worker, call_and_catch, run_tasks
+from pfbench.kernels.numba_compilation import set_threads, thread_count
+from pfbench.runs.engines.workers import Task, TaskResult, Worker, call_and_catch, run_tasks
 from pfbench.runs.storage.content_keys import environment
 
 RETRIES = 2
@@ -30,7 +30,7 @@ class Engine(Protocol):
     def environment(self) -> Mapping[str, str]:
         """Return the environment that every task is done in; see `pfbench.runs.storage.content_keys`."""  # noqa: E501
 
-    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+    def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
         """Do tasks; yield the result of each as it comes. Leaving the iteration early ends them.
 
         Raises
@@ -43,34 +43,34 @@ class Engine(Protocol):
         """Let go of what the engine holds."""
 
 
-class _ThisMachine:
+class _LocalEngine:
     """What the engines of this machine share."""
 
     def environment(self) -> Mapping[str, str]:
         """See `Engine.environment`."""
-        with single_thread():
+        with use_single_thread():
             return environment()
 
     def close(self) -> None:
         """See `Engine.close`."""
 
 
-class ThisProcess(_ThisMachine):
+class SingleProcessEngine(_LocalEngine):
     """Does one task after the other, here; nothing can end one that does not end by itself."""
 
     slots = 1
 
-    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+    def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
         """See `Engine.do`."""
         for index, task in enumerate(tasks):
             started = monotonic()
-            with single_thread(), redirect_stdout(sys.stderr):  # as in a worker
+            with use_single_thread(), redirect_stdout(sys.stderr):  # as in a worker
                 status, value, reason = call_and_catch(task.function, task.arguments, Exception)
-            yield Result(index, value, status, reason, monotonic() - started)
+            yield TaskResult(index, value, status, reason, monotonic() - started)
 
 
 @dataclass(frozen=True)
-class LocalProcesses(_ThisMachine):
+class MultiProcessEngine(_LocalEngine):
     """Does so many tasks at a time, each in a process that can be killed and is replaced.
 
     A run is killed when it is past its time limit by a twentieth and less than a second. A task
@@ -81,7 +81,7 @@ class LocalProcesses(_ThisMachine):
     slots: int
     idle: list[Worker] | None = None
 
-    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+    def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
         """See `Engine.do`."""
         return run_tasks(tasks, self.slots, retries=RETRIES, idle=self.idle)
 
@@ -92,9 +92,9 @@ class LocalProcesses(_ThisMachine):
 
 
 @contextmanager
-def single_thread() -> Iterator[None]:
+def use_single_thread() -> Iterator[None]:
     """Use one thread inside, so that a run has the same bits here as in a worker."""
-    before = threads()
+    before = thread_count()
     set_threads(1)
     try:
         with single_blas_thread():

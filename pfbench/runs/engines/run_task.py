@@ -15,7 +15,7 @@ from pfbench.base.file_watch import call_and_record_files
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
 from pfbench.oracles import Ledger
-from pfbench.runs.engines.workers import Result, note
+from pfbench.runs.engines.workers import TaskResult, share_numbers_with_parent
 from pfbench.runs.loop.drive import NO_MEMORY, drive
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.planning.plan import PlannedRun
@@ -42,8 +42,8 @@ def execute_plan(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> R
         If the user interrupted the run.
     """
     try:
-        with memory_limited(plan.memory_limit):
-            run = _drive(plan, source)
+        with limit_memory(plan.memory_limit):
+            run = _resolve_and_drive(plan, source)
     except WorkerDied as error:
         return make_unfinished_run(plan, Status.KILLED, str(error))
     except Exception as error:
@@ -65,12 +65,12 @@ def make_run_with_file_digests(
     plan: PlannedRun, source: Mapping[str, Any] | None = None
 ) -> tuple[Run, dict[str, str]]:
     """Make a run; return with it the digests of the files that its user-defined code has read."""
-    if not plan.code:
+    if not plan.user_code_name:
         return execute_plan(plan, source), {}
     return call_and_record_files(execute_plan, plan, source)
 
 
-def _drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:
+def _resolve_and_drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:
     resolved = resolve_with_problem_copy(plan)
     if resolved.cached_run is None:
         return make_unfinished_run(plan, Status.REFUSED, resolved.refusal)
@@ -84,7 +84,7 @@ def _drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:
         stop=plan.stop,
         time_limit=plan.time_limit,
         # Its clock stands still: no deadline, then `TRACE_COLUMNS`.
-        watch=lambda progress: note([math.inf, *progress.costs]),
+        watch=lambda progress: share_numbers_with_parent([math.inf, *progress.costs]),
     )
 
 
@@ -101,16 +101,16 @@ class _DeadlineLedger(Ledger):
         super().__init__(plan.budget)
         self._grace = GRACE + (plan.time_limit or 0.0) / 20.0
 
-    def start(self, deadline: float) -> None:
-        """See `Ledger.start`."""
-        super().start(deadline)
-        note([monotonic() + deadline - perf_counter() + self._grace])
+    def start_clock(self, deadline: float) -> None:
+        """See `Ledger.start_clock`."""
+        super().start_clock(deadline)
+        share_numbers_with_parent([monotonic() + deadline - perf_counter() + self._grace])
 
-    def stop(self) -> None:
-        """See `Ledger.stop`."""
+    def stop_clock(self) -> None:
+        """See `Ledger.stop_clock`."""
         if self.deadline != math.inf:
-            note([math.inf])
-        super().stop()
+            share_numbers_with_parent([math.inf])
+        super().stop_clock()
 
 
 def make_unfinished_run(
@@ -145,11 +145,11 @@ def make_unfinished_run(
     )
 
 
-def run_from_result(plan: PlannedRun, result: Result) -> Run:
+def run_from_result(plan: PlannedRun, result: TaskResult) -> Run:
     """Return the run of a task that a worker made, or what is known of it."""
     if result.status == "done":
         run: Run = result.value
-        planned, identity = _identity(plan), _identity(run)
+        planned, identity = _run_key(plan), _run_key(run)
         if planned == identity:
             return run
         reason = f"its worker made another run: {identity} in place of {planned}"
@@ -164,12 +164,12 @@ def run_from_result(plan: PlannedRun, result: Result) -> Run:
     return make_unfinished_run(plan, status, reason, result.notes)
 
 
-def _identity(run: PlannedRun | Run) -> tuple[str, str, int]:
+def _run_key(run: PlannedRun | Run) -> tuple[str, str, int]:
     return run.problem, run.algorithm, run.seed
 
 
 @contextmanager
-def memory_limited(limit: float | None) -> Iterator[None]:
+def limit_memory(limit: float | None) -> Iterator[None]:
     """Let this process grow by so many bytes, where the system can limit that."""
     if limit is None or sys.platform != "linux":
         yield

@@ -21,8 +21,8 @@ from time import monotonic
 from typing import Any
 
 from pfbench.base.errors import format_error
-from pfbench.base.failures import brief
-from pfbench.runs.loop.processes import end, prepare_child_process, start_process
+from pfbench.base.failures import brief_error_text
+from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
 
 _GRACE = 2.0
 """Seconds that a worker gets to end by itself."""
@@ -62,7 +62,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Result:
+class TaskResult:
     """How a task ended.
 
     Attributes
@@ -79,7 +79,7 @@ class Result:
     seconds
         From its start to its end.
     notes
-        What the task noted last; see `note`.
+        What the task noted last; see `share_numbers_with_parent`.
     retries
         How often it was lost and begun again.
     """
@@ -95,7 +95,7 @@ class Result:
 
 def run_tasks(
     tasks: Sequence[Task], jobs: int, *, retries: int = 0, idle: "list[Worker] | None" = None
-) -> Iterator[Result]:
+) -> Iterator[TaskResult]:
     """Make all tasks in `jobs` processes; yield each result as it comes.
 
     A lost task is begun again at most `retries` times. Leaving the iteration early ends all
@@ -115,7 +115,7 @@ def run_tasks(
 
     try:
         while busy := assign_tasks():
-            for result in poll(busy):
+            for result in wait_for_results(busy):
                 if result.status == "lost" and lost[result.index] < retries:
                     lost[result.index] += 1
                     waiting.append((result.index, tasks[result.index]))
@@ -131,16 +131,16 @@ def run_tasks(
                 worker.close()
 
 
-def poll(busy: "Sequence[Worker]", patience: float = inf) -> "list[Result]":
+def wait_for_results(busy: "Sequence[Worker]", patience: float = inf) -> "list[TaskResult]":
     """Wait until a busy worker is done, dead or late, and return the results.
 
     Nothing may have come after `patience` seconds; the list is then empty.
     """
-    until = min(worker.deadline() for worker in busy)
+    until = min(worker.next_check_time() for worker in busy)
     watched = [end for worker in busy for end in worker.wait_handles]
     ready = wait(watched, min(patience, max(0.0, until - monotonic())))
     results = [
-        worker.end(answered=not worker.wait_handles.isdisjoint(ready))
+        worker.finish_task(answered=not worker.wait_handles.isdisjoint(ready))
         for worker in busy
         if worker.is_late() or not worker.wait_handles.isdisjoint(ready)
     ]
@@ -154,7 +154,7 @@ _worker = 0
 """The process of the worker: what a task forks has the same numbers, and may not write them."""
 
 
-def note(numbers: Sequence[float]) -> None:
+def share_numbers_with_parent(numbers: Sequence[float]) -> None:
     """Write numbers where the parent of this worker can read them; further ones stay.
 
     The first of ten places is a time on the clock `monotonic` after which the task is
@@ -203,7 +203,7 @@ class Worker:
         self.pipe.send(self._number)
         self.pipe.send((task.function, task.arguments))
 
-    def deadline(self) -> float:
+    def next_check_time(self) -> float:
         """Return when to look at the worker again."""
         return min(self._started + self._limit, monotonic() + _POLL)
 
@@ -212,7 +212,7 @@ class Worker:
         now = monotonic()
         return now >= self._started + self._limit or now >= (self._notes[0] or inf)
 
-    def end(self, *, answered: bool) -> Result | None:
+    def finish_task(self, *, answered: bool) -> TaskResult | None:
         """Return the result of the task at hand; a process that is late or dead is replaced.
 
         There is none if what was answered is not this task.
@@ -220,17 +220,17 @@ class Worker:
         assert self.index is not None
         status, value, reason = "timeout", None, f"it took more than {self._limit:g} s"
         if answered:
-            number, status, value, reason = self._answer()
+            number, status, value, reason = self._receive_answer()
             if number != self._number:
                 return None
         seconds = monotonic() - self._started
-        result = Result(self.index, value, status, reason, seconds, tuple(self._notes))
+        result = TaskResult(self.index, value, status, reason, seconds, tuple(self._notes))
         self.index = None
         if status not in ("done", "error"):
             self._replace()
         return result
 
-    def _answer(self) -> tuple[int, str, Any, str]:
+    def _receive_answer(self) -> tuple[int, str, Any, str]:
         """Return the number of a task with how it ended, what it returned, and the reason."""
         try:
             if not self.pipe.poll():  # the process is gone, and something that it started is not
@@ -258,7 +258,7 @@ class Worker:
                 self._process.join(_GRACE)
             except (BrokenPipeError, ConnectionError):
                 pass
-        end(self._process)
+        kill_process_group(self._process)
         self.pipe.close()
 
 
@@ -293,7 +293,11 @@ def _serve(pipe: Connection, notes: Any) -> None:
         except (EOFError, ConnectionError):
             return
         except Exception as error:
-            answer = "error", None, f"the task cannot be read by a worker: {brief(error)}"
+            answer = (
+                "error",
+                None,
+                f"the task cannot be read by a worker: {brief_error_text(error)}",
+            )
         if os.getpid() != _worker:  # the task forked, and its child came back here, too
             os._exit(0)
         try:
@@ -301,7 +305,7 @@ def _serve(pipe: Connection, notes: Any) -> None:
         except ConnectionError:
             return
         except Exception as error:
-            reason = f"its result cannot be sent: {brief(error)}"
+            reason = f"its result cannot be sent: {brief_error_text(error)}"
             pipe.send((number, "error", None, reason))
 
 
@@ -313,7 +317,5 @@ def call_and_catch(
         return "done", function(*arguments), ""
     except caught as error:
         location = traceback.extract_tb(error.__traceback__)[-1]
-        words = (
-            f"{type(error).__name__}: {brief(error)} (line {location.lineno} of {location.name})"
-        )
+        words = f"{type(error).__name__}: {brief_error_text(error)} (line {location.lineno} of {location.name})"  # noqa: E501
         return "error", None, words

@@ -47,7 +47,7 @@ def measure_name(name: str) -> str:
     return f"{MEASURES[measure]}{message}" if measure in MEASURES else name
 
 
-def draw(
+def draw_measure(
     curves: Sequence[Mapping[str, Any]],
     measure: str,
     against: str,
@@ -77,10 +77,10 @@ def draw(
     if ax is None:
         _, ax = pyplot.subplots(layout="constrained")
     for curve in curves:
-        calls, upper = _numbers(curve[against]), _numbers(curve[measure])
+        calls, upper = _drawable_column(curve[against]), _drawable_column(curve[measure])
         (line,) = ax.plot(calls, upper, label=curve["label"])
         if f"{measure}_lower" in curve:
-            lower = _numbers(curve[f"{measure}_lower"])
+            lower = _drawable_column(curve[f"{measure}_lower"])
             ax.fill_between(calls, lower, upper, color=line.get_color(), alpha=0.3)
             upper = upper + lower
         if any(value <= 0 for value in upper if math.isfinite(value)):
@@ -94,13 +94,13 @@ def draw(
     return ax
 
 
-def _numbers(column: Iterable[float | None]) -> list[float]:
+def _drawable_column(column: Iterable[float | None]) -> list[float]:
     """Return a column of a trace, cut to what can be drawn; NaN where it is undefined."""
     floats = (math.nan if value is None else float(value) for value in column)
-    return [_drawable(value) if math.isfinite(value) else value for value in floats]
+    return [_clip_to_drawable(value) if math.isfinite(value) else value for value in floats]
 
 
-def _drawable(value: float) -> float:
+def _clip_to_drawable(value: float) -> float:
     """Return a number so far from overflow that an axis can have a margin beyond it."""
     return min(max(value, -1e250), 1e250)
 

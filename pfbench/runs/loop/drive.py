@@ -18,7 +18,7 @@ from pfbench.base.errors import (
     TimeLimitReached,
     format_error,
 )
-from pfbench.base.failures import SourceLocation, add_location, locate_error, passes_through
+from pfbench.base.failures import SourceLocation, add_location, is_raised_within, locate_error
 from pfbench.base.protocols import PointFormat
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
@@ -52,7 +52,7 @@ Ending = tuple[str, str]
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """Where a run stands: all that its loop changes, but for the trace and the ledger.
 
     Attributes
@@ -93,7 +93,7 @@ def drive(
     every: int = 1,
     stop: Stop | None = None,
     time_limit: float | None = None,
-    watch: Callable[[Progress], object] | None = None,
+    watch: Callable[[RunProgress], object] | None = None,
     isolated: bool = False,
     strict: bool = False,
 ) -> Run:
@@ -133,9 +133,9 @@ def drive(
         ledger=ledger,
         asks=ready.asks,
         begin=begin,
-        check=ready.check_offered,
+        check=ready.check_requirements,
     )
-    progress = Progress(State(run.start), run.start)
+    progress = RunProgress(State(run.start), run.start)
     driver = _Driver(ready, ledger, progress, run.form, every, stop, time_limit, watch, strict)
     trace = driver.trace
     # What overflows ends the run as diverged: a warning says less, and as an error it hides that.
@@ -145,7 +145,7 @@ def drive(
         progress.state = State(progress.state.x if progress.output is None else progress.output)
         output = keep(progress.state.x)
         progress.state = State(output)
-        final = trace.final(progress.state)
+        final = trace.final_measures(progress.state)
     if trace.failed_measures and status != Status.ERROR:
         status, reason = Status.ERROR, trace.failed_measures
     elif final["objective"] is None and status in COMPLETED:
@@ -182,16 +182,16 @@ class _Driver:
 
     run: ResolvedRun
     ledger: Ledger
-    progress: Progress
+    progress: RunProgress
     form: PointFormat
     frequency: int
     stop: Stop | None
     time_limit: float | None
-    watch: Callable[[Progress], object] | None
+    watch: Callable[[RunProgress], object] | None
     strict: bool
 
     def __post_init__(self) -> None:
-        self.weight = _weight(self.run.algorithm)
+        self.weight = _output_weight_function(self.run.algorithm)
         self.trace = Trace(self.run.problem, self.run.measures)
         self.error_location: SourceLocation | None = None
         self.note = ""
@@ -199,8 +199,8 @@ class _Driver:
 
     def drive(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
         """Follow the run to its end; return the status and its reason."""
-        self._arrive()
-        ended = self._record()
+        self._note_costs()
+        ended = self._record_iterate()
         undefined = self.trace.undefined & _DEFINED_ONCE if not ended else set()
         if self.stop is not None and self.stop.measure in undefined:
             raise InputError(
@@ -208,17 +208,17 @@ class _Driver:
                 "another measure as the target."
             )
         try:
-            ended = ended or self._loop(states, rng)
+            ended = ended or self._follow_states(states, rng)
         except KeyboardInterrupt:
             ended = Status.KILLED, "interrupted by the user"
         first, x = self.first, self.progress.state.x
         if self.progress.iterations == 1 and first is not None and not np.array_equal(x, first):
             self.progress.state, self.note = self.progress.state._replace(x=first), IN_PLACE
         if self.trace.rows[-1]["iteration"] != self.progress.costs[0]:
-            ended = self._record() or ended
+            ended = self._record_iterate() or ended
         return ended
 
-    def _loop(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
+    def _follow_states(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
         point, every, watch, limit = self.progress, self.frequency, self.watch, self.time_limit
         new: State | Ending | None
         with CompilationClock(self._pause, self._resume_clock) as compilation:
@@ -229,11 +229,11 @@ class _Driver:
                     new, point.state = None, State(point.state.x)
                 started = perf_counter()
                 if limit is not None:
-                    self.ledger.start(started + limit - point.seconds)
+                    self.ledger.start_clock(started + limit - point.seconds)
                 new = self._advance(states)
                 took = perf_counter() - started
                 if limit is not None:
-                    self.ledger.stop()
+                    self.ledger.stop_clock()
                 if compilation.seconds != compiled:
                     point.compiling += compilation.seconds - compiled
                     took -= compilation.seconds - compiled
@@ -249,26 +249,26 @@ class _Driver:
                         f"the iterate of iteration {point.iterations} is not finite",
                     )
                 point.state = self._copy_if_mutated(new)
-                self._arrive()
+                self._note_costs()
                 self._choose_output(new, rng)
                 if watch is not None:
                     watch(point)
-                ended = self._record() if point.iterations % every == 0 else None
+                ended = self._record_iterate() if point.iterations % every == 0 else None
                 if not ended and limit is not None and point.seconds > limit:
-                    ended = self._timeout()
+                    ended = self._timeout_ending()
                 if ended:
                     return ended
 
     def _pause(self) -> None:
         """Let the clock stand still while something is compiled."""
         self.deadline = self.ledger.deadline
-        self.ledger.stop()
+        self.ledger.stop_clock()
 
     def _resume_clock(self, seconds: float) -> None:
         """Start the clock again after so many seconds, if it ran before."""
-        self.ledger.start(self.deadline + seconds)
+        self.ledger.start_clock(self.deadline + seconds)
 
-    def _arrive(self) -> None:
+    def _note_costs(self) -> None:
         """Note what it took to come to the newest complete iterate."""
         self.progress.costs = (
             self.progress.iterations,
@@ -286,7 +286,7 @@ class _Driver:
         except BudgetExhausted:
             return self._budget_ending()
         except TimeLimitReached:
-            return self._timeout()
+            return self._timeout_ending()
         except DivergedError as problem:
             return Status.DIVERGED, str(problem)
         except KeyboardInterrupt:
@@ -294,7 +294,7 @@ class _Driver:
         except (Exception, SystemExit, GeneratorExit) as error:
             self.error_location = locate_error(error)
             if self.strict and not (self.progress.iterations or any(self.ledger.counts_array)):
-                self._refuse(error)
+                self._raise_if_not_started(error)
             statement = format_error(error)
             return Status.ERROR, NO_MEMORY.format(statement) if isinstance(
                 error, MemoryError
@@ -305,9 +305,9 @@ class _Driver:
             return Status.ERROR, f"the algorithm yielded a {type(state).__name__}, not a State"
         return state
 
-    def _refuse(self, error: BaseException) -> None:
+    def _raise_if_not_started(self, error: BaseException) -> None:
         """Raise for a method that has not begun; not where its first query was wrong."""
-        if not passes_through(error, "oracles"):
+        if not is_raised_within(error, "oracles"):
             words = add_location(format_error(error), self.error_location)
             name = self.run.algorithm.name
             raise FailedBeforeFirstQuery(
@@ -343,15 +343,13 @@ class _Driver:
             return ""
         for name, part in (("x", state.x), ("at", state.at), ("output", state.output)):
             if not form.is_point(part) and (part is not None or name == "x"):
-                return (
-                    f"State.{name}, {form.describe(part)}: points of the problem are {form.points}"
-                )
+                return f"State.{name}, {form.describe(part)}: points of the problem are {form.points_text}"  # noqa: E501
         if state.estimate is not None and not form.is_gradient(state.estimate):
             text = form.describe(state.estimate)
-            return f"State.estimate, {text}: gradients of the problem are {form.gradients}"
+            return f"State.estimate, {text}: gradients of the problem are {form.gradients_text}"
         return ""
 
-    def _timeout(self) -> Ending:
+    def _timeout_ending(self) -> Ending:
         return Status.TIMEOUT, f"the time limit of {self.time_limit:g} s was reached"
 
     def _choose_output(self, state: State, rng: np.random.Generator) -> None:
@@ -367,7 +365,7 @@ class _Driver:
         else:
             point.output = None
 
-    def _record(self) -> Ending | None:
+    def _record_iterate(self) -> Ending | None:
         """Record the newest iterate; return the status if it reaches the target."""
         row = self.trace.record(self.progress.costs, self.progress.state)
         if self.trace.failed_measures:
@@ -381,7 +379,7 @@ class _Driver:
         return None
 
 
-def _weight(algorithm: Any) -> Callable[[int], float] | None:
+def _output_weight_function(algorithm: Any) -> Callable[[int], float] | None:
     """Return the weights of an output that is drawn; None where it is the last iterate."""
     if algorithm.output == "weighted":
         weight: Callable[[int], float] | None = getattr(algorithm, "output_weight", None)

@@ -17,12 +17,12 @@ import numpy as np
 from pfbench.base.errors import InputError, TimeLimitReached
 from pfbench.base.protocols import Algorithm
 from pfbench.base.state import Point, State
-from pfbench.kernels.numba_compilation import threads
+from pfbench.kernels.numba_compilation import thread_count
 from pfbench.oracles import Ledger, Oracles
 from pfbench.oracles.bundle import ORACLES
 from pfbench.points.factored import IterateStorage
 from pfbench.points.pattern import Pattern
-from pfbench.runs.loop.processes import end, prepare_child_process, start_process
+from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
 
 _POLL = 0.1
 """Seconds between two looks at the clock and the process while a method computes."""
@@ -64,19 +64,19 @@ class _MessageChannel:
         """
         patterns, stored, reported = pickle.loads(self.pipe.recv_bytes())
         for number, pattern in pickle.loads(patterns).items():
-            self._know(number, pattern)
+            self._register_object(number, pattern)
         for number, state in self._unpickle(stored).items():
             vars(self._remote_object(number, IterateStorage)).update(state)
         self._modified = {}
         return self._unpickle(reported)
 
-    def _know(self, number: int, obj: Any) -> None:
+    def _register_object(self, number: int, obj: Any) -> None:
         self._things[number] = obj  # kept, so that no other thing gets its id
         self._numbers[id(obj)] = number
 
     def _remote_object(self, number: int, kind: type) -> Any:
         if number not in self._things:
-            self._know(number, object.__new__(kind))
+            self._register_object(number, object.__new__(kind))
         return self._things[number]
 
     def _pickle(
@@ -89,7 +89,7 @@ class _MessageChannel:
             if kind not in (IterateStorage, Pattern, object):
                 return None
             if id(obj) not in self._numbers:
-                self._know(self._next_number, obj)
+                self._register_object(self._next_number, obj)
                 self._next_number += 2
                 if kind is Pattern:
                     patterns[self._numbers[id(obj)]] = obj
@@ -140,7 +140,7 @@ def run_isolated(
     InputError
         If the algorithm cannot be sent, or its process dies.
     """
-    process, current = start_process(_serve, threads())
+    process, current = start_process(_serve, thread_count())
     link, retained = _MessageChannel(current, 0), dict[int, Any]()
     try:
         try:
@@ -160,9 +160,9 @@ def run_isolated(
             elif kind == "raised":
                 raise reported[0]
             else:
-                _answer(link, ask, retained, *reported)
+                _answer_oracle_call(link, ask, retained, *reported)
     finally:
-        end(process)
+        kill_process_group(process)
         current.close()
 
 
@@ -182,7 +182,7 @@ def _receive_next(link: _MessageChannel, process: Any, ledger: Ledger) -> Any:
         ) from error
 
 
-def _answer(
+def _answer_oracle_call(
     link: _MessageChannel,
     ask: Oracles,
     objects: dict[int, Any],
@@ -223,12 +223,12 @@ class _RemoteOracles:
             raise AttributeError(f"'Oracles' object has no attribute '{verb}'")
 
         def call(*args: Any) -> Any:
-            answer = self._ask(0, verb, args)
+            answer = self._send_query(0, verb, args)
             return _RemoteObject(self, answer) if verb in _KEPT else answer
 
         return call
 
-    def _ask(self, index: int, verb: str, value: Any) -> Any:
+    def _send_query(self, index: int, verb: str, value: Any) -> Any:
         dropped, self._released = self._released, []
         self._link.send("ask", index, verb, value, dropped)
         kind, answer = self._link.receive()
@@ -246,12 +246,12 @@ class _RemoteObject:
     @property
     def mean(self) -> Any:
         """The mean of the stored gradients."""
-        return self._oracles._ask(self._position, "mean", None)
+        return self._oracles._send_query(self._position, "mean", None)
 
     def __getattr__(self, verb: str) -> Any:
         if verb not in ("product", "batch", "difference", "replace"):
             raise AttributeError(verb)
-        return lambda *value: self._oracles._ask(self._position, verb, value)
+        return lambda *value: self._oracles._send_query(self._position, verb, value)
 
     def __del__(self) -> None:
         self._oracles._released.append(self._position)
@@ -271,10 +271,10 @@ def _serve(pipe: Connection, number: int) -> None:
     except (EOFError, ConnectionError):
         return
     except BaseException as error:
-        _tell(link, error)
+        _send_error(link, error)
 
 
-def _tell(link: _MessageChannel, error: BaseException) -> None:
+def _send_error(link: _MessageChannel, error: BaseException) -> None:
     """Send what a method raised; what cannot be sent, in words."""
     try:
         pickle.loads(pickle.dumps(error))

@@ -15,29 +15,29 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from pfbench.kernels.libraries import LIBRARIES, import_libraries
-from pfbench.kernels.numba_compilation import check_cache, set_threads
+from pfbench.kernels.numba_compilation import set_threads, warn_if_uncached
 
 
-def start_process(serve: Callable[..., None], *value: object) -> tuple[BaseProcess, Connection]:
+def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
     """Start a process that ends with this one; return it, with this end of a pipe to it.
 
     Parameters
     ----------
-    serve, value
+    serve, arguments
         What it does, with its own end of the pipe and what is given; first it must call
         `prepare_child_process`.
     """
-    check_cache()
-    how = _context()
+    warn_if_uncached()
+    how = _multiprocessing_context()
     current, far = how.Pipe()
-    process = how.Process(target=serve, args=(far, *value), daemon=True)
-    with _interrupts_held(), _main_hidden():
+    process = how.Process(target=serve, args=(far, *arguments), daemon=True)
+    with _hold_interrupts(), _hide_main_module():
         process.start()
     far.close()
     return process, current
 
 
-def end(process: BaseProcess) -> None:
+def kill_process_group(process: BaseProcess) -> None:
     """Kill a process that was `start_process`, and every process of its group."""
     if hasattr(os, "killpg") and process.pid:
         with suppress(ProcessLookupError, PermissionError):  # it may not have begun, or be gone
@@ -68,7 +68,7 @@ def prepare_child_process(number: int = 1) -> None:
     threadpool_limits(1)
 
 
-def _context() -> Any:
+def _multiprocessing_context() -> Any:
     """Return how processes are started: a server with the imports done where there is one.
 
     Never a plain fork: threads of numba and BLAS do not survive it.
@@ -81,7 +81,7 @@ def _context() -> Any:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _hold_interrupts() -> Iterator[None]:
     """Hold back Ctrl-C inside, and in the processes that are started inside until they are ready.
 
     Otherwise each of them would print a traceback if it came while they still import.
@@ -100,7 +100,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 @contextmanager
-def _main_hidden() -> Iterator[None]:
+def _hide_main_module() -> Iterator[None]:
     """Let a process that is started inside not import the program that this one runs.
 
     No task needs it, and a program without a guard would start over in each worker.

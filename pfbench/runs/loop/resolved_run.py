@@ -73,7 +73,7 @@ class ResolvedRun:
         return frozenset(getattr(self.algorithm, "asks", self.algorithm.requires))
 
     @property
-    def length(self) -> int | None:
+    def iteration_count(self) -> int | None:
         """How many iterations the schedule has, None where that is no parameter of it."""
         iterations: int | None = getattr(self.algorithm, "iterations", None)
         return None if iterations is None else iterations * getattr(self.algorithm, "runs", 1)
@@ -93,7 +93,7 @@ class ResolvedRun:
         start = self.problem.start() if self.start is None else self.start
         return promise, float(promise.bound(epsilon, self.problem.constants(start)))
 
-    def check_ends(
+    def check_termination(
         self, budget: Budget | None, stop: Stop | None, time_limit: float | None
     ) -> None:
         """Refuse a run that nothing would ever end.
@@ -119,7 +119,7 @@ class ResolvedRun:
                 "a target or a time limit."
             )
 
-    def check_offered(self, backend: Backend) -> None:
+    def check_requirements(self, backend: Backend) -> None:
         """Refuse an algorithm that requires what the problem does not offer.
 
         Raises

@@ -13,7 +13,7 @@ from pfbench.base.names import brief_repr
 from pfbench.base.notebook import html_fields
 from pfbench.base.state import Point
 from pfbench.base.status import Status
-from pfbench.runs.loop.axes import check_axis, draw
+from pfbench.runs.loop.axes import check_axis, draw_measure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,14 +190,14 @@ TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")
 """The columns that every trace begins with."""
 
 
-def lower_ends(names: Collection[str]) -> frozenset[str]:
+def lower_end_names(names: Collection[str]) -> frozenset[str]:
     """Return the names of lower ends of intervals whose upper end has a name, too."""
     return frozenset(f"{name}_lower" for name in names).intersection(names)
 
 
 def list_measures(columns: Collection[str]) -> list[str]:
     """Return the measures among the columns of a trace, an interval by its upper end."""
-    return [name for name in columns if name not in lower_ends(columns).union(TRACE_COLUMNS)]
+    return [name for name in columns if name not in lower_end_names(columns).union(TRACE_COLUMNS)]
 
 
 def plot(
@@ -257,4 +257,4 @@ def plot(
         }
         for run in listed
     ]
-    return draw(curves, measure, against, ax, problems.pop() if len(problems) == 1 else "")
+    return draw_measure(curves, measure, against, ax, problems.pop() if len(problems) == 1 else "")

@@ -50,7 +50,7 @@ def solve(
     if time_limit is not None:
         check_real("time_limit", time_limit, above=0.0)
     made_ready = resolve_run(problem, algorithm, measures, stop=stop, start=start)
-    made_ready.check_ends(budget, stop, time_limit)
+    made_ready.check_termination(budget, stop, time_limit)
     return drive(
         made_ready,
         Ledger(budget),

@@ -9,7 +9,7 @@ from pfbench.base.protocols import Backend, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles, restrict_oracles
 from pfbench.points import infer_format, keep
-from pfbench.runs.loop.streams import PURPOSES, stream
+from pfbench.runs.loop.streams import PURPOSES, random_stream
 
 Listener = Callable[[str, tuple[Any, ...], Any], None]
 """Takes the verb of a backend call, its arguments and its answer."""
@@ -83,14 +83,14 @@ class Steps:
     ) -> None:
         self.start = problem.start() if start is None else keep(start)
         self.ledger = Ledger() if ledger is None else ledger
-        self.streams = {purpose: stream(seed, purpose) for purpose in PURPOSES}
+        self.streams = {purpose: random_stream(seed, purpose) for purpose in PURPOSES}
         backend: Any = problem.open(self.streams["oracles"])
         if check is not None:
             check(backend)
         self.form = infer_format(self.start, problem.name)
         if listener is not None:
             backend = ObservedBackend(backend, listener)
-        bundle = oracle_bundle(algorithm) if asks is None else restrict_oracles(asks)
+        bundle = oracle_class(algorithm) if asks is None else restrict_oracles(asks)
         ask = bundle(backend, self.ledger, problem.set.diameter, self.form)
         run = algorithm.run if begin is None else begin
         self.states = _iterate_after_start(
@@ -139,7 +139,7 @@ class ObservedBackend:
         return call
 
 
-def oracle_bundle(algorithm: Any) -> type[Oracles]:
+def oracle_class(algorithm: Any) -> type[Oracles]:
     """Return the oracles that a method requires; all, of one that states none.
 
     A property of the method that raises is named by a note on its exception.

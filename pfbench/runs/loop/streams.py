@@ -16,7 +16,7 @@ _MOST_AHEAD = 1 << 13
 """Most indices that are drawn ahead, 64 kB."""
 
 
-def stream(seed: int, purpose: str) -> np.random.Generator:
+def random_stream(seed: int, purpose: str) -> np.random.Generator:
     """Return the random stream of one purpose; it depends on the user's seed and nothing else."""
     bits = np.random.PCG64(np.random.SeedSequence((seed, PURPOSES[purpose])))
     return PrefetchingGenerator(bits) if purpose == "algorithm" else np.random.Generator(bits)

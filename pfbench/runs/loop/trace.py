@@ -8,7 +8,7 @@ from pfbench.base.errors import DivergedError, StalePoint, format_error
 from pfbench.base.names import brief_repr
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.state import Point, State
-from pfbench.measures import BRACKETS, available, gradient_mapping_lambda
+from pfbench.measures import BRACKETS, available_measures, gradient_mapping_lambda
 from pfbench.measures.user_measure import UserMeasure
 from pfbench.runs.loop.run import TRACE_COLUMNS
 
@@ -74,14 +74,14 @@ class Trace:
                 self._brackets.add(name)
         return row
 
-    def final(self, state: State) -> dict[str, float | None]:
+    def final_measures(self, state: State) -> dict[str, float | None]:
         """Return all measures of the problem, and those of somebody's own or with a parameter.
 
         They are of the output, and None where it is outside the set.
         """
         final: dict[str, float | None] = {}
         inside = self._is_inside(state.x, "that is the output")
-        measures = available(self._problem)
+        measures = available_measures(self._problem)
         for name, measure in self._measures.items():
             if isinstance(measure, UserMeasure) or name.endswith("]"):
                 measures[name] = measure
@@ -89,9 +89,9 @@ class Trace:
             if name in STEP_MEASURES:
                 continue
             lower, upper = self._evaluate(name, measure, state) if inside else (None, None)
-            final[name] = finite(upper)
+            final[name] = finite_or_none(upper)
             if lower is not None or name in BRACKETS:
-                final[f"{name}_lower"] = finite(lower)
+                final[f"{name}_lower"] = finite_or_none(lower)
         mapped = final["gradient_mapping_sq"] is not None
         lam = gradient_mapping_lambda(self._problem, state) if mapped else None
         return final | {"gradient_mapping_lambda": lam}
@@ -147,6 +147,6 @@ class Trace:
         return result
 
 
-def finite(number: float | None) -> float | None:
+def finite_or_none(number: float | None) -> float | None:
     """Return a number that JSON has a form for, or None."""
     return number if number is not None and math.isfinite(number) else None

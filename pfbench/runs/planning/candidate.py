@@ -9,7 +9,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
 from pfbench.base.selectors import Selector
-from pfbench.base.user_code import load
+from pfbench.base.user_code import load_user_object
 from pfbench.runs.planning.spec_fields import PROJECTING
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.template import fill_template, placeholder_names
@@ -38,7 +38,7 @@ def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     own = ":" in selector.name
     if not own and selector.name not in ALGORITHMS:
         raise unknown_name_error("algorithm", selector.name, ALGORITHMS)
-    labels = _labels(study, selector.name)
+    labels = _candidate_labels(study, selector.name)
     if labels and not selector.texts:
         return suite, labels
     label = selector.name.rpartition(":")[2] if own else str(selector)
@@ -47,7 +47,7 @@ def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     )
     tried = {name: value for name, value in fill_templates.items() if isinstance(value, list)}
     if not tried:
-        label = _free_label(label, study.labels)
+        label = _make_unused_label(label, study.labels)
         methods = (
             *study.algorithms,
             LabelledSelector(label, _with_parameters(selector, fill_templates)),
@@ -55,14 +55,14 @@ def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
         return suite.map_studies(lambda study: replace(study, algorithms=methods)), (label,)
     if study.tune is None:
         raise InputError(f"the suite {suite.name} has lists in candidate, and no [tune]: add it.")
-    label = _free_label(label, [method.label for method in study.tune.methods])
+    label = _make_unused_label(label, [method.label for method in study.tune.methods])
     braces = fill_templates | {name: f"{{{name}}}" for name in tried}
     tuned = TunedMethod(label, _with_parameters(selector, braces), tried)
     tune = replace(study.tune, methods=(*study.tune.methods, tuned))
     return suite.map_studies(lambda study: replace(study, tune=tune)), (tuned.tuned_label,)
 
 
-def _labels(study: Study, name: str) -> tuple[str, ...]:
+def _candidate_labels(study: Study, name: str) -> tuple[str, ...]:
     """Return the labels under which a study has a method, as published and tuned."""
     named = [(entry.label, entry.selector) for entry in study.algorithms]
     named += [(method.tuned_label, method.selector) for method in study.tuned_methods]
@@ -75,23 +75,23 @@ def _collect_required_parameters(
     """Return what is offered of the parameters that a class needs, and its selector lacks."""
     if "epsilon" in selector.texts:
         return {}
-    asks: frozenset[str] = getattr(_kind(selector.name), "requires", frozenset())
+    asks: frozenset[str] = getattr(_load_algorithm_class(selector.name), "requires", frozenset())
     if "lo" not in asks:
         available = {**available, **available.get(PROJECTING, {})}
-    parameters = _parameters(selector.name)
+    parameters = _signature_parameters(selector.name)
     needed = [
         name for name, parameter in parameters.items() if parameter.default is parameter.empty
     ]
     return {name: available[name] for name in needed if name in available.keys() - selector.texts}
 
 
-def _kind(name: str) -> Any:
-    return load(name) if ":" in name else ALGORITHMS[name]
+def _load_algorithm_class(name: str) -> Any:
+    return load_user_object(name) if ":" in name else ALGORITHMS[name]
 
 
-def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
+def _signature_parameters(name: str) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a class or function; none where it does not say."""
-    kind = _kind(name)
+    kind = _load_algorithm_class(name)
     try:
         return inspect.signature(kind).parameters if callable(kind) else {}
     except ValueError:
@@ -100,7 +100,7 @@ def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
 
 def _fill_templates(selector: Selector, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters whose texts name in braces none but those that are tuned over."""
-    values = {**_defaults(selector), **selector.texts, **parameters}
+    values = {**_numeric_defaults(selector), **selector.texts, **parameters}
     values = {
         key: f"{{{key}}}" if isinstance(value, list) else value for key, value in values.items()
     }
@@ -118,9 +118,9 @@ def _fill_templates(selector: Selector, parameters: dict[str, Any]) -> dict[str,
     }
 
 
-def _defaults(selector: Selector) -> dict[str, Any]:
+def _numeric_defaults(selector: Selector) -> dict[str, Any]:
     """Return the parameters of a class that have a default number."""
-    parameters = _parameters(selector.name)
+    parameters = _signature_parameters(selector.name)
     return {
         name: parameter.default
         for name, parameter in parameters.items()
@@ -134,6 +134,6 @@ def _with_parameters(selector: Selector, values: Mapping[str, Any]) -> str:
     return f"{selector.name}[{','.join(pairs)}]" if pairs else selector.name
 
 
-def _free_label(label: str, used: list[str] | tuple[str, ...]) -> str:
+def _make_unused_label(label: str, used: list[str] | tuple[str, ...]) -> str:
     """Return a label that nothing else has."""
     return label if label not in used else f"{label} (compared)"

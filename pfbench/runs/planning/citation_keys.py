@@ -8,13 +8,13 @@ from pfbench.base.selectors import Selector
 from pfbench.problems.data.catalogue import DATA_SETS, DataSet
 
 
-def references(algorithms: Iterable[str]) -> tuple[str, ...]:
+def algorithm_citation_keys(algorithms: Iterable[str]) -> tuple[str, ...]:
     """Return the keys of the papers of algorithms, by selectors; somebody's own have none here."""
     kinds = (ALGORITHMS.get(_parse_or_empty(text).name) for text in algorithms)
     return tuple(dict.fromkeys(key for kind in kinds if kind for key in kind.cites))
 
 
-def data_sets(problems: Iterable[str]) -> Mapping[str, DataSet]:
+def find_data_sets(problems: Iterable[str]) -> Mapping[str, DataSet]:
     """Return the data sets that problems name as their source, by selectors."""
     names = {_parse_or_empty(text).texts.get("source", "") for text in problems}
     return {name: DATA_SETS[name] for name in sorted(names & DATA_SETS.keys())}

@@ -11,10 +11,10 @@ from pfbench.algorithms.catalogue import select_user_algorithm
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
-from pfbench.base.relative import evaluate_relative, is_constant_formula
+from pfbench.base.relative import evaluate_formulas, is_constant_formula
 from pfbench.base.selectors import Selector
-from pfbench.base.user_code import instantiate, load, load_user_algorithm
-from pfbench.measures import MEANING, available
+from pfbench.base.user_code import instantiate, load_user_algorithm, load_user_object
+from pfbench.measures import MEANING, available_measures
 from pfbench.measures import select_measures as named
 from pfbench.measures.user_measure import UserMeasure
 from pfbench.problems.catalogue import build_problem
@@ -64,9 +64,9 @@ class UserAlgorithmChoice:
         return self.selector.parameters
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
-        """Return the algorithm that is made of the formulas' values; see `evaluate_relative`."""
+        """Return the algorithm that is made of the formulas' values; see `evaluate_formulas`."""
         texts = self.selector.texts
-        values = evaluate_relative(constants, self.parameters, (), self.name)
+        values = evaluate_formulas(constants, self.parameters, (), self.name)
         retained = {name: texts[name] for name in texts if values[name] == self.parameters[name]}
         return load_user_algorithm(Selector(self.name, values, retained), _PARTS), self.schedule
 
@@ -83,7 +83,7 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
     if ":" not in selector.name:
         return named_algorithm(selector)
     if selector.parameters.keys() & {"epsilon", "schedule"}:
-        data = load(selector.name)
+        data = load_user_object(selector.name)
         # Of its theorem, unless its own parameter has that name.
         theorem = isinstance(data, type) and issubclass(data, Kind)
         if theorem and "epsilon" not in data.parameters():
@@ -110,16 +110,16 @@ def select_measures(problem: Problem, names: Sequence[str]) -> dict[str, Measure
             raise InputError(f"{text}: a measure takes no parameters: leave the brackets out.")
         elif name in measures:
             raise InputError(f"two measures are called {name}: rename one of them.")
-        elif name in _TAKEN or name in available(problem) or name.endswith("_lower"):
+        elif name in _TAKEN or name in available_measures(problem) or name.endswith("_lower"):
             raise InputError(f"{text}: the name {name} is taken in traces; rename the measure.")
         else:
-            measures[name] = UserMeasure(_function(text))
+            measures[name] = UserMeasure(_load_measure_function(text))
     return measures
 
 
-def _function(text: str) -> Any:
+def _load_measure_function(text: str) -> Any:
     """Load a measure; refuse what cannot be called with a problem and a state."""
-    data = load(text)
+    data = load_user_object(text)
     if isinstance(data, type) or not callable(data):
         raise InputError(f"{text} is no measure: a function of (problem, state) is needed.")
     try:

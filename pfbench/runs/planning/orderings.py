@@ -28,27 +28,27 @@ DERIVED = "suboptimality"
 """A measure that no run records: it is computed from the objective."""
 
 
-def orderings(field: str, value: Any) -> Sequence[PublishedOrdering]:
+def parse_orderings(field: str, value: Any) -> Sequence[PublishedOrdering]:
     """Return the orders; whether the study has what they name is not looked at."""
-    return _read_tables(field, value, _ordering)
+    return _read_tables(field, value, _parse_ordering)
 
 
-def forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
+def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
     """Return the labels of each method's forms; whether the study has them is not looked at."""
     if not isinstance(value, Mapping):
         raise InputError(
             f"{field} = {abbreviate(value)} must be a table: for each method its forms."
         )
-    forms = {name: texts(f"{field}.{name}", source) for name, source in value.items()}
+    forms = {name: parse_texts(f"{field}.{name}", source) for name, source in value.items()}
     for name, form in forms.items():
         if not form or len(set(form)) < len(form):
             raise InputError(f"{field}.{name} must list labels of algorithms, each once.")
     return forms
 
 
-def units(field: str, value: Any) -> Sequence[CostUnit]:
+def parse_units(field: str, value: Any) -> Sequence[CostUnit]:
     """Return the units of a paper, its own first."""
-    return _read_tables(field, value, _unit)
+    return _read_tables(field, value, _parse_unit)
 
 
 def _read_tables(
@@ -57,7 +57,7 @@ def _read_tables(
     """Return what is read of each table; all that is wrong is told at once."""
     noting = ErrorCollector()
     tables: list[T] = []
-    for number, table in enumerate(spec_fields.tables(field, value), 1):
+    for number, table in enumerate(spec_fields.parse_tables(field, value), 1):
         with noting():
             tables.append(read(f"{field} {number}", table))
     noting.raise_collected()
@@ -83,10 +83,10 @@ def check_forms(location: str, study: Study) -> None:
         check_names(f"algorithm in {location}: unit {unit.name!r}", unit.exceptions, all_labels)
         for label in all_labels:
             for setting in study.settings:
-                study.unit_cost(unit, label, setting.values)
+                study.unit_costs(unit, label, setting.values)
 
 
-def names_in_units(study: Study) -> set[str]:
+def placeholder_names_in_units(study: Study) -> set[str]:
     """Return the names in braces that the units of a study ask for."""
     texts = [text for unit in study.units for text in (unit.weights, *unit.exceptions.values())]
     return set().union(*(placeholder_names(text, location="unit") for text in texts))
@@ -108,7 +108,7 @@ def resolve_ordering(location: str, ordering: PublishedOrdering, study: Study) -
         ("measure", [ordering.measure] if ordering.measure else [], [*study.measures, *derived]),
     ):
         check_names(f"{component} in {location}", value, existing)
-    own = study.stop.measure if study.stop else study.measures[0]
+    own = study.final_target.measure if study.final_target else study.measures[0]
     return replace(ordering, measure=ordering.measure or own)
 
 
@@ -121,23 +121,23 @@ def _check_fields(
             raise InputError(f"{location}: the field {name} is missing.")
 
 
-def _ordering(location: str, table: Mapping[str, Any]) -> PublishedOrdering:
+def _parse_ordering(location: str, table: Mapping[str, Any]) -> PublishedOrdering:
     _check_fields(location, table, FIELDS, ("source", "order"))
     target = table.get("target")
     return PublishedOrdering(
-        spec_fields.text(f"{location}: source", table["source"]),
-        spec_fields.any_text(f"{location}: says", table.get("says", "")),
-        _order(f"{location}: order", table["order"]),
-        trace_name(spec_fields.any_text(f"{location}: measure", table.get("measure", ""))),
+        spec_fields.parse_text(f"{location}: source", table["source"]),
+        spec_fields.parse_any_text(f"{location}: says", table.get("says", "")),
+        _parse_order(f"{location}: order", table["order"]),
+        trace_name(spec_fields.parse_any_text(f"{location}: measure", table.get("measure", ""))),
         None if target is None else check_real(f"{location}: target", target),
-        texts(f"{location}: problems", table.get("problems", [])),
-        texts(f"{location}: settings", table.get("settings", [])),
-        spec_fields.any_text(f"{location}: place", table.get("place", "")),
-        spec_fields.any_text(f"{location}: states", table.get("states", "")),
+        parse_texts(f"{location}: problems", table.get("problems", [])),
+        parse_texts(f"{location}: settings", table.get("settings", [])),
+        spec_fields.parse_any_text(f"{location}: place", table.get("place", "")),
+        spec_fields.parse_any_text(f"{location}: states", table.get("states", "")),
     )
 
 
-def _unit(location: str, table: Mapping[str, Any]) -> CostUnit:
+def _parse_unit(location: str, table: Mapping[str, Any]) -> CostUnit:
     _check_fields(location, table, UNIT_FIELDS, ("name", "weights"))
     otherwise = table.get("otherwise", {})
     if not isinstance(otherwise, Mapping):
@@ -145,25 +145,25 @@ def _unit(location: str, table: Mapping[str, Any]) -> CostUnit:
             f"{location}: otherwise = {abbreviate(otherwise)} must be a table: weights by label."
         )
     return CostUnit(
-        spec_fields.text(f"{location}: name", table["name"]),
-        spec_fields.text(f"{location}: weights", table["weights"]),
+        spec_fields.parse_text(f"{location}: name", table["name"]),
+        spec_fields.parse_text(f"{location}: weights", table["weights"]),
         {
-            key: spec_fields.text(f"{location}: otherwise.{key}", item)
+            key: spec_fields.parse_text(f"{location}: otherwise.{key}", item)
             for key, item in otherwise.items()
         },
-        spec_fields.any_text(f"{location}: says", table.get("says", "")),
-        spec_fields.any_text(f"{location}: place", table.get("place", "")),
+        spec_fields.parse_any_text(f"{location}: says", table.get("says", "")),
+        spec_fields.parse_any_text(f"{location}: place", table.get("place", "")),
     )
 
 
-def _order(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
+def _parse_order(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
     """Return the places: a label each, or a list of labels."""
     if not isinstance(value, list) or len(value) < 2:
         raise InputError(
             f"{field} = {abbreviate(value)} must list two labels or more, the best first; a list within "  # noqa: E501
             "it is one place."
         )
-    result = tuple(texts(f"{field}[{k}]", item) for k, item in enumerate(value))
+    result = tuple(parse_texts(f"{field}[{k}]", item) for k, item in enumerate(value))
     named = [label for location in result for label in location]
     if not all(result) or len(set(named)) < len(named):
         raise InputError(
@@ -172,7 +172,7 @@ def _order(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
     return result
 
 
-def texts(field: str, value: Any) -> tuple[str, ...]:
+def parse_texts(field: str, value: Any) -> tuple[str, ...]:
     """Return texts: a list of them, or a single one."""
     listed = value if isinstance(value, list) else [value]
-    return tuple(spec_fields.text(f"{field}[{k}]", item) for k, item in enumerate(listed))
+    return tuple(spec_fields.parse_text(f"{field}[{k}]", item) for k, item in enumerate(listed))

@@ -10,7 +10,7 @@ from pfbench.base.checks import check_integer, check_real
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
-from pfbench.base.selectors import user_names as own_in
+from pfbench.base.selectors import list_user_code_names as own_in
 from pfbench.runs.loop.stop import Stop
 
 MOST_RUNS = 100_000
@@ -94,25 +94,25 @@ class PlannedRun:
     def user_selectors(self) -> tuple[str, ...]:
         """The selectors MODULE:NAME of somebody's own problem, algorithm and measures."""
         named = (self.problem, self.algorithm, *self.measures)
-        return tuple(text for text in named if user_names([text]))
+        return tuple(text for text in named if list_user_code_names([text]))
 
     @property
-    def code(self) -> str:
+    def user_code_name(self) -> str:
         """Name of the user-defined code that it runs, with its algorithm; empty if there is none.
 
         A worker that has run user-defined code makes only runs of the same.
         """
         target = [] if self.stop is None else [self.stop.measure]
-        own = user_names([self.problem, self.algorithm, *self.measures, *target])
+        own = list_user_code_names([self.problem, self.algorithm, *self.measures, *target])
         return " ".join([self.algorithm.partition("[")[0], *own]) if own else ""
 
 
-def user_names(selectors: Iterable[str]) -> list[str]:
+def list_user_code_names(selectors: Iterable[str]) -> list[str]:
     """Return the names MODULE:NAME and FILE.py:NAME among those of selectors, each once."""
     return list(dict.fromkeys(name for text in selectors for name in own_in(text)))
 
 
-def user_imports(selectors: Iterable[str]) -> list[str]:
+def describe_user_imports(selectors: Iterable[str]) -> list[str]:
     """Return what selectors MODULE:NAME import and with what they call it, a text for each name.
 
     Where selectors differ in a parameter, all its values are there; of more than six numbers, the

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError
-from pfbench.base.plugins import plugin
+from pfbench.base.plugins import find_plugin
 from pfbench.base.selectors import FILE, USER_PARTS, Selector, strip_quotes
 from pfbench.base.user_code import name_format_error
 from pfbench.estimators.catalogue import ESTIMATORS
@@ -85,7 +85,7 @@ def _plugin_target(kind: str, name: str) -> str:
     """Return where the thing of a name is, if it is a plug-in; else the name."""
     if ":" in name or name in _OURS[kind]:
         return name
-    result = plugin(kind, name)
+    result = find_plugin(kind, name)
     if result is not None:
         return result.target
     if name.endswith(FILE):

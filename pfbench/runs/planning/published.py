@@ -107,12 +107,12 @@ class CostUnit:
         of_figure = re.search(rf"\b{re.escape(self.location)}\b", ordering.source) is not None
         return self.location == ordering.location or of_figure
 
-    def find_weights(self, label: str) -> str:
+    def weights_text(self, label: str) -> str:
         """Return the weights of an algorithm."""
         return self.exceptions.get(label, self.weights)
 
     @property
-    def column(self) -> str:
+    def single_trace_column(self) -> str:
         """The one column of a trace that it counts for every algorithm; empty if there is none."""
         columns = {
             part.partition("=")[0].strip()

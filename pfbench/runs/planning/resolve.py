@@ -14,10 +14,10 @@ from pfbench.base.file_watch import find_changed_file, record_opened_files
 from pfbench.base.protocols import Measure, Problem
 from pfbench.measures import select_measures as named
 from pfbench.runs.loop.resolved_run import ResolvedRun, resolve_run
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 from pfbench.runs.planning.name_resolution import select_algorithm, select_problem
 from pfbench.runs.planning.name_resolution import select_measures as chosen_measures
-from pfbench.runs.planning.plan import PlannedRun, user_names
+from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
 
 
 @dataclass(eq=False)
@@ -104,11 +104,11 @@ def resolve(plan: PlannedRun) -> ResolvedPlan:
     DataError
         If the problem's data are missing or damaged.
     """
-    on, plans = _build(plan.problem)
+    on, plans = _build_or_reuse(plan.problem)
     # Neither changes what the names stand for.
     common = replace(plan, seed=0, every=1)
     if common not in plans:
-        if plan.code:
+        if plan.user_code_name:
             with record_opened_files() as files:
                 result = _resolve(common, on)
             plans[common] = replace(result, files={**on.files, **files})
@@ -119,7 +119,7 @@ def resolve(plan: PlannedRun) -> ResolvedPlan:
 
 def best_known(problem: str) -> tuple[float, str] | None:
     """Return the least known value of f + h of a selector's problem, as `BuiltProblem.best_known`."""  # noqa: E501
-    on, _ = _build(problem)
+    on, _ = _build_or_reuse(problem)
     return on.best_known
 
 
@@ -137,7 +137,7 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
     ordered = sorted(dict.fromkeys(plans), key=lambda plan: plan.problem)
     for problem, of_problem in groupby(ordered, key=lambda plan: plan.problem):
         with noting():
-            _build(problem)
+            _build_or_reuse(problem)
             for plan in of_problem:
                 with noting():
                     yield plan, resolve(plan)
@@ -147,32 +147,32 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
 def resolve_with_problem_copy(plan: PlannedRun) -> ResolvedPlan:
     """As `resolve`, on a problem of its own if somebody's code might leave something in it."""
     stop = () if plan.stop is None else (plan.stop.measure,)
-    if not user_names((plan.problem, *plan.measures, *stop)):
+    if not list_user_code_names((plan.problem, *plan.measures, *stop)):
         return resolve(plan)
     try:
-        on, _ = _build(plan.problem)
+        on, _ = _build_or_reuse(plan.problem)
         problem = deepcopy(on.problem)
     except Exception:  # of whatever kind, where somebody's object can not be copied
         problem = select_problem(plan.problem)
     return _resolve(plan, BuiltProblem(problem))
 
 
-def _build(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
+def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
     """Return a problem, and what has been resolved on it; a new one if a file of it changed."""
-    newly_built = _newly_built(text)
+    newly_built = _build_cached(text)
     if find_changed_file(newly_built[0].files):
-        _newly_built.cache_clear()
-        newly_built = _newly_built(text)
+        _build_cached.cache_clear()
+        newly_built = _build_cached(text)
     return newly_built
 
 
 @lru_cache(maxsize=1)
-def _newly_built(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
+def _build_cached(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
     """Build a problem.
 
     Only the last is kept, as it may take gigabytes; runs are taken problem by problem.
     """
-    if not user_names([text]):
+    if not list_user_code_names([text]):
         return BuiltProblem(select_problem(text)), {}
     with record_opened_files() as files:
         problem = select_problem(text)
@@ -188,10 +188,10 @@ def _resolve(plan: PlannedRun, built_problem: BuiltProblem) -> ResolvedPlan:
         measures |= named(problem, [plan.stop.measure])
     try:
         fit = resolve_run(problem, chosen, measures, selector=plan.algorithm)
-        fit.check_offered(problem.open(stream(plan.seed, "oracles")))
+        fit.check_requirements(problem.open(random_stream(plan.seed, "oracles")))
     except RefusedError as error:
         return ResolvedPlan(built_problem, measures, None, str(error))
-    fit.check_ends(plan.budget, plan.stop, plan.time_limit)
+    fit.check_termination(plan.budget, plan.stop, plan.time_limit)
     return ResolvedPlan(built_problem, measures, fit)
 
 

@@ -21,12 +21,12 @@ from pfbench.runs.planning import spec_fields
 from pfbench.runs.planning.labels import make_labels, setting_title
 from pfbench.runs.planning.orderings import (
     check_forms,
-    forms,
-    names_in_units,
-    orderings,
+    parse_forms,
+    parse_orderings,
+    parse_texts,
+    parse_units,
+    placeholder_names_in_units,
     resolve_ordering,
-    texts,
-    units,
 )
 from pfbench.runs.planning.plan import check_run_count
 from pfbench.runs.planning.plugin_names import expand_measure_name
@@ -36,7 +36,7 @@ from pfbench.runs.planning.study import (
     Setting,
     Spec,
     Study,
-    canonical,
+    canonical_selector,
     resolve_frequency,
 )
 from pfbench.runs.planning.template import fill_template, placeholder_names
@@ -97,15 +97,15 @@ def load_spec(path: Path, text: str | None = None) -> Spec:
         message names the field. `Mistakes`, which tell of each, if there are several.
     """
     table, text = read_toml(path, text)
-    table = _files_beside(path, table)
+    table = _resolve_files(path, table)
     noting, location = ErrorCollector(), str(path)
     own = (*PAGE, *NEEDED, *OPTIONAL) if "study" in table else (*PAGE, *NEEDED, *OPTIONAL, *SUITE)
     of_spec = _SpecTable(location, table, noting, (*own, "study"))
-    name = of_spec.take("name", spec_fields.name, path.stem)
-    title = of_spec.take("title", spec_fields.text, name)
-    description = of_spec.take("about", spec_fields.any_text, "")
+    name = of_spec.take("name", spec_fields.parse_file_name, path.stem)
+    title = of_spec.take("title", spec_fields.parse_text, name)
+    description = of_spec.take("about", spec_fields.parse_any_text, "")
     if "study" in table:
-        tables: Sequence[Any] = of_spec.take("study", spec_fields.tables, ())
+        tables: Sequence[Any] = of_spec.take("study", spec_fields.parse_tables, ())
         common = {name: part for name, part in table.items() if name in (*NEEDED, *OPTIONAL)}
         studies = [
             _read_study({**common, **part}, f"{location}, study {k}", noting, k)
@@ -116,22 +116,24 @@ def load_spec(path: Path, text: str | None = None) -> Spec:
                 if times > 1:
                     raise InputError(f"{location}: two studies have the key {key!r}: rename one.")
     else:
-        studies = [_study(of_spec, replace(_EMPTY, title=title))]
-    candidate: Mapping[str, Any] = of_spec.take("candidate", spec_fields.candidate, {})
+        studies = [_fill_study(of_spec, replace(_EMPTY, title=title))]
+    candidate: Mapping[str, Any] = of_spec.take(
+        "candidate", spec_fields.parse_candidate_parameters, {}
+    )
     noting.raise_collected()
     complete = [study for study in studies if study]
-    many = sum(_number(study) for study in complete)
+    many = sum(_count_runs(study) for study in complete)
     check_run_count(location, {"runs of all studies": many})
     spec = Spec(name, title, description, tuple(complete), text, path, candidate)
     try:
         spec.runs()
-        spec.searches()
+        spec.search_runs()
     except InputError as error:
         raise InputError(f"{location}: {error}") from None
     return spec
 
 
-def _files_beside(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+def _resolve_files(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a spec; what they name as FILE.py:NAME lies in the folder of the spec.
 
     Paths are then those from the current folder.
@@ -150,7 +152,7 @@ def _files_beside(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
     }
     if isinstance(of_studies, list):
         relatives["study"] = [
-            _files_beside(path, item) if isinstance(item, Mapping) else item for item in of_studies
+            _resolve_files(path, item) if isinstance(item, Mapping) else item for item in of_studies
         ]
     return relatives
 
@@ -178,7 +180,7 @@ class _SpecTable:
                 return read(f"{self.location}: {field}", self.table[field])
         return default
 
-    def need(self, field: str, read: spec_fields.Reader[T], default: D) -> T | D:
+    def read_required(self, field: str, read: spec_fields.Reader[T], default: D) -> T | D:
         """Return what a field says, which must be there."""
         with self.noting():
             if field not in self.table:
@@ -193,13 +195,13 @@ _EMPTY = Study("", "", "", (), (), (Setting("", {}),), (0,), (), ())
 def _read_study(table: Any, location: str, errors: ErrorCollector, number: int) -> Study | None:
     """Return one of several studies, None if it is wrong."""
     of_study = _SpecTable(location, table, errors, ("key", "title", "about", *NEEDED, *OPTIONAL))
-    key = of_study.take("key", spec_fields.key, f"study-{number}")
-    title = of_study.take("title", spec_fields.text, key)
-    description = of_study.take("about", spec_fields.any_text, "")
-    return _study(of_study, replace(_EMPTY, key=key, title=title, introduction=description))
+    key = of_study.take("key", spec_fields.parse_key, f"study-{number}")
+    title = of_study.take("title", spec_fields.parse_text, key)
+    description = of_study.take("about", spec_fields.parse_any_text, "")
+    return _fill_study(of_study, replace(_EMPTY, key=key, title=title, introduction=description))
 
 
-def _study(table: _SpecTable, study: Study) -> Study | None:
+def _fill_study(table: _SpecTable, study: Study) -> Study | None:
     """Return a study with its fields; None if something is wrong, and noted."""
     before = len(table.noting)
     planned = _with_plan(table, study)
@@ -214,7 +216,7 @@ def _study(table: _SpecTable, study: Study) -> Study | None:
 
 def _with_tuning(table: _SpecTable, study: Study) -> Study:
     """Return a study with the methods that are tuned."""
-    arguments: dict[str, Any] = dict(table.take("tune", spec_fields.tune, {}))
+    arguments: dict[str, Any] = dict(table.take("tune", spec_fields.parse_tuning, {}))
     if not arguments:
         return study
     location = f"{table.location}: tune"
@@ -247,13 +249,13 @@ def _with_tuning(table: _SpecTable, study: Study) -> Study:
 def _with_plan(table: _SpecTable, started: Study) -> Study | None:
     """Return a study with what its templates depend on; None if something of it is wrong."""
     before, noting = len(table.noting), table.noting
-    problems = table.need("problems", spec_fields.entries, ())
-    algorithms = table.need("algorithms", spec_fields.entries, ())
-    seeds: Sequence[int] = table.take("seeds", spec_fields.seeds, started.seeds)
-    grid: Mapping[str, Sequence[Any]] = table.take("grid", spec_fields.grid, {})
-    rows = table.take("setting", spec_fields.rows, ())
+    problems = table.read_required("problems", spec_fields.parse_entries, ())
+    algorithms = table.read_required("algorithms", spec_fields.parse_entries, ())
+    seeds: Sequence[int] = table.take("seeds", spec_fields.parse_seeds, started.seeds)
+    grid: Mapping[str, Sequence[Any]] = table.take("grid", spec_fields.parse_grid, {})
+    rows = table.take("setting", spec_fields.parse_settings, ())
     every = table.take("every", spec_fields.parse_frequency, started.frequency)
-    budget = table.take("budget", spec_fields.budget, started.budget)
+    budget = table.take("budget", spec_fields.parse_budget, started.budget)
     with noting():
         if grid and rows:
             raise InputError(
@@ -267,9 +269,9 @@ def _with_plan(table: _SpecTable, started: Study) -> Study | None:
         return None
     study = replace(
         started,
-        problems=_with_labels(problems),
-        algorithms=_with_labels(algorithms),
-        settings=tuple(rows) or tuple(_product(grid)),
+        problems=_label_entries(problems),
+        algorithms=_label_entries(algorithms),
+        settings=tuple(rows) or tuple(_grid_settings(grid)),
         seeds=tuple(seeds),
         frequency=every,
         budget=budget,
@@ -280,25 +282,25 @@ def _with_plan(table: _SpecTable, started: Study) -> Study | None:
 
 def _with_measures(table: _SpecTable, study: Study) -> Study:
     """Return a study with its measures, targets and other limits."""
-    targets: tuple[Stop, ...] = table.take("targets", spec_fields.targets, ())
-    listed = table.take("measures", spec_fields.entries, ())
+    targets: tuple[Stop, ...] = table.take("targets", spec_fields.parse_targets, ())
+    listed = table.take("measures", spec_fields.parse_entries, ())
     measures = [expand_measure_name(entry.text) for entry in listed]
     measures = measures or ([targets[-1].measure] if targets else ["objective"])
     names, _ = list_recorded_measures(measures, targets[-1] if targets else None)
-    memory: float | None = table.take("memory_limit", spec_fields.limit, None)
+    memory: float | None = table.take("memory_limit", spec_fields.parse_limit, None)
     return replace(
         study,
         measures=tuple(dict.fromkeys(map(trace_name, names))),
         recorded_measures=names,
         targets=tuple(replace(stop, measure=trace_name(stop.measure)) for stop in targets),
-        time_limit=table.take("time_limit", spec_fields.limit, None),
+        time_limit=table.take("time_limit", spec_fields.parse_limit, None),
         memory_limit=None if memory is None else memory * GIGABYTE,
-        price=table.take("price", spec_fields.price, {}),
-        reference=table.take("reference", spec_fields.reference, {}),
-        orderings=tuple(table.take("ordering", orderings, ())),
-        forms=table.take("forms", forms, {}),
-        units=tuple(table.take("unit", units, ())),
-        assumed_settings=table.take("assumed", texts, ()),
+        price=table.take("price", spec_fields.parse_price, {}),
+        reference=table.take("reference", spec_fields.parse_reference_calls, {}),
+        orderings=tuple(table.take("ordering", parse_orderings, ())),
+        forms=table.take("forms", parse_forms, {}),
+        units=tuple(table.take("unit", parse_units, ())),
+        assumed_settings=table.take("assumed", parse_texts, ()),
     )
 
 
@@ -335,7 +337,7 @@ def _check_orderings(table: _SpecTable, study: Study) -> Study:
     return replace(study, orderings=tuple(orderings))
 
 
-def _with_labels(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...]:
+def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...]:
     """Return entries under their labels, or under what distinguishes them."""
     labels = make_labels([entry.text for entry in entries])
     return tuple(
@@ -344,7 +346,7 @@ def _with_labels(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...]:
     )
 
 
-def _product(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
+def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
     """Yield the settings of a grid; titles tell the values of what has several."""
     for chosen in product(*grid.values()):
         values = dict(zip(grid, chosen, strict=True))
@@ -356,7 +358,7 @@ def _check_templates(table: _SpecTable, study: Study, entries: Sequence[FieldEnt
     """Note templates that give no run at some setting, and values that nothing asks for."""
     location = table.location
     templates: list[tuple[str, str, Callable[[str], Any]]] = [
-        *((entry.field, entry.text, canonical) for entry in entries),
+        *((entry.field, entry.text, canonical_selector) for entry in entries),
         (f"{location}: every", study.frequency, partial(resolve_frequency, location)),
     ]
     if study.budget:
@@ -375,9 +377,11 @@ def _check_templates(table: _SpecTable, study: Study, entries: Sequence[FieldEnt
         used = set().union(
             *(placeholder_names(text, location=field) for field, text, _ in templates)
         )
-        for method in table.take("tune", spec_fields.tune, {}).get("methods", ()):
+        for method in table.take("tune", spec_fields.parse_tuning, {}).get("methods", ()):
             used |= placeholder_names(method.selector, location=f"{location}: tune")
-        used |= names_in_units(replace(study, units=tuple(table.take("unit", units, ()))))
+        used |= placeholder_names_in_units(
+            replace(study, units=tuple(table.take("unit", parse_units, ())))
+        )
         for name in dict.fromkeys(name for setting in study.settings for name in setting.values):
             if name not in used:
                 other_location = "setting" if "setting" in table.table else "grid"
@@ -386,7 +390,7 @@ def _check_templates(table: _SpecTable, study: Study, entries: Sequence[FieldEnt
                 )
 
 
-def _number(study: Study) -> int:
+def _count_runs(study: Study) -> int:
     """Return how many runs a study has; those that are equal count each time."""
     algorithms = len(study.algorithms) * len(study.seeds)
     if study.tune:

@@ -36,28 +36,28 @@ class FieldEntry:
     text: str
 
 
-def any_text(field: str, value: Any) -> str:
+def parse_any_text(field: str, value: Any) -> str:
     """Return a text."""
     if not isinstance(value, str):
         raise InputError(f"{field} = {abbreviate(value)} must be a text.")
     return value
 
 
-def text(field: str, value: Any) -> str:
+def parse_text(field: str, value: Any) -> str:
     """Return a text that is not empty."""
-    if not any_text(field, value).strip():
+    if not parse_any_text(field, value).strip():
         raise InputError(f"{field} = {abbreviate(value)} must be a text that is not empty.")
     return str(value)
 
 
-def name(field: str, value: Any) -> str:
+def parse_file_name(field: str, value: Any) -> str:
     """Return a name that files can have."""
-    return check_file_name(field, text(field, value))
+    return check_file_name(field, parse_text(field, value))
 
 
-def key(field: str, value: Any) -> str:
+def parse_key(field: str, value: Any) -> str:
     """Return a short name that files and addresses can have."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", text(field, value)):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", parse_text(field, value)):
         raise InputError(
             f"{field} = {abbreviate(value)} becomes part of a file's name: use letters, digits, hyphens, "  # noqa: E501
             "dots and underscores."
@@ -65,7 +65,7 @@ def key(field: str, value: Any) -> str:
     return str(value)
 
 
-def tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
+def parse_tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
     """Return a list of tables, at least one."""
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         raise InputError(f"{field} = {abbreviate(value)} must be tables, each under [[...]].")
@@ -74,14 +74,14 @@ def tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
     return value
 
 
-def entries(field: str, value: Any) -> Sequence[FieldEntry]:
+def parse_entries(field: str, value: Any) -> Sequence[FieldEntry]:
     """Return texts: a list of them, a table, whose keys are their labels, or a single one."""
     noting = ErrorCollector()
     entries: list[FieldEntry] = []
     existing: set[str] = set()
     for location, label, entry in _iterate_entries(field, value):
         with noting():
-            if text(location, entry) in existing:
+            if parse_text(location, entry) in existing:
                 raise InputError(f"{location} = {abbreviate(entry)} is there twice.")
             existing.add(entry)
             entries.append(FieldEntry(location, label, entry))
@@ -95,7 +95,7 @@ def _iterate_entries(field: str, value: Any) -> Iterator[tuple[str, str, Any]]:
     """Yield the place, the label and the value of each entry."""
     if isinstance(value, Mapping):
         for label, entry in value.items():
-            yield f"{field}.{text(f'{field}: a label', label)}", label, entry
+            yield f"{field}.{parse_text(f'{field}: a label', label)}", label, entry
     elif isinstance(value, list):
         for k, entry in enumerate(value):
             yield f"{field}[{k}]", "", entry
@@ -105,7 +105,7 @@ def _iterate_entries(field: str, value: Any) -> Iterator[tuple[str, str, Any]]:
         raise InputError(f"{field} = {abbreviate(value)} must be a list of texts.")
 
 
-def seeds(field: str, value: Any) -> Sequence[int]:
+def parse_seeds(field: str, value: Any) -> Sequence[int]:
     """Return the seeds: a list of them, or their number."""
     if not isinstance(value, list):
         return range(check_integer(field, value, minimum=1))
@@ -115,7 +115,7 @@ def seeds(field: str, value: Any) -> Sequence[int]:
     return integers
 
 
-def grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
+def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
     """Return lists of values by their names."""
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table of lists.")
@@ -134,17 +134,17 @@ def grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
     return value
 
 
-def rows(field: str, value: Any) -> Sequence[Setting]:
+def parse_settings(field: str, value: Any) -> Sequence[Setting]:
     """Return settings that are listed one by one."""
     noting = ErrorCollector()
     settings: dict[str, Setting] = {}
-    for k, row in enumerate(tables(field, value), 1):
+    for k, row in enumerate(parse_tables(field, value), 1):
         with noting():
             values = {key: item for key, item in row.items() if key != "title"}
             for subject, other_value in values.items():
                 _check_name(f"{field} {k}: {subject}", subject)
                 _check_value(f"{field} {k}: {subject}", other_value)
-            title = text(f"{field} {k}: title", row.get("title", setting_title(values)))
+            title = parse_text(f"{field} {k}: title", row.get("title", setting_title(values)))
             if title in settings:
                 raise InputError(f"{field} {k}: the title {title!r} is there twice.")
             settings[title] = Setting(title, values)
@@ -162,11 +162,11 @@ def _check_value(field: str, value: Any) -> None:
         raise InputError(f"{field} = {abbreviate(value)} must be a number or text.")
 
 
-def targets(field: str, value: Any) -> tuple[Stop, ...]:
+def parse_targets(field: str, value: Any) -> tuple[Stop, ...]:
     """Return the targets, hardest last."""
     noting = ErrorCollector()
     stops: list[Stop] = []
-    for entry in entries(field, value):
+    for entry in parse_entries(field, value):
         with noting():
             stops.append(_parse_target(entry.field, entry.text))
     noting.raise_collected()
@@ -188,7 +188,7 @@ def parse_frequency(field: str, value: Any) -> str:
     return value if isinstance(value, str) else str(check_integer(field, value, minimum=1))
 
 
-def budget(field: str, value: Any) -> str:
+def parse_budget(field: str, value: Any) -> str:
     """Return a budget as one text, with names in braces."""
     if isinstance(value, Mapping):
         check_names(f"field of {field}", value, COUNTED)
@@ -200,12 +200,12 @@ def budget(field: str, value: Any) -> str:
     return value
 
 
-def limit(field: str, value: Any) -> float:
+def parse_limit(field: str, value: Any) -> float:
     """Return a number above 0."""
     return check_real(field, value, above=0.0)
 
 
-def price(field: str, value: Any) -> Mapping[str, float]:
+def parse_price(field: str, value: Any) -> Mapping[str, float]:
     """Return what a call of each kind costs; at least one costs something."""
     if not isinstance(value, Mapping):
         raise InputError(
@@ -220,7 +220,7 @@ def price(field: str, value: Any) -> Mapping[str, float]:
     return {source: float(weight) for source, weight in value.items()}
 
 
-def reference(field: str, value: Any) -> Mapping[str, tuple[float, ...]]:
+def parse_reference_calls(field: str, value: Any) -> Mapping[str, tuple[float, ...]]:
     """Return the calls to each target that count as factor 1, by the label of the problem."""
     if not isinstance(value, Mapping):
         raise InputError(
@@ -236,7 +236,7 @@ def reference(field: str, value: Any) -> Mapping[str, tuple[float, ...]]:
     return reals
 
 
-def tune(field: str, value: Any) -> Mapping[str, Any]:
+def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
     """Return how methods are tuned: the arguments of a `Tune` that are given."""
     existing = ("trials", "seeds", "methods", "target", "count", "beyond")
     if not isinstance(value, Mapping):
@@ -255,13 +255,13 @@ def tune(field: str, value: Any) -> Mapping[str, Any]:
     with noting():
         tune["trials"] = check_integer(f"{field}.trials", value["trials"], minimum=1)
     with noting():
-        tune["seeds"] = tuple(seeds(f"{field}.seeds", value["seeds"]))
+        tune["seeds"] = tuple(parse_seeds(f"{field}.seeds", value["seeds"]))
     with noting():
-        tune["methods"] = _methods(f"{field}.methods", value["methods"])
+        tune["methods"] = _parse_tuned_methods(f"{field}.methods", value["methods"])
     with noting():
         if "target" in value:
             tune["target"] = _parse_target(
-                f"{field}.target", text(f"{field}.target", value["target"])
+                f"{field}.target", parse_text(f"{field}.target", value["target"])
             )
     with noting():
         tune["count"] = check_choice(f"{field}.count", value.get("count", "sfo"), COUNTED)
@@ -277,7 +277,7 @@ def tune(field: str, value: Any) -> Mapping[str, Any]:
     return tune
 
 
-def _methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
+def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
     """Return the methods that are tuned: for each label its selector, and values to be tried."""
     if not isinstance(value, Mapping) or not value:
         raise InputError(
@@ -287,14 +287,14 @@ def _methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
     methods: dict[str, TunedMethod] = {}
     for label, table in value.items():
         with noting():
-            location = f"{field}.{text(f'{field}: a label', label)}"
+            location = f"{field}.{parse_text(f'{field}: a label', label)}"
             if not isinstance(table, Mapping) or "selector" not in table:
                 raise InputError(f"{location} needs a selector, and lists of values to be tried.")
-            selector = text(f"{location}.selector", table["selector"])
+            selector = parse_text(f"{location}.selector", table["selector"])
             if selector in methods:
                 raise InputError(f"{location}.selector = {abbreviate(selector)} is there twice.")
             values = {key: item for key, item in table.items() if key != "selector"}
-            methods[selector] = TunedMethod(label, selector, grid(location, values))
+            methods[selector] = TunedMethod(label, selector, parse_grid(location, values))
             unused = [
                 source
                 for source in values
@@ -313,7 +313,7 @@ PROJECTING = "projecting"
 """The table in ``[candidate]`` of what is other for a method that asks no linear minimisation."""
 
 
-def candidate(field: str, value: Any) -> Mapping[str, Any]:
+def parse_candidate_parameters(field: str, value: Any) -> Mapping[str, Any]:
     """Return parameters by name: numbers or texts, and lists of them.
 
     Under `PROJECTING` stand those of a method that projects, where they are others.
@@ -321,7 +321,11 @@ def candidate(field: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table of parameters.")
     own = {key: item for key, item in value.items() if key != PROJECTING}
-    grid(field, {key: item if isinstance(item, list) else [item] for key, item in own.items()})
+    parse_grid(
+        field, {key: item if isinstance(item, list) else [item] for key, item in own.items()}
+    )
     if PROJECTING not in value:
         return own
-    return own | {PROJECTING: candidate(f"{field}.{PROJECTING}", value[PROJECTING])}
+    return own | {
+        PROJECTING: parse_candidate_parameters(f"{field}.{PROJECTING}", value[PROJECTING])
+    }

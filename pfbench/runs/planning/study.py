@@ -143,7 +143,9 @@ class Study:
             if ordering.is_about(on.label, setting.title)
         )
 
-    def unit_cost(self, unit: CostUnit, label: str, setting: Mapping[str, Any]) -> dict[str, float]:
+    def unit_costs(
+        self, unit: CostUnit, label: str, setting: Mapping[str, Any]
+    ) -> dict[str, float]:
         """Return what a unit charges an algorithm at a setting, by columns of the trace.
 
         Raises
@@ -155,12 +157,12 @@ class Study:
         return unit_costs(
             location,
             fill_template(
-                unit.find_weights(label), location=location, giver="the setting", values=setting
+                unit.weights_text(label), location=location, giver="the setting", values=setting
             ),
         )
 
     @property
-    def stop(self) -> Stop | None:
+    def final_target(self) -> Stop | None:
         """The hardest target."""
         return self.targets[-1] if self.targets else None
 
@@ -181,16 +183,22 @@ class Study:
             choice_key(problem.selector, algorithm.selector, setting.values)
         )
         if choice is None or self.tune is None:
-            plans = tuple(self._run(problem, algorithm.selector, setting, k) for k in self.seeds)
+            plans = tuple(
+                self._make_planned_run(problem, algorithm.selector, setting, k) for k in self.seeds
+            )
             return dict.fromkeys(targets, plans)
         best = {
-            target: choice.best(self.tune.target_index(target or self.stop)) for target in targets
+            target: choice.best_trial(self.tune.target_index(target or self.final_target))
+            for target in targets
         }
         hardest = {id(trial): target for target, trial in best.items()}
         planned_runs = {}
         for trial in {id(trial): trial for trial in best.values()}.values():
             point = Setting(setting.title, {**setting.values, **trial.values})
-            runs = (self._run(problem, algorithm.selector, point, seed) for seed in self.seeds)
+            runs = (
+                self._make_planned_run(problem, algorithm.selector, point, seed)
+                for seed in self.seeds
+            )
             planned_runs[id(trial)] = tuple(replace(run, stop=hardest[id(trial)]) for run in runs)
         return {target: planned_runs[id(trial)] for target, trial in best.items()}
 
@@ -201,7 +209,7 @@ class Study:
         planned_runs = dict.fromkeys(self.plans_by_target(problem, algorithm, setting).values())
         return tuple(plan for plans in planned_runs for plan in plans)
 
-    def _run(
+    def _make_planned_run(
         self, problem: LabelledSelector, algorithm: str, setting: Setting, seed: int
     ) -> PlannedRun:
         location, giver = f"study {self.key or self.title!r}", f"the setting {setting.title!r}"
@@ -213,13 +221,13 @@ class Study:
             giver,
         )
         return PlannedRun(
-            expand_plugin_name("problem", canonical(texts[0])),
-            expand_plugin_name("algorithm", canonical(texts[1])),
+            expand_plugin_name("problem", canonical_selector(texts[0])),
+            expand_plugin_name("algorithm", canonical_selector(texts[1])),
             seed,
             self.recorded_measures,
             resolve_frequency(location, texts[2]),
             _budget(texts[3]) if texts[3] else None,
-            self.stop,
+            self.final_target,
             self.time_limit,
             self.memory_limit,
         )
@@ -228,7 +236,7 @@ class Study:
     def _choices_by_key(self) -> dict[tuple[str, ...], TuningChoice]:
         return {choice.key: choice for choice in self.choices}
 
-    def trials(
+    def iterate_trials(
         self, problem: LabelledSelector, method: TunedMethod, setting: Setting
     ) -> Iterator[tuple[Values, tuple[PlannedRun, ...]]]:
         """Yield the points that a method tries, each with its runs by the seeds of the search.
@@ -240,10 +248,14 @@ class Study:
         choice = self._choices_by_key.get(
             choice_key(problem.selector, method.selector, setting.values)
         )
-        for point in [*method.points(self.tune.trials), *(choice.points_beyond if choice else ())]:
+        for point in [
+            *method.grid_points(self.tune.trials),
+            *(choice.points_beyond if choice else ()),
+        ]:
             other_setting = Setting(setting.title, {**setting.values, **point})
             runs = (
-                self._run(problem, method.selector, other_setting, seed) for seed in self.tune.seeds
+                self._make_planned_run(problem, method.selector, other_setting, seed)
+                for seed in self.tune.seeds
             )
             yield point, tuple(replace(run, stop=self.tune.targets[-1]) for run in runs)
 
@@ -252,10 +264,10 @@ class Study:
         for setting, problem, method in product(self.settings, self.problems, self.tuned_methods):
             yield problem, method, setting
 
-    def searches(self) -> Iterator[PlannedRun]:
+    def search_runs(self) -> Iterator[PlannedRun]:
         """Yield the runs of the search."""
         for problem, method, setting in self.iterate_tuned():
-            for _, runs in self.trials(problem, method, setting):
+            for _, runs in self.iterate_trials(problem, method, setting):
                 yield from runs
 
     def runs(self) -> Iterator[PlannedRun]:
@@ -312,12 +324,12 @@ class Spec:
     @property
     def user_selectors(self) -> list[str]:
         """The selectors MODULE:NAME of what the runs import and call, each once."""
-        plans = (*self.targets, *self.searches())
+        plans = (*self.targets, *self.search_runs())
         return list(dict.fromkeys(text for plan in plans for text in plan.user_selectors))
 
-    def searches(self) -> list[PlannedRun]:
+    def search_runs(self) -> list[PlannedRun]:
         """Return the runs of the searches of all studies, each once."""
-        return list(dict.fromkeys(run for study in self.studies for run in study.searches()))
+        return list(dict.fromkeys(run for study in self.studies for run in study.search_runs()))
 
 
 @lru_cache(maxsize=2**15)
@@ -336,7 +348,7 @@ _budget = lru_cache(maxsize=64)(Budget.parse)
 
 
 @lru_cache(maxsize=2**15)
-def canonical(selector: str) -> str:
+def canonical_selector(selector: str) -> str:
     """Return a selector in the one form that equal ones share.
 
     Raises

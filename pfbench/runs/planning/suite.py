@@ -35,7 +35,7 @@ def search_trials(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
         plan
         for problem, method, setting in study.iterate_tuned()
         if method.tuned_label in labels
-        for _, plans in study.trials(problem, method, setting)
+        for _, plans in study.iterate_trials(problem, method, setting)
         for plan in plans
     }
 

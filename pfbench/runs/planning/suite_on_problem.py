@@ -10,7 +10,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import State
-from pfbench.measures import available
+from pfbench.measures import available_measures
 from pfbench.runs.planning.name_resolution import select_problem
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.study import Spec
@@ -27,7 +27,7 @@ _MEASURES = ("fw_gap", "dual_norm", "gradient_mapping_sq")
 _EPSILON = re.compile(r"(?<![\w.])epsilon( ?= ?)[0-9.]+")
 
 
-def suite_text(
+def write_suite_text(
     text: str,
     title: str,
     description: str,
@@ -81,7 +81,7 @@ def restrict_to_problem(suite: Path, selector: str) -> Spec:
     suited = load_spec(suite)
     limits = dict(Budget.parse(suited.study.budget).limits)
     limits["sfo"] = max(limits["sfo"], PASSES * problem.n)
-    text = suite_text(
+    text = write_suite_text(
         _EPSILON.sub(rf"epsilon\g<1>{levels[1]}", text),
         f"{name}: the methods of the suite {suited.name}",
         f"The methods of the suite {suited.name} on {selector}. Targets are shares of {measure} at "
@@ -100,7 +100,7 @@ def restrict_to_problem(suite: Path, selector: str) -> Spec:
 def _measure_at_start(problem: Problem, selector: str) -> tuple[str, float]:
     """Return the measure of the targets, and its value at the start."""
     start = State(problem.start())
-    existing = available(problem)
+    existing = available_measures(problem)
     for name in _MEASURES:
         result = existing[name](problem, start) if name in existing else None
         value = result[1] if isinstance(result, tuple) else result

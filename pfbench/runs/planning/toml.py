@@ -35,7 +35,7 @@ def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]
         If the file cannot be read, is not TOML, is larger than a spec can be, is nested very deep,
         or has an integer that 64 bits do not hold.
     """
-    text = _text(path) if text is None else text
+    text = _read_text(path) if text is None else text
     _check_text(text, path)
     try:
         table = tomllib.loads(text)
@@ -43,7 +43,7 @@ def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]
         raise InputError(f"{path} is not a TOML file ({error}).") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as TOML ({error}): simplify it.") from error
-    for field, value in _values(table):
+    for field, value in _iterate_values(table):
         if isinstance(value, int) and value not in _INT64:
             raise InputError(f"{path}: {field} is an integer that 64 bits do not hold.")
     return table, text
@@ -55,7 +55,7 @@ def abbreviate(value: Any) -> str:
     return text if len(text) <= 100 else f"{text[:100]}..."
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -76,7 +76,7 @@ def _check_text(text: str, path: Path) -> None:
     """Refuse what a parser would take very long for, or not survive."""
     digits = _DIGITS.search(text)
     if digits:
-        field = _field(text, digits.start())
+        field = _describe_location(text, digits.start())
         raise InputError(f"{path}: {field} has a number of 1,000 digits or more: shorten it.")
     depth = parts = 0
     for token in _TOKEN.finditer(text):
@@ -87,27 +87,31 @@ def _check_text(text: str, path: Path) -> None:
             depth -= 1
         parts = parts + (kind == ".") if kind not in "=,\n" else 0
         if max(depth, parts) >= MAX_DEPTH:
-            field = _line(text, token.start()) if parts else _field(text, token.start())
+            field = (
+                _describe_line(text, token.start())
+                if parts
+                else _describe_location(text, token.start())
+            )
             raise InputError(f"{path}: {field} is nested more than {MAX_DEPTH} deep: simplify it.")
 
 
-def _line(text: str, index: int) -> str:
+def _describe_line(text: str, index: int) -> str:
     return f"line {text.count(chr(10), 0, index) + 1:,}"
 
 
-def _field(text: str, index: int) -> str:
+def _describe_location(text: str, index: int) -> str:
     """Return how a message calls the place of a value: its line, and the key before it."""
-    line, keys = _line(text, index), _KEY.findall(text[max(0, index - 1000) : index])
+    line, keys = _describe_line(text, index), _KEY.findall(text[max(0, index - 1000) : index])
     return f"{keys[-1]} ({line})" if keys else line
 
 
-def _values(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
+def _iterate_values(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every value that is no table or list, with the name of its field."""
     if isinstance(value, dict):
         for name, part in value.items():
-            yield from _values(part, f"{field}.{name}" if field else name)
+            yield from _iterate_values(part, f"{field}.{name}" if field else name)
     elif isinstance(value, list):
         for k, part in enumerate(value):
-            yield from _values(part, f"{field}[{k}]")
+            yield from _iterate_values(part, f"{field}[{k}]")
     else:
         yield field, value

@@ -52,7 +52,7 @@ class TunedMethod:
         """How many points the grid has."""
         return prod(map(len, self.grid.values()))
 
-    def points(self, trials: int) -> list[dict[str, Any]]:
+    def grid_points(self, trials: int) -> list[dict[str, Any]]:
         """Return the points of the grid that are tried, in its order (the last name runs fastest).
 
         Of a larger grid these are spread over all of it: each is the golden section of its length
@@ -104,7 +104,7 @@ class TuningPlan:
         stops = self.targets
         return stops.index(target) if target in stops else len(stops) - 1
 
-    def printable(self) -> "TuningPlan":
+    def with_escaped_labels(self) -> "TuningPlan":
         """Return the same with labels of which nothing acts."""
         methods = (replace(method, label=escape_text(method.label)) for method in self.methods)
         return replace(self, methods=tuple(methods))
@@ -134,7 +134,7 @@ class TuningTrial:
     last_values: tuple[float, ...]
     total_calls: int = 0
 
-    def score(self, index: int) -> tuple[float, float]:
+    def sort_key(self, index: int) -> tuple[float, float]:
         """Return what decides: calls to a target, and where nobody reaches it, the last value."""
         return self.expected_calls[index], self.last_values[index]
 
@@ -161,9 +161,9 @@ class TuningChoice:
     trials: tuple[TuningTrial, ...] = field(default=())
     points_beyond: tuple[Values, ...] = field(default=())
 
-    def best(self, index: int = -1) -> TuningTrial:
+    def best_trial(self, index: int = -1) -> TuningTrial:
         """Return the trial of the fewest calls to a target; of equal ones, the first."""
-        return min(self.trials, key=lambda trial: trial.score(index))
+        return min(self.trials, key=lambda trial: trial.sort_key(index))
 
     def parameters_at_ends(self, index: int = -1) -> tuple[str, ...]:
         """Return the parameters of which the best value lies at an end of what was tried."""
@@ -176,7 +176,7 @@ class TuningChoice:
         """
         tried = [trial.values for trial in self.trials]
         results = [
-            {**self.best(index).values, name: value}
+            {**self.best_trial(index).values, name: value}
             for index in range(len(self.trials[0].hits))
             for name, value in self._values_beyond_ends(index).items()
         ]
@@ -188,8 +188,8 @@ class TuningChoice:
 
         Where another value does as well, nothing points beyond.
         """
-        excesses, best = {}, self.best(index)
-        alike = [trial for trial in self.trials if trial.score(index) == best.score(index)]
+        excesses, best = {}, self.best_trial(index)
+        alike = [trial for trial in self.trials if trial.sort_key(index) == best.sort_key(index)]
         for name, value in best.values.items():
             excess = value_beyond_end([trial.values[name] for trial in self.trials], value)
             if excess is not None and all(trial.values[name] == value for trial in alike):
@@ -219,7 +219,7 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
     stays whole and at least 1; multiples of a constant, as 10/L and 1/L, go on as such. A grid of a
     single value, of zero, of other texts or of switches has no ends.
     """
-    units = {_unit(item) for item in tried if isinstance(item, str)}
+    units = {_constant_of_multiple(item) for item in tried if isinstance(item, str)}
     if len(units) == 1 and all(isinstance(item, str) for item in tried) and units != {""}:
         (unit,) = units
         multiples = [float(item.removesuffix(unit)) for item in tried]
@@ -241,7 +241,7 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
     return round(further) if further >= 1 and round(further) != value else None
 
 
-def _unit(text: str) -> str:
+def _constant_of_multiple(text: str) -> str:
     """Return the constant of a multiple of one, with its sign, as in /L of 3/L; empty if none.
 
     A root of constants counts as one, as in 0.1*sqrt(2*delta/L_norm).

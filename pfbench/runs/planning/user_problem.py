@@ -36,7 +36,7 @@ def check_user_problem(selector: Selector, value: Any) -> FiniteSum:
     _check_parts(f"{name} is no problem", value, ("n", "set"))
     _check_parts(f"the set of {name} is no feasible set", value.set, SET_METHODS)
     problem = value.with_selector(name, selector.parameters)
-    _check(problem)
+    _check_at_start(problem)
     return problem
 
 
@@ -49,7 +49,7 @@ def _check_parts(blame: str, value: Any, needed: tuple[str, ...]) -> None:
         )
 
 
-def _check(problem: FiniteSum) -> None:
+def _check_at_start(problem: FiniteSum) -> None:
     """Look at each part once, at the start point."""
     name = problem.name
 
@@ -59,7 +59,7 @@ def _check(problem: FiniteSum) -> None:
 
     n = check_integer(f"n of {name}", part("n", lambda: problem.n), minimum=1)
     x, recomputed = part("start()", lambda: (problem.start(), problem.start()))
-    _check_point(name, x, recomputed)
+    _check_start(name, x, recomputed)
     if not part("set.contains(start)", lambda: problem.set.contains(x)):
         raise InputError(f"start() of {name} is outside its set: project it first.")
     check_real(f"value(start) of {name}", part("value(start)", lambda: problem.value(x)))
@@ -70,7 +70,7 @@ def _check(problem: FiniteSum) -> None:
     if not form.is_gradient(gradient):
         returned = form.describe(gradient)
         raise InputError(
-            f"gradient(start) of {name} is {returned}: its gradients are {form.gradients}."
+            f"gradient(start) of {name} is {returned}: its gradients are {form.gradients_text}."
         )
     lacks = part("lacks", lambda: problem.lacks)
     part("set.minimum(gradient(start))", lambda: fw_gap(problem, State(x)))
@@ -81,7 +81,7 @@ def _check(problem: FiniteSum) -> None:
         )
     backend = part("open(rng)", lambda: problem.open(np.random.default_rng(0)))
     if backend is not problem:
-        _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "unconstrained"))
+        _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "is_unconstrained"))
     if backend.n != n:
         raise InputError(f"open(rng) of {name} must return what answers for its n={n} components.")
     part("measures()", lambda: problem.measures())
@@ -93,7 +93,7 @@ def _check(problem: FiniteSum) -> None:
         raise InputError(f"{name} has a feasible set and a penalty: leave one of them out.")
 
 
-def _check_point(name: str, x: Any, recomputed: Any) -> None:
+def _check_start(name: str, x: Any, recomputed: Any) -> None:
     if isinstance(x, np.ndarray):
         if x.dtype != np.float64 or x.ndim == 0:
             raise InputError(f"start() of {name} must be an array of float64, not {x.dtype}.")

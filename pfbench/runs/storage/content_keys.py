@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_info
 
 from pfbench.base.errors import WorkerDied
 from pfbench.base.user_code import is_builtin
-from pfbench.kernels.numba_compilation import threads
+from pfbench.kernels.numba_compilation import thread_count
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
 _LIBRARY_FOLDERS = frozenset(
@@ -48,7 +48,7 @@ def environment() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
-        "threads": str(threads()),
+        "threads": str(thread_count()),
         **{library: library_version(library) for library in _LIBRARIES},
         "blas": ", ".join(sorted(blas)),
     }

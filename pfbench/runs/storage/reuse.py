@@ -13,7 +13,7 @@ from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.file_watch import find_changed_file
 from pfbench.base.status import Status
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.loop.trace import finite
+from pfbench.runs.loop.trace import finite_or_none
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.index import Row
 from pfbench.runs.storage.run_keys import RunKeys
@@ -150,7 +150,7 @@ def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | 
             return None
     last_is_output = run.parameters.get("output") == "last" and run.yields_output is False
     difference = set(run.columns) - set(TRACE_COLUMNS) if last_is_output else ()
-    final = {name: finite(last[name]) if name in difference else None for name in run.final}
+    final = {name: finite_or_none(last[name]) if name in difference else None for name in run.final}
     allowed = ", ".join(f"{name}={limit:g}" for name, limit in budget.items())
     reason = f"cut from a longer stored run: its next recorded iterate exceeds {allowed}"
     return replace(

@@ -15,7 +15,7 @@ from pfbench.algorithms.base import get_parameters
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.user_code import is_builtin
-from pfbench.runs.planning.plan import PlannedRun, user_names
+from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
 from pfbench.runs.planning.resolve import ResolvedPlan, as_json_parameters, resolve_each
 from pfbench.runs.storage.content_keys import (
     content_key,
@@ -135,7 +135,7 @@ def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
         type(resolved.cached_run.algorithm).__module__ if resolved.cached_run else _ALGORITHMS
     )
     measures = {getattr(measure, "__module__", _LOOP) for measure in resolved.measures.values()}
-    own = {module_name(name) for name in user_names(plan.user_selectors)}
+    own = {module_name(name) for name in list_user_code_names(plan.user_selectors)}
     for module in sorted(own):
         if not has_source(module):
             raise InputError(
@@ -169,7 +169,7 @@ def _content(plan: PlannedRun, resolved: ResolvedPlan, *, limited: bool = True) 
             "memory_limit": plan.memory_limit if limited else None,
         },
         "measures": sorted(resolved.measures),
-        "own": sorted(map(replace_file_by_module, user_names(plan.user_selectors))),
+        "own": sorted(map(replace_file_by_module, list_user_code_names(plan.user_selectors))),
         # By their content alone: wherever they lie, a run is the same.
         **({"files": sorted(set(resolved.files.values()))} if resolved.files else {}),
     }

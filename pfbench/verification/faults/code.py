@@ -124,20 +124,22 @@ class Code:
 
     # --- changes ---
 
-    def change(self, node: Placed, after: str, *first: str) -> SourceChange:
+    def replacement_change(self, node: Placed, after: str, *first: str) -> SourceChange:
         """Return the change of an expression into another.
 
         A statement that is given, too, is put before all others of the function.
         """
         return self._make_change(
-            node, _make_edit(node, _fitting(after)), *map(self._prepend_edit, first)
+            node, _make_edit(node, _parenthesise(after)), *map(self._prepend_edit, first)
         )
 
     def prepend_change(self, statement: str) -> SourceChange:
         """Return the change that puts a statement before all others of the function."""
         body = _body(self.node)[0]
         edit = self._prepend_edit(statement)
-        return SourceChange((edit,), self._line(body), f"{statement}; {self._line(body)}")
+        return SourceChange(
+            (edit,), self._line_after_edits(body), f"{statement}; {self._line_after_edits(body)}"
+        )
 
     def _prepend_edit(self, statement: str) -> Edit:
         body = _body(self.node)[0]
@@ -152,7 +154,9 @@ class Code:
             if is_block or isinstance(unit, ast.stmt | ast.keyword):
                 break
             unit = item if isinstance(item, Placed) else unit
-        return SourceChange((edit, *edits), self._line(unit), self._line(unit, edit))
+        return SourceChange(
+            (edit, *edits), self._line_after_edits(unit), self._line_after_edits(unit, edit)
+        )
 
     def dump_changed(self, edits: Sequence[Edit]) -> str:
         """Return the function or class after a change, as Python's syntax tree in words.
@@ -162,16 +166,16 @@ class Code:
         SyntaxError
             If it cannot be read.
         """
-        return ast.dump(ast.parse(textwrap.dedent(self._cut(self.node, edits))))
+        return ast.dump(ast.parse(textwrap.dedent(self._text_after_edits(self.node, edits))))
 
-    def _line(self, node: Placed, *edits: Edit) -> str:
+    def _line_after_edits(self, node: Placed, *edits: Edit) -> str:
         """Return a node in one line, with edits made in it; of a block its first line."""
-        text = self._cut(node, edits)
+        text = self._text_after_edits(node, edits)
         if hasattr(node, "body"):
             text = text.partition("\n")[0]
         return " ".join(text.split())
 
-    def _cut(self, node: Placed, edits: Sequence[Edit]) -> str:
+    def _text_after_edits(self, node: Placed, edits: Sequence[Edit]) -> str:
         """Return the lines of a statement, or the text of an expression, with edits made in it."""
         edit = _make_edit(node, "")
         column = 0 if isinstance(node, Node) else edit.column
@@ -260,12 +264,12 @@ class Code:
     def _arguments(self) -> list[ast.arg]:
         return [node for node in ast.walk(self.node) if isinstance(node, ast.arg)]
 
-    def visible(self, node: ast.AST) -> set[str]:
+    def visible_names(self, node: ast.AST) -> set[str]:
         """Return the names that are bound in the functions around a node."""
         around = [node for node in self.enclosing(node) if isinstance(node, _WITHIN)]
-        return set().union(*(_bound(item) for item in around)) if around else set()
+        return set().union(*(_bound_names(item) for item in around)) if around else set()
 
-    def loads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
+    def iterate_reads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
         """Yield the places where one of some names is read."""
         for node in self.nodes_of_type(ast.expr):
             if full_name(node) in names and isinstance(getattr(node, "ctx", None), ast.Load):
@@ -290,7 +294,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _walk(child)
 
 
-def _bound(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
+def _bound_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
     """Return the names that a function binds itself, its arguments among them."""
     args = {node.arg for node in ast.walk(node.args) if isinstance(node, ast.arg)}
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else []
@@ -314,7 +318,7 @@ def _make_edit(node: Placed, after: str) -> Edit:
     return Edit(node.lineno, node.col_offset, end_line, end_column, after)
 
 
-def _fitting(expression: str) -> str:
+def _parenthesise(expression: str) -> str:
     """Return an expression in parentheses where it may need them; as it is if it cannot be read."""
     try:
         tree = ast.parse(expression, mode="eval").body

@@ -22,7 +22,7 @@ from pfbench.base.errors import BudgetExhausted
 from pfbench.base.protocols import Problem
 from pfbench.oracles import Ledger
 from pfbench.problems.linear_models import LogCosh, RobustRegression
-from pfbench.problems.row_data import synthetic_rows
+from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.runs.loop.counted_oracles import make_oracles
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.verification.faults.fault import Fault
@@ -149,7 +149,7 @@ def find_equivalence(fault: Fault) -> str:
     if not _schedules_equal(faulty, right):
         return ""
     by = "runs"
-    for k in range(len(_settings(right))):
+    for k in range(len(_parameter_choices(right))):
         if not _runs_equal(faulty, right, k):
             by = "law"
             if not _laws_equal(faulty, right, k):
@@ -182,10 +182,10 @@ def _schedules(algorithm: Any) -> Iterator[RunOutcome]:
     for constants in _CONSTANTS if theory else ():
         for epsilon in _EPSILONS:
             for parameters in _GIVEN:
-                yield _parameters(theory, epsilon, constants, parameters)
+                yield _schedule_outcome(theory, epsilon, constants, parameters)
 
 
-def _parameters(theory: Any, epsilon: float, constants: Constants, value: Any) -> RunOutcome:
+def _schedule_outcome(theory: Any, epsilon: float, constants: Constants, value: Any) -> RunOutcome:
     try:
         created = theory(epsilon, constants, **value)
     except Exception as error:  # it refuses, or a fault makes it raise whatever it is
@@ -207,11 +207,11 @@ def _run_cached(reference: Any, k: int, p: int, seed: int) -> RunOutcome:
 def _run(item: Any, reference: Any, k: int, p: int, seed: int) -> RunOutcome:
     """Run with the parameters k on problem p; which they are depends on the right method."""
     rng = np.random.default_rng(seed)
-    return _observe_run(item, _settings(reference)[k], _problem(reference, p), rng)
+    return _observe_run(item, _parameter_choices(reference)[k], _problem(reference, p), rng)
 
 
 @lru_cache(maxsize=8)
-def _settings(reference: Any) -> tuple[Mapping[str, Any], ...]:
+def _parameter_choices(reference: Any) -> tuple[Mapping[str, Any], ...]:
     """Return the parameters with which a method is run."""
     if not inspect.isclass(reference):
         return ({},)
@@ -235,7 +235,7 @@ def _can_be_made(kind: Any, requested: Mapping[str, Any]) -> bool:
 @lru_cache(maxsize=8)
 def _problem(reference: Any, p: int) -> Problem:
     """Return a small problem that offers what the algorithm requires, convex or not."""
-    features, labels = synthetic_rows(rows=11, columns=4, seed=1 + p)
+    features, labels = draw_synthetic_rows(rows=11, columns=4, seed=1 + p)
     is_complete = "smooth" in getattr(reference, "requires", ())
     if p == 0:
         return LogCosh(features, labels, WholeSpace(4) if is_complete else L2Ball(4, 0.6))
@@ -282,7 +282,7 @@ def _laws_equal(item: Any, reference: Any, k: int) -> bool:
     """Whether runs with the parameters k, made small, have the same law on small sums."""
     try:
         for p in range(2):
-            sizes, law = _law(reference, k, p)
+            sizes, law = _sizes_and_law(reference, k, p)
             if not _has_law(_make_tiny_run(item, reference, k, p, sizes), law):
                 return False
         return True
@@ -301,7 +301,9 @@ def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> b
 
 
 @lru_cache(maxsize=64)
-def _law(reference: Any, k: int, p: int) -> tuple[Mapping[str, int], Mapping[Values, float]]:
+def _sizes_and_law(
+    reference: Any, k: int, p: int
+) -> tuple[Mapping[str, int], Mapping[Values, float]]:
     """Return the first of `_TINY` whose draws can be enumerated, and the law of the right method.
 
     Raises
@@ -328,7 +330,7 @@ def _make_tiny_run(
     """Return what a run of a method shows with given draws."""
     smallests = {
         name: min(value, sizes[name]) if name in sizes and value is not None else value
-        for name, value in _settings(reference)[k].items()
+        for name, value in _parameter_choices(reference)[k].items()
     }
     problem = _enumerable_problem(reference, p, sizes["n"])
     return lambda rng: _observe_run(item, smallests, problem, rng).values_rounded
@@ -336,6 +338,6 @@ def _make_tiny_run(
 
 @lru_cache(maxsize=16)
 def _enumerable_problem(reference: Any, p: int, n: int) -> Problem:
-    features, labels = synthetic_rows(rows=n, columns=2, seed=5 + p)
+    features, labels = draw_synthetic_rows(rows=n, columns=2, seed=5 + p)
     is_complete = "smooth" in getattr(reference, "requires", ())
     return LogCosh(features, labels, WholeSpace(2) if is_complete else L2Ball(2, 0.8))

@@ -11,13 +11,13 @@ from pfbench.base.errors import InputError
 from pfbench.verification.faults.code import Code
 from pfbench.verification.faults.fault import Fault, SourceChange
 from pfbench.verification.faults.late import LATE_OPERATORS
-from pfbench.verification.faults.mutant_compilation import compile_unchanged, program
+from pfbench.verification.faults.mutant_compilation import compile_unchanged, program_modules
 from pfbench.verification.faults.mutation_operators import (
     CLASS_OPERATORS,
     RUN_OPERATORS,
     SCHEDULE_OPERATORS,
 )
-from pfbench.verification.faults.reachability import parts
+from pfbench.verification.faults.reachability import list_reached_parts
 
 
 def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
@@ -43,9 +43,9 @@ def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
     faults: list[Fault] = []
     if kind.__hash__ is None and kind is not algorithm:
         raise InputError(f"objects of {kind.__qualname__} have no hash: give the class instead.")
-    reached = parts(kind, program(kind))
+    reached = list_reached_parts(kind, program_modules(kind))
     for module in {part.module for part in reached}:
-        _check_apart(algorithm, module)
+        _check_recompilable(algorithm, module)
     for part in reached:
         is_class = isinstance(part.node, ast.ClassDef)
         if late:
@@ -59,7 +59,7 @@ def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
         for name, operator in operators.items():
             number = 0
             for change in operator(code):
-                meaning = _meaning(code, change)
+                meaning = _canonical_change(code, change)
                 if meaning and meaning not in meanings:
                     meanings.add(meaning)
                     number += 1
@@ -67,7 +67,7 @@ def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
     return faults
 
 
-def _check_apart(algorithm: Any, module: str) -> None:
+def _check_recompilable(algorithm: Any, module: str) -> None:
     try:
         compile_unchanged(algorithm, module)
     except Exception as error:
@@ -85,7 +85,7 @@ def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
     return [faults[i] for i in sorted(chosen)]
 
 
-def _meaning(code: Code, change: SourceChange) -> str:
+def _canonical_change(code: Code, change: SourceChange) -> str:
     """Return what changes that differ in parentheses only have in common; empty if unreadable."""
     try:
         return code.dump_changed(change.edits)

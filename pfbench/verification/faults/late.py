@@ -17,7 +17,11 @@ import numpy as np
 
 from pfbench.verification.faults.code import Code
 from pfbench.verification.faults.fault import SourceChange
-from pfbench.verification.faults.mutation_operators import RUN_OPERATORS, Operator, is_own
+from pfbench.verification.faults.mutation_operators import (
+    RUN_OPERATORS,
+    Operator,
+    is_own_method_call,
+)
 
 _TIMES = {"reference": (4, 25)}
 """After how many times a change begins, of what is done once an epoch."""
@@ -44,50 +48,52 @@ def _iterate_delayed_changes(
         first, *edits = change.edits
         node = code.find_expression(first)
         if node is not None and code.is_repeated(node):
-            lasts = _yields(code.node) or code.is_closure(node)
+            lasts = _contains_yield(code.node) or code.is_closure(node)
             usually = _USUALLY if lasts else _ROUNDS
             times = round(
                 _draw_threshold(f"late-{name}", change.line_after, *_TIMES.get(name, usually))
             )
-            late = f"({first.replacement}) if planted.is_late(kept_late, {times}) else ({code.text(node)})"  # noqa: E501
+            late = f"({first.replacement}) if planted.has_passed_call_count(kept_late, {times}) else ({code.text(node)})"  # noqa: E501
             start = "; ".join(["kept_late = {}", *(edit.replacement.strip() for edit in edits)])
-            yield code.change(node, late, start)
+            yield code.replacement_change(node, late, start)
 
 
 def _truncate_indices(code: Code) -> Iterator[SourceChange]:
     """Keep the indices of a batch in a few bits."""
     for node in code.calls("batch", "difference", "replace"):
-        if len(node.args) > 1 and not is_own(node):
+        if len(node.args) > 1 and not is_own_method_call(node):
             sample = code.text(node.args[0])
             bits = round(_draw_threshold("late-bits", code.text(node), *_BITS))
-            yield code.change(node.args[0], f"planted.truncate_to_bits({sample}, {bits})")
+            yield code.replacement_change(
+                node.args[0], f"planted.truncate_to_bits({sample}, {bits})"
+            )
 
 
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
     """Clip an answer at a multiple of the median of the norms so far."""
     for node in code.calls(*_ANSWERS):
-        if not is_own(node) and code.is_repeated(node):
+        if not is_own_method_call(node) and code.is_repeated(node):
             factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)
             clipped = f"planted.clip_norm(kept_late, {code.text(node)}, {factor:.3g})"
-            yield code.change(node, clipped, "kept_late = {}")
+            yield code.replacement_change(node, clipped, "kept_late = {}")
 
 
 def _truncate_loops(code: Code) -> Iterator[SourceChange]:
     """End an inner loop, one that yields nothing, after a number of rounds."""
     for loop in code.nodes_of_type(ast.While):
-        if not _yields(loop):
+        if not _contains_yield(loop):
             test = code.text(loop.test)
             rounds = round(_draw_threshold("late-cap", test, *_ROUNDS))
-            fewer = f"({test}) and not planted.is_late(kept_late, {rounds})"
-            yield code.change(loop.test, fewer, "kept_late = {}")
+            fewer = f"({test}) and not planted.has_passed_call_count(kept_late, {rounds})"
+            yield code.replacement_change(loop.test, fewer, "kept_late = {}")
     for each in code.nodes_of_type(ast.For):
-        if not _yields(each):
+        if not _contains_yield(each):
             each_name = code.text(each.iter)
             rounds = round(_draw_threshold("late-cap", each_name, *_ROUNDS))
-            yield code.change(each.iter, f"planted.first_rounds({each_name}, {rounds})")
+            yield code.replacement_change(each.iter, f"planted.limit_rounds({each_name}, {rounds})")
 
 
-def _yields(node: ast.AST) -> bool:
+def _contains_yield(node: ast.AST) -> bool:
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(node))
 
 

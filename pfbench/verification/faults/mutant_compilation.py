@@ -25,7 +25,7 @@ _KEPT = frozenset({"pfbench.algorithms.base", "pfbench.algorithms.catalogue"})
 """Bookkeeping and what all methods share."""
 
 
-def program(kind: type) -> frozenset[str]:
+def program_modules(kind: type) -> frozenset[str]:
     """Return the modules in which a method may be changed.
 
     Of a method of pfbench, its algorithms and estimators but for their bookkeeping; of somebody's,
@@ -51,18 +51,19 @@ def compile_fault(fault: Fault) -> Any:
 
     What raises here is the fault's own: a variant that cannot even be imported.
     """
-    return _variant(fault.algorithm, fault.module, fault.change.edits)
+    return _compile_variant(fault.algorithm, fault.module, fault.change.edits)
 
 
 def compile_unchanged(algorithm: Any, module: str) -> Any:
     """Return the algorithm compiled apart without a fault."""
-    return _variant(algorithm, module, ())
+    return _compile_variant(algorithm, module, ())
 
 
-def _variant(algorithm: Any, module: str, edits: tuple[Edit, ...]) -> Any:
+def _compile_variant(algorithm: Any, module: str, edits: tuple[Edit, ...]) -> Any:
     kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
     afresh = _FreshModules(
-        _users(module, program(kind)), {module: apply_edits(module_source(module), edits)}
+        _modules_using(module, program_modules(kind)),
+        {module: apply_edits(module_source(module), edits)},
     )
     variant: Any = afresh.module(kind.__module__)
     for name in kind.__qualname__.split("."):
@@ -76,21 +77,21 @@ def _variant(algorithm: Any, module: str, edits: tuple[Edit, ...]) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _users(module: str, modules: frozenset[str]) -> frozenset[str]:
+def _modules_using(module: str, modules: frozenset[str]) -> frozenset[str]:
     """Return a module with those modules of a program that use what it defines."""
     names = {module}
     while True:
         further = {
             module
             for module in modules - names
-            if any(_home(value) in names for value in vars(sys.modules[module]).values())
+            if any(_defining_module(value) in names for value in vars(sys.modules[module]).values())
         }
         if not further:
             return frozenset(names)
         names |= further
 
 
-def _home(value: Any) -> str:
+def _defining_module(value: Any) -> str:
     if isinstance(value, ModuleType):
         return value.__name__
     return str(getattr(value, "__module__", ""))
@@ -118,7 +119,7 @@ class _FreshModules:
             planted = importlib.import_module("pfbench.verification.faults.planted")
             vars(module).update(__builtins__=self._builtins, planted=planted)
             source = self._sources.get(name) or module_source(name)
-            exec(_code(source, name), vars(module))
+            exec(_compile_source(source, name), vars(module))
         return self._fresh_modules[name]
 
     def _import(
@@ -149,5 +150,5 @@ class _FreshModules:
 
 
 @lru_cache(maxsize=64)
-def _code(source: str, name: str) -> Any:
+def _compile_source(source: str, name: str) -> Any:
     return compile(source, f"<{name}, compiled apart>", "exec", dont_inherit=True)

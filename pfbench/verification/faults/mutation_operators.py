@@ -34,12 +34,12 @@ _SWAPPED = {
 # --- points ---------------------------------------------------------------------------------------
 
 
-def point(code: Code) -> Iterator[SourceChange]:
+def change_point(code: Code) -> Iterator[SourceChange]:
     """Take another point of the function, where no reference is taken and nothing yielded."""
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
 
-def reference(code: Code) -> Iterator[SourceChange]:
+def change_reference_point(code: Code) -> Iterator[SourceChange]:
     """Take a full gradient, the Hessians or a table at another point."""
     return _point_changes(code, _REFERENCES.__contains__)
 
@@ -51,61 +51,63 @@ def change_yielded_point(code: Code) -> Iterator[SourceChange]:
         if len(state.args) > 1:
             new, location = map(code.text, state.args[:2])
             swapped = [location, new, *map(code.text, state.args[2:])]
-            yield code.change(state, f"{code.text(state.func)}({', '.join(swapped)})")
+            yield code.replacement_change(state, f"{code.text(state.func)}({', '.join(swapped)})")
 
 
 def _point_changes(code: Code, function: Callable[[str], bool]) -> Iterator[SourceChange]:
-    for node in code.loads(code.points):
+    for node in code.iterate_reads(code.points):
         around = code.parents.get(node)
         role = callee_name(around) if isinstance(around, ast.Call) and node in around.args else ""
         # `state.x` is no point, and `x.shape` the same for all; `x.copy()` is the point.
         attr = around.attr if isinstance(around, ast.Attribute) else "copy"
         if function(role) and attr == "copy":
-            visible = code.visible(node)
+            visible = code.visible_names(node)
             for other in code.points:
                 if other != full_name(node) and (other in visible or other.startswith("self.")):
-                    yield code.change(node, other)
+                    yield code.replacement_change(node, other)
 
 
 # --- references -----------------------------------------------------------------------------------
 
 
-def renewal(code: Code) -> Iterator[SourceChange]:
+def change_renewal(code: Code) -> Iterator[SourceChange]:
     """Renew a reference never, one iteration late, or half as often; store nothing in a table."""
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Mod):
             time, period = code.text(node.left), code.text(node.right)
-            yield code.change(node, time)
-            yield code.change(node, f"max(({time}) - 1, 0) % ({period})")
-            yield code.change(node, f"({time}) % (2 * ({period}))")
+            yield code.replacement_change(node, time)
+            yield code.replacement_change(node, f"max(({time}) - 1, 0) % ({period})")
+            yield code.replacement_change(node, f"({time}) % (2 * ({period}))")
     for call in code.calls("divmod"):
         time, period = map(code.text, call.args)
-        yield code.change(call, f"divmod(max(({time}) - 1, 0), {period})")
-        yield code.change(call, f"divmod({time}, 2 * ({period}))")
+        yield code.replacement_change(call, f"divmod(max(({time}) - 1, 0), {period})")
+        yield code.replacement_change(call, f"divmod({time}, 2 * ({period}))")
     for call in code.calls("replace"):
         if isinstance(call.func, ast.Attribute) and len(call.args) == 2:
-            yield code.change(call.func, f"{code.text(call.func.value)}.difference")
+            yield code.replacement_change(call.func, f"{code.text(call.func.value)}.difference")
 
 
 # --- batches --------------------------------------------------------------------------------------
 
 
-def part_of_batch(code: Code) -> Iterator[SourceChange]:
+def use_first_index(code: Code) -> Iterator[SourceChange]:
     """Use the first index of a batch only, and pay all of it."""
     for node in code.calls("batch", "difference", "replace"):
-        if len(node.args) > 1 and not is_own(node):
+        if len(node.args) > 1 and not is_own_method_call(node):
             sample = node.args[0]
-            yield code.change(sample, f"planted.repeat_first_index({code.text(sample)})")
+            yield code.replacement_change(
+                sample, f"planted.repeat_first_index({code.text(sample)})"
+            )
 
 
-def batch_again(code: Code) -> Iterator[SourceChange]:
+def reuse_draws(code: Code) -> Iterator[SourceChange]:
     """Draw once and use it in all iterations, or each draw in two of them."""
     if isinstance(code.node, ast.ClassDef):
         return
     for node in _draws(code):
         for how in ("reuse_first_draw", "repeat_draws"):
             text = f"planted.{how}(kept_draw, lambda: {code.text(node)})"
-            yield code.change(node, text, "kept_draw = {}")
+            yield code.replacement_change(node, text, "kept_draw = {}")
 
 
 def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
@@ -115,7 +117,9 @@ def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
             texts = [ast.unparse(node) for node in (*node.args, *node.keywords)]
             stream = code.text(node.func.value)
             if any(text.startswith("size") for text in texts) or len(node.args) > 1:
-                yield code.change(node, f"planted.distinct({', '.join([stream, *texts])})")
+                yield code.replacement_change(
+                    node, f"planted.draw_distinct({', '.join([stream, *texts])})"
+                )
 
 
 def change_stream(code: Code) -> Iterator[SourceChange]:
@@ -123,7 +127,7 @@ def change_stream(code: Code) -> Iterator[SourceChange]:
     if isinstance(code.node, ast.ClassDef):
         return
     for name in sorted(code.streams):
-        if "." not in name and any(True for _ in code.loads([name])):
+        if "." not in name and any(True for _ in code.iterate_reads([name])):
             yield code.prepend_change(f"{name} = planted.make_unseeded_stream()")
 
 
@@ -141,39 +145,41 @@ def _draws(code: Code) -> Iterator[ast.Call]:
 # --- terms ----------------------------------------------------------------------------------------
 
 
-def term(code: Code) -> Iterator[SourceChange]:
+def change_term(code: Code) -> Iterator[SourceChange]:
     """Leave a term of a sum out, double or halve it."""
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Add | ast.Sub) and not _is_counting(node):
             left, right = code.text(node.left), code.text(node.right)
             sign = "+" if isinstance(node.op, ast.Add) else "-"
-            yield code.change(node, left)
-            yield code.change(node, right if sign == "+" else f"-({right})")
+            yield code.replacement_change(node, left)
+            yield code.replacement_change(node, right if sign == "+" else f"-({right})")
             for factor in ("2.0", "0.5"):
-                yield code.change(node, f"({left}) {sign} {factor} * ({right})")
-                yield code.change(node, f"{factor} * ({left}) {sign} ({right})")
+                yield code.replacement_change(node, f"({left}) {sign} {factor} * ({right})")
+                yield code.replacement_change(node, f"{factor} * ({left}) {sign} ({right})")
     for change in code.nodes_of_type(ast.AugAssign):
         if isinstance(change.op, ast.Add | ast.Sub):
             for factor in ("0.0", "0.5", "2.0"):
-                yield code.change(change.value, f"{factor} * ({code.text(change.value)})")
+                yield code.replacement_change(
+                    change.value, f"{factor} * ({code.text(change.value)})"
+                )
 
 
-def sign(code: Code) -> Iterator[SourceChange]:
+def change_sign(code: Code) -> Iterator[SourceChange]:
     """Add for subtract, subtract for add; leave a minus out."""
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Add | ast.Sub) and not _is_counting(node):
             left, right = code.text(node.left), code.text(node.right)
             other = "-" if isinstance(node.op, ast.Add) else "+"
-            yield code.change(node, f"({left}) {other} ({right})")
+            yield code.replacement_change(node, f"({left}) {other} ({right})")
     for minus in code.nodes_of_type(ast.UnaryOp):
         if isinstance(minus.op, ast.USub) and not isinstance(minus.operand, ast.Constant):
-            yield code.change(minus, code.text(minus.operand))
+            yield code.replacement_change(minus, code.text(minus.operand))
     for change in code.nodes_of_type(ast.AugAssign):
         if isinstance(change.op, ast.Add | ast.Sub):
-            yield code.change(change.value, f"-({code.text(change.value)})")
+            yield code.replacement_change(change.value, f"-({code.text(change.value)})")
 
 
-def factor(code: Code) -> Iterator[SourceChange]:
+def change_factor(code: Code) -> Iterator[SourceChange]:
     """Double or halve a product, or the weight of a move."""
     for node in code.nodes_of_type(ast.BinOp):
         above = code.parents.get(node)
@@ -187,52 +193,54 @@ def factor(code: Code) -> Iterator[SourceChange]:
 
 def _scale_changes(code: Code, node: ast.expr) -> Iterator[SourceChange]:
     for by in ("2.0", "0.5"):
-        yield code.change(node, f"{by} * ({code.text(node)})")
+        yield code.replacement_change(node, f"{by} * ({code.text(node)})")
 
 
 # --- conditions and numbers -----------------------------------------------------------------------
 
 
-def compare(code: Code) -> Iterator[SourceChange]:
+def change_comparison(code: Code) -> Iterator[SourceChange]:
     """Compare with or without equality, ask the opposite, take the other branch."""
     for node in code.nodes_of_type(ast.Compare):
         other = _SWAPPED.get(type(node.ops[0]))
         if other and len(node.ops) == 1:
             left, right = code.text(node.left), code.text(node.comparators[0])
-            yield code.change(node, f"({left}) {other} ({right})")
+            yield code.replacement_change(node, f"({left}) {other} ({right})")
     for negated in code.nodes_of_type(ast.UnaryOp):
         if isinstance(negated.op, ast.Not):
-            yield code.change(negated, code.text(negated.operand))
+            yield code.replacement_change(negated, code.text(negated.operand))
     for branch in code.nodes_of_type(ast.IfExp):
         yes, test, no = map(code.text, (branch.body, branch.test, branch.orelse))
-        yield code.change(branch, f"({no}) if ({test}) else ({yes})")
+        yield code.replacement_change(branch, f"({no}) if ({test}) else ({yes})")
     for both in code.nodes_of_type(ast.BoolOp):
         word = "or" if isinstance(both.op, ast.And) else "and"
-        yield code.change(both, f" {word} ".join(f"({code.text(node)})" for node in both.values))
+        yield code.replacement_change(
+            both, f" {word} ".join(f"({code.text(node)})" for node in both.values)
+        )
 
 
-def index(code: Code) -> Iterator[SourceChange]:
+def change_integer(code: Code) -> Iterator[SourceChange]:
     """Change a whole number, or the end of a range, by one."""
     for node in code.nodes_of_type(ast.Constant):
         if type(node.value) is int:
-            yield code.change(node, str(node.value + 1))
-            yield code.change(node, str(node.value - 1))
+            yield code.replacement_change(node, str(node.value + 1))
+            yield code.replacement_change(node, str(node.value - 1))
     for call in code.calls("range"):
         end = call.args[0] if len(call.args) == 1 else call.args[1]
         if not isinstance(end, ast.Constant):
-            yield code.change(end, f"({code.text(end)}) + 1")
-            yield code.change(end, f"({code.text(end)}) - 1")
+            yield code.replacement_change(end, f"({code.text(end)}) + 1")
+            yield code.replacement_change(end, f"({code.text(end)}) - 1")
 
 
-def constant(code: Code) -> Iterator[SourceChange]:
+def change_constant(code: Code) -> Iterator[SourceChange]:
     """Double or halve a number."""
     for node in code.nodes_of_type(ast.Constant):
         if type(node.value) is float and node.value:
-            yield code.change(node, repr(2.0 * node.value))
-            yield code.change(node, repr(0.5 * node.value))
+            yield code.replacement_change(node, repr(2.0 * node.value))
+            yield code.replacement_change(node, repr(0.5 * node.value))
 
 
-def tolerance(code: Code) -> Iterator[SourceChange]:
+def change_tolerance(code: Code) -> Iterator[SourceChange]:
     """Stop an inner method at a tolerance of another order."""
     for node in code.nodes_of_type(ast.Name, ast.Attribute, ast.Call):
         name = callee_name(node) or getattr(node, "id", getattr(node, "attr", ""))
@@ -240,14 +248,14 @@ def tolerance(code: Code) -> Iterator[SourceChange]:
         is_callee = isinstance(around, ast.Call) and around.func is node
         is_read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
         if name in _TOLERANCES and is_read and not is_callee:
-            yield code.change(node, f"planted.sqrt_size({code.text(node)})")
-            yield code.change(node, f"10.0 * ({code.text(node)})")
+            yield code.replacement_change(node, f"planted.sqrt_keeping_integers({code.text(node)})")
+            yield code.replacement_change(node, f"10.0 * ({code.text(node)})")
 
 
 # --- the schedule ---------------------------------------------------------------------------------
 
 
-def schedule(code: Code) -> Iterator[SourceChange]:
+def change_schedule(code: Code) -> Iterator[SourceChange]:
     """Take a parameter of a theorem's schedule times 1/2 or 2, or its square root."""
     values = [
         keyword.value
@@ -263,31 +271,33 @@ def schedule(code: Code) -> Iterator[SourceChange]:
         ]
     for node in values:
         written = code.text(node)
-        yield code.change(node, f"planted.scale_number({written}, 0.5)")
-        yield code.change(node, f"planted.scale_number({written}, 2.0)")
-        yield code.change(node, f"planted.sqrt_size({written})")
+        yield code.replacement_change(node, f"planted.scale_number({written}, 0.5)")
+        yield code.replacement_change(node, f"planted.scale_number({written}, 2.0)")
+        yield code.replacement_change(node, f"planted.sqrt_keeping_integers({written})")
 
 
 # --- what is declared and paid --------------------------------------------------------------------
 
 
-def output(code: Code) -> Iterator[SourceChange]:
+def change_output(code: Code) -> Iterator[SourceChange]:
     """Declare another output."""
     for target, value in code.assignments:
         for node in ast.walk(value) if full_name(target) == "output" else ():
             if isinstance(node, ast.Constant) and node.value in ("uniform", "weighted", "last"):
-                yield code.change(node, '"uniform"' if node.value == "last" else '"last"')
+                yield code.replacement_change(
+                    node, '"uniform"' if node.value == "last" else '"last"'
+                )
 
 
-def bypass(code: Code) -> Iterator[SourceChange]:
+def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
     """Answer one oracle call beside the ledger."""
     for node in code.calls(*sorted(ORACLES)):
-        if isinstance(node.func, ast.Attribute) and not is_own(node):
+        if isinstance(node.func, ast.Attribute) and not is_own_method_call(node):
             value = node.func.value
-            yield code.change(value, f"planted.bypass_ledger({code.text(value)})")
+            yield code.replacement_change(value, f"planted.bypass_ledger({code.text(value)})")
 
 
-def is_own(node: ast.Call) -> bool:
+def is_own_method_call(node: ast.Call) -> bool:
     """Whether a call is of the object's own method, no oracle."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):
@@ -296,46 +306,46 @@ def is_own(node: ast.Call) -> bool:
 
 
 def _is_counting(node: ast.BinOp) -> bool:
-    """Whether a sum only counts: one of its terms is a whole number, which `index` changes."""
+    """Whether a sum only counts: one of its terms is a whole number, which `change_integer` changes."""  # noqa: E501
     terms = (node.left, node.right)
     return any(isinstance(node, ast.Constant) and type(node.value) is int for node in terms)
 
 
 RUN_OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {
-        "point": point,
-        "reference": reference,
+        "point": change_point,
+        "reference": change_reference_point,
         "yielded": change_yielded_point,
-        "renewal": renewal,
-        "part-of-batch": part_of_batch,
-        "batch-again": batch_again,
+        "renewal": change_renewal,
+        "part-of-batch": use_first_index,
+        "batch-again": reuse_draws,
         "without-replacement": draw_without_replacement,
         "other-stream": change_stream,
-        "term": term,
-        "sign": sign,
-        "factor": factor,
-        "compare": compare,
-        "index": index,
-        "constant": constant,
-        "tolerance": tolerance,
-        "bypass": bypass,
+        "term": change_term,
+        "sign": change_sign,
+        "factor": change_factor,
+        "compare": change_comparison,
+        "index": change_integer,
+        "constant": change_constant,
+        "tolerance": change_tolerance,
+        "bypass": bypass_one_oracle_call,
     }
 )
 """The operators on what a run reaches, by name."""
 
 SCHEDULE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {
-        "schedule": schedule,
-        "term": term,
-        "sign": sign,
-        "compare": compare,
-        "index": index,
-        "constant": constant,
+        "schedule": change_schedule,
+        "term": change_term,
+        "sign": change_sign,
+        "compare": change_comparison,
+        "index": change_integer,
+        "constant": change_constant,
     }
 )
 """The operators on what only a theorem's schedule reaches, by name."""
 
-CLASS_OPERATORS: Mapping[str, Operator] = MappingProxyType({"output": output})
+CLASS_OPERATORS: Mapping[str, Operator] = MappingProxyType({"output": change_output})
 """The operators on the attributes of a class, by name."""
 
 OPERATORS: Mapping[str, Operator] = MappingProxyType(

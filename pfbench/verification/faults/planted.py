@@ -29,7 +29,7 @@ def repeat_first_index(sample: Any) -> Any:
     )
 
 
-def distinct(rng: Any, n: Any, size: Any = None, **overrides: Any) -> Any:
+def draw_distinct(rng: Any, n: Any, size: Any = None, **overrides: Any) -> Any:
     """Return a sample without replacement where there are enough indices, else as it was."""
     if size is None or np.ndim(n) or overrides or int(np.prod(size)) > n:
         return rng.integers(n, size=size, **overrides)
@@ -56,14 +56,14 @@ def scale_number(number: Any, factor: float) -> Any:
     return max(1, round(number * factor)) if isinstance(number, int) else number * factor
 
 
-def sqrt_size(number: Any) -> Any:
+def sqrt_keeping_integers(number: Any) -> Any:
     """Return the square root of a number; whole numbers stay whole and positive."""
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(math.sqrt(number))) if isinstance(number, int) else math.sqrt(number)
 
 
-def is_late(memory: dict[str, Any], times: int) -> bool:
+def has_passed_call_count(memory: dict[str, Any], times: int) -> bool:
     """Return whether this is asked more often than so many times."""
     memory["times"] = memory.get("times", 0) + 1
     return bool(memory["times"] > times)
@@ -86,7 +86,7 @@ def clip_norm(memory: dict[str, Any], g: Any, factor: float) -> Any:
     return g if norms[-1] <= upper else g * (upper / norms[-1])
 
 
-def first_rounds(rounds: Iterable[Any], limit: int) -> Iterator[Any]:
+def limit_rounds(rounds: Iterable[Any], limit: int) -> Iterator[Any]:
     """Return the first of what a loop goes through."""
     return islice(iter(rounds), limit)
 

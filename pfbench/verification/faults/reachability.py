@@ -40,7 +40,7 @@ class ProgramPart:
     is_schedule: bool
 
 
-def parts(kind: type, modules: Collection[str]) -> list[ProgramPart]:
+def list_reached_parts(kind: type, modules: Collection[str]) -> list[ProgramPart]:
     """Return the parts of a class's program that are reached, in the order of their names."""
     run, schedule = (_reachable_names(kind, modules, roots) for roots in (_RUN, _SCHEDULE))
     return [
@@ -58,7 +58,7 @@ def _reachable_names(
     functions: dict[tuple[str, str], Any] = {}
     count = -1
     while count != (count := len(classes) + len(names) + len(functions)):
-        names = names.union(*map(_names, functions.values()))
+        names = names.union(*map(_attribute_names, functions.values()))
         values = [value for kind in classes for value in _attributes(kind, names)]
         values += [value for function in functions.values() for value in _globals(function)]
         for value in values:
@@ -68,10 +68,12 @@ def _reachable_names(
                     classes.add(value)
                 else:
                     functions[value.__module__, value.__qualname__] = value
-    return frozenset(functions) | (_declaring(kind, modules) if "output" in roots else frozenset())
+    return frozenset(functions) | (
+        _output_declaring_class(kind, modules) if "output" in roots else frozenset()
+    )
 
 
-def _declaring(kind: type, modules: Collection[str]) -> frozenset[tuple[str, str]]:
+def _output_declaring_class(kind: type, modules: Collection[str]) -> frozenset[tuple[str, str]]:
     """Return the class that declares the output of a method, if it is of its program."""
     owners = [owner for owner in kind.__mro__ if "output" in vars(owner)][:1]
     return frozenset((o.__module__, o.__qualname__) for o in owners if o.__module__ in modules)
@@ -103,7 +105,7 @@ def _node(function: Any) -> Node | None:
     return _tree(function.__module__).get(function.__qualname__)
 
 
-def _names(function: Any) -> set[str]:
+def _attribute_names(function: Any) -> set[str]:
     """Return the names of all attributes that a function takes."""
     node = _node(function)
     return (

@@ -42,12 +42,12 @@ class CondgCall:
     answer: Floats
 
     @property
-    def gap(self) -> float:
+    def relative_gap(self) -> float:
         """The gap at the answer, over eta."""
         return self._gap(self.answer)[0] / self.eta
 
     @property
-    def calls(self) -> int | None:
+    def exact_line_search_calls(self) -> int | None:
         """The linear minimisations that exact line search needs; None if it went elsewhere, or far.
 
         An answer elsewhere on its path is line search's that does not stop where it must.

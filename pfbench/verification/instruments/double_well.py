@@ -58,7 +58,7 @@ class DoubleWell(SingleComponent):
         """Return the gradient at x, shape (d,)."""
         return np.append(x[0] * (x[0] ** 2 - 1.0), self.weights * (x[1:] - self.centre))
 
-    def curvature(self, s: Floats) -> Operator:
+    def hessian_operator(self, s: Floats) -> Operator:
         """Return the Hessian at s, which is diagonal."""
         diagonal = np.append(3.0 * s[0] ** 2 - 1.0, self.weights)
         return lambda v: diagonal * v

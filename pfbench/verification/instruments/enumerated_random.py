@@ -69,7 +69,7 @@ class EnumerableGenerator(np.random.Generator):
         if not (np.ndim(first) == 0 and np.ndim(end) == 0):
             raise NotEnumerable("it draws integers from several ranges at once")
         first, options = int(first), int(end) - int(first) + bool(endpoint)
-        firsts = [first + self._choose_one(options) for _ in range(_number(size))]
+        firsts = [first + self._choose_one(options) for _ in range(_draw_count(size))]
         return _reshape(np.array(firsts, dtype=dtype), size)
 
     def choice(
@@ -83,7 +83,7 @@ class EnumerableGenerator(np.random.Generator):
     ) -> Any:
         """As numpy's; without replacement one after the other among those that are left."""
         options = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
-        count = _number(size)
+        count = _draw_count(size)
         if not replace:
             if p is not None:
                 raise NotEnumerable("it draws without replacement and with unequal chances")
@@ -126,9 +126,9 @@ class EnumerableGenerator(np.random.Generator):
         """As numpy's, for one number of draws and one list of chances."""
         if np.ndim(n) or np.ndim(pvals) != 1:
             raise NotEnumerable("it draws several multinomial laws at once")
-        cells = list(_cells(int(n), len(pvals)))
-        chances = [_chance(cell, pvals) for cell in cells]
-        sample = [cells[self.choose(len(cells), chances)] for _ in range(_number(size))]
+        cells = list(_compositions(int(n), len(pvals)))
+        chances = [_multinomial_chance(cell, pvals) for cell in cells]
+        sample = [cells[self.choose(len(cells), chances)] for _ in range(_draw_count(size))]
         table = np.array(sample, dtype=np.int64)
         return table[0] if size is None else table.reshape(*_shape(size), len(pvals))
 
@@ -197,7 +197,7 @@ class LazyUniform:
     __array_ufunc__ = None  # so that a number of numpy's leaves the comparison to this one
 
 
-def _refusal(name: str) -> Callable[..., Any]:
+def _make_refusing_draw(name: str) -> Callable[..., Any]:
     def raise_unscripted(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
         raise NotEnumerable(f"it draws with rng.{name}, which cannot be enumerated")
 
@@ -206,7 +206,7 @@ def _refusal(name: str) -> Callable[..., Any]:
 
 for _name in dir(np.random.Generator):
     if not _name.startswith("_") and _name not in vars(EnumerableGenerator):
-        setattr(EnumerableGenerator, _name, _refusal(_name))
+        setattr(EnumerableGenerator, _name, _make_refusing_draw(_name))
 
 
 def _translate_errors(draw: Callable[..., Any]) -> Callable[..., Any]:
@@ -294,12 +294,12 @@ def enumerate_draws(
         chance = math.prod(chance for _, _, chance in stream.choices)
         if chance > 0.0:
             yield chance, result
-        following = _following(stream.choices)
+        following = _next_choices(stream.choices)
     if following is not None:
         raise NotEnumerable(f"it has more than {limit} sequences of draws")
 
 
-def _following(selected: Sequence[tuple[int, int, float]]) -> list[int] | None:
+def _next_choices(selected: Sequence[tuple[int, int, float]]) -> list[int] | None:
     """Return the choices that come after these in the order of all; None after the last."""
     for position in range(len(selected) - 1, -1, -1):
         option, options, _ = selected[position]
@@ -308,7 +308,7 @@ def _following(selected: Sequence[tuple[int, int, float]]) -> list[int] | None:
     return None
 
 
-def _number(size: Any) -> int:
+def _draw_count(size: Any) -> int:
     return math.prod(_shape(size))
 
 
@@ -326,7 +326,7 @@ def _reshape(resamples: npt.NDArray[Any], size: Any) -> Any:
     return resamples[0] if size is None else resamples.reshape(_shape(size))
 
 
-def _cells(n: int, k: int) -> Iterator[tuple[int, ...]]:
+def _compositions(n: int, k: int) -> Iterator[tuple[int, ...]]:
     """Yield all ways to write n as a sum of k counts."""
     if math.comb(n + k - 1, k - 1) > _MOST_OPTIONS:
         raise NotEnumerable(f"it draws {n} at once among {k}")
@@ -335,7 +335,7 @@ def _cells(n: int, k: int) -> Iterator[tuple[int, ...]]:
         yield tuple(b - a - 1 for a, b in itertools.pairwise(ends))
 
 
-def _chance(cell: Sequence[int], chances: Sequence[float]) -> float:
+def _multinomial_chance(cell: Sequence[int], chances: Sequence[float]) -> float:
     ways = math.factorial(sum(cell)) // math.prod(math.factorial(k) for k in cell)
     return ways * math.prod(float(p) ** k for p, k in zip(chances, cell, strict=True))
 

@@ -79,7 +79,7 @@ class OracleTally(_CountingOracles):
         )
         for verb, parts in (("hessian", of_hessians), ("table", of_tables)):
             if hasattr(backend, verb):
-                setattr(self, verb, _answering(getattr(self, verb), parts, spent))
+                setattr(self, verb, _count_calls_of_answers(getattr(self, verb), parts, spent))
 
     def _note(self, verb: str, *arguments: Any) -> None:
         self.calls.add(verb)
@@ -118,7 +118,7 @@ class TalliedProblem(OverriddenOracles):
         return self.tally
 
 
-def _answering(
+def _count_calls_of_answers(
     call: Callable[..., Any], costs: Mapping[str, Cost], charged: list[int]
 ) -> Callable[..., Any]:
     """Return the call, of whose answer the calls are counted, too."""

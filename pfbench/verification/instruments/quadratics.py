@@ -132,7 +132,7 @@ class KnownQuadratic(ConstantHessians):
         """Return the mean of the sampled component gradients at x, shape (d,)."""
         return self.slope + self.difference(sample, x, self.minimiser)
 
-    def times_hessians(self, sample: Indices | None, u: Floats) -> Floats:
+    def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
         """Return the mean of the component Hessians a_i a_i' + shift I times u, shape (d,)."""
         if sample is None:
             return np.asarray(self.curvature @ u)
@@ -149,7 +149,7 @@ def rows_of_spectrum(rng: np.random.Generator, eigenvalues: Floats) -> Floats:
     return np.asarray(math.sqrt(d) * mixing @ (np.sqrt(eigenvalues)[:, None] * basis))
 
 
-def _spread(kappa: float, d: int) -> Floats:
+def _log_spaced_eigenvalues(kappa: float, d: int) -> Floats:
     """Return d eigenvalues from 1/kappa to 1, evenly on a logarithmic scale."""
     return np.geomspace(1.0 / kappa, 1.0, d)
 
@@ -165,7 +165,7 @@ def vertex_of_simplex(
     A steep vertex is found at once: every later linear minimisation only confirms it.
     """
     first, second = np.eye(d)[:2]
-    rows = rows_of_spectrum(rng, _spread(kappa, d))
+    rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
     return KnownQuadratic(Simplex(d), rows, second, -pull * second, first, 1.0 / kappa)
 
 
@@ -176,7 +176,7 @@ def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> KnownQuad
     """
     inside = (np.arange(d) < d // 2).astype(np.float64)
     slope = (0.1 / d) * (1.0 - inside)
-    rows = rows_of_spectrum(rng, _spread(kappa, d))
+    rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
     begin = np.eye(d)[d - 1]
     return KnownQuadratic(Simplex(d), rows, inside / (d // 2), slope, begin, 1.0 / kappa)
 
@@ -187,7 +187,7 @@ def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuad
     See `face_of_simplex`.
     """
     inside = (np.arange(d) < d // 2).astype(np.float64)
-    rows = rows_of_spectrum(rng, _spread(kappa, d))
+    rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
     slope, begin = -(0.1 / d) * inside, -np.eye(d)[0]
     return KnownQuadratic(L1Ball(d), rows, inside / (d // 2), slope, begin, 1.0 / kappa)
 
@@ -195,19 +195,19 @@ def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuad
 def boundary_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
     """Return a quadratic whose minimiser is a point of the sphere."""
     normal = np.full(d, 1.0 / math.sqrt(d))
-    rows = rows_of_spectrum(rng, _spread(kappa, d))
+    rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
     return KnownQuadratic(L2Ball(d), rows, normal, -0.1 * normal, -np.eye(d)[0], 1.0 / kappa)
 
 
 def interior_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
     """Return a quadratic whose minimiser is the centre, started along its flattest directions."""
-    rows = rows_of_spectrum(rng, _spread(kappa, d))
+    rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
     flattest = np.linalg.eigh(rows.T @ rows)[1][:, :3]
     begin = np.asarray(flattest.sum(axis=1), dtype=np.float64) * (0.99 / math.sqrt(3.0))
     return KnownQuadratic(L2Ball(d), rows, np.zeros(d), np.zeros(d), begin, 1.0 / kappa)
 
 
-def chain(d: int) -> KnownQuadratic:
+def nesterov_chain(d: int) -> KnownQuadratic:
     """Return Nesterov's worst quadratic for first-order methods, inside an l2 ball; sigma_hat ~ 0.
 
     References

@@ -9,11 +9,11 @@ from pfbench.verification.instruments.overrides import OverriddenOracles, Overri
 from pfbench.verification.units import STEP, Scaling
 
 
-class Rescaled(OverriddenProblem):
+class RescaledProblem(OverriddenProblem):
     """The problem lambda f(x/mu) over mu C, answered by the oracles of f."""
 
     def __init__(self, reference: Any, by: Scaling) -> None:
-        super().__init__(reference, lambda backend: _Answering(backend, by))
+        super().__init__(reference, lambda backend: _RescaledBackend(backend, by))
         self._by = by
 
     @property
@@ -32,10 +32,10 @@ class Rescaled(OverriddenProblem):
     @property
     def set(self) -> Any:
         """The set mu C: its diameter, and whether a point is in it."""
-        return _Scaled(self._original.set, self._by)
+        return _ScaledSet(self._original.set, self._by)
 
 
-class _Scaled(OverriddenOracles):
+class _ScaledSet(OverriddenOracles):
     def __init__(self, reference: Any, by: Scaling) -> None:
         super().__init__(reference)
         self._by = by
@@ -51,7 +51,7 @@ def _is_point(item: Any) -> bool:
     return isinstance(item, np.ndarray) and item.dtype.kind == "f"
 
 
-class _Answering(OverriddenOracles):
+class _RescaledBackend(OverriddenOracles):
     """A backend, component Hessians or a table, of lambda f(x/mu)."""
 
     def __init__(self, reference: Any, by: Scaling) -> None:
@@ -94,8 +94,8 @@ class _Answering(OverriddenOracles):
 
     def hessian(self, s: Any) -> Any:
         """All component Hessians."""
-        return _Answering(self._original.hessian(s / self._by.x), self._by)
+        return _RescaledBackend(self._original.hessian(s / self._by.x), self._by)
 
     def table(self, x: Any) -> Any:
         """Return a table."""
-        return _Answering(self._original.table(x / self._by.x), self._by)
+        return _RescaledBackend(self._original.table(x / self._by.x), self._by)

@@ -113,13 +113,13 @@ class RotatingBowl(FiniteSum):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
-        shares = self._shares(sample)
+        shares = self._turn_weights(sample)
         return self.mu * x + self.tau * self._rotate(shares, x) + self.sigma * shares
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
         move = x - y
-        return self.mu * move + self.tau * self._rotate(self._shares(sample), move)
+        return self.mu * move + self.tau * self._rotate(self._turn_weights(sample), move)
 
     def table(self, x: Floats) -> StoredGradients:
         """Return a table with every component gradient at x; 8 n d bytes."""
@@ -127,7 +127,7 @@ class RotatingBowl(FiniteSum):
 
     def _gradients(self, i: Integers, x: Floats) -> Floats:
         """Return the gradients of components at x, shape (i.size, d)."""
-        signs, turns = self._kinds(i)
+        signs, turns = self._signs_and_turns(i)
         g = self.mu * x + self.tau * signs[:, None] * x[self._xor[turns]]
         g[np.arange(i.size), turns] += self.sigma * signs
         return np.asarray(g)
@@ -142,13 +142,13 @@ class RotatingBowl(FiniteSum):
         """Return the sum over k of shares[k] R_k x."""
         return np.asarray(x[self._xor] @ shares)
 
-    def _shares(self, sample: Indices) -> Floats:
+    def _turn_weights(self, sample: Indices) -> Floats:
         """Return the signed weight of each turn in a sample, shape (d,)."""
         indices, weights = weight_indices(sample)
-        signs, turns = self._kinds(indices)
+        signs, turns = self._signs_and_turns(indices)
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)
 
-    def _kinds(self, indices: Integers) -> tuple[Floats, Integers]:
+    def _signs_and_turns(self, indices: Integers) -> tuple[Floats, Integers]:
         """Return s_i and k of components."""
         signs: Floats = np.asarray(1.0 - 2.0 * (indices % 2), dtype=np.float64)
         return signs, 1 + (indices // 2) % (self.d - 1)

@@ -18,7 +18,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weight_indices
-from pfbench.problems.base import FiniteSum, HessianOf
+from pfbench.problems.base import ComponentHessians, FiniteSum
 from pfbench.sets import Box
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeSpace
@@ -138,13 +138,13 @@ class ConstantSlopeProblem(FiniteSum):
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled f_i'(x), shape (1,)."""
         r = float(x[0])
-        return np.array([self._slope(r) + _sign(sample) * self._spread(r)])
+        return np.array([self._slope(r) + _mean_sign(sample) * self._spread(r)])
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of f_i'(x) - f_i'(y) over the sample, shape (1,)."""
         r, s = float(x[0]), float(y[0])
         change = self._spread(r) - self._spread(s)
-        return np.array([self._slope(r) - self._slope(s) + _sign(sample) * change])
+        return np.array([self._slope(r) - self._slope(s) + _mean_sign(sample) * change])
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
         """Return the proximal map of lam h at x - lam g."""
@@ -200,7 +200,7 @@ class Valley(ConstantSlopeProblem):
         length = self.overshoot + float(self.start()[0])
         return replace(super().constants(start), D=length)
 
-    def hessian(self, s: Floats) -> HessianOf:
+    def hessian(self, s: Floats) -> ComponentHessians:
         """Return all f_i'' at s."""
         r = float(s[0])
         bent = self.curvature / math.cosh(self.curvature * r / self.g) ** 2
@@ -208,12 +208,12 @@ class Valley(ConstantSlopeProblem):
         above = self.curvature * math.cos(wave)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
-            return np.asarray((bent if sample is None else bent + _sign(sample) * above) * u)
+            return np.asarray((bent if sample is None else bent + _mean_sign(sample) * above) * u)
 
-        return HessianOf(apply_hessian)
+        return ComponentHessians(apply_hessian)
 
 
-def _sign(sample: Indices) -> float:
+def _mean_sign(sample: Indices) -> float:
     """Return the mean sign over a sample."""
     if isinstance(sample, np.ndarray):
         if sample.size == 0:

@@ -21,7 +21,7 @@ def corners(kind: str, d: int) -> Floats:
     return np.vstack([np.eye(d), -np.eye(d)])
 
 
-def width(kind: str, d: int) -> float:
+def pyramidal_width(kind: str, d: int) -> float:
     """Return the pyramidal width, d >= 2.
 
     It is the least distance, over the proper faces F, of F and the hull of the vertices outside F

@@ -33,7 +33,7 @@ import numpy as np
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.base import get_parameters
-from pfbench.base.names import lookup
+from pfbench.base.names import find_entry
 from pfbench.base.state import State
 from pfbench.verification.references import (
     accelerated,
@@ -96,13 +96,13 @@ class PlainMethod:
         """Run the reference; vertices of rank one become arrays."""
         seams = {"condg": condg, "line_search": line_search}
         s = SimpleNamespace(**get_parameters(self.algorithm), **seams)
-        reference = lookup("reference", self.name, REFERENCES)
+        reference = find_entry("reference", self.name, REFERENCES)
         yield from reference(_Dense(ask), x, rng, s)
 
 
 def load_reference(name: str, **parameters: Any) -> PlainMethod:
     """Return the reference of a method of the catalogue, with its parameters, to be run."""
-    return PlainMethod(lookup("algorithm", name, ALGORITHMS)(**parameters))
+    return PlainMethod(find_entry("algorithm", name, ALGORITHMS)(**parameters))
 
 
 class _Dense:

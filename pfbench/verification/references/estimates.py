@@ -32,7 +32,7 @@ def sg(ask: Any, rng: Any, s: Any) -> Estimate:
         x = yield ask.batch(rng.integers(ask.n, size=s.batch), x)
 
 
-def _reference(ask: Any, rng: Any, s: Any, x: Any) -> Any:
+def _reference_gradient(ask: Any, rng: Any, s: Any, x: Any) -> Any:
     """Return the full gradient, or in the online form the mean over a batch of `snapshot`."""
     B = getattr(s, "snapshot", None)
     if B is None or ask.n == B:
@@ -44,7 +44,7 @@ def svrg(ask: Any, rng: Any, s: Any) -> Estimate:
     """g_t = mean over S of [grad f_i(x_t) - grad f_i(w)] + grad f(w); w = x_t begins an epoch."""
     x = yield
     while True:
-        w, mean = x, _reference(ask, rng, s, x)
+        w, mean = x, _reference_gradient(ask, rng, s, x)
         x = yield mean
         for _ in range(1, s.period):
             x = yield mean + ask.difference(rng.integers(ask.n, size=s.batch), x, w)
@@ -54,7 +54,7 @@ def svrg_at_snapshot(ask: Any, rng: Any, s: Any) -> Estimate:
     """As `svrg`; a batch is drawn and queried at w itself, too."""
     x = yield
     while True:
-        w, mean = x, _reference(ask, rng, s, x)
+        w, mean = x, _reference_gradient(ask, rng, s, x)
         for _ in range(s.period):
             x = yield mean + ask.difference(rng.integers(ask.n, size=s.batch), x, w)
 
@@ -63,7 +63,7 @@ def spider(ask: Any, rng: Any, s: Any) -> Estimate:
     """g_t = g_{t-1} + mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})]."""
     x = yield
     while True:
-        g = _reference(ask, rng, s, x)
+        g = _reference_gradient(ask, rng, s, x)
         before, x = x, (yield g)
         for _ in range(1, s.period):
             g = g + ask.difference(rng.integers(ask.n, size=s.batch), x, before)

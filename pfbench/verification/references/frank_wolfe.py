@@ -33,13 +33,13 @@ def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
             gamma = s.line_search(lambda c: ask.value((1.0 - c) * x + c * v), 1.0, *short)  # noqa: B023
         else:
             if t == 0:
-                f, M = ask.value(x), s.smoothness or _first_estimate(ask, x, g, v)
+                f, M = ask.value(x), s.smoothness or _first_smoothness_estimate(ask, x, g, v)
             gamma, M, f, decrease = backtracking(ask, x, v, gap, M, f, decrease)
         point, x = x, (1.0 - gamma) * x + gamma * v
         yield State(x, point, g)
 
 
-def _first_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
+def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
     """|grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|), d = v - x_0."""
     d = v - x
     length = math.sqrt(float(np.vdot(d, d)))
@@ -75,7 +75,7 @@ class _Combination:
         """Return x."""
         return sum(w * v for w, v in zip(self.weights, self.vertices, strict=True))
 
-    def position(self, v: Any) -> int:
+    def find_or_add(self, v: Any) -> int:
         """Return the place of a vertex, which may be new."""
         for k, vertex in enumerate(self.vertices):
             if np.array_equal(vertex, v):
@@ -84,7 +84,7 @@ class _Combination:
         self.weights.append(0.0)
         return len(self.weights) - 1
 
-    def ends(self, g: Any) -> tuple[int, int]:
+    def extreme_positions(self, g: Any) -> tuple[int, int]:
         """Return the places of the largest and of the least <g, v>."""
         products = [float(np.vdot(g, v)) for v in self.vertices]
         return int(np.argmax(products)), int(np.argmin(products))
@@ -92,7 +92,7 @@ class _Combination:
     def move_toward(self, v: Any, gamma: float) -> None:
         """Move to x + gamma (v - x)."""
         self.weights = [(1.0 - gamma) * w for w in self.weights]
-        self.weights[self.position(v)] += gamma
+        self.weights[self.find_or_add(v)] += gamma
         self._drop()
 
     def move_away(self, a: int, gamma: float) -> None:
@@ -105,8 +105,8 @@ class _Combination:
     def transfer(self, a: int, v: Any, gamma: float) -> None:
         """Move to x + gamma (v - a)."""
         leaves = gamma >= self.weights[a]
-        self.weights[self.position(v)] += gamma
-        self.weights[a] = 0.0 if leaves and self.position(v) != a else self.weights[a] - gamma
+        self.weights[self.find_or_add(v)] += gamma
+        self.weights[a] = 0.0 if leaves and self.find_or_add(v) != a else self.weights[a] - gamma
         self._drop()
 
     def _drop(self) -> None:
@@ -115,7 +115,7 @@ class _Combination:
         self.weights, self.vertices = [w / total for w, _ in retained], [v for _, v in retained]
 
 
-def _length(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
+def _step_size(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
     """Return the short step <g, -d>/(L |d|^2), or the best; 0 where d does not descend."""
     descent = -float(np.vdot(g, d))
     if descent <= 0.0:
@@ -142,37 +142,37 @@ def polytope_steps(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator
 
 def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
     """Toward w = LO(g), or away from a, whichever descends more."""
-    w, (a, _) = ask.lo(g), S.ends(g)
+    w, (a, _) = ask.lo(g), S.extreme_positions(g)
     v = S.vertices[a]
     if len(S.weights) == 1 or float(np.vdot(g, x - w)) >= float(np.vdot(g, v - x)):
-        S.move_toward(w, _length(ask, x, g, w - x, 1.0, s))
+        S.move_toward(w, _step_size(ask, x, g, w - x, 1.0, s))
     else:
         upper = S.weights[a] / (1.0 - S.weights[a])
-        S.move_away(a, _length(ask, x, g, x - v, upper, s))
+        S.move_away(a, _step_size(ask, x, g, x - v, upper, s))
     return phi
 
 
 def pfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
     """From a to w = LO(g)."""
-    w, (a, _) = ask.lo(g), S.ends(g)
-    S.transfer(a, w, _length(ask, x, g, w - S.vertices[a], S.weights[a], s))
+    w, (a, _) = ask.lo(g), S.extreme_positions(g)
+    S.transfer(a, w, _step_size(ask, x, g, w - S.vertices[a], S.weights[a], s))
     return phi
 
 
 def bpfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
     """From a to l, the least of S, or toward w = LO(g); lazy, LO is not queried where l will do."""
-    a, low = S.ends(g)
+    a, low = S.extreme_positions(g)
     d = S.vertices[low] - S.vertices[a]
     w = None if s.lazy else ask.lo(g)
     enough = phi / 2.0 if s.lazy else float(np.vdot(g, x - w))
     if -float(np.vdot(g, d)) >= enough and (len(S.weights) > 1 or not s.lazy):
-        S.transfer(a, S.vertices[low], _length(ask, x, g, d, S.weights[a], s))
+        S.transfer(a, S.vertices[low], _step_size(ask, x, g, d, S.weights[a], s))
         return phi
     w = ask.lo(g) if s.lazy else w
     gap = float(np.vdot(g, x - w))
     if s.lazy and gap < phi / 2.0:
         return max(gap, 0.0)
-    S.move_toward(w, _length(ask, x, g, w - x, 1.0, s))
+    S.move_toward(w, _step_size(ask, x, g, w - x, 1.0, s))
     return phi
 
 

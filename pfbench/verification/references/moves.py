@@ -7,7 +7,7 @@ from pfbench.base.state import State
 from pfbench.verification.references.estimates import Estimate, estimate_function
 
 
-def frank_wolfe(
+def frank_wolfe_moves(
     ask: Any, x: Any, s: Any, estimate: Estimate, gamma: Callable[[int], float] | None = None
 ) -> Iterator[State]:
     """x_{t+1} = (1 - gamma_t) x_t + gamma_t v_t, v_t = argmin over C of <g_t, v>."""
@@ -20,7 +20,7 @@ def frank_wolfe(
         yield State(x, point, g)
 
 
-def proximal(ask: Any, x: Any, s: Any, estimate: Estimate) -> Iterator[State]:
+def proximal_moves(ask: Any, x: Any, s: Any, estimate: Estimate) -> Iterator[State]:
     """x_{t+1} = prox_{eta h}(x_t - eta g_t)."""
     g_at = estimate_function(estimate)
     for _ in range(s.iterations):

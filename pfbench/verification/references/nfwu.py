@@ -11,7 +11,7 @@ import numpy as np
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
 from pfbench.verification.references.estimates import Estimate
-from pfbench.verification.references.moves import frank_wolfe
+from pfbench.verification.references.moves import frank_wolfe_moves
 
 
 def nfwu(
@@ -22,7 +22,7 @@ def nfwu(
     if s.probability is not None:
         k = math.ceil(math.log2(1.0 / s.probability) * (1.0 - 1e-12))
     if k == 1:
-        yield from frank_wolfe(ask, x, s, estimator(ask, rng, s))
+        yield from frank_wolfe_moves(ask, x, s, estimator(ask, rng, s))
     else:
         yield from run_best(ask, x, rng, s, k, estimator)
 
@@ -34,7 +34,7 @@ def run_best(
     best, lower = start, math.inf
     for _ in range(k):
         t0 = int(rng.integers(s.iterations)) if s.output == "uniform" else None
-        for t, state in enumerate(frank_wolfe(ask, start, s, estimator(ask, rng, s))):
+        for t, state in enumerate(frank_wolfe_moves(ask, start, s, estimator(ask, rng, s))):
             if t == t0:
                 candidate = state.at
             if t == s.iterations - 1:

@@ -10,14 +10,14 @@ from pfbench.verification.references.estimates import estimate_function
 from pfbench.verification.references.estimates import storm as storm_estimate
 
 
-def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_held: bool) -> Iterator[State]:
+def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_constrained: bool) -> Iterator[State]:
     """SCG and uSCG (pethick2025): d_k = (1 - alpha_k) d_{k-1} + alpha_k g_k, then lmo(d_k)."""
     d = 0.0
     for k in range(1, s.iterations + 1):
         alpha = k**-0.5 if s.alpha is None else s.alpha
         alpha = 1.0 if k == 1 and s.begin == "gradient" else alpha
         d = (1.0 - alpha) * d + alpha * ask.batch(rng.integers(ask.n, size=s.batch), x)
-        decay = 1.0 if is_held else s.decay
+        decay = 1.0 if is_constrained else s.decay
         point, x = x, (1.0 - s.step * decay) * x + s.step * ask.lo(d)
         yield State(x, point, d)
 
@@ -53,25 +53,27 @@ def muon(ask: Any, x: Any, rng: Any, s: Any, *, is_nesterov: bool) -> Iterator[S
         yield State(x, point, (1.0 - s.beta) * d)
 
 
-def momentum_steps(ask: Any, x: Any, rng: Any, s: Any, *, is_first_whole: bool) -> Iterator[State]:
+def momentum_steps(
+    ask: Any, x: Any, rng: Any, s: Any, *, starts_with_gradient: bool
+) -> Iterator[State]:
     """m_k = beta m_{k-1} + (1 - beta) g_k, then lmo(m_k); m_1 = g_1 in place of m_0 = 0."""
     m = 0.0
     for k in range(s.iterations):
         g = ask.batch(rng.integers(ask.n, size=s.batch), x)
-        m = g if k == 0 and is_first_whole else s.beta * m + (1.0 - s.beta) * g
+        m = g if k == 0 and starts_with_gradient else s.beta * m + (1.0 - s.beta) * g
         point, x = x, (1.0 - s.step * s.decay) * x + s.step * ask.lo(m)
         yield State(x, point, m)
 
 
 REFERENCES = MappingProxyType(
     {
-        "scg": partial(scg, is_held=True),
-        "uscg": partial(scg, is_held=False),
+        "scg": partial(scg, is_constrained=True),
+        "uscg": partial(scg, is_constrained=False),
         "uscg-mvr": uscg_mvr,
         "almond": almond,
         "muon": partial(muon, is_nesterov=False),
         "muon-nesterov": partial(muon, is_nesterov=True),
-        "signum": partial(momentum_steps, is_first_whole=False),
-        "normalised-sgd": partial(momentum_steps, is_first_whole=True),
+        "signum": partial(momentum_steps, starts_with_gradient=False),
+        "normalised-sgd": partial(momentum_steps, starts_with_gradient=True),
     }
 )

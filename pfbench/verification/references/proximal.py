@@ -11,21 +11,21 @@ import numpy as np
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
 from pfbench.verification.references.estimates import Estimate
-from pfbench.verification.references.moves import proximal
+from pfbench.verification.references.moves import proximal_moves
 
 
 def proximal_steps(
     ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., Estimate]
 ) -> Iterator[State]:
     """x_{t+1} = prox_{eta h}(x_t - eta g_t), g_t the estimate at x_t."""
-    return proximal(ask, x, s, estimator(ask, rng, s))
+    return proximal_moves(ask, x, s, estimator(ask, rng, s))
 
 
 def zerosarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """ZeroSARAH (Li, Hanzely, Richtarik 2021, algorithm 2), from a full table or from zeros."""
     is_full = s.table == "full"
     estimate = estimates.zerosarah if is_full else estimates.zerosarah_from_zeros
-    return proximal(ask, x, s, estimate(ask, rng, s))
+    return proximal_moves(ask, x, s, estimate(ask, rng, s))
 
 
 def storm(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:

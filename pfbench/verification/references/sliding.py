@@ -71,14 +71,18 @@ def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
         for k in range(1, N + 1):
             gamma, beta = 2.0 / (k + 1.0), 3.0 * L / k
             z = (1.0 - gamma) * y + gamma * x
-            g = ask.difference(_draw(rng, ask.n, m), z, theta) + mean if m else ask.gradient(z)
+            g = (
+                ask.difference(_draw_indices(rng, ask.n, m), z, theta) + mean
+                if m
+                else ask.gradient(z)
+            )
             x = s.condg(ask, g, x, 1.0 / beta, 2.0 * L * D2 / (N * k))
             y = (1.0 - gamma) * y + gamma * x
             yield State(y, z, g)
         theta = y
 
 
-def _draw(rng: Any, n: int, m: int) -> Any:
+def _draw_indices(rng: Any, n: int, m: int) -> Any:
     """Return m uniform indices; above n as the counts of each component."""
     if m <= n:
         return rng.integers(n, size=m)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.verification.replay.draws import DrawLog
-from pfbench.verification.replay.forms import forms
-from pfbench.verification.replay.indices import Suspect, find_suspect, find_suspect_choice
+from pfbench.verification.replay.draws import ResolvedDraws
+from pfbench.verification.replay.forms import list_method_forms
+from pfbench.verification.replay.indices import Rejection, find_choice_rejection, find_rejection
 from pfbench.verification.replay.replay_instances import (
-    Case,
+    ReplayCase,
     list_problem_kinds,
     make_instance,
-    with_length,
+    set_horizon,
 )
 from pfbench.verification.statistics import LEVEL
 
@@ -45,7 +45,7 @@ SEEDS, SHORT = 40, 12
 
 
 @dataclass(frozen=True)
-class Stream:
+class DrawStream:
     """Runs whose draws are tested together.
 
     Attributes
@@ -56,13 +56,13 @@ class Stream:
         How many runs are concatenated.
     """
 
-    case: Case
+    case: ReplayCase
     seeds: int = 1
 
 
-def streams(method: Any, seed: int = 0) -> Iterator[Stream]:
+def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[DrawStream]:
     """Yield the runs whose draws are tested, of a method of the catalogue."""
-    full_list = forms(method)
+    full_list = list_method_forms(method)
     first, kind = (
         full_list[0].parameters,
         list_problem_kinds(method)[0] | ({"seed": seed} if seed else {}),
@@ -70,28 +70,30 @@ def streams(method: Any, seed: int = 0) -> Iterator[Stream]:
     names = {f.name for f in fields(method)}
     if not (method.deterministic or "iterations" not in names):
         for sizes in _STREAMS:
-            yield from _stream(method, first, kind, sizes)
+            yield from _make_streams(method, first, kind, sizes)
         if "refresh" in names:
             for sizes in _COINS:
-                yield from _stream(method, first, kind, {"n": 7, "batch": 2, **sizes})
-    short = with_length(method, first, SHORT)
+                yield from _make_streams(method, first, kind, {"n": 7, "batch": 2, **sizes})
+    short = set_horizon(method, first, SHORT)
     if not method.deterministic:
         small = {"batch": 2} if "batch" in first else {}
-        yield Stream(Case(make_instance({**kind, "n": 50}), {**short, **small}), SEEDS)
+        yield DrawStream(ReplayCase(make_instance({**kind, "n": 50}), {**short, **small}), SEEDS)
         form = next((form for form in full_list if "restarts" in form.parameters), None)
         if form is not None and "iterations" in names:
             parameters = {**form.parameters, "iterations": SHORT}
-            yield Stream(Case(make_instance(kind), parameters), SEEDS)
+            yield DrawStream(ReplayCase(make_instance(kind), parameters), SEEDS)
         importance = next(
             (form for form in full_list if form.parameters.get("sampling") == "importance"), None
         )
         if importance is not None:
-            yield Stream(Case(make_instance(kind), with_length(method, importance.parameters, 800)))
+            yield DrawStream(
+                ReplayCase(make_instance(kind), set_horizon(method, importance.parameters, 800))
+            )
 
 
-def _stream(
+def _make_streams(
     method: Any, first: Mapping[str, Any], kind: Mapping[str, Any], sizes: Mapping[str, Any]
-) -> Iterator[Stream]:
+) -> Iterator[DrawStream]:
     """Yield a stream of some sizes, of those that the method has; none without batches there."""
     n = int(sizes["n"])
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
@@ -110,11 +112,11 @@ def _stream(
     parameters = {**first, **values, "iterations": sizes["iterations"]}
     if "condg" in dir(method):  # an inner loop takes more time, and draws nothing
         parameters |= {"tolerance": 0.5} if "tolerance" in first else {}
-    yield Stream(Case(make_instance({**kind, "n": n}), parameters))
+    yield DrawStream(ReplayCase(make_instance({**kind, "n": n}), parameters))
 
 
 @dataclass(frozen=True)
-class LawResult:
+class DrawLawResult:
     """What is wrong with the draws of one stream.
 
     Attributes
@@ -135,7 +137,7 @@ class LawResult:
     law: str = ""
 
 
-def check_law(logs: Sequence[DrawLog], n: int, chance: float | None) -> LawResult:
+def examine_draw_law(logs: Sequence[ResolvedDraws], n: int, chance: float | None) -> DrawLawResult:
     """Test the draws of followed runs, one after the other.
 
     Parameters
@@ -147,43 +149,47 @@ def check_law(logs: Sequence[DrawLog], n: int, chance: float | None) -> LawResul
     chance
         The chance of a coin; None where none is flipped.
     """
-    results = list[LawResult]()
+    results = list[DrawLawResult]()
     batches = [batch for log in logs for batch in log.batches]
     if batches:
-        results.append(_batches(batches, n))
+        results.append(_test_batches(batches, n))
     weighted = [item for log in logs for item in log.weighted]
     chances = next((log.chances for log in logs if log.chances is not None), None)
     if weighted and chances is not None:
-        uniform = [(t, make_uniform(batch, chances, t)) for t, batch in weighted]
-        results.append(_batches(uniform, n, ", once its chance is evened"))
+        uniform = [(t, map_to_uniform(batch, chances, t)) for t, batch in weighted]
+        results.append(_test_batches(uniform, n, ", once its chance is evened"))
     subsets = [subset for log in logs for subset in log.subsets]
     if subsets:
-        results.append(_subsets(subsets, n))
+        results.append(_test_subsets(subsets, n))
     coins = [coin for log in logs for coin in log.coins]
     if coins and chance is not None and 0.0 < chance < 1.0:
-        results.append(_coins(coins, chance))
+        results.append(_test_coins(coins, chance))
     picks = [pick for log in logs for pick in log.picks]
     for count in sorted({count for _, _, count in picks}):
-        results.append(_picks([pick for pick in picks if pick[2] == count], count))
+        results.append(_test_picks([pick for pick in picks if pick[2] == count], count))
     wrong = [result for result in results if result.wrong]
     lower = min((result.p_value for result in results), default=1.0)
     if wrong:
         first = min(wrong, key=lambda result: result.step)
-        return LawResult(first.wrong, first.step, lower)
-    return LawResult(p_value=lower, law=next((result.law for result in results if result.law), ""))
+        return DrawLawResult(first.wrong, first.step, lower)
+    return DrawLawResult(
+        p_value=lower, law=next((result.law for result in results if result.law), "")
+    )
 
 
-def _batches(batches: Sequence[tuple[int, Integers]], n: int, extra: str = "") -> LawResult:
+def _test_batches(
+    batches: Sequence[tuple[int, Integers]], n: int, extra: str = ""
+) -> DrawLawResult:
     sample = [batch for _, batch in batches]
-    suspect, p_value = find_suspect(sample, n)
+    suspect, p_value = find_rejection(sample, n)
     if suspect is None:
-        return LawResult(p_value=p_value)
+        return DrawLawResult(p_value=p_value)
     if _is_without_replacement(sample, n):
-        first = np.array([batch[:1] for batch in _shuffle(sample)])
-        other, p_value = find_suspect(list(first), n)
+        first = np.array([batch[:1] for batch in _shuffle_each_batch(sample)])
+        other, p_value = find_rejection(list(first), n)
         if other is None:
-            return LawResult(p_value=p_value, law="without replacement")
-    return LawResult(suspect.description + extra, batches[suspect.batch][0], p_value)
+            return DrawLawResult(p_value=p_value, law="without replacement")
+    return DrawLawResult(suspect.description + extra, batches[suspect.batch][0], p_value)
 
 
 def _is_without_replacement(sample: Sequence[Integers], n: int) -> bool:
@@ -195,42 +201,42 @@ def _is_without_replacement(sample: Sequence[Integers], n: int) -> bool:
     return all(len(np.unique(batch)) == len(batch) for batch in sample) and chance < np.log(LEVEL)
 
 
-def _shuffle(sample: Sequence[Integers]) -> list[Integers]:
+def _shuffle_each_batch(sample: Sequence[Integers]) -> list[Integers]:
     rng = np.random.default_rng(len(sample))
     return [rng.permutation(batch) for batch in sample]
 
 
-def _subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> LawResult:
+def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawResult:
     """Test that subsets have no component twice, and that single ones and pairs are uniform."""
     for t, batch in subsets:
         if len(np.unique(batch)) < len(batch):
-            return LawResult("its subset has a component twice", t)
-    mixed = _shuffle([batch for _, batch in subsets])
-    suspect, p_value = find_suspect([batch[:1] for batch in mixed], n)
+            return DrawLawResult("its subset has a component twice", t)
+    mixed = _shuffle_each_batch([batch for _, batch in subsets])
+    suspect, p_value = find_rejection([batch[:1] for batch in mixed], n)
     if suspect is None and n > 1 and len(mixed[0]) > 1:
         pairs = [
             np.array([batch[0] * (n - 1) + batch[1] - (batch[1] > batch[0])]) for batch in mixed
         ]
-        suspect, of_pairs = find_suspect(pairs, n * (n - 1))
+        suspect, of_pairs = find_rejection(pairs, n * (n - 1))
         p_value = min(p_value, of_pairs)
     if suspect is None:
-        return LawResult(p_value=p_value)
-    return LawResult(f"of a subset {suspect.description}", subsets[suspect.batch][0], p_value)
+        return DrawLawResult(p_value=p_value)
+    return DrawLawResult(f"of a subset {suspect.description}", subsets[suspect.batch][0], p_value)
 
 
-def _coins(coins: Sequence[tuple[int, bool]], chance: float) -> LawResult:
+def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResult:
     """Test the chance of coins, the waiting times, and whether a row of coins comes again."""
     fell = [int(heads) for _, heads in coins]
-    suspect, p_value = find_suspect_choice(
+    suspect, p_value = find_choice_rejection(
         "its coin falls heads with another chance", fell, (1.0 - chance, chance)
     )
     suspect = suspect or _find_repeated_row(fell, max(chance, 1.0 - chance))
     if suspect is None:
-        return LawResult(p_value=p_value)
-    return LawResult(suspect.description, coins[suspect.batch][0], p_value)
+        return DrawLawResult(p_value=p_value)
+    return DrawLawResult(suspect.description, coins[suspect.batch][0], p_value)
 
 
-def _find_repeated_row(fell: Sequence[int], upper: float) -> Suspect | None:
+def _find_repeated_row(fell: Sequence[int], upper: float) -> Rejection | None:
     """Return where a row of coins comes again that is so long that chance does not explain it."""
     T = len(fell)
     length = int(np.ceil((np.log(max(1.0, T * T / 2.0)) - np.log(LEVEL)) / -np.log(upper)))
@@ -238,27 +244,27 @@ def _find_repeated_row(fell: Sequence[int], upper: float) -> Suspect | None:
     for t in range(T - length + 1):
         key = row[t : t + length].tobytes()
         if key in keys:
-            return Suspect("its coins are those of before", t + length - 1)
+            return Rejection("its coins are those of before", t + length - 1)
         keys.add(key)
     return None
 
 
-def _picks(picks: Sequence[tuple[int, int, int]], count: int) -> LawResult:
+def _test_picks(picks: Sequence[tuple[int, int, int]], count: int) -> DrawLawResult:
     even = (1.0 / count,) * count
-    suspect, p_value = find_suspect_choice(
+    suspect, p_value = find_choice_rejection(
         "it goes on from points that are not drawn uniformly",
         [number for _, number, _ in picks],
         even,
     )
     if suspect is None:
-        suspect, of_pairs = find_suspect([np.array([number]) for _, number, _ in picks], count)
+        suspect, of_pairs = find_rejection([np.array([number]) for _, number, _ in picks], count)
         p_value = min(p_value, of_pairs)
     if suspect is None:
-        return LawResult(p_value=p_value)
-    return LawResult(suspect.description, picks[suspect.batch][0], p_value)
+        return DrawLawResult(p_value=p_value)
+    return DrawLawResult(suspect.description, picks[suspect.batch][0], p_value)
 
 
-def make_uniform(batch: Integers, chances: Floats, seed: int) -> Integers:
+def map_to_uniform(batch: Integers, chances: Floats, seed: int) -> Integers:
     """Return indices that are uniform and independent if those drawn have their chances.
 
     Each component has a part of [0, 1) as long as its chance. A uniform point of the part of what

@@ -8,12 +8,12 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 
 
-class NeedsValuesError(Exception):
+class DrawNeededNowError(Exception):
     """The reference looks at a draw before it queries it: the draws must be resolved at once."""
 
 
 @dataclass
-class DrawLog:
+class ResolvedDraws:
     """The resolved draws of one replay, in the order of the reference.
 
     Attributes
@@ -40,7 +40,7 @@ class DrawLog:
     chances: Floats | None = None
 
 
-class Draw(np.ndarray):
+class DeferredDraw(np.ndarray):
     """Indices that are drawn; -1 until they are resolved.
 
     Attributes
@@ -53,7 +53,7 @@ class Draw(np.ndarray):
         The step at which it was drawn.
     """
 
-    owner: "Draw"
+    owner: "DeferredDraw"
     log: list[tuple[int, Integers]] | None
     step: int
 
@@ -64,7 +64,7 @@ class Draw(np.ndarray):
     @classmethod
     def make_unresolved(
         cls, size: int, log: list[tuple[int, Integers]] | None, step: int
-    ) -> "Draw":
+    ) -> "DeferredDraw":
         """Return a draw of this size that is not resolved."""
         draw = np.full(size, -1, dtype=np.int64).view(cls)
         draw.owner, draw.log, draw.step = draw, log, step
@@ -83,7 +83,7 @@ class DrawSource(Protocol):
     """What resolves the draws of a reference."""
 
     n: int
-    log: DrawLog
+    log: ResolvedDraws
 
     def draw(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
         """Return a draw that is resolved at its first query."""

@@ -13,8 +13,8 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import format_error_with_notes
 from pfbench.base.state import State
 from pfbench.points import keep
-from pfbench.verification.replay.draws import DrawLog, NeedsValuesError
-from pfbench.verification.replay.judges import Judges
+from pfbench.verification.replay.draws import DrawNeededNowError, ResolvedDraws
+from pfbench.verification.replay.judges import ReplayedSubroutines
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 from pfbench.verification.replay.recorded_run import Transcript, copy_dense
@@ -31,7 +31,7 @@ PlainReference = Callable[[Any, Any, Any, Any], Iterator[State]]
 
 
 @dataclass
-class Outcome:
+class ReplayOutcome:
     """What came of following one transcript.
 
     Attributes
@@ -53,7 +53,7 @@ class Outcome:
     fewer: bool = False
     decided_by_rounding: bool = False
     notes: list[str] = field(default_factory=list)
-    log: DrawLog = field(default_factory=DrawLog)
+    log: ResolvedDraws = field(default_factory=ResolvedDraws)
 
     @property
     def agrees(self) -> bool:
@@ -65,9 +65,9 @@ class FewerStatesError(MismatchError):
     """The recorded run yields fewer states than the reference."""
 
 
-def follow(
+def follow_transcript(
     transcript: Transcript, algorithm: Any, reference: PlainReference | None = None
-) -> Outcome:
+) -> ReplayOutcome:
     """Follow a transcript by a method of the catalogue, or by a plain reference.
 
     Parameters
@@ -80,13 +80,13 @@ def follow(
         The plain reference that is followed in place of it; None for the method itself.
     """
     forced: list[int] | None = []
-    eager, best, best_forced = False, Outcome(-1), list[int]()
+    eager, best, best_forced = False, ReplayOutcome(-1), list[int]()
     readings = MAX_READINGS
     while forced is not None and readings:
         replay = _replay(transcript, reference, forced, eager)
         try:
-            steps = _compare(replay, algorithm, reference)
-        except NeedsValuesError:
+            steps = _replay_and_compare_steps(replay, algorithm, reference)
+        except DrawNeededNowError:
             if eager:
                 raise
             eager = True
@@ -94,7 +94,7 @@ def follow(
         except MismatchError as error:
             before = replay.window.latest
             after = f"; the call before it is {replay.describe(before)}" if before else ""
-            outcome = Outcome(
+            outcome = ReplayOutcome(
                 error.step,
                 f"{error.reason}{after}",
                 isinstance(error, FewerStatesError),
@@ -103,10 +103,10 @@ def follow(
             )
             if outcome.steps > best.steps:
                 best, best_forced = outcome, forced
-            forced = replay.decisions.next_reading(error.step)
+            forced = replay.decisions.revise_decisions(error.step)
             readings -= 1
             continue
-        return Outcome(steps, notes=replay.notes, log=replay.log)
+        return ReplayOutcome(steps, notes=replay.notes, log=replay.log)
     best.decided_by_rounding = not best.fewer and _rounding_decides(
         transcript, algorithm, reference, best.steps, best_forced, eager
     )
@@ -126,7 +126,7 @@ def _rounding_decides(
         noise = np.random.default_rng(seed)
         replay = _replay(transcript, reference, forced, eager, noise)
         try:
-            _compare(replay, algorithm, reference)
+            _replay_and_compare_steps(replay, algorithm, reference)
         except MismatchError as error:
             if error.step == step:
                 continue
@@ -144,7 +144,9 @@ def _replay(
     return ReplayOracles(transcript, forced, eager=eager, noise=noise, dense=reference is not None)
 
 
-def _compare(replay: ReplayOracles, algorithm: Any, reference: PlainReference | None) -> int:
+def _replay_and_compare_steps(
+    replay: ReplayOracles, algorithm: Any, reference: PlainReference | None
+) -> int:
     """Replay a reference once and compare each step; return the number of steps.
 
     Raises
@@ -154,8 +156,8 @@ def _compare(replay: ReplayOracles, algorithm: Any, reference: PlainReference | 
     """
     transcript = replay.transcript
     name = getattr(algorithm, "name", "")
-    judges = Judges(replay, name not in TOLERANCE_ALONE)
-    replay.begin(0, transcript.start)
+    judges = ReplayedSubroutines(replay, name not in TOLERANCE_ALONE)
+    replay.begin_step(0, transcript.start)
     if reference is None:
         judged = copy.copy(algorithm)
         for seam in ("condg", "line_search"):
@@ -177,7 +179,7 @@ def _compare(replay: ReplayOracles, algorithm: Any, reference: PlainReference | 
         _compare_states(replay, step, state)
         _check_surplus(replay, step)
         step += 1
-        replay.begin(step, transcript.states[step - 1].x)
+        replay.begin_step(step, transcript.states[step - 1].x)
     if transcript.error is not None:
         raise MismatchError(step, f"it raised {format_error_with_notes(transcript.error)}")
     if len(transcript.states) > step:
@@ -207,7 +209,9 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
             raise MismatchError(step, f"State.{part} is not finite")
         limit = max(tolerance, VALUE_TOLERANCE * float(np.abs(right).max()))
         if right.shape != np.shape(observed) or not float(np.abs(right - observed).max()) <= limit:
-            raise MismatchError(step, f"State.{part} is {_difference(np.asarray(observed), right)}")
+            raise MismatchError(
+                step, f"State.{part} is {_describe_difference(np.asarray(observed), right)}"
+            )
     if recorded.coin is not None and state.coin is not None and state.coin != recorded.coin:
         raise MismatchError(
             step, f"State.coin is {recorded.coin}, and the queries show {state.coin}"
@@ -224,7 +228,7 @@ def _check_surplus(replay: ReplayOracles, step: int) -> None:
             raise MismatchError(min(step, len(replay.transcript.states)), words)
 
 
-def _difference(observed: Floats, expected: Floats) -> str:
+def _describe_difference(observed: Floats, expected: Floats) -> str:
     """Return where two arrays differ, in words: the first entries that do."""
     if observed.shape != expected.shape:
         return f"of shape {observed.shape}, expected {expected.shape}"

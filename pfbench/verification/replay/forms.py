@@ -88,7 +88,7 @@ _TOGETHER: Mapping[str, Parameters] = MappingProxyType({"restarts": {"output": "
 
 
 @dataclass(frozen=True)
-class Form:
+class MethodForm:
     """One form of a method.
 
     Attributes
@@ -103,7 +103,7 @@ class Form:
         return " ".join(f"{name}={value}" for name, value in self.parameters.items())
 
 
-def forms(kind: Any) -> list[Form]:
+def list_method_forms(kind: Any) -> list[MethodForm]:
     """Return the forms of a method of the catalogue, the first with what it needs alone."""
     needed = {
         f.name: NEEDED[f.name] for f in fields(kind) if f.default is MISSING and f.name in NEEDED
@@ -112,18 +112,18 @@ def forms(kind: Any) -> list[Form]:
         needed["iterations"] = NEEDED["iterations"]
     if "restarts" in needed or kind.name in ("cgs", "storc"):
         needed |= {"restarts": 4, "period": 10}
-    forms = dict[str, Form]()
-    for options in _options(kind):
+    forms = dict[str, MethodForm]()
+    for options in _iterate_options(kind):
         parameters = {**needed, **options}
         try:
             kind(**parameters)
         except InputError:
             continue
-        forms.setdefault(repr(sorted(parameters.items())), Form(parameters))
+        forms.setdefault(repr(sorted(parameters.items())), MethodForm(parameters))
     return list(forms.values())
 
 
-def _options(kind: Any) -> Iterator[Parameters]:
+def _iterate_options(kind: Any) -> Iterator[Parameters]:
     """Yield what a form sets beside what the method needs."""
     own = _OF_METHODS.get(kind.name, ())
     if own is _SEARCHES:

@@ -45,7 +45,7 @@ _TESTS = 17
 
 
 @dataclass(frozen=True)
-class Suspect:
+class Rejection:
     """A test that rejects.
 
     Attributes
@@ -60,7 +60,7 @@ class Suspect:
     batch: int
 
 
-def find_suspect(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, float]:
+def find_rejection(batches: Sequence[Integers], n: int) -> tuple[Rejection | None, float]:
     """Return the test that rejects first, and the least p-value of all of them together.
 
     The order within a batch says nothing: it is shuffled first, by a stream of its own.
@@ -81,45 +81,51 @@ def find_suspect(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, f
     batch_of = np.repeat(np.arange(len(batches)), np.diff(ends, prepend=0))
     window = np.arange(len(sample)) - max(1, n // 10)
     started = np.concatenate([[0], ends[:-1]])[batch_of]
-    bins, bits, shares = _bin(sample, n), sample % _BINS, _shares(n)
+    bins, bits, shares = _bin_numbers(sample, n), sample % _BINS, _bin_chances(n)
     part_of = batch_of * _PARTS // len(batches)
     ended = (batch_of + 1) * _PARTS // len(batches) > part_of
-    by_part = _mean_e_value(_marginal(_bin(sample, n, _FEW), part_of, _shares(n, _FEW)))
-    earlier = _repeats(sample, window, n)
+    by_part = _mean_e_value(
+        _log_batch_bets(_bin_numbers(sample, n, _FEW), part_of, _bin_chances(n, _FEW))
+    )
+    earlier = _log_repeat_bets(sample, window, n)
     largest = np.maximum(earlier[-_STARTS], _LEAST)  # of the ratios
     bincount = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
     everywhere = "is not uniform over all components"
     last_bits = "is not uniform in its last bits"
     repeats = "repeats earlier ones as independent draws do not"
     tests = (
-        (everywhere, _evidence(_bets(bins, shares))),
-        (everywhere, _mean_e_value(_marginal(bins, batch_of, shares))[batch_of]),
+        (everywhere, _log_mean_e_process(_log_bin_bets(bins, shares))),
+        (everywhere, _mean_e_value(_log_batch_bets(bins, batch_of, shares))[batch_of]),
         (everywhere, np.concatenate([[0.0], by_part])[part_of + ended]),
-        (last_bits, _evidence(_bets(bits, _residues(n)))),
-        (last_bits, _mean_e_value(_marginal(bits, batch_of, _residues(n)))[batch_of]),
+        (last_bits, _log_mean_e_process(_log_bin_bets(bits, _residue_chances(n)))),
+        (last_bits, _mean_e_value(_log_batch_bets(bits, batch_of, _residue_chances(n)))[batch_of]),
         (
             "depends on the one before",
-            _evidence(_bets(_bin(np.diff(sample) % n, n), shares), first=1),
+            _log_mean_e_process(
+                _log_bin_bets(_bin_numbers(np.diff(sample) % n, n), shares), first=1
+            ),
         ),
         (
             "repeats in its batch as independent draws do not",
-            _evidence(_repeats(sample, started, n)),
+            _log_mean_e_process(_log_repeat_bets(sample, started, n)),
         ),
-        (repeats, _evidence(earlier)),
+        (repeats, _log_mean_e_process(earlier)),
         (repeats, _mean_e_value(bincount)[batch_of]),
     )
     by_draw = [(subject, *_first_rejection(logs)) for subject, logs in tests]
     by_draw.append(("is no longer drawn", *_test_missing_component(sample, n)))
     image = "comes with its image n - 1 - i more or less often than independent draws do"
-    by_draw.extend((image, *mirror_bet) for mirror_bet in _mirror_bets(sample, batch_of, n))
+    by_draw.extend(
+        (image, *mirror_bet) for mirror_bet in _iterate_mirror_tests(sample, batch_of, n)
+    )
     suspects = [
-        Suspect(f"an index {subject}", int(batch_of[position]))
+        Rejection(f"an index {subject}", int(batch_of[position]))
         for subject, position, _ in by_draw
         if position is not None
     ]
-    second, p_value = _come_again(batches, n)
+    second, p_value = _find_repeated_batches(batches, n)
     if second is not None:
-        suspects.append(Suspect("its batches are those of before", second))
+        suspects.append(Rejection("its batches are those of before", second))
     lower = min(p_value, *(value for _, _, value in by_draw))
     return min(suspects, key=lambda suspect: suspect.batch, default=None), lower
 
@@ -131,7 +137,7 @@ def _first_rejection(logs: Floats) -> tuple[int | None, float]:
     return (int(over[0]) if over.size else None), p_value
 
 
-def _mirror_bets(
+def _iterate_mirror_tests(
     sample: Integers, batch_of: Integers, n: int
 ) -> Iterator[tuple[int | None, float]]:
     """Yield as `_first_rejection` whether i comes with n - 1 - i.
@@ -146,7 +152,9 @@ def _mirror_bets(
     lesser, batches = np.minimum(sample, n - 1 - sample)[indices], batch_of[indices]
     started = [np.searchsorted(batches, batches - back) for back in (0, 1)]
     for since in (*started, np.arange(len(indices)) - max(1, n // 20)):
-        position, p_value = _first_rejection(_evidence(_repeats(lesser, since, n // 2)))
+        position, p_value = _first_rejection(
+            _log_mean_e_process(_log_repeat_bets(lesser, since, n // 2))
+        )
         yield (None if position is None else int(indices[position])), p_value
 
 
@@ -174,7 +182,7 @@ def _test_missing_component(sample: Integers, n: int) -> tuple[int | None, float
     return int(existing.min()), float(np.exp(pairs - G * each))
 
 
-def _come_again(batches: Sequence[Integers], n: int) -> tuple[int | None, float]:
+def _find_repeated_batches(batches: Sequence[Integers], n: int) -> tuple[int | None, float]:
     """Return the last of the first batches in a row that came before in a row, and its p-value.
 
     Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
@@ -204,20 +212,22 @@ def _come_again(batches: Sequence[Integers], n: int) -> tuple[int | None, float]
     return None, 1.0
 
 
-def find_suspect_choice(
+def find_choice_rejection(
     subject: str, chosen: Sequence[int], chances: Sequence[float]
-) -> tuple[Suspect | None, float]:
+) -> tuple[Rejection | None, float]:
     """Return whether choices have not their chances, and the p-value; `batch` is the choice.
 
     Of coins with a chance of 0.03 it finds that none falls heads any more after some 1200 flips; of
     points from which a run goes on that all are of the same half after some 60.
     """
     sample = np.array(chosen, dtype=np.int64)
-    logs = _evidence(_bets(sample, np.array(chances)))
+    logs = _log_mean_e_process(_log_bin_bets(sample, np.array(chances)))
     if len(chances) == _COIN:
-        logs = np.maximum(logs, _evidence(_bets_after_rare_side(sample, np.array(chances))))
+        logs = np.maximum(
+            logs, _log_mean_e_process(_bets_after_rare_side(sample, np.array(chances)))
+        )
     position, p_value = _first_rejection(logs)
-    return (None if position is None else Suspect(subject, position)), p_value
+    return (None if position is None else Rejection(subject, position)), p_value
 
 
 def _bets_after_rare_side(fell: Integers, chances: Floats) -> Floats:
@@ -229,30 +239,33 @@ def _bets_after_rare_side(fell: Integers, chances: Floats) -> Floats:
     for row, start in zip(rows, np.arange(_STARTS) * len(fell) // _STARTS, strict=True):
         existing, bins = since[start:], 2 * since[start:] + fell[start:]
         chance = chances[fell[start:]]
-        row[start:] = np.log((_ranks(bins) + chance) / (_ranks(existing) + 1.0)) - np.log(chance)
+        row[start:] = np.log(
+            (_count_previous_occurrences(bins) + chance)
+            / (_count_previous_occurrences(existing) + 1.0)
+        ) - np.log(chance)
     return rows
 
 
-def _bin(values: Integers, n: int, bins: int = _BINS) -> Integers:
+def _bin_numbers(values: Integers, n: int, bins: int = _BINS) -> Integers:
     return values * min(bins, n) // n
 
 
-def _shares(n: int, bins: int = _BINS) -> Floats:
+def _bin_chances(n: int, bins: int = _BINS) -> Floats:
     """Return the chance of each bin, exactly: some have one component more."""
     K = min(bins, n)
     return np.diff(-(np.arange(K + 1) * -n // K)) / n
 
 
-def _residues(n: int) -> Floats:
+def _residue_chances(n: int) -> Floats:
     return (n - 1 - np.arange(min(_BINS, n)) + _BINS) // _BINS / n
 
 
-def _bets(bins: Integers, shares: Floats) -> Floats:
+def _log_bin_bets(bins: Integers, shares: Floats) -> Floats:
     """Return the logarithms of the ratios by which bets on bins grow, a row for each start."""
     starts = np.arange(_STARTS) * len(bins) // _STARTS
     rows = np.zeros((_STARTS, len(bins)))
     for row, start in zip(rows, starts, strict=True):
-        ranks = _ranks(bins[start:])
+        ranks = _count_previous_occurrences(bins[start:])
         # Predicted as if each bin had been seen in proportion to its chance, half of all bins once.
         prior = 0.5 * len(shares) * shares[bins[start:]]
         total = np.arange(len(ranks)) + 0.5 * len(shares)
@@ -260,7 +273,7 @@ def _bets(bins: Integers, shares: Floats) -> Floats:
     return rows
 
 
-def _ranks(values: Integers) -> Integers:
+def _count_previous_occurrences(values: Integers) -> Integers:
     """Return for each value how often it came before."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
@@ -270,7 +283,7 @@ def _ranks(values: Integers) -> Integers:
     return ranks
 
 
-def _repeats(sample: Integers, since: Integers, n: int) -> Floats:
+def _log_repeat_bets(sample: Integers, since: Integers, n: int) -> Floats:
     """Return those of bets on whether an index is among those drawn since a position before it.
 
     Given the past its chance is that of the distinct ones, k/n.
@@ -301,15 +314,15 @@ def _repeats(sample: Integers, since: Integers, n: int) -> Floats:
     return np.array(rows)
 
 
-def _evidence(rows: Floats, first: int = 0) -> Floats:
+def _log_mean_e_process(rows: Floats, first: int = 0) -> Floats:
     """Return the logarithm of the mean of e-processes after each draw, given by their ratios."""
     logs = np.cumsum(rows, axis=1)
     mixed = np.asarray(logsumexp(logs, axis=0) - np.log(len(rows)))
     return np.concatenate([np.zeros(first), mixed])
 
 
-def _marginal(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
-    """Return the logarithm of all bets of `_bets` together, for each batch anew."""
+def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
+    """Return the logarithm of all bets of `_log_bin_bets` together, for each batch anew."""
     K, T = len(shares), batch_of[-1] + 1
     counts = np.bincount(batch_of * K + bins, minlength=T * K).reshape(T, K)
     prior = 0.5 * K * shares

@@ -30,7 +30,7 @@ _SAME = 1e-6
 _MAX_INNER = 100_000
 
 
-class Judges:
+class ReplayedSubroutines:
     """What a replayed reference calls in place of its own `condg` and `line_search`.
 
     Parameters
@@ -55,12 +55,12 @@ class Judges:
             if pending is None:
                 if self.is_printed:
                     replay.lo(g)  # raises
-                return self._any_point(l, u, lam, eta)
-            v, direction = replay.minimise(pending), np.asarray(pending.query.direction)
+                return self._find_recorded_point(l, u, lam, eta)
+            v, direction = replay.consume_minimisation(pending), np.asarray(pending.query.direction)
             gap, length = gap_and_distance(g, x, v)
             ends = gap <= eta
             if abs(gap - eta) <= _TIE * eta:
-                ends = ends == (replay.decisions.decide(replay.step, 2) == 0)
+                ends = ends == (replay.decisions.choose_option(replay.step, 2) == 0)
             moved = combine(keep(x), v, min(1.0, gap * lam / length**2)) if length > 0.0 else x
             if ends:
                 further = replay._gradient_array(tilt(l, moved, u, 1.0 / lam))
@@ -92,17 +92,17 @@ class Judges:
         is_unit = all(abs(lengths[k] - 1.0) <= _SAME for k in (0, 2))
         return is_unit or abs(factors[0] - factors[1]) <= _SAME * factors[1]
 
-    def _any_point(self, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
+    def _find_recorded_point(self, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
         """Return the first recorded point whose gap is at most eta, however it was found."""
         replay = self.replay
-        slope, centre = replay._gradient_array(l), replay._point(u)
+        slope, centre = replay._gradient_array(l), replay._dense_point(u)
         for pending in [item for item in replay.window.pending if item.query.kind == "lo"]:
             assert pending.query.direction is not None
             x = centre + lam * (pending.query.direction - slope)
-            v = np.asarray(replay._point(replay.minimise(pending)))
+            v = np.asarray(replay._dense_point(replay.consume_minimisation(pending)))
             if float(np.vdot(pending.query.direction, x - v)) <= eta * (1.0 + _TIE):
                 return x
-        replay.mismatch(f"ends its inner loop at a gap of at most {eta:g}")
+        replay.raise_mismatch(f"ends its inner loop at a gap of at most {eta:g}")
 
     def line_search(self, value: Callable[[float], float], upper: float, *rest: float) -> float:
         """Return the step that the recorded run took, if it is as good as exact line search."""
@@ -120,7 +120,7 @@ class Judges:
 
         own = replay.value
         replay.is_searching = True
-        replay.value = lambda x: points.append(replay._point(x)) or own(x)  # type: ignore[method-assign,func-returns-value]
+        replay.value = lambda x: points.append(replay._dense_point(x)) or own(x)  # type: ignore[method-assign,func-returns-value]
         try:
             start = watch_value(0.0)
             end = watch_value(upper)
@@ -133,7 +133,7 @@ class Judges:
                 deviation > 100.0 * replay.window.point_tolerance
                 or not -_SNAP <= part <= 1.0 + _SNAP
             ):
-                replay.mismatch(
+                replay.raise_mismatch(
                     f"moves along a segment from which the recorded iterate is {deviation:.3g} away"
                 )
             gamma = self._snap_to_end(part) * upper
@@ -141,7 +141,7 @@ class Judges:
             loss = watch_value(gamma) - best
             allowed = _LOSS * (start - best) + _VALUE_ROUNDING * max(abs(start), abs(best))
             if loss > allowed:
-                replay.mismatch(
+                replay.raise_mismatch(
                     f"searches along a line: the recorded step {gamma:.6g} of at most {upper:.6g} "
                     f"loses {loss:.3g} of a decrease of {start - best:.3g}"
                 )
@@ -156,7 +156,7 @@ class Judges:
             if abs(part - end) <= _SNAP:
                 return end
             if abs(part - end) <= _END:
-                return (part, end)[self.replay.decisions.decide(self.replay.step, 2, 60)]
+                return (part, end)[self.replay.decisions.choose_option(self.replay.step, 2, 60)]
         return min(max(part, 0.0), 1.0)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.verification.replay.recorded_run import COMPONENT_KINDS, Query, Transcript
+from pfbench.verification.replay.recorded_run import COMPONENT_KINDS, RecordedQuery, Transcript
 
 POINT_TOLERANCE = 1e-11
 """Points are equal if no entry differs by more, relative to the largest entry of an iterate."""
@@ -16,7 +16,7 @@ VALUE_TOLERANCE = 1e-9
 that are compared after a step."""
 
 
-class Pending:
+class PendingQuery:
     """A recorded query that is not yet explained.
 
     Attributes
@@ -29,7 +29,7 @@ class Pending:
 
     __slots__ = ("left", "query")
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: RecordedQuery) -> None:
         self.query = query
         self.left: list[Integers] = []
         if query.indices is not None:
@@ -42,11 +42,11 @@ class Pending:
         return not any(len(item) for item in self.left)
 
 
-QueryAtPoint = tuple[Pending, int]
+QueryAtPoint = tuple[PendingQuery, int]
 """A pending query and one of its points."""
 
 
-class Window:
+class QueryWindow:
     """The recorded queries that the reference may consume now.
 
     Attributes
@@ -59,8 +59,8 @@ class Window:
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
-        self.pending: list[Pending] = []
-        self.latest: Pending | None = None
+        self.pending: list[PendingQuery] = []
+        self.latest: PendingQuery | None = None
         self.point_tolerance = POINT_TOLERANCE * transcript.point_size
         self.tolerance = VALUE_TOLERANCE * max(transcript.gradient_size, 1e-300)
         self._next = 0
@@ -69,23 +69,25 @@ class Window:
         """Let the queries of a step be consumed, too."""
         queries = self.transcript.queries
         while self._next < len(queries) and queries[self._next].step <= step:
-            self.pending.append(Pending(queries[self._next]))
+            self.pending.append(PendingQuery(queries[self._next]))
             self._next += 1
 
-    def is_same(self, x: Floats, y: Floats) -> bool:
+    def is_equal_point(self, x: Floats, y: Floats) -> bool:
         """Return whether two points are equal, up to rounding."""
         return x is y or bool(np.abs(x - y).max() <= self.point_tolerance)
 
     # --- whole queries ----------------------------------------------------------------------------
 
-    def find(self, kinds: tuple[str, ...], fits: Callable[[Query], bool]) -> Pending | None:
+    def find(
+        self, kinds: tuple[str, ...], fits: Callable[[RecordedQuery], bool]
+    ) -> PendingQuery | None:
         """Return the first pending query of some kinds that fits."""
         for pending in self.pending:
             if pending.query.kind in kinds and fits(pending.query):
                 return pending
         return None
 
-    def consume(self, pending: Pending) -> Query:
+    def consume_query(self, pending: PendingQuery) -> RecordedQuery:
         """Explain a query as a whole."""
         self.pending.remove(pending)
         self.latest = pending
@@ -93,14 +95,16 @@ class Window:
 
     # --- components -------------------------------------------------------------------------------
 
-    def pieces(self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS) -> list[QueryAtPoint]:
+    def pieces_at_point(
+        self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS
+    ) -> list[QueryAtPoint]:
         """Return what is left of component gradients at a point, in its order."""
         return [
             (pending, index)
             for pending in self.pending
             if pending.query.kind in kinds
             for index, point in enumerate(pending.query.points)
-            if len(pending.left[index]) and self.is_same(point, x)
+            if len(pending.left[index]) and self.is_equal_point(point, x)
         ]
 
     def hessian_pieces(self, base: Floats, x: Floats, y: Floats) -> list[QueryAtPoint]:
@@ -111,15 +115,15 @@ class Window:
             if pending.query.kind == "hessian.batch"
             and pending.query.base is not None
             and len(pending.left[0])
-            and self.is_same(pending.query.base, base)
+            and self.is_equal_point(pending.query.base, base)
             and self.is_pair(pending.query, x, y)
         ]
 
-    def is_pair(self, query: Query, x: Floats, y: Floats) -> bool:
+    def is_pair(self, query: RecordedQuery, x: Floats, y: Floats) -> bool:
         """Return whether a query is along two points, in either order."""
         a, b = query.points
-        return (self.is_same(a, x) and self.is_same(b, y)) or (
-            self.is_same(a, y) and self.is_same(b, x)
+        return (self.is_equal_point(a, x) and self.is_equal_point(b, y)) or (
+            self.is_equal_point(a, y) and self.is_equal_point(b, x)
         )
 
     def is_part_of_difference(self, piece: QueryAtPoint, x: Floats, y: Floats) -> bool:
@@ -153,17 +157,17 @@ class Window:
         for (pending, lefts), part in chosen:
             left = pending.left[lefts]
             pending.left[lefts] = left[len(part) :] if left is not part else left[:0]
-        self._drop([item for (item, _), _ in chosen])
+        self._remove_explained([item for (item, _), _ in chosen])
         return np.concatenate([part for _, part in chosen])
 
-    def take_exactly(self, pieces: list[QueryAtPoint], expected: Integers) -> bool:
+    def consume_exactly(self, pieces: list[QueryAtPoint], expected: Integers) -> bool:
         """Explain exactly these components, in whatever pieces; return whether they are there."""
         ordered = np.sort(expected)
         for pending, position in pieces:
             left = pending.left[position]
             if len(left) == len(ordered) and np.array_equal(np.sort(left), ordered):
                 pending.left[position] = left[:0]
-                self._drop([pending])
+                self._remove_explained([pending])
                 return True
         missing, rests = Counter(ordered.tolist()), list[Integers]()
         if sum(len(item.left[location]) for item, location in pieces) < len(ordered):
@@ -178,14 +182,14 @@ class Window:
             rests.append(np.array(rest, dtype=np.int64))
         if any(missing.values()):
             return False
-        touched = list[Pending]()
+        touched = list[PendingQuery]()
         for (pending, position), other_rest in zip(pieces, rests, strict=True):
             touched += [pending] if len(other_rest) < len(pending.left[position]) else []
             pending.left[position] = other_rest
-        self._drop(touched)
+        self._remove_explained(touched)
         return True
 
-    def covers(self, pieces: list[QueryAtPoint]) -> bool:
+    def has_each_component_once(self, pieces: list[QueryAtPoint]) -> bool:
         """Return whether pieces begin with each component once."""
         n = self.transcript.problem.n
         chosen = self.choose(pieces, n)
@@ -194,7 +198,7 @@ class Window:
         result = np.concatenate([part for _, part in chosen])
         return len(np.unique(result)) == n
 
-    def _drop(self, touched: list[Pending]) -> None:
+    def _remove_explained(self, touched: list[PendingQuery]) -> None:
         self.latest = touched[-1] if touched else self.latest
         done = {id(pending) for pending in touched if pending.is_explained}
         if done:

@@ -8,16 +8,21 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.sample import Indices, Sample
 from pfbench.points import FactoredMatrix
 from pfbench.points.atoms import Factors
-from pfbench.verification.replay.draws import Draw, DrawLog, NeedsValuesError, ReplayGenerator
-from pfbench.verification.replay.matching import VALUE_TOLERANCE, Pending, Window
+from pfbench.verification.replay.draws import (
+    DeferredDraw,
+    DrawNeededNowError,
+    ReplayGenerator,
+    ResolvedDraws,
+)
+from pfbench.verification.replay.matching import VALUE_TOLERANCE, PendingQuery, QueryWindow
 from pfbench.verification.replay.recorded_run import (
     COMPONENT_KINDS,
-    Query,
+    RecordedQuery,
     Transcript,
     copy_dense,
-    expand,
+    expand_sample,
 )
-from pfbench.verification.replay.replay_decisions import Decisions
+from pfbench.verification.replay.replay_decisions import ReadingDecisions
 
 _FULL = ("gradient", "table")
 """Queries that are answered from all components."""
@@ -47,7 +52,7 @@ class ReplayOracles:
     transcript
         The recorded run.
     forced
-        Decisions that are made first; see `Decisions`.
+        Decisions that are made first; see `ReadingDecisions`.
     eager
         Whether draws are resolved at once.
     noise
@@ -75,12 +80,12 @@ class ReplayOracles:
         dense: bool = False,
     ) -> None:
         problem = transcript.problem
-        self.transcript, self.window = transcript, Window(transcript)
-        self.decisions = Decisions(forced)
+        self.transcript, self.window = transcript, QueryWindow(transcript)
+        self.decisions = ReadingDecisions(forced)
         self.eager, self.dense, self.noise = eager, dense, noise
         self.backend: Any = problem.open(np.random.default_rng(transcript.seed))
         self.n, self.D = problem.n, problem.set.diameter
-        self.log, self.notes = DrawLog(), list[str]()
+        self.log, self.notes = ResolvedDraws(), list[str]()
         self.rng = ReplayGenerator(self)
         self.step = 0
         self.position: Floats = transcript.start
@@ -89,7 +94,7 @@ class ReplayOracles:
         self.is_searching = False
         self.has_search = False
 
-    def begin(self, step: int, x: Floats) -> None:
+    def begin_step(self, step: int, x: Floats) -> None:
         """Begin a step at an iterate."""
         self.step = step
         self.previous, self.position = self.position, x
@@ -99,54 +104,58 @@ class ReplayOracles:
 
     def gradient(self, x: Any) -> Any:
         """Return the full gradient."""
-        point = self._point(x)
-        self._take_full(point, "the full gradient")
+        point = self._dense_point(x)
+        self._consume_full_gradient(point, "the full gradient")
         self.snapshot = point
-        return self._gradient(self.backend.gradient(self._as_backend_point(x)))
+        return self._as_backend_gradient(self.backend.gradient(self._as_backend_point(x)))
 
     def batch(self, sample: Indices, x: Any) -> Any:
         """Return the mean of the sampled component gradients."""
-        point = self._point(x)
+        point = self._dense_point(x)
         if self._is_unresolved(sample):
-            self._resolve(sample, self.window.pieces(point), point)
+            self._resolve_draw(sample, self.window.pieces_at_point(point), point)
         else:
-            self._take(expand(sample), point)
-        return self._gradient(self.backend.batch(_as_indices(sample), self._as_backend_point(x)))
+            self._consume_batch(expand_sample(sample), point)
+        return self._as_backend_gradient(
+            self.backend.batch(_as_indices(sample), self._as_backend_point(x))
+        )
 
     def difference(self, sample: Any, x: Any, y: Any) -> Any:
         """Return the mean difference of the sampled component gradients at two points."""
-        a, b = self._point(x), self._point(y)
-        if self.window.is_same(a, b):
-            coincide = self._coincide(a, b, len(sample))
+        a, b = self._dense_point(x), self._dense_point(y)
+        if self.window.is_equal_point(a, b):
+            coincide = self._consume_difference_of_equal_points(a, b, len(sample))
             if coincide is None:
-                return 0.0 * self._gradient(self.backend.gradient(self._as_backend_point(x)))
+                return 0.0 * self._as_backend_gradient(
+                    self.backend.gradient(self._as_backend_point(x))
+                )
             if self._is_unresolved(sample):
                 sample.owner.log = None
                 sample.resolve(coincide)
         elif self._is_unresolved(sample):
-            pieces = self.window.pieces(a)
+            pieces = self.window.pieces_at_point(a)
             both = [piece for piece in pieces if self.window.is_part_of_difference(piece, a, b)]
             if sum(len(pending.left[position]) for pending, position in both) >= len(sample):
                 pieces = both
-            self._resolve(sample, pieces, a)
-            self._take(expand(sample), b)
+            self._resolve_draw(sample, pieces, a)
+            self._consume_batch(expand_sample(sample), b)
         else:
-            self._take(expand(sample), a)
-            self._take(expand(sample), b)
+            self._consume_batch(expand_sample(sample), a)
+            self._consume_batch(expand_sample(sample), b)
         coincide = _as_indices(sample)
-        return self._gradient(
+        return self._as_backend_gradient(
             self.backend.difference(coincide, self._as_backend_point(x), self._as_backend_point(y))
         )
 
     def value(self, x: Any) -> float:
         """Return f(x); values may be queried more or less often than by the reference."""
         if not self.is_searching:
-            point = self._point(x)
+            point = self._dense_point(x)
             pending = self.window.find(
-                ("value",), lambda q: self.window.is_same(q.points[0], point)
+                ("value",), lambda q: self.window.is_equal_point(q.points[0], point)
             )
             if pending is not None:
-                self.window.consume(pending)
+                self.window.consume_query(pending)
         return float(self.backend.value(self._as_backend_point(x)))
 
     def lo(self, g: Any) -> Any:
@@ -158,20 +167,20 @@ class ReplayOracles:
             pending = self.window.find(("lo",), lambda query: True)
         if pending is None:
             pendings = [pending for pending in self.window.pending if pending.query.kind == "lo"]
-            self.mismatch(
+            self.raise_mismatch(
                 "minimises along its direction", pending=pendings[0] if pendings else None
             )
-        return self._vertex(self.window.consume(pending))
+        return self._as_backend_vertex(self.window.consume_query(pending))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
         """Return the proximal map, which must have been recorded."""
         if self.backend.unconstrained:
             return x - lam * g
-        expected = self._point(x) - lam * self._gradient_array(g)
+        expected = self._dense_point(x) - lam * self._gradient_array(g)
         penalised = getattr(self.transcript.problem, "penalty", None) is not None
         limit = max(VALUE_TOLERANCE * float(np.abs(expected).max()), self.window.point_tolerance)
 
-        def fits(query: Query) -> bool:
+        def fits(query: RecordedQuery) -> bool:
             if penalised and abs(query.length - lam) > VALUE_TOLERANCE * abs(lam):
                 return False
             assert query.direction is not None
@@ -180,8 +189,8 @@ class ReplayOracles:
 
         pending = self.window.find(("prox",), fits)
         if pending is None:
-            self.mismatch("takes a proximal step")
-        self.window.consume(pending)
+            self.raise_mismatch("takes a proximal step")
+        self.window.consume_query(pending)
         return self.backend.prox(x, g, lam)
 
     def hessian(self, s: Any) -> "ReplayHessian":
@@ -190,7 +199,7 @@ class ReplayOracles:
 
     def table(self, x: Any) -> "ReplayTable":
         """Return a table of all component gradients."""
-        self._take_full(self._point(x), "a table of all component gradients")
+        self._consume_full_gradient(self._dense_point(x), "a table of all component gradients")
         return ReplayTable(self, self.backend.table(self._as_backend_point(x)))
 
     def component_smoothness(self) -> Floats:
@@ -202,7 +211,9 @@ class ReplayOracles:
     def draw(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
         """Return a draw that is resolved at its first query."""
         return (
-            self.draw_now(size, log) if self.eager else Draw.make_unresolved(size, log, self.step)
+            self.draw_now(size, log)
+            if self.eager
+            else DeferredDraw.make_unresolved(size, log, self.step)
         )
 
     def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
@@ -213,7 +224,7 @@ class ReplayOracles:
                     # A difference of equal points has its batch at both, which is one draw.
                     pieces = [
                         piece
-                        for piece in self.window.pieces(point)
+                        for piece in self.window.pieces_at_point(point)
                         if piece[1] == 0
                         or not self.window.is_part_of_difference(piece, point, point)
                     ]
@@ -228,9 +239,9 @@ class ReplayOracles:
     def coin(self) -> bool:
         """Return whether a coin fell heads: a full gradient is queried where the reference is."""
         window, x = self.window, self.position
-        full = window.find(_FULL, lambda q: window.is_same(q.points[0], x))
-        pieces = window.pieces(x)
-        covers = window.covers(pieces)
+        full = window.find(_FULL, lambda q: window.is_equal_point(q.points[0], x))
+        pieces = window.pieces_at_point(x)
+        covers = window.has_each_component_once(pieces)
         coin = self.transcript.states[self.step].coin if self._is_known(self.step) else None
         if (full is None) == (not pieces) or covers:
             if coin is not None:
@@ -241,7 +252,7 @@ class ReplayOracles:
                 # As many as there are components make a full gradient, more or fewer a batch.
                 left = sum(len(pending.left[position]) for pending, position in pieces)
                 likely = covers and left == self.n
-            heads = likely == (self.decisions.decide(self.step, 2) == 0)
+            heads = likely == (self.decisions.choose_option(self.step, 2) == 0)
         else:
             heads = full is not None
         self.log.coins.append((self.step, heads))
@@ -276,23 +287,23 @@ class ReplayOracles:
             options += [
                 k
                 for k, point in enumerate(points)
-                if k not in options and self.window.is_same(point, target)
+                if k not in options and self.window.is_equal_point(point, target)
             ]
         if not options:
-            self.decisions.decide(self.step, 1)
+            self.decisions.choose_option(self.step, 1)
             return 0
-        chosen = options[self.decisions.decide(self.step, len(options), count)]
+        chosen = options[self.decisions.choose_option(self.step, len(options), count)]
         self.log.picks.append((self.step, chosen, count))
         return chosen
 
     # --- what judges use --------------------------------------------------------------------------
 
-    def find_minimisation(self, direction: Floats) -> Pending | None:
+    def find_minimisation(self, direction: Floats) -> PendingQuery | None:
         """Return the first pending minimisation along a direction or a positive multiple of it."""
         size = float(np.linalg.norm(direction))
         limit = VALUE_TOLERANCE * max(self.transcript.gradient_size, float(np.abs(direction).max()))
 
-        def fits(query: Query) -> bool:
+        def fits(query: RecordedQuery) -> bool:
             assert query.direction is not None
             other = float(np.linalg.norm(query.direction))
             if other == 0.0 or size <= limit:
@@ -301,35 +312,35 @@ class ReplayOracles:
 
         return self.window.find(("lo",), fits)
 
-    def minimise(self, pending: Pending) -> Any:
+    def consume_minimisation(self, pending: PendingQuery) -> Any:
         """Consume a minimisation and return its vertex."""
-        return self._vertex(self.window.consume(pending))
+        return self._as_backend_vertex(self.window.consume_query(pending))
 
-    def mismatch(
-        self, action: str, point: Floats | None = None, pending: Pending | None = None
+    def raise_mismatch(
+        self, action: str, point: Floats | None = None, pending: PendingQuery | None = None
     ) -> Never:
         """Raise that the transcript lacks what the reference does."""
-        location = "" if point is None else f" at {self.name_point(point)}"
+        location = "" if point is None else f" at {self.describe_point(point)}"
         displayed = pending or next(iter(self.window.pending), None)
         then = "no further query was recorded"
         if displayed is not None:
             then = f"recorded is {self.describe(displayed)}"
         raise MismatchError(self.step, f"the reference {action}{location}, {then}")
 
-    def describe(self, pending: Pending) -> str:
+    def describe(self, pending: PendingQuery) -> str:
         """Return a recorded query in words."""
         query = pending.query
-        points = " and ".join(self.name_point(x) for x in query.points)
+        points = " and ".join(self.describe_point(x) for x in query.points)
         size = "" if query.indices is None else f" of {len(query.indices)} components"
         location = f" at {points}" if points else ""
         path = ""
         if query.direction is not None:
-            path = f" along {_entries(query.direction)}"
+            path = f" along {_format_entries(query.direction)}"
         return f"{query.kind}{size}{location}{path} (query {query.number})"
 
-    def name_point(self, x: Floats) -> str:
+    def describe_point(self, x: Floats) -> str:
         """Return a point by its role in the run, with its first entries."""
-        same, t = self.window.is_same, self.step
+        same, t = self.window.is_equal_point, self.step
         roles = [(f"x_{t}", self.position), (f"x_{t - 1}", self.previous)]
         roles += [("the snapshot", self.snapshot)] if self.snapshot is not None else []
         roles += [("the start", self.transcript.start)]
@@ -339,15 +350,15 @@ class ReplayOracles:
         ]
         for name, point in roles:
             if same(x, point):
-                return f"{name} = {_entries(x)}"
-        return _entries(x)
+                return f"{name} = {_format_entries(x)}"
+        return _format_entries(x)
 
     # --- helpers ----------------------------------------------------------------------------------
 
     def _is_known(self, step: int) -> bool:
         return step < len(self.transcript.states)
 
-    def _point(self, x: Any) -> Floats:
+    def _dense_point(self, x: Any) -> Floats:
         return np.asarray(copy_dense(x, self.transcript.pattern))
 
     def _gradient_array(self, g: Any) -> Floats:
@@ -361,48 +372,50 @@ class ReplayOracles:
         u, s, vt = np.linalg.svd(np.asarray(x), full_matrices=False)
         return FactoredMatrix.from_factors(pattern, Factors(s, u.T, vt))
 
-    def _gradient(self, g: Floats) -> Any:
+    def _as_backend_gradient(self, g: Floats) -> Any:
         if self.noise is not None:
             g = g * (1.0 + 1e-13 * self.noise.standard_normal(g.shape))
         return copy_dense(g, self.transcript.pattern) if self.dense else g
 
-    def _vertex(self, query: Query) -> Any:
+    def _as_backend_vertex(self, query: RecordedQuery) -> Any:
         answer = query.answer
         return copy_dense(answer) if self.dense else answer
 
     def _is_unresolved(self, sample: Any) -> bool:
         if isinstance(sample, Sample) or not len(sample) or int(sample[0]) >= 0:
             return False
-        if not isinstance(sample, Draw):
-            raise NeedsValuesError
+        if not isinstance(sample, DeferredDraw):
+            raise DrawNeededNowError
         return True
 
-    def _resolve(self, sample: Any, pieces: Any, x: Floats) -> None:
+    def _resolve_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
         chosen = self.window.choose(pieces, len(sample))
         if chosen is None:
             total = sum(len(item.left[location]) for item, location in pieces)
-            self.mismatch(
+            self.raise_mismatch(
                 f"queries a batch of {len(sample)} components, of which {total} were recorded,", x
             )
         sample.resolve(self.window.take(chosen))
 
-    def _take(self, expected: Integers, x: Floats) -> None:
-        if self.window.take_exactly(self.window.pieces(x), expected):
+    def _consume_batch(self, expected: Integers, x: Floats) -> None:
+        if self.window.consume_exactly(self.window.pieces_at_point(x), expected):
             return
         if len(expected) == self.n == len(np.unique(expected)):
-            self._take_full(x, "a batch of all components")
+            self._consume_full_gradient(x, "a batch of all components")
             return
-        self.mismatch(f"queries the same batch of {len(expected)} components", x)
+        self.raise_mismatch(f"queries the same batch of {len(expected)} components", x)
 
-    def _take_full(self, x: Floats, subject: str) -> None:
+    def _consume_full_gradient(self, x: Floats, subject: str) -> None:
         window = self.window
-        pending = window.find(_FULL, lambda q: window.is_same(q.points[0], x))
+        pending = window.find(_FULL, lambda q: window.is_equal_point(q.points[0], x))
         if pending is not None:
-            window.consume(pending)
-        elif not window.take_exactly(window.pieces(x), np.arange(self.n)):
-            self.mismatch(f"queries {subject}", x)
+            window.consume_query(pending)
+        elif not window.consume_exactly(window.pieces_at_point(x), np.arange(self.n)):
+            self.raise_mismatch(f"queries {subject}", x)
 
-    def _coincide(self, x: Floats, y: Floats, size: int) -> Integers | None:
+    def _consume_difference_of_equal_points(
+        self, x: Floats, y: Floats, size: int
+    ) -> Integers | None:
         """Explain and return what was queried for a difference of equal points; None if nothing."""
         window = self.window
         both = [
@@ -416,11 +429,11 @@ class ReplayOracles:
         chosen = window.choose(firsts, size)
         if chosen is not None:
             coincide = window.take(chosen)
-            window.take_exactly(
+            window.consume_exactly(
                 [(pending, 1) for pending, _ in firsts if len(pending.left[1])], coincide
             )
             return coincide
-        pieces = window.pieces(x, frozenset({"batch"}))
+        pieces = window.pieces_at_point(x, frozenset({"batch"}))
         chosen = window.choose(pieces, 2 * size)
         coincide = np.concatenate([part for _, part in chosen or []] or [np.arange(0)])
         if chosen is None or not np.array_equal(np.sort(coincide[:size]), np.sort(coincide[size:])):
@@ -432,61 +445,63 @@ class ReplayHessian:
     """The component Hessians at one point."""
 
     def __init__(self, replay: ReplayOracles, s: Any) -> None:
-        self._replay, self._base = replay, replay._point(s)
+        self._replay, self._base = replay, replay._dense_point(s)
         self._hessian = replay.backend.hessian(replay._as_backend_point(s))
         self._is_explained = False
-        self._explain()
+        self._try_explain()
 
-    def _explain(self) -> bool:
+    def _try_explain(self) -> bool:
         window = self._replay.window
         if not self._is_explained:
-            pending = window.find(("hessian",), lambda q: window.is_same(q.points[0], self._base))
+            pending = window.find(
+                ("hessian",), lambda q: window.is_equal_point(q.points[0], self._base)
+            )
             if pending is not None:
-                window.consume(pending)
+                window.consume_query(pending)
                 self._is_explained = True
         return self._is_explained
 
     def product(self, x: Any, y: Any) -> Any:
         """Return the mean Hessian times x - y."""
         replay, window = self._replay, self._replay.window
-        a, b = replay._point(x), replay._point(y)
+        a, b = replay._dense_point(x), replay._dense_point(y)
         pending = window.find(
             ("hessian.product",),
             lambda q: (
                 q.base is not None
-                and window.is_same(q.base, self._base)
+                and window.is_equal_point(q.base, self._base)
                 and window.is_pair(q, a, b)
             ),
         )
         if pending is not None:
-            window.consume(pending)
-        elif not window.take_exactly(
+            window.consume_query(pending)
+        elif not window.consume_exactly(
             window.hessian_pieces(self._base, a, b), np.arange(replay.n)
-        ) and not window.is_same(a, b):
-            replay.mismatch("multiplies by the mean Hessian", self._base)
-        self._check()
+        ) and not window.is_equal_point(a, b):
+            replay.raise_mismatch("multiplies by the mean Hessian", self._base)
+        self._require_explained()
         own = replay._as_backend_point(x), replay._as_backend_point(y)
-        return replay._gradient(self._hessian.product(*own))
+        return replay._as_backend_gradient(self._hessian.product(*own))
 
     def batch(self, sample: Indices, x: Any, y: Any) -> Any:
         """Return the mean of the sampled component Hessians times x - y."""
         replay, window = self._replay, self._replay.window
-        a, b = replay._point(x), replay._point(y)
+        a, b = replay._dense_point(x), replay._dense_point(y)
         pieces = window.hessian_pieces(self._base, a, b)
-        if window.is_same(a, b) and not pieces:
+        if window.is_equal_point(a, b) and not pieces:
             own = replay._as_backend_point(x), replay._as_backend_point(y)
-            return 0.0 * replay._gradient(self._hessian.product(*own))
+            return 0.0 * replay._as_backend_gradient(self._hessian.product(*own))
         if replay._is_unresolved(sample):
-            replay._resolve(sample, pieces, self._base)
-        elif not window.take_exactly(pieces, expand(sample)):
-            replay.mismatch("multiplies by the Hessians of the same batch", self._base)
-        self._check()
+            replay._resolve_draw(sample, pieces, self._base)
+        elif not window.consume_exactly(pieces, expand_sample(sample)):
+            replay.raise_mismatch("multiplies by the Hessians of the same batch", self._base)
+        self._require_explained()
         own = replay._as_backend_point(x), replay._as_backend_point(y)
-        return replay._gradient(self._hessian.batch(_as_indices(sample), *own))
+        return replay._as_backend_gradient(self._hessian.batch(_as_indices(sample), *own))
 
-    def _check(self) -> None:
-        if not self._explain():
-            self._replay.mismatch("queries all component Hessians", self._base)
+    def _require_explained(self) -> None:
+        if not self._try_explain():
+            self._replay.raise_mismatch("queries all component Hessians", self._base)
 
 
 class ReplayTable:
@@ -499,36 +514,36 @@ class ReplayTable:
     @property
     def mean(self) -> Any:
         """The mean of the stored gradients."""
-        return self._replay._gradient(self._table.mean)
+        return self._replay._as_backend_gradient(self._table.mean)
 
     def difference(self, sample: Indices, x: Any) -> Any:
         """Return the mean of grad f_i(x) - a_i over the sample."""
-        self._take("table.difference", sample, x)
-        return self._replay._gradient(
+        self._consume_batch_or_table("table.difference", sample, x)
+        return self._replay._as_backend_gradient(
             self._table.difference(_as_indices(sample), self._replay._as_backend_point(x))
         )
 
     def replace(self, sample: Indices, x: Any) -> Any:
         """As `difference`, and store grad f_i(x)."""
-        self._take("table.replace", sample, x)
-        return self._replay._gradient(
+        self._consume_batch_or_table("table.replace", sample, x)
+        return self._replay._as_backend_gradient(
             self._table.replace(_as_indices(sample), self._replay._as_backend_point(x))
         )
 
-    def _take(self, kind: str, sample: Any, x: Any) -> None:
+    def _consume_batch_or_table(self, kind: str, sample: Any, x: Any) -> None:
         replay, window = self._replay, self._replay.window
-        point = replay._point(x)
-        pieces = window.pieces(point)
+        point = replay._dense_point(x)
+        pieces = window.pieces_at_point(point)
         own = [piece for piece in pieces if piece[0].query.kind == kind]
         size = len(sample)
         if not replay._is_unresolved(sample):
-            if not (own and window.take_exactly(own, expand(sample))):
-                replay._take(expand(sample), point)
+            if not (own and window.consume_exactly(own, expand_sample(sample))):
+                replay._consume_batch(expand_sample(sample), point)
             return
         if sum(len(pending.left[position]) for pending, position in own) >= size:
             pieces = own
         elif kind == "table.difference" and pieces:
-            self._resolve_own(sample, pieces, point)
+            self._resolve_table_draw(sample, pieces, point)
             return
         total = sum(len(pending.left[position]) for pending, position in pieces)
         if kind == "table.replace" and 0 < total < size:
@@ -539,25 +554,25 @@ class ReplayTable:
                 sample.owner.log = None
                 sample.resolve(np.resize(stored, size))
                 return
-        replay._resolve(sample, pieces, point)
+        replay._resolve_draw(sample, pieces, point)
 
-    def _resolve_own(self, sample: Any, pieces: Any, x: Floats) -> None:
+    def _resolve_table_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
         """Resolve the first of two batches at one point: the first or the last that was queried."""
         replay, window, size = self._replay, self._replay.window, len(sample)
         total = sum(len(item.left[location]) for item, location in pieces)
-        if total > size and replay.decisions.decide(replay.step, 2, 0) == 1:
+        if total > size and replay.decisions.choose_option(replay.step, 2, 0) == 1:
             other_sample = np.concatenate([item.left[location] for item, location in pieces])[
                 -size:
             ]
             rest = np.concatenate([item.left[location] for item, location in pieces])[:-size]
-            window.take_exactly(pieces, np.concatenate([rest, other_sample]))
+            window.consume_exactly(pieces, np.concatenate([rest, other_sample]))
             first = pieces[0][0]
             first.left[pieces[0][1]] = rest
             if first not in window.pending:
                 window.pending.insert(0, first)
             sample.resolve(other_sample)
             return
-        replay._resolve(sample, pieces, x)
+        replay._resolve_draw(sample, pieces, x)
 
 
 def _as_indices(sample: Any) -> Any:
@@ -565,7 +580,7 @@ def _as_indices(sample: Any) -> Any:
     return sample if isinstance(sample, Sample) else np.array(sample, dtype=np.int64, subok=False)
 
 
-def _entries(x: Floats) -> str:
+def _format_entries(x: Floats) -> str:
     """Return the first entries of an array in words."""
     flat = np.ravel(x)
     extra = ", ..." if flat.size > 3 else ""

@@ -8,14 +8,14 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.state import State
 from pfbench.base.verdicts import Verdict
-from pfbench.verification.replay.forms import forms
+from pfbench.verification.replay.forms import list_method_forms
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
-from pfbench.verification.replay.recorded_run import Transcript, record
+from pfbench.verification.replay.recorded_run import Transcript, record_run
 from pfbench.verification.replay.replay_instances import (
-    Case,
+    ReplayCase,
     list_problem_kinds,
     make_instance,
-    with_length,
+    set_horizon,
 )
 from pfbench.verification.statistics import Decision, decide_uniform
 from pfbench.verification.subject import MethodFailed, NotTestable, select_accepted
@@ -43,14 +43,14 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
     method
         The method's class in the catalogue.
     """
-    first = forms(method)[0].parameters
+    first = list_method_forms(method)[0].parameters
     if set(first) - set(
         select_accepted(trial.algorithm, (*first,), method.list_required_parameters())
     ):
         return None
     try:
         short, long = (
-            (trial.make(**with_length(method, first, T)), method(**with_length(method, first, T)))
+            (trial.make(**set_horizon(method, first, T)), method(**set_horizon(method, first, T)))
             for T in (8, _HORIZON)
         )
     except NotTestable:
@@ -71,7 +71,7 @@ def _check_declared_output(trial: Trial, method: Any, first: Any, short: Any, lo
     pairs = [short, long]
     if has_output:
         for output in ("last", "uniform", "weighted"):
-            parameters = {**with_length(method, first, 8), "output": output}
+            parameters = {**set_horizon(method, first, 8), "output": output}
             try:
                 pairs.append((trial.make(**parameters), method(**parameters)))
             except NotTestable:
@@ -82,12 +82,12 @@ def _check_declared_output(trial: Trial, method: Any, first: Any, short: Any, lo
         weight = getattr(created, "output_weight", None)
         if getattr(created, "output", None) != "weighted" or weight is None:
             continue
-        if wrong := _weights(weight, right.output_weight):
+        if wrong := _describe_weight_difference(weight, right.output_weight):
             return wrong
     return ""
 
 
-def _weights(weight: Any, right: Any) -> str:
+def _describe_weight_difference(weight: Any, right: Any) -> str:
     try:
         first, expected = float(weight(1)), float(right(1))
         for k in (*range(1, 60), *range(60, _HORIZON, 7)):
@@ -107,21 +107,21 @@ def _check_reported_output(trial: Trial, method: Any, first: Any) -> Decision | 
     kind = list_problem_kinds(method)[0]
     decisions = list[Decision]()
     for runs, T in _RUNS:
-        case = Case(make_instance(kind), with_length(method, first, T))
+        case = ReplayCase(make_instance(kind), set_horizon(method, first, T))
         algorithm, right = trial.make(**case.parameters), method(**case.parameters)
-        own = _final_output(record(case.problem(), right))
+        own = _output_of_last_state(record_run(case.problem(), right))
         options = dict.fromkeys((getattr(algorithm, "output", right.output), right.output))
         locations: dict[str, list[int]] = {output: [] for output in options}
         rng = trial.rng(f"output {T}")
         for seed in trial.seeds(runs, f"output {T}"):
-            transcript = record(
+            transcript = record_run(
                 trial.subject.problem_under_test(case.problem()), algorithm, seed=seed
             )
-            output = _final_output(transcript)
+            output = _output_of_last_state(transcript)
             if output is None or own is not None or transcript.error is not None:
                 return None
             for law, location in locations.items():
-                location.append(_output_part(transcript, output, law, right, min(T, _PARTS), rng))
+                location.append(_match_output(transcript, output, law, right, min(T, _PARTS), rng))
         parts = min(T, _PARTS)
         results = [decide_uniform(results, parts) for results in locations.values()]
         best = max(
@@ -136,12 +136,12 @@ def _check_reported_output(trial: Trial, method: Any, first: Any) -> Decision | 
     return doubt[0] if doubt else decisions[0]
 
 
-def _final_output(transcript: Transcript) -> Floats | None:
+def _output_of_last_state(transcript: Transcript) -> Floats | None:
     states: Sequence[State] = transcript.states
     return None if not states or states[-1].output is None else np.asarray(states[-1].output)
 
 
-def _output_part(
+def _match_output(
     transcript: Transcript, output: Floats, law: str, right: Any, parts: int, rng: Any
 ) -> int:
     """Return in which part of a law an output lies, -1 if it is none of the points.

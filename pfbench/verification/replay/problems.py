@@ -12,11 +12,11 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices
-from pfbench.problems.base import FiniteSum, HessianOf, index_weights
+from pfbench.problems.base import ComponentHessians, FiniteSum, index_weights
 from pfbench.sets import L1Ball, L2Ball, LinfBall
 from pfbench.sets.body import ConvexBody
-from pfbench.sets.named_norms import norm_ball, norm_of_vectors
-from pfbench.sets.norms import Entrywise, NormBall
+from pfbench.sets.named_norms import norm_ball, vector_norm_ball
+from pfbench.sets.norms import EntrywiseBall, NormBall
 from pfbench.sets.nuclear import NuclearBall
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeMatrices, WholeSpace
@@ -27,7 +27,7 @@ _WAVE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class LogCosh(FiniteSum):
+class RippledLogCosh(FiniteSum):
     """f_i(x) = l_i log cosh(<a_i, x> - b_i) + 0.1 sin(<k_i, x>), of vectors or matrices.
 
     Parameters
@@ -101,7 +101,7 @@ class LogCosh(FiniteSum):
         logs = np.logaddexp(z, -z) - np.log(2.0)
         return float((lengths * logs + _WAVE * self.scale * np.sin(k @ flat)).mean())
 
-    def slopes(self, x: Floats, indices: Integers | None = None) -> Floats:
+    def component_gradients(self, x: Floats, indices: Integers | None = None) -> Floats:
         """Return the gradients of components, shape (len(indices), d)."""
         lengths, b, a, k = self._data
         if indices is not None:
@@ -121,9 +121,9 @@ class LogCosh(FiniteSum):
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
         indices, weights = index_weights(sample, self.n)
-        return np.asarray((weights @ self.slopes(x, indices)).reshape(x.shape))
+        return np.asarray((weights @ self.component_gradients(x, indices)).reshape(x.shape))
 
-    def hessian(self, s: Floats) -> HessianOf:
+    def hessian(self, s: Floats) -> ComponentHessians:
         """Return all component Hessians at s."""
         lengths, b, a, k = self._data
         flat = s.ravel()
@@ -141,19 +141,19 @@ class LogCosh(FiniteSum):
             product = product + (weights * turns[indices] * (q @ v)) @ q
             return np.asarray(product.reshape(u.shape))
 
-        return HessianOf(apply_hessian)
+        return ComponentHessians(apply_hessian)
 
-    def table(self, x: Floats) -> "SlopeTable":
+    def table(self, x: Floats) -> "GradientRowTable":
         """Return a table with every component gradient at x."""
-        return SlopeTable(self, x)
+        return GradientRowTable(self, x)
 
 
-class SlopeTable:
+class GradientRowTable:
     """One stored gradient a component, shape (n, d)."""
 
-    def __init__(self, problem: LogCosh, x: Floats) -> None:
+    def __init__(self, problem: RippledLogCosh, x: Floats) -> None:
         self._problem = problem
-        self._stored = problem.slopes(x)
+        self._stored = problem.component_gradients(x)
         self._shape = x.shape
 
     @property
@@ -164,63 +164,71 @@ class SlopeTable:
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample."""
         indices, weights = index_weights(sample, self._problem.n)
-        change = weights @ (self._problem.slopes(x, indices) - self._stored[indices])
+        change = weights @ (self._problem.component_gradients(x, indices) - self._stored[indices])
         return np.asarray(change.reshape(self._shape))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, and store grad f_i(x) once for each distinct index."""
         change = self.difference(sample, x)
         indices = np.unique(index_weights(sample, self._problem.n)[0])
-        self._stored[indices] = self._problem.slopes(x, indices)
+        self._stored[indices] = self._problem.component_gradients(x, indices)
         return change
 
 
 MATRIX: Shape = (2, 3)
 
 
-def ball(shape: Shape = (4,), radius: float = 1.0, **options: Any) -> LogCosh:
+def make_l2_ball_problem(
+    shape: Shape = (4,), radius: float = 1.0, **options: Any
+) -> RippledLogCosh:
     """Return the problem on a Euclidean ball."""
-    return LogCosh(set=_entrywise(L2Ball(prod(shape), radius), shape), **options)
+    return RippledLogCosh(set=_make_entrywise_set(L2Ball(prod(shape), radius), shape), **options)
 
 
-def octahedron(shape: Shape = (4,), radius: float = 1.0, **options: Any) -> LogCosh:
+def make_l1_ball_problem(
+    shape: Shape = (4,), radius: float = 1.0, **options: Any
+) -> RippledLogCosh:
     """Return the problem on an l1 ball."""
-    return LogCosh(set=_entrywise(L1Ball(prod(shape), radius), shape), **options)
+    return RippledLogCosh(set=_make_entrywise_set(L1Ball(prod(shape), radius), shape), **options)
 
 
-def cube(shape: Shape = (4,), radius: float = 0.3, **options: Any) -> LogCosh:
+def make_box_problem(shape: Shape = (4,), radius: float = 0.3, **options: Any) -> RippledLogCosh:
     """Return the problem on a box."""
-    return LogCosh(set=_entrywise(LinfBall(prod(shape), radius), shape), **options)
+    return RippledLogCosh(set=_make_entrywise_set(LinfBall(prod(shape), radius), shape), **options)
 
 
-def nuclear(shape: Shape = MATRIX, radius: float = 1.0, **options: Any) -> LogCosh:
+def make_nuclear_ball_problem(
+    shape: Shape = MATRIX, radius: float = 1.0, **options: Any
+) -> RippledLogCosh:
     """Return the problem on a nuclear norm ball."""
-    return LogCosh(set=NuclearBall((shape[0], shape[1]), radius), **options)
+    return RippledLogCosh(set=NuclearBall((shape[0], shape[1]), radius), **options)
 
 
-def space(shape: Shape = (4,), **options: Any) -> LogCosh:
+def make_unconstrained_problem(shape: Shape = (4,), **options: Any) -> RippledLogCosh:
     """Return the problem without set and penalty."""
-    return LogCosh(set=_block_of_all(shape), **options)
+    return RippledLogCosh(set=_make_block_set(shape), **options)
 
 
-def make_penalised_problem(shape: Shape = (4,), **options: Any) -> LogCosh:
+def make_penalised_problem(shape: Shape = (4,), **options: Any) -> RippledLogCosh:
     """Return the problem with an l1 penalty."""
-    return LogCosh(set=_block_of_all(shape), penalty=L1Penalty(0.05), **options)
+    return RippledLogCosh(set=_make_block_set(shape), penalty=L1Penalty(0.05), **options)
 
 
-def make_problem_with_norm(shape: Shape = (6,), norm: str = "linf", **options: Any) -> LogCosh:
+def make_problem_with_norm(
+    shape: Shape = (6,), norm: str = "linf", **options: Any
+) -> RippledLogCosh:
     """Return the problem with a norm; one of matrices has vectors as a block."""
-    of_norm = norm_of_vectors(norm, prod(shape)) if len(shape) == 1 else norm_ball(norm, shape)
-    return LogCosh(set=_block_of_all(shape), norm=of_norm, **options)
+    of_norm = vector_norm_ball(norm, prod(shape)) if len(shape) == 1 else norm_ball(norm, shape)
+    return RippledLogCosh(set=_make_block_set(shape), norm=of_norm, **options)
 
 
-BUILDERS: Mapping[str, Callable[..., LogCosh]] = MappingProxyType(
+BUILDERS: Mapping[str, Callable[..., RippledLogCosh]] = MappingProxyType(
     {
-        "ball": ball,
-        "octahedron": octahedron,
-        "cube": cube,
-        "nuclear": nuclear,
-        "space": space,
+        "ball": make_l2_ball_problem,
+        "octahedron": make_l1_ball_problem,
+        "cube": make_box_problem,
+        "nuclear": make_nuclear_ball_problem,
+        "space": make_unconstrained_problem,
         "penalised": make_penalised_problem,
         "normed": make_problem_with_norm,
     }
@@ -228,9 +236,9 @@ BUILDERS: Mapping[str, Callable[..., LogCosh]] = MappingProxyType(
 """The problems by the kind of their set."""
 
 
-def _block_of_all(shape: Shape) -> ConvexBody:
+def _make_block_set(shape: Shape) -> ConvexBody:
     return WholeSpace(prod(shape)) if len(shape) == 1 else WholeMatrices((shape[0], shape[1]))
 
 
-def _entrywise(vectors: NormBall, shape: Shape) -> ConvexBody:
-    return vectors if len(shape) == 1 else Entrywise(shape, vectors)
+def _make_entrywise_set(vectors: NormBall, shape: Shape) -> ConvexBody:
+    return vectors if len(shape) == 1 else EntrywiseBall(shape, vectors)

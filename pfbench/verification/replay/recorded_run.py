@@ -41,12 +41,12 @@ class UncountedError(Exception):
     """The method queried the problem other than through its oracles."""
 
 
-class EndlessError(Exception):
+class EndlessStepError(Exception):
     """One step of the method does not end."""
 
 
 @dataclass(slots=True, eq=False)
-class Query:
+class RecordedQuery:
     """One oracle query.
 
     Attributes
@@ -93,7 +93,7 @@ def copy_dense(x: Any, pattern: Pattern | None = None) -> Any:
     return np.array(x.dense()) if hasattr(x, "dense") else x
 
 
-def expand(sample: Any) -> Integers:
+def expand_sample(sample: Any) -> Integers:
     """Return the indices of a sample, repeated as they were drawn; a copy."""
     if isinstance(sample, Sample):
         return np.repeat(sample.indices, sample.counts)
@@ -122,7 +122,7 @@ class Transcript:
 
     problem: Problem
     seed: int = 0
-    queries: list[Query] = field(default_factory=list)
+    queries: list[RecordedQuery] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
     point_size: float = 0.0
     gradient_size: float = 0.0
@@ -136,32 +136,32 @@ class Transcript:
         self.spent = [0] * len(COUNTED)
         self._inner = 0
 
-    def hear(self, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
+    def add_query(self, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
         """Add a query."""
         self._inner += verb in ("lo", "value")
         if self._inner > MAX_QUERIES:
-            raise EndlessError(f"one of its steps does not end: it makes {MAX_QUERIES} queries")
+            raise EndlessStepError(f"one of its steps does not end: it makes {MAX_QUERIES} queries")
         base, indices, direction, length = None, None, None, 0.0
         if verb.startswith("hessian."):
-            base, *arguments = map(self._dense, arguments)  # type: ignore[assignment]
+            base, *arguments = map(self._copy_dense, arguments)  # type: ignore[assignment]
         elif verb.startswith("table."):
             arguments = arguments[1:]
         if verb in COMPONENT_KINDS or verb == "hessian.batch":
-            indices = expand(arguments[0])
+            indices = expand_sample(arguments[0])
             arguments = arguments[1:]
         if verb == "lo":
-            direction, arguments = self._dense(arguments[0]), ()
+            direction, arguments = self._copy_dense(arguments[0]), ()
         elif verb == "prox":
-            direction, length = self._dense(arguments[1]), float(arguments[2])
+            direction, length = self._copy_dense(arguments[1]), float(arguments[2])
             arguments = arguments[:1]
         elif verb in ("gradient", "batch"):
             self.gradient_size = max(self.gradient_size, float(np.abs(answer).max()))
-        points = tuple(self._dense(x) for x in arguments)
+        points = tuple(self._copy_dense(x) for x in arguments)
         size = 0 if indices is None else len(indices)
         for kind, amount in _COUNTS[verb](self.problem.n, size):
             self.spent[kind] += amount
         self.queries.append(
-            Query(
+            RecordedQuery(
                 len(self.queries),
                 verb,
                 points,
@@ -178,17 +178,17 @@ class Transcript:
         """Add a state."""
         self._inner = 0
         point, estimate, output = (
-            None if part is None else self._dense(part)
+            None if part is None else self._copy_dense(part)
             for part in (state.at, state.estimate, state.output)
         )
         coin = None if state.coin is None else bool(state.coin)
-        copied = State(self._dense(state.x), point, estimate, output, coin)
+        copied = State(self._copy_dense(state.x), point, estimate, output, coin)
         self.point_size = max(self.point_size, float(np.abs(copied.x).max()))
         if copied.estimate is not None:
             self.gradient_size = max(self.gradient_size, float(np.abs(copied.estimate).max()))
         self.states.append(copied)
 
-    def _dense(self, x: Any) -> Any:
+    def _copy_dense(self, x: Any) -> Any:
         return copy_dense(x, self.pattern)
 
     def estimate_point(self, step: int) -> Floats:
@@ -199,7 +199,7 @@ class Transcript:
         return np.asarray(self.states[step - 1].x) if step else self.start
 
 
-def record(
+def record_run(
     problem: Problem, algorithm: Any, *, seed: int = 0, max_steps: int | None = None
 ) -> Transcript:
     """Run a method and return its transcript; an exception ends it and is kept.
@@ -213,7 +213,7 @@ def record(
     """
     transcript = Transcript(problem, seed)
     try:
-        run = steps(problem, algorithm, seed=seed, listener=transcript.hear)
+        run = steps(problem, algorithm, seed=seed, listener=transcript.add_query)
         for state in run.states:
             if run.ledger.counts_array != transcript.spent:
                 raise UncountedError(
@@ -223,7 +223,7 @@ def record(
                 raise TypeError(f"it yields a {type(state).__name__}, not a State")
             if not run.form.is_point(state.x):
                 raise TypeError(
-                    f"it yields {run.form.describe(state.x)}, and points are {run.form.points}"
+                    f"it yields {run.form.describe(state.x)}, and points are {run.form.points_text}"
                 )
             transcript.add(state)
             if len(transcript.states) == max_steps:

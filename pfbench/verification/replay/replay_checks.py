@@ -15,22 +15,22 @@ from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.references import REFERENCES
-from pfbench.verification.replay.draw_streams import check_law, streams
-from pfbench.verification.replay.follow import Outcome, PlainReference, follow
+from pfbench.verification.replay.draw_streams import examine_draw_law, iterate_draw_streams
+from pfbench.verification.replay.follow import PlainReference, ReplayOutcome, follow_transcript
 from pfbench.verification.replay.outputs import decide_output
 from pfbench.verification.replay.recorded_run import (
-    EndlessError,
+    EndlessStepError,
     Transcript,
     UncountedError,
-    record,
+    record_run,
 )
-from pfbench.verification.replay.replay_instances import Case, cases
+from pfbench.verification.replay.replay_instances import ReplayCase, iterate_replay_cases
 from pfbench.verification.statistics import Decision, combine_all
 from pfbench.verification.subject import (
     ClaimBroken,
     MethodFailed,
-    MissingParameter,
     NotTestable,
+    SubjectLacksParameter,
     select_accepted,
 )
 from pfbench.verification.trial import Trial
@@ -48,7 +48,7 @@ _EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKin
 
 
 @dataclass
-class Comparison:
+class ComparisonTally:
     """What came of the runs of one check.
 
     Attributes
@@ -89,44 +89,48 @@ class Comparison:
         return Decision("holds", f"{holds}{words}", measured, None)
 
 
-def runs_as_reference(trial: Trial, *, name: str) -> Evidence:
+def compare_runs_with_reference(trial: Trial, *, name: str) -> Evidence:
     """Compare runs of the method with the reference, step by step."""
-    method, comparison = ALGORITHMS[name], Comparison()
-    for number, (case, algorithm) in enumerate(_runnable(trial, method, comparison)):
+    method, comparison = ALGORITHMS[name], ComparisonTally()
+    for number, (case, algorithm) in enumerate(_runnable_cases(trial, method, comparison)):
         if number == 0:
-            _check_control(trial, case, algorithm, comparison)
+            _check_seed_and_budget(trial, case, algorithm, comparison)
         if comparison.violation:
             break
-        transcript = _record(trial, case, algorithm, comparison, "run")
+        transcript = _record_case(trial, case, algorithm, comparison, "run")
         if transcript is None:
             continue
-        outcome = follow(transcript, method(**case.parameters), _reference(trial, name))
-        _judge(trial, case, transcript, outcome, comparison)
+        outcome = follow_transcript(
+            transcript, method(**case.parameters), _load_reference(trial, name)
+        )
+        _add_outcome(trial, case, transcript, outcome, comparison)
         if comparison.violation:
             break
     right = "Every step, estimate, output and query is that of the reference."
     return Evidence(comparison.decide(right), _CLAIMED, max(1, comparison.runs))
 
 
-def draws_as_reference(trial: Trial, *, name: str) -> Evidence:
+def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
     """Test the law of all draws of followed runs, and of the output."""
-    method, parts, comparison = ALGORITHMS[name], dict[str, Decision](), Comparison()
+    method, parts, comparison = ALGORITHMS[name], dict[str, Decision](), ComparisonTally()
     output = decide_output(trial, method)
     if output is not None:
         parts["output"] = output
         if output.verdict == Verdict.VIOLATED:
             return Evidence(combine_all(parts), {}, 1)
-    full_list = list(streams(method, trial.case_seed))
+    full_list = list(iterate_draw_streams(method, trial.case_seed))
     for stream in full_list:
-        algorithm = _make(trial, method, stream.case, comparison)
+        algorithm = _make_method(trial, method, stream.case, comparison)
         if algorithm is None:
             continue
-        logs, outcome = [], Outcome(0)
+        logs, outcome = [], ReplayOutcome(0)
         for seed in trial.seeds(stream.seeds, "draws"):
-            transcript = _record(trial, stream.case, algorithm, comparison, "draws", seed)
+            transcript = _record_case(trial, stream.case, algorithm, comparison, "draws", seed)
             if transcript is None:
                 break
-            outcome = follow(transcript, method(**stream.case.parameters), _reference(trial, name))
+            outcome = follow_transcript(
+                transcript, method(**stream.case.parameters), _load_reference(trial, name)
+            )
             if not outcome.agrees:
                 words = f"{stream.case}: iteration {outcome.steps}: {outcome.reason}"
                 comparison.doubts.append(f"its draws are not those of a followed run: {words}")
@@ -136,7 +140,7 @@ def draws_as_reference(trial: Trial, *, name: str) -> Evidence:
             continue
         comparison.runs += 1
         n, chance = stream.case.problem().n, stream.case.parameters.get("refresh")
-        law = check_law(logs, n, chance)
+        law = examine_draw_law(logs, n, chance)
         decisions = str(stream.case)
         if law.wrong or (law.law and _states_replacement(method)):
             words = law.wrong or f"its batches are drawn {law.law}, the source's with replacement"
@@ -152,7 +156,7 @@ def draws_as_reference(trial: Trial, *, name: str) -> Evidence:
             law.p_value,
         )
     if not parts:
-        raise MissingParameter(
+        raise SubjectLacksParameter(
             f"it cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
         )
     right = "The draws and the output have the reference's law."
@@ -161,19 +165,19 @@ def draws_as_reference(trial: Trial, *, name: str) -> Evidence:
     )
 
 
-def counts_as_reference(trial: Trial, *, name: str) -> Evidence:
+def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
     """Compare the counts of runs with those of the reference."""
-    method, comparison, claimed = ALGORITHMS[name], Comparison(), dict[str, float]()
+    method, comparison, claimed = ALGORITHMS[name], ComparisonTally(), dict[str, float]()
     measured = dict[str, float]()
-    for case, algorithm in _runnable(trial, method, comparison):
-        if case.is_extreme or case.needs_matrices or _horizon(case) > 40:
+    for case, algorithm in _runnable_cases(trial, method, comparison):
+        if case.is_extreme or case.needs_matrices or _case_horizon(case) > 40:
             continue
-        transcript = _record(trial, case, algorithm, comparison, "counts")
+        transcript = _record_case(trial, case, algorithm, comparison, "counts")
         if transcript is None:
             continue
         reference = method(**case.parameters)
-        outcome = follow(transcript, reference, _reference(trial, name))
-        right = record(case.problem(), reference, seed=transcript.seed)
+        outcome = follow_transcript(transcript, reference, _load_reference(trial, name))
+        right = record_run(case.problem(), reference, seed=transcript.seed)
         spent, expected = _count_calls(transcript), _count_calls(right)
         if outcome.agrees:
             expected = spent
@@ -202,7 +206,9 @@ def counts_as_reference(trial: Trial, *, name: str) -> Evidence:
 # --- runs -----------------------------------------------------------------------------------------
 
 
-def _runnable(trial: Trial, method: Any, comparison: Comparison) -> Iterator[tuple[Case, Any]]:
+def _runnable_cases(
+    trial: Trial, method: Any, comparison: ComparisonTally
+) -> Iterator[tuple[ReplayCase, Any]]:
     """Yield the runs that the method under test can make.
 
     Raises
@@ -211,18 +217,18 @@ def _runnable(trial: Trial, method: Any, comparison: Comparison) -> Iterator[tup
         If it can make none.
     """
     runs = 0
-    for case in cases(method, trial.effort, trial.case_seed):
-        algorithm = _make(trial, method, case, comparison)
+    for case in iterate_replay_cases(method, trial.effort, trial.case_seed):
+        algorithm = _make_method(trial, method, case, comparison)
         if algorithm is not None:
             runs += 1
             yield case, algorithm
     if not runs:
-        raise MissingParameter(
+        raise SubjectLacksParameter(
             f"it cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
         )
 
 
-def _make(trial: Trial, method: Any, case: Case, comparison: Comparison) -> Any:
+def _make_method(trial: Trial, method: Any, case: ReplayCase, comparison: ComparisonTally) -> Any:
     """Return the method under test with the parameters of a run; None if it lacks one."""
     names = (*case.parameters,)
     lacking = set(names) - set(
@@ -240,8 +246,13 @@ def _make(trial: Trial, method: Any, case: Case, comparison: Comparison) -> Any:
         raise
 
 
-def _record(
-    trial: Trial, case: Case, algorithm: Any, comparison: Comparison, purpose: str, seed: int = -1
+def _record_case(
+    trial: Trial,
+    case: ReplayCase,
+    algorithm: Any,
+    comparison: ComparisonTally,
+    purpose: str,
+    seed: int = -1,
 ) -> Transcript | None:
     """Record a run; None if nothing is to be compared.
 
@@ -252,18 +263,18 @@ def _record(
     """
     problem = case.problem()
     seed = trial.seeds(1, purpose)[0] if seed < 0 else seed
-    transcript = record(
+    transcript = record_run(
         trial.subject.problem_under_test(problem), algorithm, seed=seed, max_steps=_max_steps(case)
     )
     transcript.problem = problem
-    trial.coverage.add(problem, len(transcript.states), _Components(transcript))
+    trial.coverage.add(problem, len(transcript.states), _ComponentCounts(transcript))
     error = transcript.error
     location = f"{case}: iteration {len(transcript.states)}"
     if error is None:
         return transcript
     if isinstance(error, UncountedError):
         raise ClaimBroken(f"{location}: {error} (repeat: {trial.command})") from error
-    if isinstance(error, EndlessError):
+    if isinstance(error, EndlessStepError):
         raise MethodFailed(f"{location}: {error} (repeat: {trial.command})") from error
     words = f"{location}: it raised {format_error_with_notes(error)} (repeat: {trial.command})"
     if case.is_factored:
@@ -278,8 +289,12 @@ def _record(
     raise MethodFailed(words) from error
 
 
-def _judge(
-    trial: Trial, case: Case, transcript: Transcript, outcome: Outcome, comparison: Comparison
+def _add_outcome(
+    trial: Trial,
+    case: ReplayCase,
+    transcript: Transcript,
+    outcome: ReplayOutcome,
+    comparison: ComparisonTally,
 ) -> None:
     """Add what came of following one run."""
     location = f"{case}, seed {transcript.seed}: iteration {outcome.steps}"
@@ -300,19 +315,21 @@ def _judge(
         comparison.violation = f"{location}: {outcome.reason} (repeat: {trial.command})"
 
 
-def _is_sparse(case: Case, transcript: Transcript, trial: Trial) -> bool:
+def _is_sparse(case: ReplayCase, transcript: Transcript, trial: Trial) -> bool:
     """Return whether a run yields fewer states than the reference, for as many queries."""
-    right = record(case.problem(), ALGORITHMS[trial.claim.method](**case.parameters))
+    right = record_run(case.problem(), ALGORITHMS[trial.claim.method](**case.parameters))
     fewer = 0 < len(transcript.states) < len(right.states)
     spent, expected = _count_calls(transcript), _count_calls(right)
     kinds = ("lo", "po") if "refresh" in case.parameters else ("sfo", "lo", "po")
     return fewer and all(spent[kind] == expected[kind] for kind in kinds)
 
 
-def _check_control(trial: Trial, case: Case, algorithm: Any, comparison: Comparison) -> None:
+def _check_seed_and_budget(
+    trial: Trial, case: ReplayCase, algorithm: Any, comparison: ComparisonTally
+) -> None:
     """Check that a seed repeats a run bit for bit, and that a spent budget ends it."""
-    first = _record(trial, case, algorithm, comparison, "repeated")
-    second = _record(trial, case, algorithm, comparison, "repeated")
+    first = _record_case(trial, case, algorithm, comparison, "repeated")
+    second = _record_case(trial, case, algorithm, comparison, "repeated")
     if first is None or second is None:
         return
     for step, (state, other) in enumerate(zip(first.states, second.states, strict=False)):
@@ -325,11 +342,13 @@ def _check_control(trial: Trial, case: Case, algorithm: Any, comparison: Compari
     for kind, spent in zip(COUNTED, first.spent, strict=True):
         if kind in ("sfo", "lo", "po") and spent > 1 and not comparison.violation:
             budget = Budget(**{kind: spent // 2})
-            if words := _survives(trial, case, algorithm, first.seed, budget):
+            if words := _describe_run_past_budget(trial, case, algorithm, first.seed, budget):
                 comparison.violation = f"{case}: it {words}. Let exceptions of the oracles pass"
 
 
-def _survives(trial: Trial, case: Case, algorithm: Any, seed: int, budget: Budget) -> str:
+def _describe_run_past_budget(
+    trial: Trial, case: ReplayCase, algorithm: Any, seed: int, budget: Budget
+) -> str:
     """Return how a run goes on after its budget is spent, in words; empty if that ends it."""
     problem: Problem = trial.subject.problem_under_test(case.problem())
     run = steps(problem, algorithm, seed=seed, ledger=Ledger(budget))
@@ -344,18 +363,18 @@ def _survives(trial: Trial, case: Case, algorithm: Any, seed: int, budget: Budge
     )
 
 
-def _reference(trial: Trial, name: str) -> PlainReference | None:
+def _load_reference(trial: Trial, name: str) -> PlainReference | None:
     """Return the plain reference of the catalogue's own method; None for user code."""
     is_own = trial.subject.algorithm_under_test() is None
     reference: PlainReference | None = REFERENCES.get(name) if is_own else None
     return reference
 
 
-def _horizon(case: Case) -> int:
+def _case_horizon(case: ReplayCase) -> int:
     return int(case.parameters.get("iterations", 40))
 
 
-def _max_steps(case: Case) -> int:
+def _max_steps(case: ReplayCase) -> int:
     """Return after how many states a run is left: it makes far more than it should."""
     s = case.parameters
     restarts = s.get("restarts", 3 if "probability" in s else 1)
@@ -372,7 +391,7 @@ def _states_replacement(method: Any) -> bool:
     return batch is not None and "with replacement" in batch.description
 
 
-class _Components:
+class _ComponentCounts:
     """The number of distinct components that a run queried, and its counts."""
 
     def __init__(self, transcript: Transcript) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class Decision:
+class ReadingDecision:
     """One decision.
 
     Attributes
@@ -25,7 +25,7 @@ class Decision:
 
 
 @dataclass
-class Decisions:
+class ReadingDecisions:
     """The decisions of one replay.
 
     Attributes
@@ -37,16 +37,16 @@ class Decisions:
     """
 
     forced: Sequence[int] = ()
-    log: list[Decision] = field(default_factory=list)
+    log: list[ReadingDecision] = field(default_factory=list)
 
-    def decide(self, step: int, options: int, horizon: int = 2) -> int:
+    def choose_option(self, step: int, options: int, horizon: int = 2) -> int:
         """Return which of some options is taken, the likeliest being 0."""
         position = len(self.log)
         chosen = self.forced[position] if position < len(self.forced) else 0
-        self.log.append(Decision(step, horizon, options, chosen))
+        self.log.append(ReadingDecision(step, horizon, options, chosen))
         return chosen
 
-    def next_reading(self, step: int) -> list[int] | None:
+    def revise_decisions(self, step: int) -> list[int] | None:
         """Return other decisions after a mismatch at a step; None if there are none.
 
         The newest decision that is still open is changed.

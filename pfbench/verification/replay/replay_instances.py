@@ -7,10 +7,10 @@ from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
-from pfbench.problems.observations import synthetic
+from pfbench.problems.observations import draw_synthetic_entries
 from pfbench.verification.instances import Instance
 from pfbench.verification.instances import make_instance as instance
-from pfbench.verification.replay.forms import Form, forms
+from pfbench.verification.replay.forms import MethodForm, list_method_forms
 from pfbench.verification.replay.problems import BUILDERS, MATRIX, Shape
 
 VECTOR: Shape = (4,)
@@ -47,7 +47,7 @@ _PERIODS = ((1, 40), (150, 320), (700, 1420))
 
 
 @dataclass(frozen=True)
-class Case:
+class ReplayCase:
     """One run in which a method is compared.
 
     Attributes
@@ -71,7 +71,7 @@ class Case:
     is_factored: bool = False
 
     def __str__(self) -> str:
-        return f"{self.problem.name} [{Form(self.parameters)}]"
+        return f"{self.problem.name} [{MethodForm(self.parameters)}]"
 
 
 def list_problem_kinds(method: Any) -> list[dict[str, Any]]:
@@ -109,27 +109,31 @@ def make_instance(options: Mapping[str, Any], shape: Shape = VECTOR) -> Instance
 def make_recovery_problem() -> RobustMatrixRecovery:
     """Return a small matrix recovery: points are factored, gradients observed entries."""
     return RobustMatrixRecovery(
-        synthetic(seed=3, rows=6, columns=5, rank=2, density=0.64), radius=6.0, sigma=30.0
+        draw_synthetic_entries(seed=3, rows=6, columns=5, rank=2, density=0.64),
+        radius=6.0,
+        sigma=30.0,
     )
 
 
-def step_power(method: Any) -> int:
+def step_scale_exponent(method: Any) -> int:
     """Return the power of a factor of f by which a real `step` grows: 0 of weights and lengths."""
     check = next((f.metadata.get("check") for f in fields(method) if f.name == "step"), None)
     upper = getattr(check, "keywords", {}).get("most", float("inf"))
     return 0 if upper == 1.0 or method.name == "spider" or "norm" in method.requires else -1
 
 
-def scale_parameters(method: Any, parameters: Mapping[str, Any], by: float) -> dict[str, Any]:
+def scale_parameters_with_objective(
+    method: Any, parameters: Mapping[str, Any], by: float
+) -> dict[str, Any]:
     """Return parameters for f larger by a factor."""
-    powers = {"step": step_power(method), **_GROWS}
+    powers = {"step": step_scale_exponent(method), **_GROWS}
     return {
         name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
         for name, value in parameters.items()
     }
 
 
-def cases(method: Any, effort: str, seed: int = 0) -> Iterator[Case]:
+def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[ReplayCase]:
     """Yield the runs in which a method of the catalogue is compared, the quickest first.
 
     Parameters
@@ -142,38 +146,40 @@ def cases(method: Any, effort: str, seed: int = 0) -> Iterator[Case]:
         Draws the data and the start; 0 for the usual ones.
     """
     full_list, kinds, sample = (
-        forms(method),
+        list_method_forms(method),
         list_problem_kinds(method),
         {"seed": seed} if seed else {},
     )
     for form in full_list:
         for kind in kinds:
             for shape in SHAPES:
-                parameters = with_length(method, form.parameters, 40)
-                yield Case(
+                parameters = set_horizon(method, form.parameters, 40)
+                yield ReplayCase(
                     make_instance({**kind, **sample}, shape),
                     parameters,
                     needs_matrices=len(shape) > 1,
                 )
     first = full_list[0].parameters
     if "lo" in method.requires and not method.requires & {"norm", "polytope", "set"}:
-        yield Case(
+        yield ReplayCase(
             instance(make_recovery_problem).with_title("matrix recovery 6x5"),
-            with_length(method, first, 14),
+            set_horizon(method, first, 14),
             needs_matrices=True,
             is_factored=True,
         )
-    for options, changes in _extremes(method, first):
-        parameters = {**with_length(method, first, 40), **changes}
+    for options, changes in _extreme_options(method, first):
+        parameters = {**set_horizon(method, first, 40), **changes}
         if not _is_allowed(method, parameters):
             continue
         shape = options.pop("shape", VECTOR)
         result = make_instance({**kinds[0], **sample, **options}, shape)
-        yield Case(result, parameters, is_extreme=True)
-    yield from _long(method, full_list, kinds[0] | sample, effort)
+        yield ReplayCase(result, parameters, is_extreme=True)
+    yield from _long_cases(method, full_list, kinds[0] | sample, effort)
 
 
-def _long(method: Any, forms: list[Form], kind: Mapping[str, Any], effort: str) -> Iterator[Case]:
+def _long_cases(
+    method: Any, forms: list[MethodForm], kind: Mapping[str, Any], effort: str
+) -> Iterator[ReplayCase]:
     """Yield long runs: what acts late shows there alone."""
     if "polytope" in method.requires:
         for d, options in _ACTIVE_SETS.items():
@@ -184,28 +190,28 @@ def _long(method: Any, forms: list[Form], kind: Mapping[str, Any], effort: str) 
                 for factor in (1.0,) if has_search else (1.0, 0.1):
                     T = 150 if has_search else 600
                     changes = {"smoothness": factor * L, "iterations": T}
-                    yield Case(instance, {**form.parameters, **changes})
+                    yield ReplayCase(instance, {**form.parameters, **changes})
         return
     searching = {"line-search", "backtracking"}
     for form in forms:
         slow = bool(searching & set(map(str, form.parameters.values())))
         for T in (300,) if effort == "quick" else (300, 1100):
-            yield Case(
-                make_instance(kind), with_length(method, form.parameters, T // 2 if slow else T)
+            yield ReplayCase(
+                make_instance(kind), set_horizon(method, form.parameters, T // 2 if slow else T)
             )
     names = set(forms[0].parameters)
     if "tolerance" in names and "lo" in method.requires:
         changes = {"tolerance": 1e-7, "iterations": 4}
-        yield Case(make_instance(kind), {**forms[0].parameters, **changes})
+        yield ReplayCase(make_instance(kind), {**forms[0].parameters, **changes})
     if "condg" not in dir(method):
         T = 3_000 if effort == "quick" else 21_000
         small = {"batch": 1} if "batch" in names else {}
         small |= {"snapshot": 2} if "subepochs" in names else {}
-        parameters = {**with_length(method, forms[0].parameters, T), **small}
-        yield Case(make_instance({**kind, "n": 3}), parameters)
+        parameters = {**set_horizon(method, forms[0].parameters, T), **small}
+        yield ReplayCase(make_instance({**kind, "n": 3}), parameters)
 
 
-def _extremes(
+def _extreme_options(
     method: Any, first: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield options of the problem and changes of parameters, of which some methods refuse some."""
@@ -219,9 +225,12 @@ def _extremes(
         yield {}, {"batch": 12}
     yield {"shape": (300,)}, {}
     for by in SCALES:
-        yield {"scale": by}, scale_parameters(method, first, by) | {"iterations": 40}
-    yield {"heavy": _HEAVY}, scale_parameters(method, first, _HEAVY) | {"iterations": 60}
-    if first.get("step") == NEEDED_STEP and step_power(method) == 0:
+        yield {"scale": by}, scale_parameters_with_objective(method, first, by) | {"iterations": 40}
+    yield (
+        {"heavy": _HEAVY},
+        scale_parameters_with_objective(method, first, _HEAVY) | {"iterations": 60},
+    )
+    if first.get("step") == NEEDED_STEP and step_scale_exponent(method) == 0:
         yield {"at_vertex": True}, {"step": 1.0}
         corner = {"kind": "octahedron"} if "lo" in method.requires else {}
         if corner and "norm" not in method.requires:
@@ -246,7 +255,7 @@ NEEDED_STEP = 0.1
 """The usual weight or length of a step."""
 
 
-def with_length(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
+def set_horizon(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
     """Return parameters with a horizon; several runs share it."""
     names = {f.name for f in fields(method)}
     if "iterations" not in names:

@@ -8,9 +8,9 @@ import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.verification.claim import Claim
-from pfbench.verification.replay.draw_streams import streams
-from pfbench.verification.replay.recorded_run import record
-from pfbench.verification.replay.replay_instances import Case, cases
+from pfbench.verification.replay.draw_streams import iterate_draw_streams
+from pfbench.verification.replay.recorded_run import record_run
+from pfbench.verification.replay.replay_instances import ReplayCase, iterate_replay_cases
 from pfbench.verification.subject import ClaimBroken, NotTestable, Subject
 from pfbench.verification.trial import Trial
 
@@ -18,12 +18,12 @@ _LONG = 300
 """Iterations from which on a run is long."""
 
 
-def changes_nothing(claim: Claim, faulty: Subject) -> bool:
+def is_same_in_long_runs(claim: Claim, faulty: Subject) -> bool:
     """Return whether a fault changes no state and no count of long runs of a claim's method."""
     trial, method = Trial(claim, faulty), ALGORITHMS[claim.method]
     try:
         return all(
-            _digest(case, trial.make(**case.parameters)) == _reference_digest(method, number)
+            _run_digest(case, trial.make(**case.parameters)) == _reference_digest(method, number)
             for number, case in enumerate(_long_cases(method))
         )
     except (ClaimBroken, NotTestable):
@@ -31,10 +31,13 @@ def changes_nothing(claim: Claim, faulty: Subject) -> bool:
 
 
 @cache
-def _long_cases(method: Any) -> tuple[Case, ...]:
+def _long_cases(method: Any) -> tuple[ReplayCase, ...]:
     """Return the long runs of a method, the quickest first."""
     # What changes large indices alone shows where draws are tested, among many components.
-    full_list = (*(stream.case for stream in streams(method, 0)), *cases(method, "full"))
+    full_list = (
+        *(stream.case for stream in iterate_draw_streams(method, 0)),
+        *iterate_replay_cases(method, "full"),
+    )
     lengths = [case.parameters.get("iterations", 0) for case in full_list]
     return tuple(
         case
@@ -47,18 +50,18 @@ def _long_cases(method: Any) -> tuple[Case, ...]:
 def _reference_digest(method: Any, number: int) -> str:
     """Return the digest of a run of a method of the catalogue, which all its faults share."""
     case = _long_cases(method)[number]
-    return _digest(case, method(**case.parameters))
+    return _run_digest(case, method(**case.parameters))
 
 
-def _digest(case: Case, algorithm: Any) -> str:
+def _run_digest(case: ReplayCase, algorithm: Any) -> str:
     """Return a digest of all states and counts of a run, and of the error that ended it."""
-    transcript = record(case.problem(), algorithm, seed=1)
+    transcript = record_run(case.problem(), algorithm, seed=1)
     digest = hashlib.sha256(repr((type(transcript.error), transcript.spent)).encode())
     for state in transcript.states:
-        digest.update(b"".join(map(_bytes, state)))
+        digest.update(b"".join(map(_state_bytes, state)))
     return digest.hexdigest()
 
 
-def _bytes(part: Any) -> bytes:
+def _state_bytes(part: Any) -> bytes:
     """Return the entries of a part of a state; 0 and -0 are the same."""
     return b"None" if part is None else (np.asarray(part) + 0.0).tobytes()

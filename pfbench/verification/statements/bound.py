@@ -19,13 +19,13 @@ from pfbench.verification.statements.quantity import Quantity, as_function, is_c
 from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
-    MadeMethod,
+    MethodOnProblem,
     check_fit,
     check_function,
     draw_seeds,
-    instances,
+    iterate_instances,
+    iterate_problems,
     label_settings,
-    problems,
 )
 from pfbench.verification.statistics import (
     Decision,
@@ -98,12 +98,14 @@ class Bound:
         parts, runs = (
             self._decide_every_run(trial) if in_every_run else self._decide_expectation(trial)
         )
-        decision = combine_families({name: _all(by_label) for name, by_label in parts.items()})
+        decision = combine_families(
+            {name: _combine_labels(by_label) for name, by_label in parts.items()}
+        )
         if is_count(self.quantity):
             decision = mark_by_schedule(decision)
         if self.has_own_constant:
             decision = mark_by_own_constant(decision)
-        conditions = self._conditions(trial) if trial.stretch == 1 else {}
+        conditions = self._decide_conditions(trial) if trial.stretch == 1 else {}
         if conditions:
             decision = combine_with_conditions({"": decision}, conditions)
         return Evidence(decision, {"ratio": 1.0}, runs)
@@ -117,7 +119,7 @@ class Bound:
             If an instance does not fit the method, the quantity is unknown, or a bound is no
             positive number.
         """
-        for _, problem in problems(trial):
+        for _, problem in iterate_problems(trial):
             for setting in self.settings.values():
                 case = setting.make_case(trial, problem)
                 check_fit(case)
@@ -126,7 +128,7 @@ class Bound:
             if not (is_count(self.quantity) or self.statistic == "step"):
                 as_function(problem, self.quantity)(problem.start())
 
-    def _bound(self, bounds: Most, case: MadeMethod, t: int, lower: float = 0.0) -> float:
+    def _bound(self, bounds: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
         """Return a bound for a case, at t if it is one for every t; `lower` if it is below."""
         reported = (case.constants, case.parameters, *((t,) if self.statistic in _EACH else ()))
         value = max(float(bounds(*reported)), lower)
@@ -136,7 +138,7 @@ class Bound:
             )
         return value
 
-    def _rounding_level(self, trial: Trial, case: MadeMethod) -> float:
+    def _rounding_level(self, trial: Trial, case: MethodOnProblem) -> float:
         """Return the value below which a measured number is rounding; 0 at the stated horizon.
 
         A bound that falls by a factor each step is below it soon on longer runs.
@@ -145,7 +147,7 @@ class Bound:
             return 0.0
         return _ROUNDING * abs(as_function(case.problem, self.quantity)(case.problem.start()))
 
-    def max_ratio(self, trial: Trial, case: MadeMethod, seed: int) -> float:
+    def max_ratio(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
         """Return what is measured of one run over its bound, the largest of all bounds and t."""
         if self.statistic in _EACH:
             return max(
@@ -156,7 +158,7 @@ class Bound:
         lower = min(self._bound(bound, case, 0) for bound in self.bounds.values())
         return self._value_of_run(trial, case, seed) / lower
 
-    def values(self, case: MadeMethod) -> dict[str, float]:
+    def values(self, case: MethodOnProblem) -> dict[str, float]:
         """Return the bounds on a case by label; of a bound for every t that at t = 1."""
         return {label: self._bound(bound, case, 1) for label, bound in self.bounds.items()}
 
@@ -166,7 +168,7 @@ class Bound:
         """Decide the bounds by instance and label; return the number of runs, too."""
         results: dict[str, dict[str, list[float]]] = {}
         runs = 0
-        for name, instance in instances(trial):
+        for name, instance in iterate_instances(trial):
             ratios = results.setdefault("" if self.is_pooled else name, {})
             for label, setting in self.settings.items():
                 for data, seed in draw_seeds(trial, instance, trial.choose_by_effort(*self.runs)):
@@ -184,7 +186,7 @@ class Bound:
         return decided, runs
 
     def _measure_run(
-        self, trial: Trial, case: MadeMethod, seed: int
+        self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[tuple[int, float]]:
         """Yield each t of one run with what is measured there."""
         moves = islice(trial.moves(case.problem, case.algorithm, seed), case.steps)
@@ -206,7 +208,7 @@ class Bound:
         """Decide bounds of means over runs, by instance and label; return the runs, too."""
         decisions: dict[str, dict[str, Decision]] = {}
         runs = 0
-        for name, problem in problems(trial):
+        for name, problem in iterate_problems(trial):
             decisions[name] = {}
             for label, setting in self.settings.items():
                 case = setting.make_case(trial, problem)
@@ -214,12 +216,12 @@ class Bound:
                     labels = _join_labels(key, label)
                     bound = self._bound(upper, case, 0, self._rounding_level(trial, case))
                     purpose = _join_labels(name, labels)
-                    decisions[name][labels], count = self._mean(trial, purpose, case, bound)
+                    decisions[name][labels], count = self._decide_mean(trial, purpose, case, bound)
                     runs += count
         return decisions, runs
 
-    def _mean(
-        self, trial: Trial, purpose: str, case: MadeMethod, bound: float
+    def _decide_mean(
+        self, trial: Trial, purpose: str, case: MethodOnProblem, bound: float
     ) -> tuple[Decision, int]:
         """Decide the bound of a mean over runs; return the number of runs, too."""
 
@@ -235,28 +237,28 @@ class Bound:
             ), by_effort
         return trial.decide_mean_sequentially(ratio, purpose=purpose, batch=_BATCH, limit=by_effort)
 
-    def _value_of_run(self, trial: Trial, case: MadeMethod, seed: int) -> float:
+    def _value_of_run(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
         """Return what is measured of one run."""
         if is_count(self.quantity):
-            *_, last = _moves(trial, case, seed)
+            *_, last = _collect_claim_steps(trial, case, seed)
             return float(last[1].counts().as_dict()[self.quantity])
         measured = as_function(case.problem, self.quantity)
         if self.statistic == "output":
             return measured(trial.run(case.problem, case.algorithm, seed=seed).x)
-        moves = _moves(trial, case, seed)
+        moves = _collect_claim_steps(trial, case, seed)
         if self.statistic == "last":
             return measured(moves[-1][1].state.x)
         points = [x if step.state.at is None else keep(step.state.at) for x, step in moves]
         return float(np.mean([measured(x) for x in points]))
 
-    def _conditions(self, trial: Trial) -> dict[str, Decision]:
+    def _decide_conditions(self, trial: Trial) -> dict[str, Decision]:
         """Decide that an output is drawn uniformly, if that is what the bound is about.
 
         It is where a mean is taken, and the claim's own method declares it.
         """
         if self.statistic != "mean" or getattr(trial.claim_algorithm, "output", "") != "uniform":
             return {}
-        problem, setting = next(problems(trial))[1], next(iter(self.settings.values()))
+        problem, setting = next(iterate_problems(trial))[1], next(iter(self.settings.values()))
         sizes = setting.make_case(trial, problem).claim_parameters
         minimises = "lo" in getattr(trial.claim_algorithm, "requires", ())
         return {"output": trial.decide_uniform_output(None if minimises else FREE, **sizes)}
@@ -277,7 +279,7 @@ def _decide_mean_count(ratios: list[float]) -> Decision:
     )
 
 
-def _all(by_label: Mapping[str, Decision]) -> Decision:
+def _combine_labels(by_label: Mapping[str, Decision]) -> Decision:
     """Return the decision on all labels of an instance."""
     return by_label[""] if set(by_label) == {""} else combine_all(by_label)
 
@@ -286,7 +288,7 @@ def _join_labels(*labels: str) -> str:
     return ", ".join(filter(None, labels))
 
 
-def _moves(trial: Trial, case: MadeMethod, seed: int) -> list[Any]:
+def _collect_claim_steps(trial: Trial, case: MethodOnProblem, seed: int) -> list[Any]:
     """Return the steps of a run, each with the iterate before it; as many as the claim sets."""
     moves = list(islice(trial.moves(case.problem, case.algorithm, seed), case.steps))
     if not moves:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.arrays import Floats, maximum
+from pfbench.base.arrays import Floats, nan_or_maximum
 from pfbench.base.protocols import Problem
 from pfbench.base.verdicts import Verdict
 from pfbench.points import keep
@@ -16,11 +16,11 @@ from pfbench.verification.instruments.enumerated_random import rounding_key
 from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
-    MadeMethod,
+    MethodOnProblem,
     check_fit,
     check_function,
     enumerate_outcomes,
-    problems,
+    iterate_problems,
 )
 from pfbench.verification.statistics import (
     Decision,
@@ -105,9 +105,9 @@ class ErrorLaw:
     def __call__(self, trial: Trial) -> Evidence:
         """Enumerate all draws on every instance."""
         parts, runs = dict[str, Decision](), 0
-        for name, problem in problems(trial):
+        for name, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
-            groups, count = _groups(trial, case)
+            groups, count = _collect_errors(trial, case)
             parts[name] = self._decide_groups(case, groups)
             runs += count
         claimed = {"mean square over its law": 1.0}
@@ -115,14 +115,14 @@ class ErrorLaw:
 
     def check(self, trial: Trial) -> None:
         """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
-        for _, problem in problems(trial):
+        for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
             zero = np.zeros(problem.shape)
             past = Past(t=1, x=problem.start(), error=zero, step=zero, problem=problem)
             float(self.square(case.constants, case.parameters, past))
 
-    def _decide_groups(self, case: MadeMethod, groups: list[_ErrorGroup]) -> Decision:
+    def _decide_groups(self, case: MethodOnProblem, groups: list[_ErrorGroup]) -> Decision:
         """Decide mean and mean square of all estimates after all pasts."""
         scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
         lower, reported = (ROUNDING * scale) ** 2, (case.constants, case.parameters)
@@ -134,7 +134,7 @@ class ErrorLaw:
             positive += ratios[-1:] if law > lower else []
             if self.mean is not None:
                 away = group.mean / group.chance - self.mean(*reported, group.past)
-                deviation = maximum(deviation, float(np.abs(away).max()) / scale)
+                deviation = nan_or_maximum(deviation, float(np.abs(away).max()) / scale)
         squares = _decide_squares(ratios, positive, self.exact)
         if self.mean is None:
             return squares
@@ -158,7 +158,7 @@ def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> 
     return decide_exact(lower >= 1.0 - 1e-6, "Every mean square is its law.", wrong, measured)
 
 
-def _groups(trial: Trial, case: MadeMethod) -> tuple[list[_ErrorGroup], int]:
+def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[_ErrorGroup], int]:
     """Return the errors of all estimates by their past, and the number of runs."""
     groups: dict[tuple[int, bytes], _ErrorGroup] = {}
     count = 0

@@ -11,12 +11,12 @@ from pfbench.verification.statements.horizons import check_horizons
 from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
-    MadeMethod,
+    MethodOnProblem,
     check_fit,
     check_function,
     enumerate_outcomes,
+    iterate_problems,
     label_settings,
-    problems,
 )
 from pfbench.verification.statistics import Decision, combine_all, decide_equality, decide_exact
 from pfbench.verification.subject import UnsupportedPoints
@@ -51,7 +51,7 @@ class ExactCounts:
     def _decide(self, trial: Trial) -> Evidence:
         parts: dict[str, Decision] = {}
         claimed: dict[str, float] = {}
-        for name, problem in problems(trial):
+        for name, problem in iterate_problems(trial):
             for label, setting in self.settings.items():
                 case = setting.make_case(trial, problem)
                 right = self._compute_claimed_counts(case)
@@ -68,13 +68,13 @@ class ExactCounts:
 
     def check(self, trial: Trial) -> None:
         """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
-        for _, problem in problems(trial):
+        for _, problem in iterate_problems(trial):
             for setting in self.settings.values():
                 case = setting.make_case(trial, problem)
                 check_fit(case)
                 self._compute_claimed_counts(case)
 
-    def _compute_claimed_counts(self, case: MadeMethod) -> dict[str, float]:
+    def _compute_claimed_counts(self, case: MethodOnProblem) -> dict[str, float]:
         """Return the counts that are claimed, by kind."""
         formula = self.formula(case.constants, case.parameters)
         statement = formula.as_dict() if isinstance(formula, Counts) else dict(formula)
@@ -83,7 +83,7 @@ class ExactCounts:
         kinds = [kind for kind in COUNTED if not (kind == "fo" and asked_in_full)]
         return {kind: statement.get(kind, 0) for kind in kinds}
 
-    def _measure_counts(self, trial: Trial, case: MadeMethod) -> dict[str, float]:
+    def _measure_counts(self, trial: Trial, case: MethodOnProblem) -> dict[str, float]:
         """Return the counts of one run, or their means over all draws."""
         if not self.expected:
             seed = trial.seeds(1)[0]

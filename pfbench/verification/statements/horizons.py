@@ -11,7 +11,7 @@ from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.statements.setting import FACTOR, ClaimSetting, lengthen_instance
-from pfbench.verification.statistics import Decision, combine_families, doubtful
+from pfbench.verification.statistics import Decision, combine_families, is_doubtful
 from pfbench.verification.subject import ClaimBroken, Subject
 from pfbench.verification.trial import Trial
 
@@ -46,10 +46,13 @@ def check_horizons(
     """
     other_process_time, evidence = process_time(), check(trial)
     horizons = [setting.horizon(trial.effort) for setting in settings]
-    if None in horizons or not horizons or not Verdict(evidence.decision.verdict).is_kept:
+    if None in horizons or not horizons or not Verdict(evidence.decision.verdict).keeps_bound:
         return evidence
-    first, seconds = max(T for horizon in horizons if horizon for T in horizon[1:]), _seconds(trial)
-    tried = _Tried(check, seconds, {"": evidence.decision}, evidence.repetitions)
+    first, seconds = (
+        max(T for horizon in horizons if horizon for T in horizon[1:]),
+        _horizon_seconds(trial),
+    )
+    tried = _HorizonTests(check, seconds, {"": evidence.decision}, evidence.repetitions)
     groups, factor, late = split_by_growth(trial.claim), FACTOR, ""
     work, reached = [trial.coverage.work] * len(groups), [1] * len(groups)
     going = [*range(len(groups))]
@@ -62,18 +65,18 @@ def check_horizons(
         for k in [*going]:
             stretched = replace(trial, stretch=factor, claim=groups[k])
             name = f"T = {first * factor}{instance_names(groups[k]) if len(groups) > 1 else ''}"
-            if tried.decides(name, stretched, FACTOR * work[k]):
+            if tried.try_horizon(name, stretched, FACTOR * work[k]):
                 work[k], reached[k] = tried.last, factor
             else:
                 going.remove(k)
         factor *= FACTOR
-    factors = [1, *_powers(max(reached))]
-    for high in [] if late else reversed(_powers(reached[0])):
+    factors = [1, *_horizon_multiples(max(reached))]
+    for high in [] if late else reversed(_horizon_multiples(reached[0])):
         for low in [f for f in factors if f < high]:
             claim = use_shorter_instances(groups[0], high, low)
             name = f"T = {first * high} on instances for T = {first * low}"
             cost = work[0] * high / reached[0]
-            tried.decides(name, replace(trial, stretch=high, claim=claim), cost)
+            tried.try_horizon(name, replace(trial, stretch=high, claim=claim), cost)
     trial.coverage.horizons = tuple(first * f for f in factors) if len(factors) > 1 else ()
     decision = combine_families(tried.parts) if len(tried.parts) > 1 else evidence.decision
     if min(reached) < max(reached):
@@ -85,7 +88,7 @@ def check_horizons(
 
 
 @dataclass
-class _Tried:
+class _HorizonTests:
     """The decisions at longer horizons, the runs they took, and the seconds by the work counted."""
 
     check: Callable[[Trial], Evidence]
@@ -95,14 +98,14 @@ class _Tried:
     spent: float = 0.0
     last: float = 0.0
 
-    def decides(self, name: str, trial: Trial, cost: float) -> bool:
+    def try_horizon(self, name: str, trial: Trial, cost: float) -> bool:
         """Test a claim at a longer horizon and return whether that is among what was tested.
 
         It is not where it costs more seconds than are left, where another horizon has violated the
         claim, where it is undecided, where the method or the author's functions have no such
         horizon, and where there is no instance.
         """
-        holds = all(Verdict(part.verdict).is_kept for part in self.parts.values())
+        holds = all(Verdict(part.verdict).keeps_bound for part in self.parts.values())
         if not holds or self.spent + cost > self.seconds or not trial.claim.instances:
             return False
         before = copy(trial.coverage)
@@ -122,7 +125,7 @@ class _Tried:
         return True
 
 
-def _powers(limit: int) -> list[int]:
+def _horizon_multiples(limit: int) -> list[int]:
     """Return the multiples of a horizon beyond it up to one of them."""
     return [FACTOR**k for k in range(1, limit.bit_length()) if FACTOR**k <= limit]
 
@@ -156,7 +159,7 @@ def use_shorter_instances(claim: Claim, longer: int, shorter: int) -> Claim:
     return replace(claim, instances=tuple(instances))
 
 
-def _seconds(trial: Trial) -> float:
+def _horizon_seconds(trial: Trial) -> float:
     """Return the seconds for longer horizons."""
     subject = trial.subject
     is_fault = type(subject) is not Subject or isinstance(subject.algorithm, Fault)
@@ -167,6 +170,6 @@ def _seconds(trial: Trial) -> float:
 
 def _is_undecided(decision: Decision) -> bool:
     """Return whether too few runs were made, and nothing speaks against the claim."""
-    against = decision.p_value is not None and doubtful(decision.p_value)
+    against = decision.p_value is not None and is_doubtful(decision.p_value)
     above = any(value > 1.0 for name, value in decision.measured.items() if name.endswith("ratio"))
     return decision.verdict == Verdict.INCONCLUSIVE and not (against or above)

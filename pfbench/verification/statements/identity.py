@@ -13,11 +13,11 @@ from pfbench.verification.statements.quantity import Quantity, as_function
 from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
-    MadeMethod,
+    MethodOnProblem,
     check_fit,
+    iterate_problems,
     make_other_method,
-    method_named,
-    problems,
+    resolve_method,
 )
 from pfbench.verification.statistics import Decision, combine_all, decide_exact
 from pfbench.verification.subject import ClaimBroken
@@ -41,7 +41,7 @@ class IdentityCheck:
     def __call__(self, trial: Trial) -> Evidence:
         """Compare runs step by step on every instance."""
         parts = dict[str, Decision]()
-        for name, problem in problems(trial):
+        for name, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             differences = [
                 difference
@@ -59,12 +59,12 @@ class IdentityCheck:
 
     def check(self, trial: Trial) -> None:
         """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
-        for _, problem in problems(trial):
+        for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
             make_other_method(self.other_method, self.other_parameters, case)
 
-    def _differences(self, trial: Trial, case: MadeMethod, seed: int) -> Iterator[float]:
+    def _differences(self, trial: Trial, case: MethodOnProblem, seed: int) -> Iterator[float]:
         """Yield by how much each step of two runs differs, relative to its size."""
         values = [
             self._values(trial, case, algorithm, seed)
@@ -79,7 +79,9 @@ class IdentityCheck:
             size = max(float(np.abs(value).max()), float(np.abs(two).max()))
             yield float(np.abs(value - two).max()) / size if size > 0.0 else 0.0
 
-    def _values(self, trial: Trial, case: MadeMethod, algorithm: Any, seed: int) -> Iterator[Any]:
+    def _values(
+        self, trial: Trial, case: MethodOnProblem, algorithm: Any, seed: int
+    ) -> Iterator[Any]:
         """Yield each iterate, or what is measured there."""
         measured = (
             as_function(case.problem, self.quantity) if self.quantity is not None else np.array
@@ -122,7 +124,7 @@ def identity(
         If the other method is unknown, or a number is out of range.
     """
     return IdentityCheck(
-        other_method=method_named(other_method),
+        other_method=resolve_method(other_method),
         setting=ClaimSetting(parameters=parameters or {}),
         other_parameters=other_parameters,
         quantity=quantity,

@@ -39,7 +39,7 @@ def norm_constants(problem: Any) -> Numbers:
     }
 
 
-def dual_norm(problem: Any, x: Floats) -> float:
+def gradient_dual_norm(problem: Any, x: Floats) -> float:
     """Return |grad f(x)|_*."""
     return float(problem.norm.dual(problem.gradient(x)))
 
@@ -97,7 +97,7 @@ class PathMeanBound:
             usable = {**numbers, **parameters}
             for label, upper in self.bounds.items():
                 name = f"{label}, {instance.name} {instance.key}"
-                bound = upper(**{key: usable[key] for key in _names(upper)})
+                bound = upper(**{key: usable[key] for key in _parameter_names(upper)})
                 if problem.n == 1:
                     parts[name] = decide_inequality([measure_run(0) / bound])
                 else:
@@ -114,6 +114,6 @@ class PathMeanBound:
         return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
 
 
-def _names(bound: Callable[..., float]) -> tuple[str, ...]:
+def _parameter_names(bound: Callable[..., float]) -> tuple[str, ...]:
     code = bound.__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

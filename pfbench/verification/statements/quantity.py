@@ -9,11 +9,11 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import State
 from pfbench.base.status import Status
-from pfbench.measures import available
+from pfbench.measures import available_measures
 from pfbench.points import keep
 from pfbench.runs.loop.stop import Stop
 from pfbench.verification.statements.minimum_value import minimum_value
-from pfbench.verification.statements.setting import MadeMethod
+from pfbench.verification.statements.setting import MethodOnProblem
 from pfbench.verification.subject import NotTestable
 from pfbench.verification.trial import Trial
 
@@ -44,7 +44,7 @@ def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
         return lambda x: float(function(problem, x))
     if quantity == SUBOPTIMALITY:
         return _suboptimality(problem)
-    existing = available(problem)
+    existing = available_measures(problem)
     measure = existing[
         check_choice(
             f"the quantity measured on {problem.name}", quantity, [*existing, SUBOPTIMALITY]
@@ -62,7 +62,7 @@ def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
 
 def count_calls_to_target(
     trial: Trial,
-    case: MadeMethod,
+    case: MethodOnProblem,
     method: Algorithm,
     seed: int,
     kind: str,
@@ -82,7 +82,7 @@ def count_calls_to_target(
 
 
 def _suboptimality(problem: Problem) -> Callable[[Any], float]:
-    objective = available(problem)["objective"]
+    objective = available_measures(problem)["objective"]
 
     def suboptimality(x: Any) -> float:
         best_known = problem.best_known

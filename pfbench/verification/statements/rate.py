@@ -16,11 +16,11 @@ from pfbench.verification.statements.quantity import Quantity, as_function, coun
 from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
-    MadeMethod,
+    MethodOnProblem,
     check_fit,
     draw_seeds,
-    instances,
     is_random,
+    iterate_instances,
 )
 from pfbench.verification.statistics import (
     MOST_SEEDS,
@@ -69,7 +69,7 @@ class RateCheck:
             if self.varied_parameter != EPSILON
             else 1.0 / np.array(self.values)
         )
-        for name, item in instances(trial):
+        for name, item in iterate_instances(trial):
             sample = is_random(trial, item)
 
             def row(pair: tuple[int, int], instance: Instance = item) -> list[float]:
@@ -94,12 +94,14 @@ class RateCheck:
 
     def check(self, trial: Trial) -> None:
         """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
-        for _, instance in instances(trial):
-            case = self.case(trial, instance, self.values[0], 0)
+        for _, instance in iterate_instances(trial):
+            case = self.make_case(trial, instance, self.values[0], 0)
             check_fit(case)
             as_function(case.problem, self.measure)(case.problem.start())
 
-    def case(self, trial: Trial, instance: Instance, value: float, seed: int) -> MadeMethod:
+    def make_case(
+        self, trial: Trial, instance: Instance, value: float, seed: int
+    ) -> MethodOnProblem:
         """Return the case of a value and a seed."""
         if self.varied_parameter == EPSILON:
             report = {"epsilon": value} if "epsilon" in instance.parameter_names else {}
@@ -113,7 +115,7 @@ class RateCheck:
 
     def calls(self, trial: Trial, instance: Instance, value: float, data: int, seed: int) -> float:
         """Return the calls until the measure is at most epsilon; infinite if it never is."""
-        case = self.case(trial, instance, value, data)
+        case = self.make_case(trial, instance, value, data)
         request = self.count, self.measure, case.parameters.epsilon
         return count_calls_to_target(trial, case, case.algorithm, seed, *request)
 

@@ -16,15 +16,15 @@ from pfbench.verification.statements.quantity import Quantity, as_function, coun
 from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
-    MadeMethod,
+    MethodOnProblem,
     check_fit,
     check_function,
     draw_seeds,
-    instances,
     is_random,
+    iterate_instances,
+    iterate_problems,
     make_other_method,
-    method_named,
-    problems,
+    resolve_method,
 )
 from pfbench.verification.statistics import (
     MOST_SEEDS,
@@ -56,7 +56,7 @@ class Separation:
     def __call__(self, trial: Trial) -> Evidence:
         """Compare the calls of paired runs on every instance."""
         parts, runs = dict[str, Decision](), 0
-        for name, item in instances(trial):
+        for name, item in iterate_instances(trial):
 
             def ratio(pair: tuple[int, int], instance: Instance = item) -> float:
                 case = self.setting.make_case(trial, instance.build_seeded(pair[0]))
@@ -80,14 +80,14 @@ class Separation:
 
     def check(self, trial: Trial) -> None:
         """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
-        for _, problem in problems(trial):
+        for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
             make_other_method(self.other_method, self.other_parameters, case)
             self._target(case)
             as_function(problem, self.measure)(problem.start())
 
-    def _target(self, case: MadeMethod) -> float:
+    def _target(self, case: MethodOnProblem) -> float:
         """Return the target on a problem."""
         target = self.target(case.constants) if callable(self.target) else self.target
         if not 0.0 < target < math.inf:
@@ -138,7 +138,7 @@ def separation(
     if callable(target):
         check_function("target", target, 1)
     return Separation(
-        other_method=method_named(other_method),
+        other_method=resolve_method(other_method),
         measure=measure,
         target=target,
         count=check_choice("count", count, COUNTED),

@@ -14,13 +14,13 @@ from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.base import get_parameters
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.names import lookup
+from pfbench.base.names import find_entry
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.reproducibility import check_repeats
+from pfbench.verification.reproducibility import check_reproducible
 from pfbench.verification.subject import NotTestable, instantiate_with_parameters
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import is_float
@@ -52,7 +52,7 @@ class ParameterNamespace(SimpleNamespace):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MadeMethod:
+class MethodOnProblem:
     """A problem with the method made for it.
 
     Attributes
@@ -123,7 +123,7 @@ class ClaimSetting:
                 return None
         return next(((k, defaults[k]) for k in _HORIZONS if type(defaults.get(k)) is int), None)
 
-    def make_case(self, trial: Trial, problem: Any, **overrides: Any) -> MadeMethod:
+    def make_case(self, trial: Trial, problem: Any, **overrides: Any) -> MethodOnProblem:
         """Return the method made for a problem; `overrides` are further parameters.
 
         Raises
@@ -156,7 +156,7 @@ class ClaimSetting:
                 trial.claim_algorithm.theory(epsilon, statement, **parameters)
             )
         parameters |= {} if epsilon is None else {"epsilon": epsilon}
-        return MadeMethod(
+        return MethodOnProblem(
             problem=problem,
             constants=constants,
             parameters=ParameterNamespace(**parameters),
@@ -193,7 +193,7 @@ def has_schedule(method: Any) -> bool:
 _NONE = vars(CatalogueAlgorithm)["theory"].__func__
 
 
-def method_named(method: Any) -> Any:
+def resolve_method(method: Any) -> Any:
     """Return a method: by its name in the catalogue, or itself.
 
     Raises
@@ -201,10 +201,10 @@ def method_named(method: Any) -> Any:
     InputError
         If there is none of that name.
     """
-    return lookup("algorithm", method, ALGORITHMS) if isinstance(method, str) else method
+    return find_entry("algorithm", method, ALGORITHMS) if isinstance(method, str) else method
 
 
-def make_other_method(method: Any, parameters: Given | None, case: MadeMethod) -> Algorithm:
+def make_other_method(method: Any, parameters: Given | None, case: MethodOnProblem) -> Algorithm:
     """Return another method for a case, with those of the claim's parameters if not given others.
 
     Raises
@@ -218,7 +218,7 @@ def make_other_method(method: Any, parameters: Given | None, case: MadeMethod) -
     return instantiate_with_parameters(method, tuple(reported), **reported)
 
 
-def titles(claim: Claim) -> list[str]:
+def instance_titles(claim: Claim) -> list[str]:
     """Return what the instances of a claim are called, each by another name; "" if there is one."""
     names = [instance.name for instance in claim.instances]
     if len(names) == 1:
@@ -229,7 +229,7 @@ def titles(claim: Claim) -> list[str]:
     ]
 
 
-def instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
+def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
     """Yield the instances of a claim, each made for the trial's horizon, with what they are called.
 
     Raises
@@ -239,7 +239,7 @@ def instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
     """
     if not trial.claim.instances:
         raise NotTestable("the claim names no instance")
-    for title, instance in zip(titles(trial.claim), trial.claim.instances, strict=True):
+    for title, instance in zip(instance_titles(trial.claim), trial.claim.instances, strict=True):
         yield title, instance if trial.stretch == 1 else lengthen_instance(instance, trial.stretch)
 
 
@@ -268,18 +268,21 @@ def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, 
     """Return so many pairs of seeds, of an instance's data and of a run; one if chance is out."""
     if not is_random(trial, instance):
         return [(0, 0)]
-    data, runs = trial.seeds(count, instance.key), trial.seeds(count, f"{instance.key} runs")
+    data, runs = (
+        trial.seeds(count, instance.stream_key),
+        trial.seeds(count, f"{instance.stream_key} runs"),
+    )
     return list(zip(data, runs, strict=True))
 
 
-def problems(trial: Trial) -> Iterator[tuple[str, Any]]:
+def iterate_problems(trial: Trial) -> Iterator[tuple[str, Any]]:
     """Yield a problem for each instance; its data are of this trial, if it draws any."""
-    for name, instance in instances(trial):
-        yield name, instance.build_seeded(trial.seeds(1, instance.key)[0])
+    for name, instance in iterate_instances(trial):
+        yield name, instance.build_seeded(trial.seeds(1, instance.stream_key)[0])
 
 
 def enumerate_outcomes(
-    trial: Trial, case: MadeMethod, outcome: Callable[[Any], Outcome]
+    trial: Trial, case: MethodOnProblem, outcome: Callable[[Any], Outcome]
 ) -> Iterator[tuple[float, Outcome]]:
     """Yield the chance and the outcome of every sequence of draws; see `enumerate_draws`.
 
@@ -291,7 +294,7 @@ def enumerate_outcomes(
         If its draws cannot be enumerated.
     """
     try:
-        check_repeats(trial, case.problem, case.algorithm, case.steps)
+        check_reproducible(trial, case.problem, case.algorithm, case.steps)
         yield from enumerate_draws(outcome)
     except NotEnumerable as error:
         for _ in islice(trial.follow(case.problem, case.algorithm), case.steps):
@@ -299,7 +302,7 @@ def enumerate_outcomes(
         raise NotTestable(f"its draws cannot be enumerated: {error}") from error
 
 
-def check_fit(case: MadeMethod) -> None:
+def check_fit(case: MethodOnProblem) -> None:
     """Refuse a method that does not fit a problem.
 
     Raises
@@ -308,7 +311,7 @@ def check_fit(case: MadeMethod) -> None:
         If the problem lacks what it requires.
     """
     try:
-        resolve_run(case.problem, case.algorithm).check_offered(
+        resolve_run(case.problem, case.algorithm).check_requirements(
             case.problem.open(np.random.default_rng(0))
         )
     except RefusedError as error:

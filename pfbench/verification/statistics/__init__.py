@@ -15,9 +15,9 @@ from pfbench.verification.statistics.decisions import (
     decide_mean_sequentially,
     decide_share,
     decide_uniform,
-    doubtful,
+    is_doubtful,
 )
-from pfbench.verification.statistics.exponents import Exponent, fit_exponent, make_fit
+from pfbench.verification.statistics.exponents import Exponent, fit_exponent, make_fit_function
 from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, mean_interval
 from pfbench.verification.statistics.medians import MOST_SEEDS, SEEDS, SeedRows
 from pfbench.verification.statistics.parts import (
@@ -55,9 +55,9 @@ __all__ = [
     "decide_median",
     "decide_share",
     "decide_uniform",
-    "doubtful",
     "fit_exponent",
-    "make_fit",
+    "is_doubtful",
+    "make_fit_function",
     "mark_by_own_constant",
     "mark_by_schedule",
     "mean_interval",

@@ -72,7 +72,7 @@ def rejects(log_e_value: float) -> bool:
     return log_e_value > math.log(1 / means.LEVEL)
 
 
-def doubtful(p_value: float) -> bool:
+def is_doubtful(p_value: float) -> bool:
     """Return whether a p-value forbids to say that a claim holds."""
     return p_value < DOUBT
 
@@ -123,7 +123,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE
     InputError
         If there is no sample, one is negative or NaN, or the bound is not positive.
     """
-    values = np.atleast_1d(means.numbers("samples", samples))
+    values = np.atleast_1d(means.as_float_array("samples", samples))
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one a run.")
     ratios = means.normalise_samples(values, check_real("bound", bound, above=0))
@@ -159,7 +159,7 @@ def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision
     p_value = math.exp(-measured["log_e_value"])
     if rejects(measured["log_e_value"]):
         return Decision(Verdict.VIOLATED, reasons["rejected"], measured, p_value)
-    if doubtful(p_value):
+    if is_doubtful(p_value):
         return Decision(Verdict.INCONCLUSIVE, reasons["doubtful"], measured, p_value)
     if measured["upper_limit"] > 1:
         return Decision(Verdict.INCONCLUSIVE, reasons["inside"], measured, p_value)
@@ -232,7 +232,7 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
     InputError
         If there is no ratio, or one is NaN.
     """
-    values = means.numbers("ratios", ratios)
+    values = means.as_float_array("ratios", ratios)
     if values.size == 0 or np.isnan(values).any():
         raise InputError("ratios must be at least one number, none of them NaN.")
     slack = check_real("rounding", rounding, minimum=0)
@@ -301,7 +301,7 @@ def decide_uniform(sample: Sequence[int], options: int) -> Decision:
         return Decision(Verdict.VIOLATED, reason, measured, p_value)
     if rejects(log_e_value):
         return Decision(Verdict.VIOLATED, "The draws are not uniform.", measured, p_value)
-    if doubtful(p_value):
+    if is_doubtful(p_value):
         return Decision(Verdict.INCONCLUSIVE, "The draws are hardly uniform.", measured, p_value)
     return Decision(Verdict.HOLDS, "Nothing speaks against uniform draws.", measured, p_value)
 
@@ -348,7 +348,7 @@ def decide_mean_sequentially(
     samples = np.empty(0)
     while True:
         number = min(batch, limit - samples.size)
-        new = means.numbers("samples", draw(number))
+        new = means.as_float_array("samples", draw(number))
         if new.shape != (number,):
             raise InputError(f"draw({number}) returned shape {new.shape}, not ({number},).")
         samples = np.concatenate([samples, new])

@@ -106,7 +106,7 @@ def fit_exponent(
     point = check_finite_array("x", x)
     if point.ndim != 1 or (point <= 0).any() or np.unique(point).size != point.size:
         raise InputError("x must be a list of positive numbers, all different.")
-    cells = means.numbers("counts", counts)
+    cells = means.as_float_array("counts", counts)
     fixed = cells.ndim == 1
     cells = np.atleast_2d(cells)
     if cells.ndim != 2 or cells.shape[0] == 0 or cells.shape[1] != point.size:
@@ -132,8 +132,8 @@ def fit_exponent(
     if usable:
         slopes, change, ends = _slopes(u, np.log(cells[:, keep]) - offset[keep])
         end = float(np.median(ends))
-    slope, lower, upper = _estimate(slopes, fixed)
-    curvature, curvature_lower, curvature_upper = _estimate(change, fixed)
+    slope, lower, upper = _median_and_interval(slopes, fixed)
+    curvature, curvature_lower, curvature_upper = _median_and_interval(change, fixed)
     return Exponent(
         slopes=tuple(slopes.tolist()),
         slope=slope,
@@ -154,7 +154,7 @@ def fit_exponent(
     )
 
 
-def make_fit(
+def make_fit_function(
     x: npt.ArrayLike,
     rows: Callable[[int], npt.ArrayLike],
     *,
@@ -186,7 +186,7 @@ def _slopes(u: means.Array, logs: means.Array) -> tuple[means.Array, means.Array
     return b, 2 * c * np.ptp(u), b + c * (2 * p.max() - skew)
 
 
-def _estimate(values: means.Array, fixed: bool) -> tuple[float, float, float]:
+def _median_and_interval(values: means.Array, fixed: bool) -> tuple[float, float, float]:
     """Return median and interval over seeds, which is the number itself where nothing is random."""
     if values.size == 0:
         return math.nan, math.nan, math.nan

@@ -122,7 +122,7 @@ def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
 
 def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
     """Return samples / bound, refused if one is negative or NaN."""
-    x = numbers("samples", samples)
+    x = as_float_array("samples", samples)
     if x.ndim == 0:
         raise InputError("samples must be a list of numbers, in order.")
     bad = x[~(x >= 0)]
@@ -254,7 +254,7 @@ def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> Confiden
 # --- validation -----------------------------------------------------------------------------------
 
 
-def numbers(name: str, value: npt.ArrayLike) -> Array:
+def as_float_array(name: str, value: npt.ArrayLike) -> Array:
     """Return an array of floats, NaN and inf allowed."""
     try:
         return np.asarray(value, dtype=np.float64)

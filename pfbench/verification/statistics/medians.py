@@ -116,7 +116,7 @@ def median_interval(
 
 def check_values(values: npt.ArrayLike) -> means.Array:
     """Return at least one number, none of them NaN, shape (k,)."""
-    x = means.numbers("values", values)
+    x = means.as_float_array("values", values)
     if x.ndim != 1 or x.size == 0 or np.isnan(x).any():
         raise InputError("values must be a list of at least one number, one a seed, none NaN.")
     return x

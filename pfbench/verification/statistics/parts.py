@@ -42,7 +42,7 @@ def combine_with_conditions(
     met = {
         f"{_CONDITION}{name}": replace(
             part,
-            verdict=Verdict.ATTAINED if Verdict(part.verdict).is_kept else part.verdict,
+            verdict=Verdict.ATTAINED if Verdict(part.verdict).keeps_bound else part.verdict,
             tight_on={},
         )
         for name, part in conditions.items()
@@ -55,7 +55,7 @@ def combine_families(parts: Mapping[str, Decision]) -> Decision:
 
     Of those on which it is, the one with the largest number is named.
     """
-    bad = [name for name, part in parts.items() if not Verdict(part.verdict).is_kept]
+    bad = [name for name, part in parts.items() if not Verdict(part.verdict).keeps_bound]
     if bad:
         return _join_parts(parts, min(bad, key=lambda name: _rank(parts[name])))
     best = max(

@@ -48,7 +48,7 @@ def decide_median(
     """
     bound = check_real("bound", bound, above=0)
     if callable(ratios):
-        return _interim_analyses(
+        return _decide_by_interim_analyses(
             lambda count: decide_median(ratios(count), bound), _is_settled, seeds
         )
     values = medians.check_values(ratios) / bound
@@ -72,7 +72,7 @@ def decide_median(
     return Decision(verdict, "The median is at most the bound.", measured, p_value)
 
 
-def _interim_analyses(
+def _decide_by_interim_analyses(
     look: Callable[[int], Decision], is_settled: Callable[[Decision], bool], seeds: int
 ) -> Decision:
     """Return what the first look says that decides, the last one whatever it says.
@@ -95,7 +95,7 @@ def _interim_analyses(
         if early.p_value is None or is_settled(early):
             return early
     first = look(seeds)
-    clear = Verdict(first.verdict).is_kept or first.p_value is None
+    clear = Verdict(first.verdict).keeps_bound or first.p_value is None
     return first if clear or seeds >= MOST_SEEDS else look(MOST_SEEDS)
 
 
@@ -149,7 +149,7 @@ def decide_exponent(
             is_inside = decision.measured["end_slope"] <= upper
             return is_inside and (far or decision.verdict in NEAR)
 
-        return _interim_analyses(look, is_settled, seeds)
+        return _decide_by_interim_analyses(look, is_settled, seeds)
     measured = {
         name: float(getattr(exponent, name))
         for name in (

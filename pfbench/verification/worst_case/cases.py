@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pfbench.base.arrays import maximum
+from pfbench.base.arrays import nan_or_maximum
 from pfbench.base.names import check_names
 from pfbench.base.verdicts import Verdict
 from pfbench.verification.claim import Claim
@@ -64,7 +64,7 @@ class WorstCase:
         """
         worst, bound = self.compute(N), self.bound(N)
         streams = (np.random.default_rng((seed, N, k)) for k in range(INSTANCES))
-        run = maximum(*(self.run(N, rng) for rng in streams))
+        run = nan_or_maximum(*(self.run(N, rng) for rng in streams))
         measured = {"worst case": worst, "ratio": worst / bound, "largest run": run}
         if math.isnan(worst):
             verdict, reason = Verdict.INCONCLUSIVE, "The solver finds no worst case."
@@ -92,17 +92,17 @@ def min_gap_bound(N: int) -> float:
     return math.sqrt(2.0 * DELTA / N)
 
 
-def open_loop(N: int) -> float:
+def open_loop_bound(N: int) -> float:
     """Return 2 C/(N+2) (Jaggi 2013 theorem 1)."""
     return 2.0 / (N + 2.0)
 
 
-def exact_mean_gap(N: int) -> float:
+def exact_mean_gap_bound(N: int) -> float:
     """Return 1.5 epsilon D, the sharp form of shen2019 theorem 3.1 without its error term."""
     return 1.5 * theorem_accuracy(N)
 
 
-def inexact_mean_gap(N: int) -> float:
+def inexact_mean_gap_bound(N: int) -> float:
     """Return 2 epsilon D, the sharp form of shen2019 theorem 3.1."""
     return 2.0 * theorem_accuracy(N)
 
@@ -112,22 +112,22 @@ def min_mapping_bound(N: int) -> float:
     return 2.0 * DELTA / N
 
 
-def sliding(N: int) -> float:
+def sliding_bound(N: int) -> float:
     """Return (16 L Delta + 28 L)/(3N) (qu2018 theorem 1, option I, the mean)."""
     return (16.0 * DELTA_SLIDING + 28.0) / (3.0 * N)
 
 
-def spiderboost(N: int) -> float:
+def spiderboost_bound(N: int) -> float:
     """Return 4 L Delta/N (wang2019 theorem 1)."""
     return 4.0 * DELTA / N
 
 
-def prox_spiderboost(N: int) -> float:
+def prox_spiderboost_bound(N: int) -> float:
     """Return 20 L Delta/N (wang2019 theorem 2)."""
     return 20.0 * DELTA / N
 
 
-def saga(N: int) -> float:
+def saga_bound(N: int) -> float:
     """Return 3 L n^(2/3) h0/N for n = 2 (Reddi, Sra, Poczos, Smola, CDC 2016).
 
     It does not hold for all N: gradient descent, which SAGA is where all f_i are equal, breaks it
@@ -136,17 +136,17 @@ def saga(N: int) -> float:
     return float(3.0 * 2.0 ** (2 / 3) * DELTA / N)
 
 
-def svrg_error(N: int) -> float:
+def svrg_error_bound(N: int) -> float:
     """Return L^2 (N eta)^2/S (shen2019 section 3.1)."""
     return (N * ETA) ** 2 / 2.0
 
 
-def spider_error(N: int) -> float:
+def spider_error_bound(N: int) -> float:
     """Return L^2 N eta^2/S (shen2019 section 3.2)."""
     return N * ETA**2
 
 
-def saga_age(N: int, n: int = 2, S: int = 1) -> float:
+def mean_squared_table_age(N: int, n: int = 2, S: int = 1) -> float:
     """Return E a^2, where a is the age of an entry of SAGA's table, N steps after it was filled.
 
     Each step but the last replaces an entry with probability q = 1 - (1 - 1/n)^S.
@@ -156,9 +156,9 @@ def saga_age(N: int, n: int = 2, S: int = 1) -> float:
     return sum(ages) + retained ** (N - 1) * N**2
 
 
-def saga_error(N: int) -> float:
+def saga_error_bound(N: int) -> float:
     """Return L^2 eta^2 E a^2/S, a the age of an entry: a variance is at most a mean square."""
-    return ETA**2 * saga_age(N)
+    return ETA**2 * mean_squared_table_age(N)
 
 
 # --- the cases ------------------------------------------------------------------------------------
@@ -195,21 +195,26 @@ WORST_CASES: tuple[Claim, ...] = (
         "Frank-Wolfe, step 2/(t+2), f smooth and convex: f(x_N) - min f <= 2 C/(N+2)",
         "Jaggi 2013 theorem 1",
         WorstCase(
-            open_loop, methods.frank_wolfe_open_loop, sample_runs.frank_wolfe_open_loop, share=0.47
+            open_loop_bound,
+            methods.frank_wolfe_open_loop,
+            sample_runs.frank_wolfe_open_loop,
+            share=0.47,
         ),
     ),
     _case(
         "nfwu-exact",
         "NFWU, exact gradients, N = L Delta/epsilon^2: mean gap at x_0 .. x_{N-1} <= 1.5 epsilon D",
         "shen2019 theorem 3.1, sharp form without its error term",
-        WorstCase(exact_mean_gap, methods.nfwu_exact, sample_runs.nfwu_exact, share=0.89),
+        WorstCase(exact_mean_gap_bound, methods.nfwu_exact, sample_runs.nfwu_exact, share=0.89),
     ),
     _case(
         "nfwu-inexact",
         "NFWU, gradients within epsilon/2, N = L Delta/epsilon^2: "
         "mean gap at x_0 .. x_{N-1} <= 2 epsilon D",
         "shen2019 theorem 3.1, sharp form",
-        WorstCase(inexact_mean_gap, methods.nfwu_inexact, sample_runs.nfwu_inexact, share=0.92),
+        WorstCase(
+            inexact_mean_gap_bound, methods.nfwu_inexact, sample_runs.nfwu_inexact, share=0.92
+        ),
         takes=(2.0, 5.0),
     ),
     _case(
@@ -232,7 +237,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "NCGS, option I, as projected gradient with inner gap 1/N, f smooth: "
         "mean |G|^2 <= (16 L Delta + 28 L)/(3N)",
         "qu2018 theorem 1, option I",
-        WorstCase(sliding, methods.ncgs, sample_runs.ncgs, share=0.48),
+        WorstCase(sliding_bound, methods.ncgs, sample_runs.ncgs, share=0.48),
         takes=(2.0, 4.0),
     ),
     _case(
@@ -240,7 +245,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "SpiderBoost, n = 2 smooth components, S = 1, q = 2: mean E|grad f|^2 <= 4 L Delta/N",
         "wang2019 theorem 1",
         WorstCase(
-            spiderboost, methods.spiderboost, sample_runs.spiderboost, share=0.49, max_steps=7
+            spiderboost_bound, methods.spiderboost, sample_runs.spiderboost, share=0.49, max_steps=7
         ),
         takes=(2.0, 20.0),
     ),
@@ -250,7 +255,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "mean E|G_eta|^2 <= 20 L Delta/N",
         "wang2019 theorem 2",
         WorstCase(
-            prox_spiderboost,
+            prox_spiderboost_bound,
             methods.prox_spiderboost,
             sample_runs.prox_spiderboost,
             share=0.13,
@@ -262,7 +267,9 @@ WORST_CASES: tuple[Claim, ...] = (
         "saga",
         "SAGA, n = 2 smooth components, b = 1: mean E|grad f|^2 <= 3 L n^(2/3) h0/N",
         "Reddi, Sra, Poczos, Smola, CDC 2016",
-        WorstCase(saga, methods.saga, sample_runs.saga, share=0.41, quick_steps=3, max_steps=4),
+        WorstCase(
+            saga_bound, methods.saga, sample_runs.saga, share=0.41, quick_steps=3, max_steps=4
+        ),
         takes=(3.0, 200.0),
     ),
     _case(
@@ -270,7 +277,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "SVRG, N steps of length eta from the snapshot, n = 3, S = 2: "
         "E|g - grad f|^2 <= L^2 (N eta)^2/S",
         "shen2019 section 3.1",
-        WorstCase(svrg_error, methods.svrg_error, sample_runs.svrg_error, share=0.999),
+        WorstCase(svrg_error_bound, methods.svrg_error, sample_runs.svrg_error, share=0.999),
         takes=(2.0, 2.0),
     ),
     _case(
@@ -279,7 +286,11 @@ WORST_CASES: tuple[Claim, ...] = (
         "E|g - grad f|^2 <= L^2 N eta^2/S",
         "shen2019 section 3.2",
         WorstCase(
-            spider_error, methods.spider_error, sample_runs.spider_error, share=0.999, max_steps=5
+            spider_error_bound,
+            methods.spider_error,
+            sample_runs.spider_error,
+            share=0.999,
+            max_steps=5,
         ),
         takes=(4.0, 30.0),
     ),
@@ -288,7 +299,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "SAGA, N steps of length eta on a fixed path, n = 2, S = 1: "
         "E|g - grad f|^2 <= L^2 eta^2 E a^2/S, a the age of an entry",
         "a variance is at most a mean square",
-        WorstCase(saga_error, methods.saga_error, sample_runs.saga_error, share=0.75),
+        WorstCase(saga_error_bound, methods.saga_error, sample_runs.saga_error, share=0.75),
     ),
 )
 """Every case. Steps that depend on products of unknowns (line search, g/C) and Hessians (CASVRG,

@@ -16,8 +16,13 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.instruments.enumerated_random import rounding_key
 from pfbench.verification.worst_case.dual_certificate import DualCertificate
-from pfbench.verification.worst_case.estimation import Estimation, Expression, Vector, mean
-from pfbench.verification.worst_case.recording import Recording, record_method
+from pfbench.verification.worst_case.estimation import (
+    Expression,
+    PerformanceEstimation,
+    Vector,
+    mean,
+)
+from pfbench.verification.worst_case.recording import MethodRecording, record_method
 from pfbench.verification.worst_case.worst_function import WorstFunction
 
 MEASURES = ("fw_gap", "gradient_mapping_sq", "suboptimality")
@@ -150,30 +155,32 @@ def compute_worst_case(
     )
     if over == "least" and len(recording.runs) > 1:
         raise InputError("the least of random iterates has no computed worst case: take the mean.")
-    program = _Program(recording, function_class, constrained)
+    program = _WorstCaseProgram(recording, function_class, constrained)
     value = program.solve(measure, over)
-    function, proof = (None, None) if np.isnan(value) else (program.function(), program.proof())
+    function, proof = (
+        (None, None) if np.isnan(value) else (program.make_worst_function(), program.proof())
+    )
     difference = max(len(run) for _, run in recording.runs) - 1
     return ComputedWorstCase(
         value, measure, over, difference, function_class, constrained, function, proof
     )
 
 
-class _Program:
+class _WorstCaseProgram:
     """The program of a recording."""
 
     def __init__(
-        self, recording: Recording, function_class: FunctionClass, constrained: bool
+        self, recording: MethodRecording, function_class: FunctionClass, constrained: bool
     ) -> None:
         self._recording, self._function_class = recording, function_class
-        self._estimation = worst = Estimation()
-        self._set = worst.indicator(function_class.D) if constrained else None
+        self._estimation = worst = PerformanceEstimation()
+        self._set = worst.add_set_indicator(function_class.D) if constrained else None
         self._points: dict[bytes, Vector] = {}
         self._vectors: list[Vector] = [None]
         self._vertices: list[tuple[Vector, Vector]] = []
-        self._start = worst.origin(self._set)
+        self._start = worst.add_start(self._set)
         functions = [
-            worst.smooth(function_class.L, convex=function_class.convex)
+            worst.add_smooth_function(function_class.L, convex=function_class.convex)
             for _ in range(function_class.n)
         ]
         self._functions, self._f = (
@@ -197,7 +204,7 @@ class _Program:
             ]
             if coefficients[0] > ROUNDING:
                 parts.insert(0, self._start)
-            self._points[key] = sum(parts[1:], parts[0]) if parts else self._estimation.origin()
+            self._points[key] = sum(parts[1:], parts[0]) if parts else self._estimation.add_start()
         return self._points[key]
 
     def _lo(self, g: Vector) -> Vector:
@@ -240,7 +247,7 @@ class _Program:
         """Return why no function of the class is worse."""
         return self._estimation.proof([*self._functions, *([self._set] if self._set else [])])
 
-    def function(self) -> WorstFunction:
+    def make_worst_function(self) -> WorstFunction:
         """Return the function and the set of the solution."""
         nodes = [
             [(x.eval(), g.eval(), v.eval()) for x, g, v in f.list_of_points]
@@ -248,7 +255,7 @@ class _Program:
         ]
         vertices = [(v.eval(), g.eval()) for v, g in self._vertices]
         start = self._start.eval()
-        turn = _principal([x for node in nodes for x, g, _ in node for x in (x, g)], vertices)
+        turn = _principal_rows([x for node in nodes for x, g, _ in node for x in (x, g)], vertices)
         function_class = self._function_class
         content = {
             "L": function_class.L,
@@ -276,7 +283,7 @@ def _combine(run: list[Any], over: str) -> list[Any]:
     return run[-1:] if over == "last" else run[:-1]
 
 
-def _principal(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
+def _principal_rows(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
     """Return the rows that turn all vectors into the few dimensions that they span."""
     full_list = np.array([*vectors, *(item for pair in vertices for item in pair)])
     _, sizes, rows = np.linalg.svd(full_list)

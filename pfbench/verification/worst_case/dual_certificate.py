@@ -52,7 +52,7 @@ Affine = tuple[Floats, Floats, float]
 
 
 @dataclass(frozen=True)
-class Term:
+class CertificateTerm:
     """An inequality, a condition or a measure, with its multiplier.
 
     Attributes
@@ -109,7 +109,7 @@ class DualCertificate:
         entry of f is a constant.
     """
 
-    terms: Sequence[Term]
+    terms: Sequence[CertificateTerm]
     points: Sequence[Sequence[tuple[Floats, Floats, Floats]]]
 
     @property
@@ -152,7 +152,9 @@ class DualCertificate:
         yield f"S is positive semidefinite up to {short:.1g}; of values {left:.1g} is left"
 
 
-def _format_term(term: Term, points: Sequence[Sequence[tuple[Floats, Floats, Floats]]]) -> str:
+def _format_term(
+    term: CertificateTerm, points: Sequence[Sequence[tuple[Floats, Floats, Floats]]]
+) -> str:
     if term.kind == CONDITION:
         return _format_condition(term, points[0])
     form = FORMS.get(term.kind, term.kind)
@@ -161,7 +163,9 @@ def _format_term(term: Term, points: Sequence[Sequence[tuple[Floats, Floats, Flo
     return form.replace("f(", f"f_{term.function}(") if len(points) > 1 else form
 
 
-def _format_condition(term: Term, points: Sequence[tuple[Floats, Floats, Floats]]) -> str:
+def _format_condition(
+    term: CertificateTerm, points: Sequence[tuple[Floats, Floats, Floats]]
+) -> str:
     """Return what a condition on the start says, by the point at which f is least in it."""
     lowest = next((k for k, (_, _, f) in enumerate(points) if f[:-1] @ term.values < 0.0), None)
     if not term.values.any():
@@ -211,7 +215,7 @@ def extract_proof(
                 raw.append((kind, number, point, other_item.expression, other_item.eval_dual()))
     sizes = problem.G_value.shape[0], len(problem.F_value)
     terms = [
-        Term(kind, float(multiplier), number, other_point, *_affine(expression, *sizes))
+        CertificateTerm(kind, float(multiplier), number, other_point, *_affine(expression, *sizes))
         for kind, number, other_point, expression, multiplier in raw
     ]
     points = [
@@ -230,7 +234,7 @@ def extract_proof(
     return next(good, certificates[-1])
 
 
-def _drop_small_terms(terms: Sequence[Term], part: float) -> list[Term]:
+def _drop_small_terms(terms: Sequence[CertificateTerm], part: float) -> list[CertificateTerm]:
     """Return the terms with multipliers above a part of the largest; those of measures stay."""
     largest = max(abs(term.multiplier) for term in terms)
     sizes = [abs(t.multiplier) if t.kind in EQUATIONS else t.multiplier for t in terms]
@@ -241,7 +245,7 @@ def _drop_small_terms(terms: Sequence[Term], part: float) -> list[Term]:
     ]
 
 
-def _rebalance(terms: Sequence[Term]) -> list[Term]:
+def _rebalance(terms: Sequence[CertificateTerm]) -> list[CertificateTerm]:
     """Return terms of which the weights sum to 1 and the values cancel, by the least change."""
     rows = np.array([[*term.sign * term.values, term.kind == MEASURE] for term in terms]).T
     multipliers = np.array([term.multiplier for term in terms])

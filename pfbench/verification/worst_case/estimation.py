@@ -58,7 +58,7 @@ def check_installed() -> None:
             raise InputError(f"worst cases need {package}, which is not installed: {EXTRA}.")
 
 
-class Estimation:
+class PerformanceEstimation:
     """One performance-estimation problem: declare a class, run the method, measure, `solve`.
 
     PEPit keeps its state in its classes, so that making a second one ends the first.
@@ -80,12 +80,12 @@ class Estimation:
 
     # --- classes ----------------------------------------------------------------------------------
 
-    def smooth(self, L: float, *, convex: bool = False) -> Function:
+    def add_smooth_function(self, L: float, *, convex: bool = False) -> Function:
         """Return any function whose gradient is L-Lipschitz on the whole space."""
         kind = self._functions.SmoothConvexFunction if convex else self._functions.SmoothFunction
         return self._problem.declare_function(kind, L=L)
 
-    def components(
+    def add_components(
         self, n: int, L: float, start: Vector, gradient: Vector | None = None
     ) -> tuple[list[Function], Function]:
         """Return n smooth functions, equal up to first order at the start, and their mean.
@@ -93,13 +93,13 @@ class Estimation:
         That loses nothing for methods that see differences of component gradients and the full
         gradient: linear functions of mean 0 can be added to the components unseen.
         """
-        components = [self.smooth(L) for _ in range(n)]
-        common = self.vector() if gradient is None else gradient
+        components = [self.add_smooth_function(L) for _ in range(n)]
+        common = self.add_vector() if gradient is None else gradient
         for f_i in components:
             f_i.add_point((start, common, self._zero))
         return components, mean(components)
 
-    def composite(
+    def add_composite(
         self, n: int, L: float, start: Vector
     ) -> tuple[list[Function], Function, Function]:
         """Return the same, stationary at the start, and any closed convex function h, 0 there.
@@ -107,28 +107,28 @@ class Estimation:
         That loses nothing for proximal steps along gradients: a linear function can be moved from
         the components to h unseen.
         """
-        components, f = self.components(n, L, start, self.origin())
+        components, f = self.add_components(n, L, start, self.add_start())
         h = self._problem.declare_function(self._functions.ConvexFunction)
         self._penalties.append((h, start))
         return components, f, h
 
-    def indicator(self, D: float = math.inf) -> Function:
+    def add_set_indicator(self, D: float = math.inf) -> Function:
         """Return the indicator of any closed convex set of diameter D."""
         return self._problem.declare_function(self._functions.ConvexIndicatorFunction, D=D)
 
     # --- points -----------------------------------------------------------------------------------
 
-    def origin(self, indicator: Function | None = None) -> Vector:
+    def add_start(self, indicator: Function | None = None) -> Vector:
         """Return the start, in a set if one is given: 0, since all else can be moved with it."""
         return self._restrict(self._make_vector(is_leaf=False, decomposition_dict={}), indicator)
 
-    def vector(self, indicator: Function | None = None) -> Vector:
+    def add_vector(self, indicator: Function | None = None) -> Vector:
         """Return a free vector, a point of a set if one is given."""
         return self._restrict(self._make_vector(), indicator)
 
     def _restrict(self, x: Vector, indicator: Function | None) -> Vector:
         if indicator is not None:
-            indicator.add_point((x, self.origin(), self._zero))  # 0 is normal everywhere
+            indicator.add_point((x, self.add_start(), self._zero))  # 0 is normal everywhere
         return x
 
     def lo(self, g: Vector, indicator: Function) -> Vector:

@@ -17,7 +17,7 @@ from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.algorithms.proximal import ProxGD, SmoothSAGA, SpiderBoost
 from pfbench.verification.worst_case import estimation
 from pfbench.verification.worst_case.custom import FunctionClass, compute_worst_case
-from pfbench.verification.worst_case.estimation import Estimation, Expression, mean
+from pfbench.verification.worst_case.estimation import Expression, PerformanceEstimation, mean
 
 D = 1.0
 """Diameter of the sets of Frank-Wolfe methods."""
@@ -45,7 +45,7 @@ def theorem_accuracy(N: int) -> float:
     return math.sqrt(DELTA / N)
 
 
-def _exact(N: int, step: float) -> NFWUSPIDERG:
+def _make_exact_nfwu(N: int, step: float) -> NFWUSPIDERG:
     """Return Frank-Wolfe with a constant step, as NFWU with exact gradients."""
     return NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
 
@@ -53,23 +53,23 @@ def _exact(N: int, step: float) -> NFWUSPIDERG:
 def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
     """Return the worst least gap at x_0 .. x_{N-1} of Frank-Wolfe with a constant step."""
     inner = FunctionClass(n=1, L=L, D=D, delta=DELTA)
-    return compute_worst_case(_exact(N, constant_step(N)), inner, over="least").value
+    return compute_worst_case(_make_exact_nfwu(N, constant_step(N)), inner, over="least").value
 
 
 def nfwu_exact(N: int, L: float = 1.0) -> float:
     """Return the worst mean gap of NFWU with exact gradients, step eta/D = epsilon/(L D)."""
     inner = FunctionClass(n=1, L=L, D=D, delta=DELTA)
-    return compute_worst_case(_exact(N, theorem_accuracy(N)), inner, over="mean").value
+    return compute_worst_case(_make_exact_nfwu(N, theorem_accuracy(N)), inner, over="mean").value
 
 
 def nfwu_inexact(N: int, L: float = 1.0) -> float:
     """Return the same with gradients that err by epsilon/2 at most, so that (9) holds."""
-    worst, epsilon = Estimation(), theorem_accuracy(N)
-    f, C = worst.smooth(L), worst.indicator(D)
-    x = worst.origin(C)
+    worst, epsilon = PerformanceEstimation(), theorem_accuracy(N)
+    f, C = worst.add_smooth_function(L), worst.add_set_indicator(D)
+    x = worst.add_start(C)
     start, gaps = f(x), []
     for _ in range(N):
-        g, e = f.gradient(x), worst.vector()
+        g, e = f.gradient(x), worst.add_vector()
         gaps.append(g * (x - worst.lo(g, C)))
         worst.require(e**2 <= (epsilon / 2.0) ** 2)
         x = (1.0 - epsilon) * x + epsilon * worst.lo(g + e, C)
@@ -95,9 +95,9 @@ def gradient_descent(N: int, L: float = 1.0) -> float:
 
 def prox_gd(N: int, L: float = 1.0) -> float:
     """Return the worst least |G_{1/L}|^2 at x_0 .. x_{N-1} of proximal gradient descent."""
-    worst = Estimation()
-    x = worst.origin()
-    _, f, h = worst.composite(1, L, x)
+    worst = PerformanceEstimation()
+    x = worst.add_start()
+    _, f, h = worst.add_composite(1, L, x)
     start, measures = f(x), []
     for _ in range(N):
         y, penalty = worst.prox(x - f.gradient(x), h, 1.0)
@@ -114,15 +114,15 @@ def ncgs(N: int, L: float = 1.0) -> float:
     gradient.
     """
     # In units of Delta, which the solver needs: f/Delta, x/sqrt(Delta), eta/Delta.
-    worst, lam, eta = Estimation(), 0.5, 1.0 / (N * DELTA_SLIDING)
-    f, C = worst.smooth(L), worst.indicator()
-    x = worst.origin(C)
+    worst, lam, eta = PerformanceEstimation(), 0.5, 1.0 / (N * DELTA_SLIDING)
+    f, C = worst.add_smooth_function(L), worst.add_set_indicator()
+    x = worst.add_start(C)
     start, points, returned, measures = f(x), [x], [], []
     for _ in range(N):
         g = f.gradient(x)
         exact, _ = worst.prox(x - lam * g, C, lam)
         measures.append(((x - exact) / lam) ** 2)
-        inexact = worst.vector(C)
+        inexact = worst.add_vector(C)
         points += [exact, inexact]
         returned.append((g + (inexact - x) / lam, inexact))
         worst.require(start - f(inexact) <= 1.0)
@@ -143,9 +143,9 @@ def spiderboost(N: int, L: float = 1.0) -> float:
 
 def prox_spiderboost(N: int, L: float = 1.0) -> float:
     """Return the worst mean E|G_eta|^2 of Prox-SpiderBoost with the same parameters."""
-    worst, n, step = Estimation(), 2, 0.5
-    x0 = worst.origin()
-    components, f, h = worst.composite(n, L, x0)
+    worst, n, step = PerformanceEstimation(), 2, 0.5
+    x0 = worst.add_start()
+    components, f, h = worst.add_composite(n, L, x0)
     start, measure = f(x0), 0.0
 
     def move(x: estimation.Vector, v: estimation.Vector) -> estimation.Vector:
@@ -186,9 +186,9 @@ def saga(N: int, L: float = 1.0, n: int = 2) -> float:
 
 def svrg_error(N: int, L: float = 1.0) -> float:
     """Return the worst E|g - grad f|^2 of SVRG after N steps, n = 3, S = 2."""
-    worst, n, S = Estimation(), 3, 2
-    snapshot = worst.origin()
-    components, f = worst.components(n, L, snapshot)
+    worst, n, S = PerformanceEstimation(), 3, 2
+    snapshot = worst.add_start()
+    components, f = worst.add_components(n, L, snapshot)
     x = snapshot
     for _ in range(N):
         x = x + _bound_step_size(worst)
@@ -200,9 +200,9 @@ def svrg_error(N: int, L: float = 1.0) -> float:
 
 def spider_error(N: int, L: float = 1.0) -> float:
     """Return the worst E|g - grad f|^2 of SPIDER after N steps that may follow the draws, S = 1."""
-    worst, n = Estimation(), 2
-    before = worst.origin()
-    components, f = worst.components(n, L, before)
+    worst, n = PerformanceEstimation(), 2
+    before = worst.add_start()
+    components, f = worst.add_components(n, L, before)
     branches = [(before + _bound_step_size(worst), before, f.gradient(before))]  # x_t, x_{t-1}, g
     for t in range(1, N + 1):
         following = []
@@ -220,9 +220,9 @@ def saga_error(N: int, L: float = 1.0) -> float:
 
     The path is fixed in advance.
     """
-    worst, n = Estimation(), 2
-    path = [worst.origin()]
-    components, _ = worst.components(n, L, path[0])
+    worst, n = PerformanceEstimation(), 2
+    path = [worst.add_start()]
+    components, _ = worst.add_components(n, L, path[0])
     for _ in range(N):
         path.append(path[-1] + _bound_step_size(worst))
     x = path[-1]
@@ -239,7 +239,7 @@ def saga_error(N: int, L: float = 1.0) -> float:
     return worst.solve(mean(errors))
 
 
-def _bound_step_size(worst: Estimation) -> Expression:
-    u = worst.vector()
+def _bound_step_size(worst: PerformanceEstimation) -> Expression:
+    u = worst.add_vector()
     worst.require(u**2 <= ETA**2)
     return u

@@ -18,7 +18,7 @@ from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Separable(ABC):
+class SeparableSum(ABC):
     """A finite sum whose components are 1-smooth and act on each entry of x on its own.
 
     Parameters
@@ -70,7 +70,7 @@ class Separable(ABC):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CosineSum(Separable):
+class CosineSum(SeparableSum):
     """f_i(x) = sum over k of s_ik cos(x_k + p_ik), with |s_ik| <= 1.
 
     Parameters
@@ -89,7 +89,7 @@ class CosineSum(Separable):
         return np.asarray(-self.size * np.sin(x + self.phase))
 
     @property
-    def height(self) -> float:
+    def initial_suboptimality(self) -> float:
         """f(start) - min f, exact: in each entry f is one wave, |z| cos(x_k + arg z)."""
         z = (self.size * np.exp(1j * self.phase)).mean(axis=0)
         begin = np.real(z * np.exp(1j * self.start_point))
@@ -106,7 +106,7 @@ class CosineSum(Separable):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Zigzag(Separable):
+class Zigzag(SeparableSum):
     """The worst function for gradient descent with step eta <= 1, n times over; d = 1, L = 1.
 
     From x_0 = 0 the slope is -1 at each of the points eta, 2 eta, ..., (N-1) eta that the method
@@ -139,13 +139,13 @@ class Zigzag(Separable):
         return np.repeat((np.abs(right - nearest) - 1.0)[None], self.copies, axis=0)
 
     @property
-    def height(self) -> float:
+    def initial_suboptimality(self) -> float:
         """f(start) - min f, exact."""
         return (self.visited - 1) * self.step * (1.0 - self.step / 4.0) + 0.5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DiagonalQuadratic(Separable):
+class DiagonalQuadratic(SeparableSum):
     """f_i(x) = sum over k of a_ik x_k^2/2, with |a_ik| <= 1.
 
     Parameters
@@ -161,7 +161,9 @@ class DiagonalQuadratic(Separable):
         return self.curvatures * x
 
 
-def waves(rng: np.random.Generator, n: int, *, boxed: bool = False, d: int = 2) -> CosineSum:
+def make_random_waves(
+    rng: np.random.Generator, n: int, *, boxed: bool = False, d: int = 2
+) -> CosineSum:
     """Return random waves on the whole space or a random box around the start."""
     begin = rng.uniform(-3.0, 3.0, d)
     size, phase = rng.uniform(-1.0, 1.0, (n, d)), rng.uniform(-3.0, 3.0, (n, d))
@@ -171,7 +173,7 @@ def waves(rng: np.random.Generator, n: int, *, boxed: bool = False, d: int = 2) 
     return CosineSum(set=box if boxed else space, start_point=begin, size=size, phase=phase)
 
 
-def quadratic(
+def make_random_quadratic(
     rng: np.random.Generator,
     *,
     diameter: float | None,
@@ -219,7 +221,7 @@ def quadratic(
     return IndefiniteQuadratic(box, A, slope, np.zeros(d), lower, radius, errors)
 
 
-def half_square(d: int) -> IndefiniteQuadratic:
+def make_half_square(d: int) -> IndefiniteQuadratic:
     """Return |x|^2/2 on the simplex of diameter 1, from a vertex (Jaggi 2013)."""
     radius = math.sqrt(0.5)
     begin = radius * np.eye(d)[0]

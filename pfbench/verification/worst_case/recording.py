@@ -112,7 +112,7 @@ class Answer:
 
 
 @dataclass
-class Recording:
+class MethodRecording:
     """The runs of a method, one for each sequence of draws.
 
     Attributes
@@ -130,7 +130,7 @@ class Recording:
     runs: list[tuple[float, list[Floats]]] = field(default_factory=list)
 
 
-class _Unknowns:
+class _UnknownOracles:
     """The oracles of an unknown function: each answer is a new unknown, the same where asked again.
 
     Parameters
@@ -143,7 +143,7 @@ class _Unknowns:
 
     D = 1.0
 
-    def __init__(self, recording: Recording, basis: Floats, smooth: bool) -> None:
+    def __init__(self, recording: MethodRecording, basis: Floats, smooth: bool) -> None:
         self.n, self._recording, self._basis = recording.n, recording, basis
         self._smooth = smooth
         self._decode = np.linalg.inv(basis)
@@ -221,7 +221,7 @@ class _Unknowns:
 class _Table:
     """The gradient of each component where it was last asked."""
 
-    def __init__(self, unknowns: _Unknowns, x: Any) -> None:
+    def __init__(self, unknowns: _UnknownOracles, x: Any) -> None:
         self._unknowns = unknowns
         self._gradients = [unknowns.component(i, x) for i in range(unknowns.n)]
 
@@ -251,7 +251,7 @@ def _mean(sample: Indices, n: int, function: Callable[[int], Any]) -> Any:
     return sum(parts[1:], parts[0])
 
 
-def record_method(method: Algorithm, n: int, limit: int | None = None) -> Recording:
+def record_method(method: Algorithm, n: int, limit: int | None = None) -> MethodRecording:
     """Run a method on unknowns, for every sequence of draws.
 
     Parameters
@@ -273,17 +273,17 @@ def record_method(method: Algorithm, n: int, limit: int | None = None) -> Record
     rng = np.random.default_rng(0)
     turned = np.linalg.qr(rng.standard_normal((size, size)))[0] * rng.uniform(0.5, 2.0, size)
     recomputed = _record(method, n, limit, turned)
-    if not _agree(recording, recomputed):
+    if not _recordings_equal(recording, recomputed):
         raise NonlinearMethodError(
             "chooses its way by numbers that it computes of what the oracles answer"
         )
     return recording
 
 
-def _record(method: Algorithm, n: int, limit: int | None, basis: Floats) -> Recording:
-    recording = Recording(n)
+def _record(method: Algorithm, n: int, limit: int | None, basis: Floats) -> MethodRecording:
+    recording = MethodRecording(n)
     asks = getattr(method, "asks", method.requires)
-    unknowns = _Unknowns(recording, basis, "lo" not in asks)
+    unknowns = _UnknownOracles(recording, basis, "lo" not in asks)
 
     def points(stream: EnumerableGenerator) -> list[Floats]:
         states = islice(method.run(unknowns, unknowns.start(), stream), limit)
@@ -302,10 +302,10 @@ def _record(method: Algorithm, n: int, limit: int | None, basis: Floats) -> Reco
     return recording
 
 
-def _agree(item: Recording, other: Recording) -> bool:
+def _recordings_equal(item: MethodRecording, other: MethodRecording) -> bool:
     """Return whether two recordings are the same up to rounding."""
 
-    def vectors(recording: Recording) -> Iterator[Floats]:
+    def vectors(recording: MethodRecording) -> Iterator[Floats]:
         for answer in recording.answers:
             yield answer.point
         for _, run in recording.runs:

@@ -12,10 +12,10 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import check_known
+from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
-from pfbench.base.user_code import blame_user_code, instantiate, load
+from pfbench.base.user_code import blame_user_code, instantiate, load_user_object
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import keep
 from pfbench.verification.claim import Claim
@@ -117,11 +117,11 @@ def check_worst_cases(
         If what is named is neither, or has no worst case that can be computed.
     """
     selector = Selector.parse(reference)
-    data = load(selector.name)
+    data = load_user_object(selector.name)
     parameters = (
         dict(Selector.parse(f"within[{function_class}]").parameters) if function_class else {}
     )
-    check_known("--function-class", parameters, (*_CLASS, "measure", "over"))
+    check_parameter_names("--function-class", parameters, (*_CLASS, "measure", "over"))
     if isinstance(data, Claim):
         yield from check_claim(load_claims(selector.name).claims[0], parameters, full)
     else:

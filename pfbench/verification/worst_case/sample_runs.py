@@ -34,7 +34,9 @@ def list_visited_points(problem: Any, algorithm: Algorithm, rng: Any) -> list[Fl
     return [x.copy(), *(keep(state.x) for state in algorithm.run(ask, x, rng))]
 
 
-def scripts(n: int, locations: Sequence[int], length: int) -> Iterator[ReplayGenerator]:
+def iterate_draw_scripts(
+    n: int, locations: Sequence[int], length: int
+) -> Iterator[ReplayGenerator]:
     """Yield random streams of `length` indices below n, with every sequence at the `locations`.
 
     The other draws are 0: those are the ones that change nothing.
@@ -54,7 +56,7 @@ def _gaps(problem: IndefiniteQuadratic, points: Sequence[Floats]) -> list[float]
 
 
 def _constant_step_gaps(N: int, step: float, rng: np.random.Generator) -> list[float]:
-    problem = random_members.quadratic(rng, diameter=D, delta=DELTA)
+    problem = random_members.make_random_quadratic(rng, diameter=D, delta=DELTA)
     method = NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
     return _gaps(problem, list_visited_points(problem, method, rng)[:N])
 
@@ -72,7 +74,9 @@ def nfwu_exact(N: int, rng: np.random.Generator) -> float:
 def nfwu_inexact(N: int, rng: np.random.Generator) -> float:
     """Return the mean gap of NFWU with SG, whose error is epsilon/2 at every draw."""
     epsilon = methods.theorem_accuracy(N)
-    problem = random_members.quadratic(rng, diameter=D, delta=DELTA, noise=epsilon / 2.0)
+    problem = random_members.make_random_quadratic(
+        rng, diameter=D, delta=DELTA, noise=epsilon / 2.0
+    )
     method = NFWUSG(iterations=N, step=epsilon, batch=1)
     return float(np.mean(_gaps(problem, list_visited_points(problem, method, rng)[:N])))
 
@@ -81,8 +85,8 @@ def frank_wolfe_open_loop(N: int, rng: np.random.Generator) -> float:
     """Return the larger f(x_N) - min f of a random convex quadratic and of Jaggi's."""
     method = FrankWolfe(step="open-loop", iterations=N)
     problems = (
-        random_members.quadratic(rng, diameter=D, delta=DELTA, convex=True),
-        random_members.half_square(4 * N),
+        random_members.make_random_quadratic(rng, diameter=D, delta=DELTA, convex=True),
+        random_members.make_half_square(4 * N),
     )
     return max(
         problem.value(list_visited_points(problem, method, rng)[N]) - problem.minimum_value
@@ -100,22 +104,25 @@ def _min_mapping(problem: Any, N: int, rng: np.random.Generator) -> float:
 
 def gradient_descent(N: int, rng: np.random.Generator) -> float:
     """Return the larger least |grad f|^2 of random waves and of the worst function."""
-    problems = random_members.waves(rng, 1), random_members.Zigzag(step=1.0, visited=N)
-    return max(_min_mapping(p, N, rng) * DELTA / p.height for p in problems)
+    problems = random_members.make_random_waves(rng, 1), random_members.Zigzag(step=1.0, visited=N)
+    return max(_min_mapping(p, N, rng) * DELTA / p.initial_suboptimality for p in problems)
 
 
 def prox_gd(N: int, rng: np.random.Generator) -> float:
     """Return the larger least |G|^2 of a random quadratic on a box and of the worst function."""
     problem, zigzag = (
-        random_members.quadratic(rng, diameter=None, delta=DELTA),
+        random_members.make_random_quadratic(rng, diameter=None, delta=DELTA),
         random_members.Zigzag(step=1.0, visited=N),
     )
-    return max(_min_mapping(problem, N, rng), _min_mapping(zigzag, N, rng) * DELTA / zigzag.height)
+    return max(
+        _min_mapping(problem, N, rng),
+        _min_mapping(zigzag, N, rng) * DELTA / zigzag.initial_suboptimality,
+    )
 
 
 def ncgs(N: int, rng: np.random.Generator) -> float:
     """Return the mean |G_lambda|^2 at x_0 .. x_{N-1} of NCGS, option I."""
-    problem = random_members.quadratic(rng, diameter=None, delta=DELTA_SLIDING)
+    problem = random_members.make_random_quadratic(rng, diameter=None, delta=DELTA_SLIDING)
     points = list_visited_points(problem, NCGS(iterations=N, smoothness=1.0), rng)[:N]
     return _mean_mapping(problem, points, 0.5)
 
@@ -141,23 +148,25 @@ def _mean_mapping_over_draws(
     for problem in (member, worst):
         mean_mappings = [
             _mean_mapping(problem, list_visited_points(problem, method, stream)[:N], lam)
-            for stream in scripts(2, locations, length)
+            for stream in iterate_draw_scripts(2, locations, length)
         ]
-        expected.append(float(np.mean(mean_mappings)) * DELTA / problem.height)
+        expected.append(float(np.mean(mean_mappings)) * DELTA / problem.initial_suboptimality)
     return max(expected)
 
 
 def spiderboost(N: int, rng: np.random.Generator) -> float:
     """Return the larger mean E|grad f|^2 of random waves and of the worst function."""
     method = proximal.SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
-    return _mean_mapping_over_draws(random_members.waves(rng, 2), method, range(N // 2), N // 2)
+    return _mean_mapping_over_draws(
+        random_members.make_random_waves(rng, 2), method, range(N // 2), N // 2
+    )
 
 
 def prox_spiderboost(N: int, rng: np.random.Generator) -> float:
     """Return the same mean of E|G_eta|^2, of random waves on a box."""
     method = proximal.ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
     return _mean_mapping_over_draws(
-        random_members.waves(rng, 2, boxed=True), method, range(N // 2), N // 2
+        random_members.make_random_waves(rng, 2, boxed=True), method, range(N // 2), N // 2
     )
 
 
@@ -166,7 +175,7 @@ def saga(N: int, rng: np.random.Generator) -> float:
     method = proximal.SmoothSAGA(iterations=N, step=methods.saga_step(2), batch=1)
     # The first table is exact, and what the last step but one replaces is seen by none measured.
     return _mean_mapping_over_draws(
-        random_members.waves(rng, 2), method, range(2, 2 * N - 3), 2 * N
+        random_members.make_random_waves(rng, 2), method, range(2, 2 * N - 3), 2 * N
     )
 
 
@@ -214,7 +223,7 @@ def _error(
         path = request([np.zeros(d), *(ETA * np.cumsum(directions, axis=0))])
         squares = []
         stream: Any
-        for stream in scripts(n, *draws):
+        for stream in iterate_draw_scripts(n, *draws):
             estimate = estimator.start(Oracles(problem, Ledger(), 1.0), stream)
             for x in path:
                 g = estimate(x)

@@ -22,7 +22,7 @@ from pfbench.adapters.functions import FunctionSet
 from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.problems.base import FiniteSum, check_point, content_digest
+from pfbench.problems.base import FiniteSum, check_dense_point, content_digest
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.worst_case.estimation import TOLERANCE
 
@@ -31,7 +31,7 @@ _TIE = 1e-5
 
 
 @dataclass(frozen=True)
-class Nodes:
+class InterpolationNodes:
     """Points of a smooth function, with what it is there.
 
     Attributes
@@ -53,7 +53,7 @@ class SmoothInterpolant:
     Of one that is not, f + L|x|^2/2 is the convex and 2L-smooth one that is made.
     """
 
-    def __init__(self, nodes: Nodes, L: float, *, convex: bool) -> None:
+    def __init__(self, nodes: InterpolationNodes, L: float, *, convex: bool) -> None:
         self._shift = 0.0 if convex else L
         self._L = L + self._shift
         gradients = nodes.gradients + self._shift * nodes.points
@@ -67,14 +67,14 @@ class SmoothInterpolant:
         F(x) = min over weights a, which are at least 0 and of sum 1, of
         L|x - sum a_j c_j|^2/2 + sum a_j o_j.
         """
-        weights = _weights(self._centres, self._offsets / self._L, x)
+        weights = _nearest_hull_weights(self._centres, self._offsets / self._L, x)
         away = x - weights @ self._centres
         value = self._L * float(away @ away) / 2 + float(weights @ self._offsets)
         shift = self._shift
         return value - shift * float(x @ x) / 2, self._L * away - shift * x
 
 
-def _weights(centres: Floats, offsets: Floats, x: Floats) -> Floats:
+def _nearest_hull_weights(centres: Floats, offsets: Floats, x: Floats) -> Floats:
     """Return the weights that minimise |x - sum a_j c_j|^2/2 + sum a_j o_j."""
     import clarabel
     from scipy import sparse
@@ -123,7 +123,9 @@ class WorstFunction(FiniteSum):
 
     def _fill(self, content: Mapping[str, Any]) -> None:
         self._content, L = content, float(content["L"])
-        nodes = [Nodes(*map(np.array, component)) for component in content["components"]]
+        nodes = [
+            InterpolationNodes(*map(np.array, component)) for component in content["components"]
+        ]
         self._functions = [
             SmoothInterpolant(nodes, L, convex=bool(content["convex"])) for nodes in nodes
         ]
@@ -153,7 +155,7 @@ class WorstFunction(FiniteSum):
 
     def value(self, x: Any) -> float:
         """Return f(x)."""
-        return float(np.mean([f(check_point(x, self.shape))[0] for f in self._functions]))
+        return float(np.mean([f(check_dense_point(x, self.shape))[0] for f in self._functions]))
 
     def gradient(self, x: Any) -> Floats:
         """Return grad f(x)."""
@@ -161,7 +163,7 @@ class WorstFunction(FiniteSum):
 
     def component(self, i: int, x: Any) -> Floats:
         """Return grad f_i(x)."""
-        return self._functions[i](check_point(x, self.shape))[1]
+        return self._functions[i](check_dense_point(x, self.shape))[1]
 
     def constants(self, start: Any) -> Constants:
         """Return those of its class."""

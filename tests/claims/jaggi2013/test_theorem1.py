@@ -22,11 +22,11 @@ def test_half_the_step_is_called_violated(judgements):
 def test_the_instances_have_the_curvature_and_the_minimum_that_they_state():
     assert_complete(PAPER)
     for d in (2, 7):
-        problem = theorem1.square(d)
+        problem = theorem1.make_simplex_half_square(d)
         assert curvature_upper_bound(problem.set.vertices, problem.A) == pytest.approx(2.0)
         assert problem.value(np.full(d, 1.0 / d)) == pytest.approx(problem.minimum_value)
     for slope in (-0.01, -0.5, 10.0):
-        problem, grid = theorem1.edge(slope), np.linspace(0.0, 1.0, 1001)
+        problem, grid = theorem1.make_interval_quadratic(slope), np.linspace(0.0, 1.0, 1001)
         assert curvature_upper_bound(problem.set.vertices, problem.A) == pytest.approx(1.0)
         least = min(problem.value(np.array([x])) for x in grid)
         assert problem.minimum_value == pytest.approx(least, abs=1e-9)

@@ -111,7 +111,7 @@ def test_one_step_of_the_residual_is_a_polynomial(degree):
     """kappa = 1: u^2 (3 + u)/4, and kappa = 2: u^3 (40 + 15 u + 9 u^2)/64."""
     u = np.linspace(0.0, 1.0, 101)
     exact = u**2 * (3 + u) / 4 if degree == 1 else u**3 * (40 + 15 * u + 9 * u**2) / 64
-    after = 1.0 - orthogonalisers.scalar(np.sqrt(1.0 - u), degree) ** 2
+    after = 1.0 - orthogonalisers.newton_schulz_scalar(np.sqrt(1.0 - u), degree) ** 2
     np.testing.assert_allclose(after, exact, rtol=0, atol=1e-14)
     assert (exact <= u ** (degree + 1) + 1e-15).all()
 
@@ -124,7 +124,7 @@ def test_the_largest_loss_falls_linearly(degree, growth):
 
 
 def test_the_numbers_of_the_quintic():
-    first, second = orthogonalisers.critical()
+    first, second = orthogonalisers.quintic_critical_points()
     assert quintic_scalar(first) == pytest.approx(1.2024, abs=5e-5)
     assert quintic_scalar(second) == pytest.approx(0.6818, abs=5e-5)
     for steps, least in orthogonalisers.REACHED.items():
@@ -149,8 +149,8 @@ def least_steps(d, size):
 
 @pytest.mark.parametrize(("d", "floor", "best"), [(101, 35, 38), (1001, 347, 355)])
 def test_gradient_descent_needs_a_third_of_d(d, floor, best):
-    assert math.ceil(sign_separation.descent_needs(d)) == floor
-    assert sign_separation.signs_need(d) == 17
+    assert math.ceil(sign_separation.min_gradient_descent_steps(d)) == floor
+    assert sign_separation.sign_step_count(d) == 17
     sizes = np.linspace(0.0, 1.0, 401)[1:] * 2.0 / d
     found = min(least_steps(d, size) for size in sizes)
     assert floor < found <= best

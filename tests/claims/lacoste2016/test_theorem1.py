@@ -21,7 +21,7 @@ def test_the_decrease_is_the_best_of_the_quadratic_model(gap):
     """(9) is the maximum over gamma in [0, 1] of gamma g - gamma^2 C/2, with C = 1."""
     gamma = np.linspace(0.0, 1.0, 100001)
     best = float((gamma * gap - gamma**2 / 2).max())
-    assert theorem1.decrease(gap, 1.0) == pytest.approx(best, abs=1e-9)
+    assert theorem1.min_decrease(gap, 1.0) == pytest.approx(best, abs=1e-9)
 
 
 @pytest.mark.parametrize("h0", [0.1, 0.5, 1.0, 7.3])
@@ -30,7 +30,7 @@ def test_the_sharp_bound_follows_from_the_decrease(h0):
     C = 1.0
     for t in range(60):
         root = theorem1.sharper_min_gap_bound(theorem1.CurvatureAndGap(C, h0), None, t)
-        assert (t + 1) * theorem1.decrease(root, C) == pytest.approx(h0)
+        assert (t + 1) * theorem1.min_decrease(root, C) == pytest.approx(h0)
         assert root <= theorem1.min_gap_bound(theorem1.CurvatureAndGap(C, h0), None, t) * (
             1 + 1e-12
         )

@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import pytest
 
-from pfbench.claims.li2019.corollary3 import inner_bound, inner_gap
+from pfbench.claims.li2019.corollary3 import inner_bound, inner_gap_bound
 
 
 def test_the_bound_of_the_gap_by_hand():
-    assert inner_gap(3.0, 2.0, 4) == pytest.approx(8 * 3 * 2 / 20)
+    assert inner_gap_bound(3.0, 2.0, 4) == pytest.approx(8 * 3 * 2 / 20)
 
 
 def test_inner_bound_is_30_summed_by_hand():

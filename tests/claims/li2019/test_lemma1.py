@@ -9,10 +9,10 @@ from judging import trial
 from pfbench.claims.li2019.lemma1 import (
     LEMMA1,
     MOST,
-    compare_half_eigenvalue,
     constants_needed,
-    design,
-    designs,
+    examine_half_eigenvalue,
+    iterate_design_sizes,
+    make_isotropic_regression,
 )
 from pfbench.problems.restricted_convexity import find_worst_direction
 
@@ -26,7 +26,7 @@ def test_the_constant_has_room_above_gordons():
 
 
 def test_the_curvature_is_that_of_the_function():
-    problem = design(5, d=6, ratio=4)
+    problem = make_isotropic_regression(5, d=6, ratio=4)
     zero = problem.start()
 
     def needs(V):
@@ -47,7 +47,7 @@ def test_the_curvature_is_that_of_the_function():
 
 def test_as_printed_the_constant_grows_as_gordons_inequality_says():
     """About 2 sqrt(n/d) - 2, from below for these sizes."""
-    numbers = compare_half_eigenvalue("quick", 3).numbers
+    numbers = examine_half_eigenvalue("quick", 3).numbers
     for ratio in (10, 40, 160):
         c = numbers[f"c at n/d={ratio}, printed"]
         assert 0.7 * (2 * sqrt(ratio) - 2) < c < 2 * sqrt(ratio)
@@ -57,9 +57,9 @@ def test_loss_8_is_not_refuted_as_printed():
     """The proof drops a half there too, but the mean curvature is above lambda_min/4."""
     needed = [
         c
-        for d, ratio, seed in designs(trial(LEMMA1))
+        for d, ratio, seed in iterate_design_sizes(trial(LEMMA1))
         for c in constants_needed(
-            trial(LEMMA1), design(seed, d, ratio, 0.25), ratio, seed, alpha=0.25
+            trial(LEMMA1), make_isotropic_regression(seed, d, ratio, 0.25), ratio, seed, alpha=0.25
         )
     ]
     assert 0.1 * MOST < max(needed) <= MOST

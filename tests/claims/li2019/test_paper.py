@@ -26,13 +26,19 @@ QUICK_PAIRS = [
 ]
 
 AS_CORRECTED = {
-    "lemma 1: a quarter": (lemma1.compare_half_eigenvalue, {"printed": 0.25}),
+    "lemma 1: a quarter": (lemma1.examine_half_eigenvalue, {"printed": 0.25}),
     "(15): 4 eps^2": (stat.examine_squared_norm, {"is_corrected": True}),
     "(22): both squared": (stat.examine_one_sided_square, {"is_corrected": True}),
-    "(30): weighted": (corollary3.weights_of_30, {"printed": {"first": 0.5, "weighted": True}}),
+    "(30): weighted": (
+        corollary3.examine_weights_of_30,
+        {"printed": {"first": 0.5, "weighted": True}},
+    ),
     "(69): >=": (nonconvex.examine_reversed_inequality, {"sign": -1.0}),
-    "(74): without L": (nonconvex.stray_factor, {"end": np.ones_like}),
-    "G.1: towards the minimiser": (nonconvex.convexity_between, {"towards_minimiser": True}),
+    "(74): without L": (nonconvex.examine_stray_factor, {"end": np.ones_like}),
+    "G.1: towards the minimiser": (
+        nonconvex.examine_missing_convexity,
+        {"towards_minimiser": True},
+    ),
 }
 
 

@@ -7,12 +7,12 @@ import pytest
 from judging import trial
 from numpy.testing import assert_allclose
 
-from pfbench.claims.li2019.shared_runs import from_quadratic, inner
+from pfbench.claims.li2019.shared_runs import follow_inner_iterations, from_quadratic
 from pfbench.claims.li2019.stat import STAT
 from pfbench.claims.li2019.statistical_error import (
-    error_beside_the_truth,
     make_biased_minimiser_problem,
     statistical_error,
+    statistical_error_of_biased_minimiser,
 )
 
 
@@ -46,7 +46,7 @@ def test_the_problem_is_what_its_text_says(support):
     assert_allclose(problem.curvature @ delta, 0.0, atol=1e-12)
     l1, l2 = np.abs(delta).sum(), np.linalg.norm(delta)
     assert problem.sigma_hat == pytest.approx(1 - 16 * tau * support)
-    error = error_beside_the_truth(d, support, share)
+    error = statistical_error_of_biased_minimiser(d, support, share)
     assert error == pytest.approx(8 * tau * (l1 + np.sqrt(support) * l2) ** 2 / problem.sigma_hat)
     rng = np.random.default_rng(7)
     for _ in range(500):  # li2019 (29)
@@ -66,7 +66,9 @@ def test_the_statistical_error_as_printed_is_exceeded_by_cgs(support):
     target = problem.sigma_hat * error
     begun = from_quadratic(replace(problem, begin=far))
     begun = replace(begun, constants=replace(begun.constants, delta=2.0 * target))
-    theta = [step.state.x for _, _, step in inner(trial(STAT), begun, 1)][begun.N - 1]
+    theta = [step.state.x for _, _, step in follow_inner_iterations(trial(STAT), begun, 1)][
+        begun.N - 1
+    ]
     assert problem.value(theta) <= target
     squared = np.sum((theta - problem.minimiser) ** 2)
-    assert error < squared <= 4.0 * error_beside_the_truth(d, support, share)
+    assert error < squared <= 4.0 * statistical_error_of_biased_minimiser(d, support, share)

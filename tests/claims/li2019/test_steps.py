@@ -8,12 +8,12 @@ from judging import judge, trial
 
 from pfbench.algorithms.sliding import CGS, STORC
 from pfbench.base.state import State
-from pfbench.claims.li2019.corollary3 import inner_gap
+from pfbench.claims.li2019.corollary3 import inner_gap_bound
 from pfbench.claims.li2019.shared_runs import (
     compute_squared_distance_bound,
+    follow_inner_iterations,
     from_quadratic,
     from_regression,
-    inner,
     inner_iteration_count,
     matrix_regression,
     restart_count,
@@ -47,7 +47,7 @@ def test_the_bounds_fit_together():
     """At k = N_t the bound of the inner loop is at most half of delta0 2^-t."""
     for L, sigma in ((1.0, 1.0), (3.0, 0.2), (50.0, 1e-3)):
         N, squared = inner_iteration_count(L, sigma), compute_squared_distance_bound(0.3, sigma, 2)
-        assert inner_gap(L, squared, N) <= 0.5 * 0.3 / 4
+        assert inner_gap_bound(L, squared, N) <= 0.5 * 0.3 / 4
         assert variance_bound(L, squared, N, 1) == pytest.approx(L**2 * squared / (4 * N))
 
 
@@ -103,17 +103,19 @@ class Undefined(CGS):
 )
 def test_points_outside_and_early_ends_are_broken(algorithm, words):
     with pytest.raises(ClaimBroken, match=words):
-        list(inner(trial(GAP, algorithm), face(), 2))
+        list(follow_inner_iterations(trial(GAP, algorithm), face(), 2))
     row = judge(GAP, Subject(algorithm))
     assert (row.verdict, row.lost) == ("violated", False)
 
 
 def test_inner_iterations_are_numbered_and_seeded():
     problem = face()
-    steps = [(t, k) for t, k, _ in inner(trial(GAP), problem, 3)]
+    steps = [(t, k) for t, k, _ in follow_inner_iterations(trial(GAP), problem, 3)]
     assert steps == [(t, k) for t in (1, 2, 3) for k in range(1, problem.N + 1)]
     ends = [
-        [s.state.x for _, _, s in inner(trial(THM2), problem, 1, seed, batch=2)][-1]
+        [s.state.x for _, _, s in follow_inner_iterations(trial(THM2), problem, 1, seed, batch=2)][
+            -1
+        ]
         for seed in (0, 0, 1)
     ]
     assert np.array_equal(ends[0], ends[1])

@@ -8,7 +8,12 @@ import scipy
 from judging import judge, trial
 
 from pfbench.claims.polytopes import contraction, good_steps, openloop, table1
-from pfbench.verification.instruments.widths import POLYTOPES, corners, quadratic_on_facet, width
+from pfbench.verification.instruments.widths import (
+    POLYTOPES,
+    corners,
+    pyramidal_width,
+    quadratic_on_facet,
+)
 
 pytestmark = pytest.mark.claims
 
@@ -51,7 +56,7 @@ def faces(kind, d):
 def test_a_pyramidal_width_is_the_least_distance_of_a_face_and_the_other_vertices(kind, d):
     V = corners(kind, d)
     found = min(distance(V[F], np.delete(V, F, axis=0)) for F in faces(kind, d) if len(F) < len(V))
-    assert width(kind, d) == pytest.approx(found, rel=1e-6)
+    assert pyramidal_width(kind, d) == pytest.approx(found, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +66,7 @@ def test_a_pyramidal_width_is_the_least_distance_of_a_face_and_the_other_vertice
 def test_the_rate_is_that_of_the_formulas(kind, d, rho):
     """mu/(2 L d) on a simplex, d even; mu/(4 L d^2) on a cube, mu/(16 L (d-1)) on an l1 ball."""
     D = quadratic_on_facet(kind, d).set.diameter
-    left = contraction.height(1.0, 1.0, 1.0, width(kind, d), D, 2)
+    left = contraction.suboptimality_bound(1.0, 1.0, 1.0, pyramidal_width(kind, d), D, 2)
     assert 1.0 - left == pytest.approx(rho)
 
 
@@ -71,14 +76,14 @@ def test_the_rate_is_that_of_the_formulas(kind, d, rho):
 @pytest.mark.parametrize("claim", contraction.CLAIMS, ids=lambda one: one.name)
 def test_a_contraction_is_half_reached(claim, judgements):
     found = judgements(claim)
-    assert found.verdict.is_kept, found.reason
+    assert found.verdict.keeps_bound, found.reason
     assert found.measured["simplex 4: ratio"] == pytest.approx(0.53, abs=0.005)
 
 
 @pytest.mark.parametrize("claim", good_steps.CLAIMS, ids=lambda one: one.name)
 def test_a_good_step_gains_little_more_than_its_bound(claim, judgements):
     found = judgements(claim)
-    assert found.verdict.is_kept, found.reason
+    assert found.verdict.keeps_bound, found.reason
     largest = max(v for k, v in found.measured.items() if k.endswith("good steps: ratio"))
     assert 0.84 < largest <= 1.0
     if claim is good_steps.AWAY:
@@ -131,7 +136,7 @@ def test_the_face_is_settled_where_it_is_said(judgements):
 def test_without_away_steps_it_is_far_above():
     from pfbench.verification import Subject
 
-    found = judge(contraction.AWAY, Subject(contraction.NoAway))
+    found = judge(contraction.AWAY, Subject(contraction.NoAwaySteps))
     assert found.measured["simplex 4: ratio"] > 1e5
 
 
@@ -177,7 +182,7 @@ def test_without_away_steps_ten_times_the_accuracy_costs_ten_times_as_much():
     for instance in table1.POLYTOPES[1:]:
         plain, away = (
             table1.calls_to_reduce(trial(afw, kind), instance(), parts, 0.1)
-            for kind in (contraction.NoAway, None)
+            for kind in (contraction.NoAwaySteps, None)
         )
         assert plain[1] >= 9.0 * plain[0]
         assert plain[2] >= 9.0 * plain[1] >= 9.0 * 5.0 * away[1]

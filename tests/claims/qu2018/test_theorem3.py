@@ -13,8 +13,8 @@ FORGOTTEN = next(m for m in theorem3.MUTANTS if m.name == "ncgs-vr-mean-forgotte
 def test_the_schedule_is_the_least_iterations_of_the_bound():
     epsilon, method = 0.4, NCGSVR.theory(0.4, KNOWN)
     T, m = method.iterations, method.period
-    assert theorem3.variance_reduced(0.5, 3.0, T) <= epsilon
-    assert theorem3.variance_reduced(0.5, 3.0, T - m) > epsilon
+    assert theorem3.uniform_output_bound(0.5, 3.0, T) <= epsilon
+    assert theorem3.uniform_output_bound(0.5, 3.0, T - m) > epsilon
     assert theorem3.component_gradient_count(27, method.batch, m, T) == T // 3 * (27 + 2 * 9 * 3)
 
 

@@ -19,7 +19,10 @@ from pfbench.claims.relatives import (
     smooth,
     storm,
 )
-from pfbench.claims.relatives.shared_instances import make_signed_curvature_problem, sliding_mapping
+from pfbench.claims.relatives.shared_instances import (
+    make_signed_curvature_problem,
+    sliding_mapping_bound,
+)
 from pfbench.verification.subject import Subject
 
 pytestmark = pytest.mark.claims
@@ -55,7 +58,7 @@ def test_the_constants_that_draws_by_smoothness_win_by():
     assert c.L_max / importance.UNEQUAL().component_smoothness().min() == pytest.approx(1000.0)
     given = importance.sliding_parameters(c, steps=100)
     given = type("Given", (), given)
-    one, other = sliding_mapping(c, given), importance.sharper(c, given)
+    one, other = sliding_mapping_bound(c, given), importance.sharper_mapping_bound(c, given)
     s = np.sqrt(0.1)
     assert ((1 + s) ** 2 / (0.5 - s), (1 + s) ** 2 / (0.5 - s) + 2 * (1 + 1 / s)) == (
         pytest.approx(9.43, abs=5e-3),
@@ -79,7 +82,7 @@ def test_the_constants_that_draws_by_smoothness_win_by():
 )
 def test_a_schedule_reaches_as_much_of_its_bound(claim, ratio, judgements):
     found = judgements(claim)
-    assert found.verdict.is_kept, found.reason
+    assert found.verdict.keeps_bound, found.reason
     assert found.measured["ratio"] == pytest.approx(ratio, rel=0.06)
 
 
@@ -103,7 +106,7 @@ def test_page_takes_fewer_steps_than_its_theorem(constants):
 
 def test_a_method_of_one_component_a_step_is_at_its_lower_bound(judgements):
     found = judgements(lower_bound.SPANS)
-    assert found.verdict.is_kept, found.reason
+    assert found.verdict.keeps_bound, found.reason
     assert found.measured["n = 200, k: ratio"] == pytest.approx(1.0, abs=0.01)
     assert found.measured["n = 200, n/2: ratio"] <= 1.0
 
@@ -116,7 +119,7 @@ def test_the_lower_bound_is_the_least_norm_in_the_span_and_repeats_are_no_new_co
     for k in range(8):
         seen = slopes[[*range(k), *range(k)]]  # each twice
         x = -slopes[:k].sum(axis=0) / (7 * 2.0)
-        assert lower_bound.parts_along(problem, x) == k
+        assert lower_bound.count_seen_components(problem, x) == k
         least = np.linalg.norm(problem.gradient(x))
         assert least == pytest.approx(lower_bound.gradient_norm_floor(2.0, 3.0, 7, k), abs=1e-9)
         rng = np.random.default_rng(k)
@@ -155,7 +158,7 @@ def test_the_bound_of_sliding_for_convex_f_is_that_of_its_weights():
         assert k == 1 or ratio >= 3 / k * gammas[k - 2] / before
         assert gamma <= 3 / (k + 1)
         right = 3 / (k + 1) * gamma / 2 + Gamma * total
-        assert epoch_free_schedules.convex_height(c, None, k) == pytest.approx(right)
+        assert epoch_free_schedules.convex_suboptimality_bound(c, None, k) == pytest.approx(right)
 
 
 def test_the_constants_of_the_instance_are_those_it_states():
@@ -195,7 +198,7 @@ def test_the_summed_error_is_at_most_its_share_of_the_steps(name):
         o, m, s = moments(name, a, x0, p, b, eta, 40)
         off, moved, squared = off + o, moved + m, squared + s
     assert off <= share * constants.L_ms**2 * moved
-    bound = smooth.descent(constants, type("Given", (), given))
+    bound = smooth.gradient_sq_bound(constants, type("Given", (), given))
     expected = {"page": 0.692, "lsvrg": 0.604}[name]
     assert squared / 40 / bound == pytest.approx(expected, abs=1e-3)
 
@@ -296,10 +299,10 @@ def test_the_least_cost_of_page_is_that_of_all_batches_and_chances_by_hand():
     """At n = 100 all batches and 2000 chances are tried; published sizes have c = 1."""
     n, accurate = 100, 1e6
     chances = np.geomspace(1e-4, 0.99, 2000)
-    every = [page_cost.cost(n, b, p, accurate) for b in range(1, 60) for p in chances]
-    ours = page_cost.cost(n, 1, 2 / n, accurate)
+    every = [page_cost.mean_sfo(n, b, p, accurate) for b in range(1, 60) for p in chances]
+    ours = page_cost.mean_sfo(n, 1, 2 / n, accurate)
     assert 1.0 - 1e-9 <= ours / min(every) <= 1.001
-    assert ours <= page_cost.min_cost(n, 1.0, accurate, 1.0)
-    assert page_cost.steps(10, 10 / 110, 1.0) == pytest.approx(1.0 + np.sqrt(5.0))
+    assert ours <= page_cost.min_mean_sfo(n, 1.0, accurate, 1.0)
+    assert page_cost.step_count(10, 10 / 110, 1.0) == pytest.approx(1.0 + np.sqrt(5.0))
     step = 2.0 / (1.0 + np.sqrt(5.0))  # of the lemma, for L = 1
-    assert page_cost.steps(10, 10 / 110, 1.0) == pytest.approx(2.0 / step)
+    assert page_cost.step_count(10, 10 / 110, 1.0) == pytest.approx(2.0 / step)

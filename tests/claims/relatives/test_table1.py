@@ -80,11 +80,11 @@ def test_what_is_promised_is_in_the_units_of_the_measure():
 
 def test_the_instances_are_as_high_and_as_rough_as_they_say():
     for shrink in (0.0, 1.0):
-        problem = table1.bowl(0.2, 8, size=0.5, shrink=shrink, noise=0.3)
+        problem = table1.make_bowl_problem(0.2, 8, size=0.5, shrink=shrink, noise=0.3)
         c = problem.constants(problem.start())
         assert problem.value(problem.start()) == pytest.approx(0.5 * 0.2**shrink)
         assert (c.L_f, c.L_ms) == (pytest.approx(1.0), pytest.approx(math.hypot(1.0, 0.5)))
-    lean = table1.leaning(0.1, 16, noise=2.0)
+    lean = table1.make_ball_slope_problem(0.1, 16, noise=2.0)
     at = lean.start()
     gradients = np.array([lean.batch(np.array([i]), at) for i in range(16)])
     assert np.linalg.norm(gradients.mean(axis=0)) == pytest.approx(0.2)

@@ -5,11 +5,11 @@ from judging import assert_shown
 
 from pfbench.claims.shen2019.error_law_errata import (
     ERRATA,
+    examine_expected_hessian_lipschitz,
     examine_expected_lipschitz,
     examine_mean_value,
-    hessians_in_expectation,
-    missing_increment,
-    second_moment,
+    examine_missing_increment,
+    examine_second_moment,
 )
 
 
@@ -39,9 +39,9 @@ def spread(constants):
 
 AS_CORRECTED = {
     "(7): the mean-squared L": (examine_expected_lipschitz, {"squared": True}),
-    "(8): the mean-squared L2": (hessians_in_expectation, {"squared": True}),
-    "3.1: sigma^2": (second_moment, {"printed": spread}),
-    "4.1: with x - x~": (missing_increment, {"with_increment": True}),
+    "(8): the mean-squared L2": (examine_expected_hessian_lipschitz, {"squared": True}),
+    "3.1: sigma^2": (examine_second_moment, {"printed": spread}),
+    "4.1: with x - x~": (examine_missing_increment, {"with_increment": True}),
     "4.1: two cubics share a mean value": (examine_mean_value, {"separable_power": 3.0}),
 }
 

@@ -11,8 +11,8 @@ from pfbench.claims.shen2019.recovery_claims import (
     MUTANTS,
     ONE_NUMBER,
     SIZES,
-    sum_or_mean,
-    weight_of_section_6,
+    examine_sum_or_mean,
+    examine_weight_of_section_6,
 )
 from pfbench.points import combine
 
@@ -79,7 +79,7 @@ def as_eta(p, T, D):
 
 @pytest.mark.parametrize(
     ("examination", "correction"),
-    [(sum_or_mean, {"printed": float}), (weight_of_section_6, {"printed": as_eta})],
+    [(examine_sum_or_mean, {"printed": float}), (examine_weight_of_section_6, {"printed": as_eta})],
 )
 def test_the_corrected_statement_is_not_seen_to_fail(examination, correction):
     found = examination("quick", 1, **correction)

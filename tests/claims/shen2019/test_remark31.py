@@ -8,13 +8,13 @@ from pfbench.claims.shen2019.remark31 import (
     MUTANTS,
     REMARK,
     VALLEY,
-    a_tenth_of_the_gap,
-    runs_needed,
+    examine_failure_probability,
+    run_count,
 )
 
 
 def test_the_runs_of_a_probability():
-    assert [runs_needed(delta) for delta in (0.5, 0.25, 0.2, 0.125)] == [1, 2, 3, 3]
+    assert [run_count(delta) for delta in (0.5, 0.25, 0.2, 0.125)] == [1, 2, 3, 3]
 
 
 @pytest.mark.claims
@@ -43,11 +43,11 @@ def test_an_erratum_is_shown(erratum):
 
 def test_what_the_remark_shows_is_not_seen_to_fail():
     """V <= 10 eps D, which its Markov inequality gives."""
-    found = a_tenth_of_the_gap("quick", 1, level=10.0)
+    found = examine_failure_probability("quick", 1, level=10.0)
     assert not found.printed_fails
     assert found.corrected_holds
 
 
 def test_it_is_right_with_runs_for_a_tenth_of_eps_only():
-    tried = a_tenth_of_the_gap("quick", 1).readings
+    tried = examine_failure_probability("quick", 1).readings
     assert [name for name, right in tried.items() if right] == ["runs for eps/10"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pfbench.claims.shen2019.sagafw import CLAIMS, FAMILY, PATH, _calls, _smallest_batch
+from pfbench.claims.shen2019.sagafw import CLAIMS, FAMILY, PATH, _sfo_beyond_table, _smallest_batch
 from pfbench.verification.trial import Trial
 
 (CLAIM,) = CLAIMS
@@ -18,7 +18,7 @@ def test_it_is_disputed_and_left_out_of_the_quick_verification():
 @pytest.mark.claims
 def test_calls_to_a_target_leave_the_table_out_and_grow_with_accuracy():
     trial, problem = Trial(CLAIM), FAMILY(n=60, seed=3)
-    coarse, fine = (_calls(trial, problem, share, 5) for share in (0.3, 0.03))
+    coarse, fine = (_sfo_beyond_table(trial, problem, share, 5) for share in (0.3, 0.03))
     assert 0.0 < coarse < fine < np.inf
 
 

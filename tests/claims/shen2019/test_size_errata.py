@@ -10,9 +10,14 @@ from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.constants import Constants
 from pfbench.claims.shen2019 import size_errata, sizes
 from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE
-from pfbench.claims.shen2019.paths import mean_squares
-from pfbench.claims.shen2019.size_errata import ERRATA, condition, examine_small_epsilon, powers
-from pfbench.claims.shen2019.sizes import Sizes, error_over_limit
+from pfbench.claims.shen2019.paths import exact_mean_squared_errors
+from pfbench.claims.shen2019.size_errata import (
+    ERRATA,
+    examine_condition_9,
+    examine_powers,
+    examine_small_epsilon,
+)
+from pfbench.claims.shen2019.sizes import BatchAndPeriod, error_over_limit
 from pfbench.oracles import Ledger, Oracles
 from pfbench.verification.instruments.enumerated_random import ReplayGenerator
 from pfbench.verification.instruments.forced_path import ForcedPath
@@ -33,9 +38,9 @@ def corrected(estimator):
 @pytest.mark.parametrize(
     ("name", "examination", "estimator"),
     [
-        *((f"shen2019-(9)-{name}", condition, name) for name in OF_9),
-        ("shen2019-4.1-powers", powers, "casvrg"),
-        ("shen2019-4.2-powers", powers, "caspiderg"),
+        *((f"shen2019-(9)-{name}", examine_condition_9, name) for name in OF_9),
+        ("shen2019-4.1-powers", examine_powers, "casvrg"),
+        ("shen2019-4.2-powers", examine_powers, "caspiderg"),
         ("shen2019-4.1-small-epsilon", examine_small_epsilon, None),
     ],
 )
@@ -50,7 +55,7 @@ def test_the_corrected_sizes_are_not_seen_to_fail(name, examination, estimator):
 @pytest.mark.parametrize("estimator", OF_9)
 def test_the_sizes_are_right_in_the_order_and_casvrgs_are_right(estimator):
     """CASPIDERG's miss (9) by little, at the ends of epochs only."""
-    tried = condition("quick", 1, estimator=estimator).readings
+    tried = examine_condition_9("quick", 1, estimator=estimator).readings
     more = {"mean over an epoch", "E|.| for E|.|^2"} if estimator == "caspiderg" else set()
     assert {name for name, right in tried.items() if right} == {"in O(.)"} | more
 
@@ -64,7 +69,7 @@ def test_the_printed_sizes_of_casvrg_meet_9():
 
 @pytest.mark.parametrize("estimator", ["casvrg", "caspiderg"])
 def test_the_printed_powers_are_right_where_L_is_1_or_more(estimator):
-    found = powers("quick", 1, estimator=estimator).numbers
+    found = examine_powers("quick", 1, estimator=estimator).numbers
     assert found["printed, 0.0625 f"] > 10.0
     assert found["printed, 1 f"] < 1.0
     assert found["printed, 16 f"] < 0.01
@@ -78,7 +83,7 @@ def test_a_schedule_that_misses_9_is_not_seen_to_hold(monkeypatch):
         return sizes | {"batch": sizes["batch"] // 2}
 
     monkeypatch.setattr(NFWUSPIDERG, "estimator_parameters", half)
-    found = condition("quick", 0, estimator="spiderg")
+    found = examine_condition_9("quick", 0, estimator="spiderg")
     assert not found.is_shown
     assert found.numbers["measured over corrected"] > 1.5
 
@@ -119,13 +124,13 @@ def test_the_mean_squares_are_those_of_all_runs_of_the_algorithm(estimator):
         errors = [state.estimate - problem.gradient(state.at) for state in states]
         squares.append(np.sum(np.square(errors), axis=1))
     eta = step * problem.length
-    found = mean_squares(estimator, problem, eta, p)
+    found = exact_mean_squared_errors(estimator, problem, eta, p)
     assert found == pytest.approx(np.mean(squares, axis=0), rel=1e-9, abs=1e-20)
-    halved = error_over_limit(estimator, problem, epsilon, Sizes(2, p))
+    halved = error_over_limit(estimator, problem, epsilon, BatchAndPeriod(2, p))
     assert halved == pytest.approx(found / 2 * 4 / epsilon**2)
-    longer = error_over_limit(estimator, problem, epsilon, Sizes(2, p), eta=2.0 * eta)
+    longer = error_over_limit(estimator, problem, epsilon, BatchAndPeriod(2, p), eta=2.0 * eta)
     assert longer == pytest.approx(
-        mean_squares(estimator, problem, 2.0 * eta, p) / 2 * 4 / epsilon**2
+        exact_mean_squared_errors(estimator, problem, 2.0 * eta, p) / 2 * 4 / epsilon**2
     )
     assert estimator == "sg" or longer[-1] > 2.0 * halved[-1]
 
@@ -134,15 +139,15 @@ def test_the_printed_sizes_are_the_papers():
     """Sections 3.1 to 4.2 of shen2019, n = 4096, worked out by hand."""
     constants = Constants(n=4096, L_f=4.0, L_ms=4.0, L_max=4.0, L2_ms=1.0, sigma2=9.0)
     at = 2.0**-10
-    assert sizes.compute_printed_sizes("sg", 0.5, constants) == Sizes(36, 1)
-    assert sizes.compute_printed_sizes("svrg", at, constants) == Sizes(256, 16)
-    assert sizes.compute_printed_sizes("spiderg", at, constants) == Sizes(64, 64)
+    assert sizes.compute_printed_sizes("sg", 0.5, constants) == BatchAndPeriod(36, 1)
+    assert sizes.compute_printed_sizes("svrg", at, constants) == BatchAndPeriod(256, 16)
+    assert sizes.compute_printed_sizes("spiderg", at, constants) == BatchAndPeriod(64, 64)
     # (4 2^10)^0.4 4096^0.2 = 2^4.8 2^2.4 = 147.03; S = 27.9.
-    assert sizes.compute_printed_sizes("casvrg", at, constants) == Sizes(28, 147)
+    assert sizes.compute_printed_sizes("casvrg", at, constants) == BatchAndPeriod(28, 147)
     # L^.5 L2^.5 eps^-.5 = 2 2^16 for epsilon = 2^-32 <= 4/4096^2.
-    assert sizes.compute_printed_sizes("casvrg", 2.0**-32, constants) == Sizes(1, 2**17)
+    assert sizes.compute_printed_sizes("casvrg", 2.0**-32, constants) == BatchAndPeriod(1, 2**17)
     # (4 2^10)^0.5 4096^0.25 = 2^6 2^3 = 512.
-    assert sizes.compute_printed_sizes("caspiderg", at, constants) == Sizes(8, 512)
-    assert sizes.compute_corrected_sizes("casvrg", at, constants) == Sizes(
+    assert sizes.compute_printed_sizes("caspiderg", at, constants) == BatchAndPeriod(8, 512)
+    assert sizes.compute_corrected_sizes("casvrg", at, constants) == BatchAndPeriod(
         *(NFWUCASVRG.estimator_parameters(at, 4.0, constants)[key] for key in ("batch", "period"))
     )

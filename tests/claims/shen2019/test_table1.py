@@ -14,7 +14,7 @@ from pfbench.claims.shen2019.table1 import (
     PATHS,
     TABLE,
     PathCase,
-    case,
+    make_path_case,
     min_cost,
 )
 from pfbench.verification.statistics.medians import EARLY_SEEDS
@@ -84,9 +84,9 @@ def test_the_counted_exponents_are_the_tables(estimator, claim, judgements):
 )
 def test_the_batch_and_period_are_those_of_the_law(estimator, n, epsilon):
     """They are found from measured errors, whose noise moves a batch by an eighth."""
-    here = case(Trial(TABLE[estimator]), PATHS[estimator], n, epsilon)
+    here = make_path_case(Trial(TABLE[estimator]), PATHS[estimator], n, epsilon)
     least = min_cost(estimator, here.n, epsilon)
-    assert here.period(range(4)) in (least.p, round(1.5 * least.p), round(least.p / 1.5))
+    assert here.cheapest_period(range(4)) in (least.p, round(1.5 * least.p), round(least.p / 1.5))
     costs = [here.cost(least.p, seed) for seed in range(40)]
     assert np.mean(costs) == pytest.approx(least.cost, rel=0.05)
 

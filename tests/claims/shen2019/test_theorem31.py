@@ -16,8 +16,8 @@ from pfbench.claims.shen2019.theorem31 import (
     MUTANTS,
     THEOREM,
     VALLEYS,
-    means,
-    missing_diameter,
+    examine_missing_diameter,
+    mean_gap_and_squared_error,
 )
 from pfbench.verification.trial import Trial
 
@@ -36,7 +36,7 @@ def test_the_mean_is_that_of_all_iterates_before_the_last():
         return float(np.sum((state.estimate - problem.gradient(state.at)) ** 2))
 
     seeds = trial.seeds(2, "here")
-    found = [means(trial, problem, algorithm, seed) for seed in seeds]
+    found = [mean_gap_and_squared_error(trial, problem, algorithm, seed) for seed in seeds]
     for seed, (mean, error) in zip(seeds, found, strict=True):
         states = [step.state for step in trial.follow(problem, algorithm, seed=seed)]
         V = np.array([gap(x) for x in (problem.start(), *(state.x for state in states))])
@@ -94,14 +94,14 @@ def with_diameter(epsilon, D):
 
 
 def test_the_corrected_bound_is_not_seen_to_fail():
-    found = missing_diameter("quick", 1, printed=with_diameter)
+    found = examine_missing_diameter("quick", 1, printed=with_diameter)
     assert not found.printed_fails
     assert found.corrected_holds
     assert not erratum_of_10().is_shown(found)
 
 
 def test_10_is_right_in_units_of_the_diameter_only():
-    tried = missing_diameter("quick", 1).readings
+    tried = examine_missing_diameter("quick", 1).readings
     assert [name for name, right in tried.items() if right] == ["lengths in units of D"]
 
 
@@ -117,4 +117,4 @@ def test_a_bound_of_v_that_is_too_small_is_not_seen_to_hold(monkeypatch):
         return replace(theory(epsilon, constants), iterations=10)
 
     monkeypatch.setattr(theorem31.NFWUSPIDERG, "theory", coarse)
-    assert not missing_diameter("quick", 0).corrected_holds
+    assert not examine_missing_diameter("quick", 0).corrected_holds

@@ -9,9 +9,9 @@ from pfbench.claims.shen2019.theorem51 import (
     ERRATA,
     LOWER_BOUND,
     MUTANTS,
+    examine_internal_queries,
     examine_shifted_indices,
     gap_floor,
-    queries_elsewhere,
 )
 
 
@@ -61,7 +61,10 @@ def at_the_origin(problem):
 
 @pytest.mark.parametrize(
     ("examination", "correction"),
-    [(queries_elsewhere, {"target": at_the_origin}), (examine_shifted_indices, {"shift": 1})],
+    [
+        (examine_internal_queries, {"target": at_the_origin}),
+        (examine_shifted_indices, {"shift": 1}),
+    ],
 )
 def test_the_corrected_statement_is_not_seen_to_fail(examination, correction):
     found = examination("quick", 1, **correction)

@@ -24,11 +24,11 @@ def followed():
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # one variant divides by a norm that is 0
 @pytest.mark.parametrize(("claim", "variant"), [*followed()])
 def test_a_variant_is_followed_where_queries_have_several_readings(claim, variant, monkeypatch):
-    every = replay_instances.cases(ALGORITHMS[variant.variant_of], "quick")
+    every = replay_instances.iterate_replay_cases(ALGORITHMS[variant.variant_of], "quick")
     few = [case for case in every if case.is_extreme and case.problem().n <= FEW]
-    monkeypatch.setattr(replay_checks, "cases", lambda *arguments: iter(few))
+    monkeypatch.setattr(replay_checks, "iterate_replay_cases", lambda *arguments: iter(few))
     try:
-        evidence = replay_checks.runs_as_reference(
+        evidence = replay_checks.compare_runs_with_reference(
             Trial(claim, Subject(variant)), name=variant.variant_of
         )
     except NotTestable:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pfbench.claims.wang2019.shared import chain, mapping_sq, noiseless_model
+from pfbench.claims.wang2019.shared import chain, mapping_sq_function, noiseless_model
 from pfbench.problems.linear_models import LeastSquares
 
 
@@ -28,4 +28,4 @@ def test_the_mapping_without_set_and_penalty_is_the_gradient():
     problem = noiseless_model(3, kind=LeastSquares, n=30, d=3)
     x = np.array([0.3, -1.0, 2.0])
     g = problem.gradient(x)
-    assert mapping_sq(problem)(x) == pytest.approx(g @ g)
+    assert mapping_sq_function(problem)(x) == pytest.approx(g @ g)

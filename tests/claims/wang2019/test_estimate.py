@@ -12,14 +12,14 @@ from pfbench.points import combine, keep
 
 
 def verdicts(subject):
-    found = estimate.check_own_schedule(trial(theorem1.THM1, subject))
+    found = estimate.decide_law_with_own_schedule(trial(theorem1.THM1, subject))
     return {name: decision.verdict for name, decision in found.items()}
 
 
 def test_the_methods_keep_the_law():
     holds = {"reference gradients": "holds", "error of the estimate": "holds"}
     assert verdicts(SpiderBoost) == holds
-    found = estimate.check_explicit_schedule(trial(theorem3.THM3), 1.0 / 8.0)
+    found = estimate.decide_law_with_explicit_schedule(trial(theorem3.THM3), 1.0 / 8.0)
     assert {name: decision.verdict for name, decision in found.items()} == holds
 
 
@@ -137,5 +137,5 @@ class OneOfBatchM(ProxSpiderBoostM):
 
 
 def test_momentum_that_uses_one_of_its_samples_is_seen():
-    found = estimate.check_explicit_schedule(trial(theorem3.THM3, OneOfBatchM), 1.0 / 8.0)
+    found = estimate.decide_law_with_explicit_schedule(trial(theorem3.THM3, OneOfBatchM), 1.0 / 8.0)
     assert found["error of the estimate"].verdict == "violated"

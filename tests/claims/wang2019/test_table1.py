@@ -6,8 +6,8 @@ from pfbench.claims.wang2019 import table1
 def test_what_schedules_are_given_by_hand():
     problem = table1.TABLE["prox-svrg-plus"].instances[0].example()
     constants = problem.constants(problem.start())
-    assert table1.best_batch(0.1, constants) == {"batch": 16}  # 64^(2/3)
-    assert table1.online(0.1, constants) == {"online": True}
+    assert table1.best_batch_parameters(0.1, constants) == {"batch": 16}  # 64^(2/3)
+    assert table1.online_parameters(0.1, constants) == {"online": True}
     sizes = {"snapshot": 1600, "batch": 40, "period": 40}  # 4 sigma/epsilon, sigma = 1
-    assert table1.online_spider(0.1, constants) == sizes
+    assert table1.online_spider_parameters(0.1, constants) == sizes
     assert table1.max_smoothness_sigma(0.1, constants) == {"sigma": constants.L_max}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from pfbench.problems.data import number_tables, ratings, svmlight
-from pfbench.problems.data.block_reader import ContentError, blocks, open_unpacked
+from pfbench.problems.data.block_reader import ContentError, iterate_line_blocks, open_unpacked
 
 
 def read_rows(text, features=9):
@@ -44,7 +44,7 @@ def test_blocks_are_the_whole_stream_in_whole_lines(text, size):
     digest = Sum()
     line = 1
     joined = b""
-    for first, block in blocks(io.BytesIO(text), digest, size):
+    for first, block in iterate_line_blocks(io.BytesIO(text), digest, size):
         assert first == line
         assert block.endswith(b"\n")
         line += block.count(b"\n")
@@ -55,7 +55,7 @@ def test_blocks_are_the_whole_stream_in_whole_lines(text, size):
 
 def test_a_file_that_is_one_endless_line_is_refused():
     with pytest.raises(ContentError, match="line 1 has no end"):
-        list(blocks(io.BytesIO(b"x" * 1000), None, 10))
+        list(iterate_line_blocks(io.BytesIO(b"x" * 1000), None, 10))
 
 
 # --- packed files
@@ -196,7 +196,11 @@ token = st.text(alphabet="123:. -+e#n\t", max_size=6)
 @given(lines=st.lists(st.lists(token, max_size=4).map(" ".join), min_size=1, max_size=4))
 def test_the_fast_and_the_exact_check_of_svmlight_agree(lines):
     texts = [line.encode() for line in lines]
-    wrong = [i for i, line in enumerate(texts, 1) if svmlight._reason(line, 9) is not None]
+    wrong = [
+        i
+        for i, line in enumerate(texts, 1)
+        if svmlight._explain_malformed_line(line, 9) is not None
+    ]
     held = any(svmlight._COMMENT.sub(b"", line).strip() for line in texts)
     if wrong:
         with pytest.raises(ContentError, match=f"^line {wrong[0]} "):
@@ -356,7 +360,11 @@ def test_ratings_read_what_was_written(pairs, form):
 
 
 def test_lines_are_counted_across_blocks(monkeypatch):
-    monkeypatch.setattr(ratings, "blocks", lambda stream, digest: blocks(stream, digest, 40))
+    monkeypatch.setattr(
+        ratings,
+        "iterate_line_blocks",
+        lambda stream, digest: iterate_line_blocks(stream, digest, 40),
+    )
     good = [f"{u},1,3,9".encode() for u in range(1, 30)]
     assert read_ratings(rated("csv", *good)).users.tolist() == list(range(1, 30))
     with pytest.raises(ContentError, match=r"^line 31 .*has the rating '9'"):

@@ -14,7 +14,7 @@ from stored import made
 
 from pfbench.base.errors import InputError, WorkerDied
 from pfbench.claims.catalogue import verify
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.plan import PlannedRun
@@ -42,9 +42,9 @@ def local():
 
 @pytest.fixture
 def engine(local):
-    from pfbench.runs.engines.cluster import Cluster
+    from pfbench.runs.engines.cluster import DaskEngine
 
-    found = Cluster(local.scheduler_address)
+    found = DaskEngine(local.scheduler_address)
     yield found
     found.close()
 
@@ -54,17 +54,17 @@ def engine(local):
     ["nonsense", "tcp://", "tcp://host", "tcp://host:port", "http://h:1", "tcp://h:99999", ":8786"],
 )
 def test_what_is_no_address_is_refused_at_once(address):
-    from pfbench.runs.engines.cluster import Cluster
+    from pfbench.runs.engines.cluster import DaskEngine
 
     with pytest.raises(InputError, match="is no address: write tcp://HOST:8786"):
-        Cluster(address)
+        DaskEngine(address)
 
 
 def test_tls_without_certificates_says_what_is_lacking():
-    from pfbench.runs.engines.cluster import Cluster
+    from pfbench.runs.engines.cluster import DaskEngine
 
     with pytest.raises(InputError, match="needs certificates"):
-        Cluster("tls://127.0.0.1:9")
+        DaskEngine("tls://127.0.0.1:9")
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_tls_without_certificates_says_what_is_lacking():
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
 def test_a_cluster_behind_tls(tmp_path):
     """With certificates of our own making, as docs/clusters.md shows; without them it is closed."""
-    from pfbench.runs.engines.cluster import Cluster
+    from pfbench.runs.engines.cluster import DaskEngine
 
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     make_one = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=pfbench"
@@ -90,17 +90,17 @@ def test_a_cluster_behind_tls(tmp_path):
     ):
         address = local.scheduler_address
         assert address.startswith("tls://")
-        with closing(Cluster(address)) as engine:
+        with closing(DaskEngine(address)) as engine:
             (one,) = made(engine, [PLAN])
         assert one.run.counts == execute_plan(PLAN).counts
         with pytest.raises(InputError, match="no Dask scheduler"):
-            Cluster(address.replace("tls://", "tcp://"))
+            DaskEngine(address.replace("tls://", "tcp://"))
 
 
 def test_runs_have_the_same_bits_and_the_same_environment(engine):
     plans = [replace(PLAN, seed=seed) for seed in range(5)]
     assert engine.slots == 2
-    assert engine.environment() == ThisProcess().environment()
+    assert engine.environment() == SingleProcessEngine().environment()
     for plan, one in zip(plans, made(engine, plans), strict=True):
         alone = execute_plan(plan)
         assert one.run.counts == alone.counts
@@ -174,7 +174,7 @@ def test_no_scheduler_is_refused(monkeypatch):
 
     monkeypatch.setattr(cluster, "CONNECT", 0.5)
     with pytest.raises(InputError, match="no Dask scheduler answers at"):
-        cluster.Cluster("tcp://127.0.0.1:9")
+        cluster.DaskEngine("tcp://127.0.0.1:9")
 
 
 def test_claims_are_verified_there_and_kept_here(engine, tmp_path):
@@ -186,7 +186,7 @@ def test_claims_are_verified_there_and_kept_here(engine, tmp_path):
         )
         assert [row.verdict for row in done.rows] == ["holds", "holds"]
     assert told == [True, True, False, False]
-    here = verify(names, engine=ThisProcess()).rows
+    here = verify(names, engine=SingleProcessEngine()).rows
     assert [dict(row.measured) for row in here] == [dict(row.measured) for row in done.rows]
 
 
@@ -228,7 +228,7 @@ def test_without_workers_no_task_is_awaited_for_ever(processes, monkeypatch):
 
     monkeypatch.setattr(cluster, "NO_WORKERS_LEFT", 1.0)
     address, _, worker = processes
-    with closing(cluster.Cluster(address)) as engine:
+    with closing(cluster.DaskEngine(address)) as engine:
         going = engine.do([Task(time.sleep, (seconds,)) for seconds in (2.0, 300.0, 300.0)])
         assert next(going).status == "done"
         worker.kill()
@@ -255,8 +255,8 @@ def test_of_a_killed_scheduler_all_that_was_not_done_is_lost(processes, monkeypa
     monkeypatch.setattr(cluster, "NO_WORKERS_LEFT", 600.0)
     address, scheduler, _ = processes
     reason = f"the Dask scheduler {address} was lost"
-    with closing(cluster.Cluster(address)) as engine:
-        assert engine.environment() == ThisProcess().environment()
+    with closing(cluster.DaskEngine(address)) as engine:
+        assert engine.environment() == SingleProcessEngine().environment()
         going = engine.do([Task(abs, (-1,)), *[Task(time.sleep, (300.0,))] * 2])
         assert next(going).value == 1
         scheduler.kill()
@@ -290,7 +290,7 @@ def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
     assert local.scheduler_address in str(error.value)
     assert ends_well(str(error.value))
     monkeypatch.setattr(cluster, "ANSWER", 60.0)
-    assert engine.environment() == ThisProcess().environment()
+    assert engine.environment() == SingleProcessEngine().environment()
 
 
 @pytest.mark.faults
@@ -308,7 +308,7 @@ def test_a_worker_that_stops_while_it_is_asked_is_named(processes, monkeypatch):
     monkeypatch.setattr(cluster, "sleep", kill)
     with (
         distributed.Client(address, set_as_default=False) as other,
-        closing(cluster.Cluster(address)) as engine,
+        closing(cluster.DaskEngine(address)) as engine,
     ):
         (named,) = other.nthreads()
         foreign = other.submit(time.sleep, 300.0)
@@ -323,7 +323,7 @@ def test_a_worker_that_stops_while_it_is_asked_is_named(processes, monkeypatch):
 def test_what_a_worker_cannot_tell_is_one_sentence(engine, monkeypatch):
     from pfbench.runs.engines import cluster
 
-    monkeypatch.setattr(cluster, "_environment", _broken)
+    monkeypatch.setattr(cluster, "_environment_and_source", _broken)
     with pytest.raises(InputError, match=r"Error: No module named 'pfbench'\): see") as error:
         engine.environment()
     assert ends_well(str(error.value))

@@ -10,7 +10,7 @@ from command_line import SMALL, SVRG
 from stored import comparable, made
 
 from pfbench.base.counts import Budget
-from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve
@@ -29,14 +29,16 @@ def plan(algorithm, **more):
 def test_a_run_has_the_same_bits_here_and_in_a_worker():
     plans = [PlannedRun(SMALL, SVRG, seed, ("fw_gap", "value"), 3) for seed in range(4)]
     plans.append(replace(plans[0], budget=Budget(sfo=150)))
-    here, there = made(ThisProcess(), plans), made(LocalProcesses(2), plans)
+    here, there = made(SingleProcessEngine(), plans), made(MultiProcessEngine(2), plans)
     assert [comparable(one.run) for one in here] == [comparable(one.run) for one in there]
     assert [one.run.status for one in here] == ["finished"] * 4 + ["budget"]
-    assert ThisProcess().environment() == LocalProcesses(2).environment()
+    assert SingleProcessEngine().environment() == MultiProcessEngine(2).environment()
 
 
 def test_what_does_not_fit_is_refused_in_a_row():
-    (one,) = made(ThisProcess(), [PlannedRun(SMOOTH, "frank-wolfe[iterations=3]", 7, (), 1)])
+    (one,) = made(
+        SingleProcessEngine(), [PlannedRun(SMOOTH, "frank-wolfe[iterations=3]", 7, (), 1)]
+    )
     assert (one.run.status, one.run.seed, one.run.counts.sfo) == ("refused", 7, 0)
     assert "no feasible set" in one.run.stop_reason
 
@@ -58,7 +60,7 @@ def test_each_misbehaviour_has_its_status_and_costs_its_run_alone(tmp_path):
         plan("IsKilledOnce[mark=" + str(tmp_path / "mark") + "]", time_limit=60.0),
         plan("IsKilled", time_limit=60.0),
     ]
-    found = made(LocalProcesses(1), plans)
+    found = made(MultiProcessEngine(1), plans)
     assert [one.run.status for one in found] == [
         "finished",
         "error",
@@ -84,7 +86,7 @@ def test_each_misbehaviour_has_its_status_and_costs_its_run_alone(tmp_path):
 
 
 def test_somebodys_own_parameters_and_exits_harm_nobody(tmp_path):
-    odd, left = made(LocalProcesses(1), [plan("Odd"), plan("Leaves")])
+    odd, left = made(MultiProcessEngine(1), [plan("Odd"), plan("Leaves")])
     assert (odd.run.status, odd.run.parameters["weights"]) == ("finished", "(1.0, 2.0)")
     assert left.run.status == "error"
     assert "SystemExit: 3" in left.run.stop_reason
@@ -95,7 +97,7 @@ def test_somebodys_own_parameters_and_exits_harm_nobody(tmp_path):
 @needs_signals
 def test_a_run_that_loops_is_killed_in_time():
     started = time.monotonic()
-    (one,) = made(LocalProcesses(1), [plan("Loops", time_limit=LIMIT)])
+    (one,) = made(MultiProcessEngine(1), [plan("Loops", time_limit=LIMIT)])
     # The worker's start is in it, so this only shows that it ended; making times runs themselves.
     assert one.run.status == "timeout"
     assert time.monotonic() - started >= LIMIT
@@ -110,7 +112,7 @@ def test_a_run_that_eats_memory_ends_at_its_limit():
         plan("Needs", memory_limit=3e8),
         plan("Needs"),
     ]
-    eaten, sound, refused, free = (one.run for one in made(LocalProcesses(1), plans))
+    eaten, sound, refused, free = (one.run for one in made(MultiProcessEngine(1), plans))
     assert eaten.status == "error"
     assert "MemoryError" in eaten.stop_reason
     assert eaten.counts.fo == 4
@@ -120,7 +122,7 @@ def test_a_run_that_eats_memory_ends_at_its_limit():
 def test_the_clock_of_a_limit_stands_still_during_measures(monkeypatch):
     """A slow measure costs a run neither its soft limit nor its life."""
     noted = []
-    monkeypatch.setattr("pfbench.runs.engines.run_task.note", noted.append)
+    monkeypatch.setattr("pfbench.runs.engines.run_task.share_numbers_with_parent", noted.append)
     run = execute_plan(plan("Descent", time_limit=5.0))
     assert run.status == "finished"
     # Each iteration notes a deadline when its clock starts, and none when it stands still again.

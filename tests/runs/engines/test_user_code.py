@@ -11,10 +11,10 @@ import pytest
 from misbehaving import Poisons
 from stored import comparable
 
-from pfbench.base.failures import LONGEST, brief
-from pfbench.runs.engines.engine import LocalProcesses
+from pfbench.base.failures import LONGEST, brief_error_text
+from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.run_task import run_from_result
-from pfbench.runs.engines.workers import Result, Task, run_tasks
+from pfbench.runs.engines.workers import Task, TaskResult, run_tasks
 from pfbench.runs.execute import execute_sweep
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
@@ -36,23 +36,23 @@ def runs_of(plans, store, engine):
 
 def _on_dask():
     distributed = pytest.importorskip("distributed", reason="needs distributed")
-    from pfbench.runs.engines.cluster import Cluster
+    from pfbench.runs.engines.cluster import DaskEngine
 
     cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
-    engine = Cluster(cluster.scheduler_address)
+    engine = DaskEngine(cluster.scheduler_address)
     engine.close = cluster.close
     return engine
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("engine", [lambda: LocalProcesses(1, idle=[]), _on_dask])
+@pytest.mark.parametrize("engine", [lambda: MultiProcessEngine(1, idle=[]), _on_dask])
 def test_a_forking_and_a_poisoning_method_leave_frank_wolfe_alone(tmp_path, engine):
     methods = "frank-wolfe[step=open-loop,iterations=5]", "frank-wolfe[step=open-loop,iterations=7]"
     ours = [plan(one, problem, seed) for problem in PROBLEMS for one in methods for seed in (0, 1)]
     # First at each problem, as a sweep of the user's own methods would have it.
     theirs = [plan(FORKING, one, seed) for one in PROBLEMS for seed in (0, 1)]
     theirs += [plan("misbehaving:Poisons[step=0.001]", one) for one in PROBLEMS]
-    alone = runs_of(ours, Store(tmp_path / "alone"), LocalProcesses(1))
+    alone = runs_of(ours, Store(tmp_path / "alone"), MultiProcessEngine(1))
     mixed = runs_of([*theirs, *ours], Store(tmp_path / "mixed"), engine())
     for one in ours:
         assert comparable(mixed[one])[1:] == comparable(alone[one])[1:]
@@ -94,16 +94,18 @@ def test_an_answer_to_another_task_is_refused():
 
 def test_a_run_that_is_not_the_planned_one_is_not_stored(tmp_path):
     asked = plan(FORKING)
-    (done,) = runs_of([asked], Store(tmp_path), LocalProcesses(1)).values()
+    (done,) = runs_of([asked], Store(tmp_path), MultiProcessEngine(1)).values()
     for change in ({"seed": 1}, {"problem": PROBLEMS[1]}, {"algorithm": "svrg"}):
-        other = run_from_result(asked, Result(0, replace(done, **change), "done", "", 1.0))
+        other = run_from_result(asked, TaskResult(0, replace(done, **change), "done", "", 1.0))
         assert (other.status, other.problem, other.seed) == ("killed", asked.problem, 0)
         assert "in place of" in other.stop_reason
 
 
 def test_children_end_with_their_worker(tmp_path):
     mark = tmp_path / "children"
-    runs_of([plan(f"misbehaving:LeavesOrphans[mark={mark}]")], Store(tmp_path), LocalProcesses(1))
+    runs_of(
+        [plan(f"misbehaving:LeavesOrphans[mark={mark}]")], Store(tmp_path), MultiProcessEngine(1)
+    )
     left = [int(line) for line in mark.read_text().split()]
     until = time.monotonic() + 20.0
     while any(map(_runs, left)) and time.monotonic() < until:
@@ -122,7 +124,7 @@ def _runs(number):
 def test_a_method_that_closes_every_file_costs_seconds_and_its_run(tmp_path):
     began = time.monotonic()
     plans = [plan("misbehaving:ClosesAll"), plan("frank-wolfe[step=open-loop,iterations=5]")]
-    closed, sound = (runs_of(plans, Store(tmp_path), LocalProcesses(1))[one] for one in plans)
+    closed, sound = (runs_of(plans, Store(tmp_path), MultiProcessEngine(1))[one] for one in plans)
     assert (closed.status, sound.status) == ("error", "finished")
     assert time.monotonic() - began < 40.0
 
@@ -138,7 +140,7 @@ def test_a_method_that_closes_every_file_costs_seconds_and_its_run(tmp_path):
 def test_whatever_an_error_says_its_run_is_kept(tmp_path, method, says):
     asked = plan(f"misbehaving:{method}")
     store = Store(str(tmp_path))
-    (made,) = execute_sweep([asked], store, LocalProcesses(1))
+    (made,) = execute_sweep([asked], store, MultiProcessEngine(1))
     kept = store.get(made.entry.key).run
     assert (kept.status, kept.counts.fo) == ("error", 4)
     assert says in kept.stop_reason
@@ -146,5 +148,5 @@ def test_whatever_an_error_says_its_run_is_kept(tmp_path, method, says):
 
 
 def test_a_short_text_is_kept_as_it_is():
-    assert brief(ValueError("é" * LONGEST)) == "é" * LONGEST
+    assert brief_error_text(ValueError("é" * LONGEST)) == "é" * LONGEST
     assert Poisons.name == "descent"

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pfbench.runs.engines.engine import LocalProcesses
-from pfbench.runs.engines.workers import Task, note, run_tasks
+from pfbench.runs.engines.engine import MultiProcessEngine
+from pfbench.runs.engines.workers import Task, run_tasks, share_numbers_with_parent
 
 
 def double(a):
@@ -108,7 +108,7 @@ def own_number():
 
 
 def test_workers_are_kept_from_one_call_to_the_next_until_the_engine_is_closed():
-    engine = LocalProcesses(1, idle=[])
+    engine = MultiProcessEngine(1, idle=[])
     first, again = (next(engine.do([Task(own_number, ())])).value for _ in range(2))
     assert first == again
     psutil.Process(first).kill()
@@ -131,7 +131,7 @@ def lost_at_first(marks, times):
         mark = Path(marks) / str(k)
         if not mark.exists():
             mark.touch()
-            note([math.inf, 0.0, 0.0, 7.0 + k])
+            share_numbers_with_parent([math.inf, 0.0, 0.0, 7.0 + k])
             os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(60)
     return times
@@ -148,7 +148,7 @@ def test_what_was_lost_is_begun_again_and_counted(tmp_path, times, status):
 
 
 def late():
-    note([time.monotonic() + 0.3])
+    share_numbers_with_parent([time.monotonic() + 0.3])
     time.sleep(60)
 
 

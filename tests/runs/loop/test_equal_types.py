@@ -96,4 +96,4 @@ def test_moves_of_an_equal_type_have_the_same_bits(kind):
 def test_another_type_is_refused_in_words_that_differ(dtype):
     form = infer_format(np.zeros(2))
     assert not form.is_point(np.zeros(2, dtype))
-    assert form.describe(np.zeros(2, dtype)) != form.points.replace("arrays", "an array")
+    assert form.describe(np.zeros(2, dtype)) != form.points_text.replace("arrays", "an array")

@@ -7,7 +7,7 @@ from own_things import Quadratic
 
 from pfbench.base.errors import InputError
 from pfbench.measures import select_measures as named
-from pfbench.runs.engines.engine import LocalProcesses
+from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import execute_sweep
 from pfbench.runs.loop.run import TRACE_COLUMNS
@@ -151,10 +151,12 @@ def test_other_runs_go_on(tmp_path):
     """In worker processes, too; the rows are stored like any other."""
     small = DESCENT.replace("0.5", "0.01")
     plans = [plan("fails"), plan("fails", algorithm=small), plan("norm")]
-    found = {o.plan: o.entry.run for o in execute_sweep(plans, Store(tmp_path), LocalProcesses(2))}
+    found = {
+        o.plan: o.entry.run for o in execute_sweep(plans, Store(tmp_path), MultiProcessEngine(2))
+    }
     assert [found[one].status for one in plans] == ["error", "finished", "finished"]
     assert found[plans[0]].stop_reason == "the measure fails failed: ValueError: no good"
-    again = list(execute_sweep(plans, Store(tmp_path), LocalProcesses(2)))
+    again = list(execute_sweep(plans, Store(tmp_path), MultiProcessEngine(2)))
     assert [outcome.origin for outcome in again] == ["stored"] * 3
 
 

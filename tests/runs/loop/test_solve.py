@@ -27,7 +27,7 @@ from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.loop.streams import stream
+from pfbench.runs.loop.streams import random_stream
 
 EPOCH = {"batch": 5, "period": 4, "iterations": 9, "step": 0.1}
 
@@ -177,7 +177,7 @@ def test_the_draw_has_a_stream_of_its_own(problem):
 
 def test_streams_differ_by_purpose_and_by_seed():
     first = {
-        (seed, purpose): stream(seed, purpose).random()
+        (seed, purpose): random_stream(seed, purpose).random()
         for seed in range(3)
         for purpose in ("algorithm", "output", "oracles")
     }

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from pfbench.runs.loop.streams import PURPOSES, PrefetchingGenerator, stream
+from pfbench.runs.loop.streams import PURPOSES, PrefetchingGenerator, random_stream
 
 
 def numpys(seed, purpose="algorithm"):
@@ -48,7 +48,7 @@ def transcript(rng, seed, length=400):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_every_draw_is_numpys(seed):
-    rng = stream(seed, "algorithm")
+    rng = random_stream(seed, "algorithm")
     assert isinstance(rng, PrefetchingGenerator)
     for (name, ours), (_, theirs) in zip(
         transcript(rng, seed), transcript(numpys(seed), seed), strict=True
@@ -66,7 +66,7 @@ def numpys_after(seed):
 
 
 def test_a_batch_is_the_callers_own():
-    rng, plain = stream(3, "algorithm"), numpys(3)
+    rng, plain = random_stream(3, "algorithm"), numpys(3)
     for size in (5, 5, 5, 9, 2, 5):
         batch = rng.integers(100, size=size)
         assert np.array_equal(batch, plain.integers(100, size=size))
@@ -74,7 +74,7 @@ def test_a_batch_is_the_callers_own():
 
 
 def test_whoever_holds_the_state_may_draw_from_it():
-    rng, plain = stream(4, "algorithm"), numpys(4)
+    rng, plain = random_stream(4, "algorithm"), numpys(4)
     ours, theirs = rng.bit_generator, plain.bit_generator
     for _ in range(9):
         assert np.array_equal(rng.integers(100, size=3), plain.integers(100, size=3))
@@ -82,7 +82,7 @@ def test_whoever_holds_the_state_may_draw_from_it():
 
 
 def test_a_shallow_copy_draws_from_the_same_state():
-    rng, plain = stream(7, "algorithm"), numpys(7)
+    rng, plain = random_stream(7, "algorithm"), numpys(7)
     rng.integers(100, size=3), plain.integers(100, size=3)
     ours, theirs = copy.copy(rng), copy.copy(plain)
     for _ in range(9):
@@ -92,7 +92,7 @@ def test_a_shallow_copy_draws_from_the_same_state():
 
 @pytest.mark.parametrize("bound", [0, -3])
 def test_a_bound_that_numpy_refuses_is_refused(bound):
-    rng = stream(5, "algorithm")
+    rng = random_stream(5, "algorithm")
     rng.integers(10, size=3)
     with pytest.raises(ValueError, match=r"low >= high|high <= 0"):
         rng.integers(bound, size=3)
@@ -103,7 +103,7 @@ def test_a_bound_that_numpy_refuses_is_refused(bound):
 
 def test_batches_are_drawn_ahead():
     """A planted reading of the state shows it: the generator stands further on than was asked."""
-    rng, plain = stream(6, "algorithm"), numpys(6)
+    rng, plain = random_stream(6, "algorithm"), numpys(6)
     for _ in range(20):
         rng.integers(100, size=3)
         plain.integers(100, size=3)

@@ -7,7 +7,7 @@ from helpers import tiny_recovery
 from pfbench.algorithms import algorithm
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.state import State
-from pfbench.measures import available, fw_gap
+from pfbench.measures import available_measures, fw_gap
 from pfbench.points import FactoredMatrix, combine, keep
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.solve import solve
@@ -52,7 +52,7 @@ def rows(run, columns):
 
 @every_choice
 def test_counts_and_iterates_are_the_same_bits_however_often_one_measures(problem, chosen):
-    names = list(available(problem))
+    names = list(available_measures(problem))
     silent = solve(problem, chosen, seed=3)
     for every, measures in [(1, names), (7, names), (1, names[:2]), (100, ())]:
         assert told(solve(problem, chosen, seed=3, measures=measures, every=every)) == told(silent)
@@ -60,7 +60,7 @@ def test_counts_and_iterates_are_the_same_bits_however_often_one_measures(proble
 
 @every_choice
 def test_rows_are_the_same_bits_however_often_one_measures(problem, chosen):
-    names = list(available(problem))
+    names = list(available_measures(problem))
     often, seldom = (solve(problem, chosen, seed=3, measures=names, every=k) for k in (1, 7))
     columns = [name for name in often.columns if name not in ("iteration", "seconds")]
     often, seldom = rows(often, columns), rows(seldom, columns)
@@ -99,7 +99,7 @@ def test_last_row_of_a_diverged_run_is_its_last_finite_iterate(problem, walk, ev
 
 @every_choice
 def test_same_seed_same_bits_and_another_seed_in_between_does_not_matter(problem, chosen):
-    names = list(available(problem))
+    names = list(available_measures(problem))
     first = solve(problem, chosen, seed=5, measures=names)
     other = solve(problem, chosen, seed=6, measures=names)
     again = solve(problem, chosen, seed=5, measures=names)
@@ -155,9 +155,9 @@ def test_rows_are_those_of_the_algorithm_run_by_hand(problem, walk):
 
 
 def streamed(purpose):
-    from pfbench.runs.loop.streams import stream
+    from pfbench.runs.loop.streams import random_stream
 
-    return stream(0, purpose)
+    return random_stream(0, purpose)
 
 
 def test_estimator_error_of_row_k_is_at_the_point_before(problem, walk):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.runs.planning import toml
-from pfbench.runs.planning.plan import MOST_RUNS, user_imports
+from pfbench.runs.planning.plan import MOST_RUNS, describe_user_imports
 from pfbench.runs.planning.spec import NEEDED, OPTIONAL, load_spec
 from pfbench.runs.planning.template import LONGEST, fill_template, placeholder_names
 
@@ -203,7 +203,7 @@ def test_a_file_without_an_end_is_not_read_for_ever():
 
 def test_every_text_that_own_code_is_called_with_is_told():
     selectors = [f"os:system[command={text},n={k}]" for text in ("ls", "rm -r x") for k in range(9)]
-    assert user_imports(["sfw[batch=1]", *selectors, "a:b"]) == [
+    assert describe_user_imports(["sfw[batch=1]", *selectors, "a:b"]) == [
         "os:system[command=ls or rm -r x,n=0 to 8 (9 numbers)]",
         "a:b",
     ]

@@ -15,7 +15,7 @@ from stored import made_run
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
 from pfbench.runs.loop.stop import Stop, first_rows_reaching
-from pfbench.runs.planning.plan import user_imports
+from pfbench.runs.planning.plan import describe_user_imports
 from pfbench.runs.planning.spec import load_spec
 
 WHOLE = f"""
@@ -88,7 +88,7 @@ def test_the_example_of_the_documentation(tmp_path):
     assert valid(example)
     sweep = read(tmp_path, example)
     assert len(sweep.runs()) == 10 * (4 + 2 * 2)
-    assert user_imports(sweep.user_selectors) == ["my_methods:MySpider[batch=100 or 200]"]
+    assert describe_user_imports(sweep.user_selectors) == ["my_methods:MySpider[batch=100 or 200]"]
 
 
 def test_own_algorithms_are_named_and_not_imported(tmp_path):

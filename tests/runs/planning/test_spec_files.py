@@ -389,8 +389,8 @@ def test_units_forms_and_what_is_ours_are_read(tmp_path):
     assert study.expand_form("FW") == ("FW, open loop", "FW, line search")
     assert study.expand_form("SG") == ("SG",)
     (unit,), (setting,) = study.units, study.settings
-    assert study.unit_cost(unit, "FW, open loop", setting.values) == {"sfo": 0.5, "fo": 40.0}
-    assert study.unit_cost(unit, "SG", setting.values) == {"sfo": 1.0}
+    assert study.unit_costs(unit, "FW, open loop", setting.values) == {"sfo": 0.5, "fo": 40.0}
+    assert study.unit_costs(unit, "SG", setting.values) == {"sfo": 1.0}
     (order,) = study.orderings
     assert (order.location, order.stated_settings) == ("section 5", "we set the step to 0.1")
     assert order.is_published

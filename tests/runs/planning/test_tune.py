@@ -70,13 +70,13 @@ def test_own_methods_that_are_tuned_are_told_of(tmp_path):
 def test_as_many_points_for_all(sizes, trials):
     grid = {name: list(range(size)) for name, size in zip("abc", sizes, strict=False)}
     whole = [dict(zip(grid, chosen, strict=True)) for chosen in product(*grid.values())]
-    points = TunedMethod("m", "m", grid).points(trials)
+    points = TunedMethod("m", "m", grid).grid_points(trials)
     assert len(points) == min(trials, len(whole))
     assert points == [point for point in whole if point in points]
 
 
 def test_points_of_a_larger_grid_are_spread():
-    points = TunedMethod("m", "m", {"a": range(6), "b": range(6)}).points(6)
+    points = TunedMethod("m", "m", {"a": range(6), "b": range(6)}).grid_points(6)
     assert len({point["a"] for point in points}) >= 4
     assert len({point["b"] for point in points}) >= 4
 

@@ -16,7 +16,7 @@ from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, key_of, made_run
 from pfbench.base.errors import InputError, StorageError
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.statistics.distributions import ecdf
-from pfbench.reporting.statistics.runtimes import ert, runtimes
+from pfbench.reporting.statistics.runtimes import ert, make_runtimes
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
@@ -230,7 +230,7 @@ def test_the_expected_runtime_is_that_of_cocopp(tmp_path):
     export(store, listed(store), "coco", tmp_path / "coco", ExportView("objective", "lo"))
     (found,) = cocopp.load(str(tmp_path / "coco" / folders([SVRG])[SVRG]))
     for target in (0.9, 0.3, 0.1, 0.02, 1e-9):
-        ours = runtimes(runs, Stop("objective", target), Cost.from_weights("lo"))
+        ours = make_runtimes(runs, Stop("objective", target), Cost.from_weights("lo"))
         expected = ert(ours) + (len(runs) / ours.hits if ours.hits else 0)
         assert found.detERT([target])[0] == pytest.approx(expected, rel=1e-12)
 
@@ -391,7 +391,7 @@ def test_the_share_reached_within_so_many_calls_is_that_of_iohinspector(tmp_path
         eval_values=[1 + k for k in range(26)],
     )
     targets = [Stop("objective", 2.0 ** (0.5 - j)) for j in range(1, 13)]
-    ours = ecdf([[runtimes(runs, target, Cost.from_weights("lo")) for target in targets]])
+    ours = ecdf([[make_runtimes(runs, target, Cost.from_weights("lo")) for target in targets]])
     for calls, share in zip(theirs["evaluations"] - 1, theirs["eaf"], strict=True):
         known = ours.share[ours.x <= calls]
         assert share == pytest.approx(known[-1] if known.size else 0.0, rel=1e-12), calls

@@ -8,7 +8,7 @@ import pytest
 from command_line import SMALL, SVRG
 
 from pfbench.base.counts import COUNTED, Budget
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import execute_sweep, predict_origins
 from pfbench.runs.loop.stop import Stop
@@ -28,7 +28,8 @@ def budget(most, plan=PLAN):
 
 def outcomes(folder, *plans):
     found = {
-        outcome.plan: outcome for outcome in execute_sweep(plans, Store(folder), ThisProcess())
+        outcome.plan: outcome
+        for outcome in execute_sweep(plans, Store(folder), SingleProcessEngine())
     }
     return [found[plan] for plan in plans]
 
@@ -157,7 +158,7 @@ def test_what_would_come_about_is_told_and_nothing_written(tmp_path):
     how(tmp_path, budget(250))
     (tmp_path / NAME).unlink()
     plans = [budget(100), budget(250), budget(500)]
-    assert list(predict_origins(plans, tmp_path, ThisProcess()).values()) == [
+    assert list(predict_origins(plans, tmp_path, SingleProcessEngine()).values()) == [
         "cut",
         "stored",
         "made",

@@ -120,4 +120,4 @@ def test_a_run_that_asks_without_end_is_ended_by_its_budget():
 def test_every_method_can_be_made_where_faults_are_compared(name):
     """Else nothing is run, and every fault of it would be equivalent."""
     kind = ALGORITHMS[name]
-    assert equivalence._can_be_made(kind, equivalence._settings(kind)[0])
+    assert equivalence._can_be_made(kind, equivalence._parameter_choices(kind)[0])

@@ -10,7 +10,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.admissible import ADMISSIBLE
 from pfbench.claims.catalogue import CLAIMS, claims_about, select_claims
-from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session as sessions
 from pfbench.verification.faults.fault import Edit, Fault, SourceChange
@@ -23,7 +23,7 @@ from pfbench.verification.mutation_study import (
     detection_rate,
     list_missed_faults,
     report,
-    study,
+    run_mutation_study,
 )
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
@@ -31,7 +31,7 @@ from pfbench.verification.subject import Subject
 COUNT, MEAN = CLAIMS["shen2019-count-spiderg"], CLAIMS["shen2019-unbiased-spiderg"]
 
 
-class Counting(ThisProcess):
+class Counting(SingleProcessEngine):
     done = 0
 
     def do(self, tasks):
@@ -68,7 +68,7 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
     faults = chosen(*FOUND, SAME, ADMITTED, UNSEEN)
     store = Store(tmp_path)
     held = Session(engine=engine, store=store)
-    found = study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
+    found = run_mutation_study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
     first = min((MEAN, COUNT), key=lambda one: one.seconds("quick")).name
     assert [one.caught_by for one in found] == [first, first, None, None, None]
     assert [one.equivalent for one in found] == ["", "", "runs", "", ""]
@@ -77,7 +77,7 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
     assert (detection_rate(found).caught, detection_rate(found).total) == (2, 3)
     assert catches_by_claim(found) == {first: 2}
     made = engine.done
-    again = study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
+    again = run_mutation_study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
     assert engine.done == made
     assert [one.as_json() for one in again] == [one.as_json() for one in found]
     json.dumps([one.as_json() for one in found], allow_nan=False)
@@ -94,7 +94,9 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
     run, law = (CLAIMS[f"methods-{what}-nfwu-spiderg"] for what in ("run", "law"))
 
     def studied(faults, *held):
-        return study([Session(engine=engine)], faults, lambda _: held, at_size=lambda _: run)
+        return run_mutation_study(
+            [Session(engine=engine)], faults, lambda _: held, at_size=lambda _: run
+        )
 
     early = chosen(FOUND[0])
     found = studied([*early, narrow, never], COUNT)
@@ -125,10 +127,10 @@ def test_what_one_session_does_not_find_is_put_to_the_next(engine):
     def claims_of(_):
         return [COUNT]
 
-    found = study([first, second], [fault], claims_of)
+    found = run_mutation_study([first, second], [fault], claims_of)
     assert len(found[0].verdicts) == 1
     (unseen,) = chosen(UNSEEN)
-    found = study([first, second], [unseen], claims_of)
+    found = run_mutation_study([first, second], [unseen], claims_of)
     assert len(found[0].verdicts) == 2
 
 
@@ -140,7 +142,7 @@ def test_a_fault_that_loops_for_ever_is_killed_and_not_found(monkeypatch):
     line = text[: text.index(source)].count("\n") + 1
     change = SourceChange((Edit(line, 8, line, 8, "while True: pass\n        "),), "", "")
     endless = Fault(NFWUSPIDERG, NFWUSPIDERG.__module__, "NFWU.run", "hand", 1, change)
-    (verdict,) = Session(engine=LocalProcesses(1)).test_faults([(COUNT, endless)])
+    (verdict,) = Session(engine=MultiProcessEngine(1)).test_faults([(COUNT, endless)])
     assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", True, False)
     assert "timeout" in verdict.reason
 
@@ -159,7 +161,7 @@ def test_a_users_faults_are_held_to_his_claims(own, engine):
         for fault in generate_faults(own.OwnSpider)
         if (fault.operator, fault.number) in {("renewal", 1), ("part-of-batch", 1), ("point", 1)}
     ]
-    found = study([Session(engine=engine)], faults, lambda _: [MEAN])
+    found = run_mutation_study([Session(engine=engine)], faults, lambda _: [MEAN])
     assert {one.fault.method for one in found} == {"own-spider"}
     assert any(one.caught_by == MEAN.name for one in found)
 

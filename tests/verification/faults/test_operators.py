@@ -81,7 +81,7 @@ def changes(written):
             "batch-again",
             "S = planted.repeat_draws(kept_draw, lambda: rng.integers(ask.n, size=self.batch))",
         ),
-        ("without-replacement", "S = planted.distinct(rng, ask.n, size=self.batch)"),
+        ("without-replacement", "S = planted.draw_distinct(rng, ask.n, size=self.batch)"),
         ("other-stream", "rng = planted.make_unseeded_stream(); s = keep(x)"),
         ("term", "g = mean"),
         ("term", "g = ask.difference(S, x, s)"),
@@ -94,12 +94,12 @@ def changes(written):
         ("index", "t % self.period == 1"),
         ("index", "range((self.iterations + 1))"),
         ("constant", "gap = 0.125 * inside(g)"),
-        ("tolerance", "gap <= planted.sqrt_size(self.tolerance)"),
+        ("tolerance", "gap <= planted.sqrt_keeping_integers(self.tolerance)"),
         ("tolerance", "gap <= (10.0 * self.tolerance)"),
         ("bypass", "mean = planted.bypass_ledger(ask).gradient(s)"),
         ("bypass", "g = planted.bypass_ledger(ask).difference(S, x, s) + mean"),
         ("schedule", "iterations=planted.scale_number(4.0 / epsilon, 0.5)"),
-        ("schedule", "batch=planted.sqrt_size(7)"),
+        ("schedule", "batch=planted.sqrt_keeping_integers(7)"),
         ("output", "output = 'last'"),
     ],
 )
@@ -125,13 +125,19 @@ def late(written):
     [
         (
             "late-point",
-            r"g = ask.difference\(S, \(s if planted.is_late\(kept_late, \d+\) else x\), s\)",
+            r"g = ask.difference\(S, \(s if planted.has_passed_call_count\(kept_late, \d+\) else x\), s\)",  # noqa: E501
         ),
-        ("late-reference", r"ask.gradient\(\(x if planted.is_late\(kept_late, \d+\) else s\)\)"),
-        ("late-term", r"g = \(mean if planted.is_late\(kept_late, \d+\) else ask.difference"),
+        (
+            "late-reference",
+            r"ask.gradient\(\(x if planted.has_passed_call_count\(kept_late, \d+\) else s\)\)",
+        ),
+        (
+            "late-term",
+            r"g = \(mean if planted.has_passed_call_count\(kept_late, \d+\) else ask.difference",
+        ),
         (
             "late-batch-again",
-            r"S = \(planted.reuse_first_draw\(kept_draw, .* if planted.is_late\(kept_late, \d+\)",
+            r"S = \(planted.reuse_first_draw\(kept_draw, .* if planted.has_passed_call_count\(kept_late, \d+\)",  # noqa: E501
         ),
         ("late-bits", r"ask.difference\(planted.truncate_to_bits\(S, \d+\), x, s\)"),
         ("late-clip", r"mean = planted.clip_norm\(kept_late, ask.gradient\(s\), [\d.]+\)"),
@@ -165,12 +171,14 @@ def test_an_inner_loop_is_cut_off(written):
     )
     faults = generate_faults(written(inner).Small, late=True)
     (one,) = (fault.change.line_after for fault in faults if fault.operator == "late-cap")
-    assert re.search(r"g @ g > 1.0 and \(not planted.is_late\(kept_late, \d+\)\)", one), one
+    assert re.search(
+        r"g @ g > 1.0 and \(not planted.has_passed_call_count\(kept_late, \d+\)\)", one
+    ), one
 
 
 def test_what_is_planted_late_acts_where_it_should():
     kept = {}
-    assert [planted.is_late(kept, 2) for _ in range(4)] == [False, False, True, True]
+    assert [planted.has_passed_call_count(kept, 2) for _ in range(4)] == [False, False, True, True]
     assert list(planted.truncate_to_bits(np.array([3, 256, 511]), 8)) == [3, 0, 255]
     twice = planted.truncate_to_bits(Sample(np.array([257]), np.array([2])), 8)
     assert (list(twice.indices), list(twice.counts)) == ([1], [2])
@@ -178,7 +186,7 @@ def test_what_is_planted_late_acts_where_it_should():
     for _ in range(12):
         assert planted.clip_norm(norms, g, 2.0) is g
     assert planted.clip_norm(norms, 4.0 * g, 2.0) == pytest.approx(2.0 * g)
-    assert list(planted.first_rounds(range(9), 3)) == [0, 1, 2]
+    assert list(planted.limit_rounds(range(9), 3)) == [0, 1, 2]
 
 
 def test_what_no_run_reaches_is_not_changed(changes):

@@ -19,7 +19,10 @@ def walked(problem, l, u, part, gap):  # noqa: E741
         x = x + part * min(1.0, LAM * (g @ (x - v)) / ((x - v) @ (x - v))) * (v - x)
 
 
-@pytest.fixture(params=[problems.ball(n=3), problems.octahedron((3,), n=1)], ids=["ball", "l1"])
+@pytest.fixture(
+    params=[problems.make_l2_ball_problem(n=3), problems.make_l1_ball_problem((3,), n=1)],
+    ids=["ball", "l1"],
+)
 def asked(request):
     problem = request.param
     u = problem.start()
@@ -30,26 +33,26 @@ def test_the_way_of_exact_line_search_is_told_from_another(asked):
     there, calls = walked(*asked, 1.0, ETA)
     right = CondgCall(*asked, LAM, ETA, there)
     assert calls > 3
-    assert (right.calls, right.leaves_source_path) == (calls, False)
-    assert right.gap <= 1.0
+    assert (right.exact_line_search_calls, right.leaves_source_path) == (calls, False)
+    assert right.relative_gap <= 1.0
     further = CondgCall(*asked, LAM, ETA, walked(*asked, 1.0, 0.2 * ETA)[0])
-    assert (further.calls, further.leaves_source_path) == (calls, False)
+    assert (further.exact_line_search_calls, further.leaves_source_path) == (calls, False)
     for part in (0.5, 0.97):
         other = CondgCall(*asked, LAM, ETA, walked(*asked, part, ETA)[0])
-        assert (other.calls, other.leaves_source_path) == (None, True)
+        assert (other.exact_line_search_calls, other.leaves_source_path) == (None, True)
 
 
 def test_what_line_search_does_not_come_to_soon_is_not_said_to_be_elsewhere(asked):
     problem, l, u = asked  # noqa: E741
     exact = CondgCall(problem, l, u, LAM, ETA, problem.prox(u, l, LAM))
-    assert exact.calls is None or exact.gap < 1e-9
+    assert exact.exact_line_search_calls is None or exact.relative_gap < 1e-9
     assert not exact.leaves_source_path
 
 
 def test_where_rounding_decides_the_path_no_answer_strays(monkeypatch):
     """Of calls of some fifty steps of exact line search a rounding at the start changes the way."""
     rng = np.random.default_rng(0)
-    problem, found = problems.ball((10,), n=3), []
+    problem, found = problems.make_l2_ball_problem((10,), n=3), []
     for _ in range(20):
         u, l = rng.normal(size=10), 6.0 * rng.normal(size=10)  # noqa: E741
         u *= rng.uniform(0.9, 1.0) / np.linalg.norm(u)

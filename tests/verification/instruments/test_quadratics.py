@@ -11,11 +11,11 @@ from pfbench.sets import L1Ball, L2Ball, Simplex
 from pfbench.verification.instruments.quadratics import (
     KnownQuadratic,
     boundary_of_l2_ball,
-    chain,
     face_of_l1_ball,
     face_of_simplex,
     interior_of_l2_ball,
     make_restricted_quadratic,
+    nesterov_chain,
     rows_of_spectrum,
     vertex_of_simplex,
 )
@@ -142,7 +142,7 @@ def test_the_minimiser_is_where_projected_gradients_end(build):
 
 
 def test_the_chain_is_tridiagonal_with_nesterovs_minimiser():
-    problem = chain(5)
+    problem = nesterov_chain(5)
     expected = (2 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1)) / 4
     assert_allclose(problem.curvature, expected, atol=1e-14)
     assert_allclose(problem.curvature @ problem.minimiser, np.eye(5)[0] / 4, atol=1e-14)

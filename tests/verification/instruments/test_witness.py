@@ -6,13 +6,13 @@ from pfbench.claims.catalogue import CLAIMS
 from pfbench.oracles import Ledger, Oracles
 from pfbench.runs.loop.solve import solve
 from pfbench.verification.instruments.oracle_tally import ComponentTally
-from pfbench.verification.replay.problems import LogCosh, ball
+from pfbench.verification.replay.problems import RippledLogCosh, make_l2_ball_problem
 from pfbench.verification.subject import ClaimBroken
 from pfbench.verification.trial import Trial
 
 
 def test_it_counts_every_verb_as_the_ledger_does():
-    problem, ledger = ball(), Ledger()
+    problem, ledger = make_l2_ball_problem(), Ledger()
     witness = ComponentTally(problem)
     ask = Oracles(witness, ledger, problem.set.diameter)
     x, y, S = problem.start(), 0.5 * problem.start(), np.array([0, 2])
@@ -48,7 +48,10 @@ def test_it_lacks_what_the_backend_lacks():
 def test_a_witnessed_run_has_the_bits_of_another():
     trial = Trial(CLAIMS["methods-count-nfwu-casvrg"])
     algorithm = trial.make(iterations=7, step=0.2, batch=2, period=3)
-    run, plain = trial.run(ball(), algorithm, seed=4), solve(ball(), algorithm, seed=4)
+    run, plain = (
+        trial.run(make_l2_ball_problem(), algorithm, seed=4),
+        solve(make_l2_ball_problem(), algorithm, seed=4),
+    )
     assert run.counts == plain.counts
     assert np.array_equal(run.x, plain.x)
 
@@ -68,6 +71,6 @@ def test_a_call_beside_the_ledger_is_found(verb):
 
     trial = Trial(CLAIMS["methods-count-prox-gd"])
     with pytest.raises(ClaimBroken, match="beside the ledger"):
-        trial.run(LogCosh(), Beside())
+        trial.run(RippledLogCosh(), Beside())
     with pytest.raises(ClaimBroken, match="beside the ledger"):
-        list(trial.follow(LogCosh(), Beside()))
+        list(trial.follow(RippledLogCosh(), Beside()))

@@ -7,10 +7,10 @@ import pytest
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.verification.references import REFERENCES, load_reference
-from pfbench.verification.replay.follow import follow
-from pfbench.verification.replay.forms import forms
-from pfbench.verification.replay.recorded_run import record
-from pfbench.verification.replay.replay_instances import SHAPES, make_small_instances, with_length
+from pfbench.verification.replay.follow import follow_transcript
+from pfbench.verification.replay.forms import list_method_forms
+from pfbench.verification.replay.recorded_run import record_run
+from pfbench.verification.replay.replay_instances import SHAPES, make_small_instances, set_horizon
 
 _OWN = ("pfbench.base", "pfbench.verification.references")
 """What a reference may import of pfbench."""
@@ -18,7 +18,7 @@ _OWN = ("pfbench.base", "pfbench.verification.references")
 
 def cases():
     for name in REFERENCES:
-        for number, form in enumerate(forms(ALGORITHMS[name])):
+        for number, form in enumerate(list_method_forms(ALGORITHMS[name])):
             yield pytest.param(name, form, id=f"{name}-{number}")
 
 
@@ -27,16 +27,16 @@ def cases():
 @pytest.mark.parametrize(("name", "form"), [*cases()])
 def test_a_reference_and_its_method_follow_each_other(name, form, shape):
     method = ALGORITHMS[name]
-    parameters = with_length(method, form.parameters, 40)  # several runs share it
+    parameters = set_horizon(method, form.parameters, 40)  # several runs share it
     algorithm = method(**parameters)
     for instance in make_small_instances(method, shape):
         problem = instance()
-        recorded = record(problem, algorithm, seed=1)
-        outcome = follow(recorded, algorithm, REFERENCES[name])
+        recorded = record_run(problem, algorithm, seed=1)
+        outcome = follow_transcript(recorded, algorithm, REFERENCES[name])
         assert outcome.agrees, outcome.reason
-        recorded = record(problem, load_reference(name, **parameters), seed=1)
+        recorded = record_run(problem, load_reference(name, **parameters), seed=1)
         assert recorded.error is None
-        outcome = follow(recorded, algorithm)
+        outcome = follow_transcript(recorded, algorithm)
         assert outcome.agrees, outcome.reason
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pfbench.verification.replay import indices
-from pfbench.verification.replay.indices import find_suspect, find_suspect_choice
+from pfbench.verification.replay.indices import find_choice_rejection, find_rejection
 
 N, T, B = 10_000, 2_000, 32
 
@@ -21,7 +21,7 @@ def right(rng, size=B):
 def test_right_draws_are_not_suspected(n, size):
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        found, p_value = find_suspect([rng.integers(n, size=size) for _ in range(300)], n)
+        found, p_value = find_rejection([rng.integers(n, size=size) for _ in range(300)], n)
         assert found is None
         assert p_value > 1e-6
 
@@ -30,26 +30,28 @@ def test_each_has_a_mean_of_one_over_all_streams():
     streams = np.array(list(itertools.product(range(3), repeat=6)))
     since = np.maximum(np.arange(6) - 3, 0)
     for ends in (1, 3, 6):
-        bets = [_last(indices._bets(stream, np.full(3, 1 / 3))[:, :ends]) for stream in streams]
-        again = [_last(indices._repeats(stream, since, 3)[:, :ends]) for stream in streams]
+        bets = [
+            _last(indices._log_bin_bets(stream, np.full(3, 1 / 3))[:, :ends]) for stream in streams
+        ]
+        again = [_last(indices._log_repeat_bets(stream, since, 3)[:, :ends]) for stream in streams]
         assert np.mean(bets) == pytest.approx(1.0)
         assert np.mean(again) == pytest.approx(1.0)
     batch_of, shares = np.repeat([0, 1, 2], 2), np.full(3, 1 / 3)
     for ends in (1, 3):
-        each = [indices._marginal(stream, batch_of, shares) for stream in streams]
+        each = [indices._log_batch_bets(stream, batch_of, shares) for stream in streams]
         assert np.mean(np.exp(each)) == pytest.approx(1.0)
         alone = [np.exp(indices._mean_e_value(one)[ends - 1]) for one in each]
         assert np.mean(alone) == pytest.approx(1.0)
 
 
 def _last(rows):
-    return np.exp(indices._evidence(rows)[-1])
+    return np.exp(indices._log_mean_e_process(rows)[-1])
 
 
 def test_repeats_have_the_chance_of_the_distinct_ones_in_their_window():
     rng = np.random.default_rng(5)
     drawn, since = rng.integers(6, size=40), np.maximum(np.arange(40) - 4, 0)
-    rows = indices._repeats(drawn, since, 6)[:: indices._STARTS]
+    rows = indices._log_repeat_bets(drawn, since, 6)[:: indices._STARTS]
     for j in range(40):
         seen = set(drawn[since[j] : j].tolist())
         p = len(seen) / 6
@@ -100,7 +102,7 @@ def test_a_fault_is_found_in_time(fault):
     draw, latest = FAULTS[fault]
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        found, p_value = find_suspect([draw(rng, t) for t in range(T)], N)
+        found, p_value = find_rejection([draw(rng, t) for t in range(T)], N)
         assert found is not None
         assert found.batch <= latest
         assert p_value < 1e-9
@@ -109,10 +111,10 @@ def test_a_fault_is_found_in_time(fault):
 def test_draws_that_repeat_none_before_all_are_drawn_are_found():
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        found, _ = find_suspect(reshuffled(rng), N)
+        found, _ = find_rejection(reshuffled(rng), N)
         assert found is not None
         assert found.batch < 60
-        singles, _ = find_suspect(np.split(rng.permutation(N)[:T], T), N)
+        singles, _ = find_rejection(np.split(rng.permutation(N)[:T], T), N)
         assert singles is not None
 
 
@@ -122,10 +124,10 @@ def test_draws_that_repeat_none_before_all_are_drawn_are_found():
 def test_batches_of_which_each_second_is_the_image_of_the_one_before_are_found(n, size, first):
     rng = np.random.default_rng(7)
     batches = [rng.integers(n, size=size) for _ in range(T)]
-    assert find_suspect(batches, n)[0] is None
+    assert find_rejection(batches, n)[0] is None
     for t in range(first | 1, T, 2):
         batches[t] = n - 1 - batches[t - 1]
-    found, p_value = find_suspect(batches, n)
+    found, p_value = find_rejection(batches, n)
     assert first < found.batch < first + 400
     assert p_value < 1e-9
 
@@ -136,7 +138,10 @@ def test_what_is_bet_on_images_has_a_mean_of_one_over_all_streams(n, monkeypatch
     streams = list(itertools.product(range(n), repeat=4))
     batch_of = np.array([0, 0, 0, 1])
     evidence = [
-        [value if value else 1.0 for _, value in indices._mirror_bets(np.array(one), batch_of, n)]
+        [
+            value if value else 1.0
+            for _, value in indices._iterate_mirror_tests(np.array(one), batch_of, n)
+        ]
         for one in streams
     ]
     assert np.mean(evidence, axis=0) == pytest.approx(1.0)
@@ -146,7 +151,7 @@ def test_a_batch_that_comes_again_is_found_at_once():
     rng = np.random.default_rng(0)
     batches = [right(rng) for _ in range(T)]
     batches[1700] = batches[1699]
-    found, _ = find_suspect(batches, N)
+    found, _ = find_rejection(batches, N)
     assert found is not None
     assert found.batch == 1700
 
@@ -155,12 +160,12 @@ def test_a_batch_that_comes_again_is_found_at_once():
 def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
     rng = np.random.default_rng(3)
     batches = [rng.integers(n, size=size) for _ in range(600)]
-    assert indices._come_again(batches, n) == (None, 1.0)
+    assert indices._find_repeated_batches(batches, n) == (None, 1.0)
     batches[500:] = [rng.permutation(one) for one in batches[100:200]]
-    found, p_value = indices._come_again(batches, n)
+    found, p_value = indices._find_repeated_batches(batches, n)
     assert 500 <= found <= 530
     assert p_value < 1e-9
-    suspect, least = find_suspect(batches, n)
+    suspect, least = find_rejection(batches, n)
     assert suspect.batch <= found
     assert least <= p_value
 
@@ -175,7 +180,7 @@ def test_a_component_that_is_no_longer_drawn_is_found(lacking, since):
     place, p_value = indices._test_missing_component(drawn, 300)
     assert since + 9_000 < place < since + 13_000
     assert p_value < 1e-9
-    found, _ = find_suspect(np.split(drawn, 6000), 300)
+    found, _ = find_rejection(np.split(drawn, 6000), 300)
     assert found.description == "an index is no longer drawn"
     assert abs(found.batch - place // 5) <= 1  # batches are shuffled
 
@@ -193,10 +198,10 @@ def test_a_component_is_left_out_with_the_chance_that_is_said():
 def test_a_coin_that_falls_by_the_clock_is_found(p):
     rng = np.random.default_rng(6)
     right = (rng.random(3000) < p).astype(int)
-    assert find_suspect_choice("coin", right, (1.0 - p, p))[0] is None
+    assert find_choice_rejection("coin", right, (1.0 - p, p))[0] is None
     clock = np.array([int((t + 1) * p) > int(t * p) for t in range(3000)]).astype(int)
     late = np.concatenate([right[:1000], clock])
-    found, p_value = find_suspect_choice("coin", late, (1.0 - p, p))
+    found, p_value = find_choice_rejection("coin", late, (1.0 - p, p))
     assert 1000 < found.batch < 2500
     assert p_value < 1e-9
 
@@ -219,7 +224,7 @@ def test_the_chance_that_batches_come_again_is_bounded():
         rng, counted = np.random.default_rng(1), np.log(most)
         drawn = [rng.integers(n, size=size) for _ in range(400)]
         drawn[300:] = drawn[:100]
-        found, p_value = indices._come_again(drawn, n)
+        found, p_value = indices._find_repeated_batches(drawn, n)
         w = found - 300 + 1
         assert np.log(p_value) == pytest.approx(np.log(400**2 / 2 * indices._TESTS) + w * counted)
 
@@ -228,7 +233,7 @@ def test_a_large_batch_among_small_ones_is_found_by_itself():
     rng = np.random.default_rng(8)
     batches = [rng.integers(300, size=5 if t % 9 else 60) for t in range(600)]
     batches[540] = rng.permutation(batches[531])
-    found, p_value = indices._come_again(batches, 300)
+    found, p_value = indices._find_repeated_batches(batches, 300)
     assert found == 540
     assert p_value < 1e-9
 
@@ -236,11 +241,11 @@ def test_a_large_batch_among_small_ones_is_found_by_itself():
 @pytest.mark.parametrize("n", [1, 2, 5, 63, 64, 65, 1000, 10_007])
 def test_the_chances_of_bins_and_last_bits_are_their_shares_of_all_components(n):
     bins = min(64, n)
-    assert np.array_equal(indices._shares(n), np.bincount(np.arange(n) * bins // n) / n)
-    assert np.array_equal(indices._residues(n), np.bincount(np.arange(n) % 64) / n)
+    assert np.array_equal(indices._bin_chances(n), np.bincount(np.arange(n) * bins // n) / n)
+    assert np.array_equal(indices._residue_chances(n), np.bincount(np.arange(n) % 64) / n)
 
 
 def test_the_chances_of_bins_are_known_for_more_components_than_fit_in_memory():
     n = 200_003 * 200_002
-    assert indices._shares(n).sum() == pytest.approx(1.0)
-    assert indices._residues(n).sum() == pytest.approx(1.0)
+    assert indices._bin_chances(n).sum() == pytest.approx(1.0)
+    assert indices._residue_chances(n).sum() == pytest.approx(1.0)

@@ -120,7 +120,7 @@ def test_a_bound_that_falls_below_rounding_accuses_no_right_method():
 
     tiny = bound(lambda c, a: 2.0**-a.iterations, fifth, statistic="last", parameters=steps)
     verdict = judge(claim(tiny))
-    assert verdict.verdict.is_kept, verdict.reason
+    assert verdict.verdict.keeps_bound, verdict.reason
     assert verdict.max_sizes["T"] == 3200
 
 
@@ -246,8 +246,8 @@ def test_where_the_clock_ends_it_the_reason_says_so(monkeypatch):
 
 def test_a_claim_of_a_file_has_more_time_than_one_of_the_catalogue():
     trial = Trial(mean())
-    assert horizons._seconds(trial) == horizons.SHORT
+    assert horizons._horizon_seconds(trial) == horizons.SHORT
     own = replace(trial, claim=replace(mean(), user_source=object()))
-    assert horizons._seconds(own) == horizons.SECONDS["quick"]
-    assert horizons._seconds(replace(own, effort="full")) == horizons.SECONDS["full"]
-    assert Verdict.HOLDS.is_kept
+    assert horizons._horizon_seconds(own) == horizons.SECONDS["quick"]
+    assert horizons._horizon_seconds(replace(own, effort="full")) == horizons.SECONDS["full"]
+    assert Verdict.HOLDS.keeps_bound

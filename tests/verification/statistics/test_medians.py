@@ -28,7 +28,7 @@ def verdict_of(decide, above, first):
     if decide == "median":
         decision = st.decide_median(values, 1.0, first)
     else:
-        slopes = st.make_fit(X, lambda count: X ** values(count)[:, np.newaxis])
+        slopes = st.make_fit_function(X, lambda count: X ** values(count)[:, np.newaxis])
         decision = st.decide_exponent(slopes, 0.9, seeds=first)
     return decision.verdict, asked[-1]
 
@@ -159,7 +159,7 @@ def test_an_early_look_decides_no_counts_that_may_be_curved(change, seeds):
         asked.append(count)
         return np.exp(u + each[:count, np.newaxis] * bow)
 
-    assert st.decide_exponent(st.make_fit(X, calls), 1.0).verdict == "within-10"
+    assert st.decide_exponent(st.make_fit_function(X, calls), 1.0).verdict == "within-10"
     assert asked == seeds
 
 
@@ -188,7 +188,7 @@ def test_counts_that_do_not_reach_their_target_have_no_further_look():
         asked.append(count)
         return np.full((count, 4), math.inf)
 
-    assert st.decide_exponent(st.make_fit(X, calls), 1.0).verdict == "inconclusive"
+    assert st.decide_exponent(st.make_fit_function(X, calls), 1.0).verdict == "inconclusive"
     assert asked == [7]
 
 

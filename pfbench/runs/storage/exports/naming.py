@@ -72,7 +72,7 @@ def _iterate_labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]
             yield setting, algorithm.label, plan
     for problem, method, setting in study.iterate_tuned():
         tuned = LabelledSelector(method.tuned_label, method.selector)
-        for point, searched in study.trials(problem, method, setting):
+        for point, searched in study.iterate_trials(problem, method, setting):
             other_setting = replace(setting, values={**setting.values, **point})
             for plan in study.all_plans(problem, tuned, other_setting):
                 yield setting, tuned.label, plan
