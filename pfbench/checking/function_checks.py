@@ -27,6 +27,7 @@ from pfbench.checking.lines import (
     complex_step_derivative,
     derivative,
     evaluate_value,
+    fine_difference,
     norm,
     restrict_to_line,
 )
@@ -139,7 +140,8 @@ class FunctionChecks(ProblemChecks):
             visited.append((slope, expected))
             allowed = 20.0 * error + _RELATIVE * max(abs(slope), abs(expected))
             allowed += 1e-11 * abs(value)
-            if not abs(slope - expected) <= allowed and wrong is None:
+            is_away = not abs(slope - expected) <= allowed and wrong is None
+            if is_away and self._is_refuted(line, slope, expected):
                 wrong = line, slope, expected
         if wrong is not None:
             self._fail(wrong, visited)
@@ -161,6 +163,15 @@ class FunctionChecks(ProblemChecks):
         if exact is not None and abs(exact - expected) <= 20.0 * error + 1e-6 * abs(expected):
             return slope, exact, 1e-6 * error, "complex steps"
         return slope, expected, error, "differences"
+
+    def _is_refuted(self, line: LineSegment, slope: float, expected: float) -> bool:
+        """Return whether the difference of a fine step, too, is away from a slope."""
+        deviation = abs(slope - expected)
+        if not math.isfinite(deviation):
+            return True
+        path = restrict_to_line(partial(evaluate_value, self.problem), line)
+        fine = float(fine_difference(path, 0.01 * deviation))
+        return not abs(slope - fine) <= deviation / 2.0
 
     def _fail(
         self, wrong: tuple[LineSegment, float, float], visited: list[tuple[float, float]]
@@ -223,10 +234,11 @@ class FunctionChecks(ProblemChecks):
                 expected, error = derivative(restrict_to_line(source, line))
                 deviation = norm(product - expected)
                 rounding = 1e-11 * max(norm(source(keep(s))), usual)
-                if (
-                    not deviation
-                    <= 20.0 * error + 1e-6 * max(norm(product), norm(expected)) + rounding
-                ):
+                allowed = 20.0 * error + 1e-6 * max(norm(product), norm(expected)) + rounding
+                if deviation <= allowed:
+                    continue
+                fine = fine_difference(restrict_to_line(source, line), 0.01 * deviation)
+                if not norm(product - fine) <= deviation / 2.0:
                     raise CheckFailed(
                         f"{statement} of hessian(s) to be the derivative of the gradient at s along "  # noqa: E501
                         f"y - s, of norm {format_brief(norm(expected))}",

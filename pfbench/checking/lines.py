@@ -30,6 +30,9 @@ _COLUMNS = 8
 _STEPS = (1.0, 0.07, 0.005)
 """First steps of differences, in lengths of a line."""
 
+_FINEST = 1e-9
+"""Smallest step of a difference, in lengths of a line: below it, points round."""
+
 _VERTICES = 300
 """So many vertices say where the middle of a set is, and which directions it has."""
 
@@ -245,6 +248,18 @@ def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, flo
             break
         last, step = row, step / 2.0
     return best, error
+
+
+def fine_difference(path: Callable[[float], Any], tolerance: float) -> Floats:
+    """Return the central difference at 0 of the smallest step that rounds to within a tolerance.
+
+    An extrapolation may agree with itself by chance where a function turns within each of its
+    steps, as a loss of unscaled columns does. Nobody is accused before this difference, too, is
+    away from what is claimed.
+    """
+    rounding = float(np.finfo(float).eps) * norm(path(0.0))
+    step = min(max(rounding / tolerance, _FINEST), _STEPS[-1])
+    return np.asarray((np.asarray(path(step)) - np.asarray(path(-step))) / (2.0 * step))
 
 
 def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> float | None:

@@ -47,7 +47,7 @@ def reasons_against_norm_methods(problem: Any) -> dict[str, str]:
 
 def dual_norm(problem: Any, state: State) -> float:
     """Return |grad f(x)|_* in the problem's norm, exact to rounding."""
-    return float(problem.norm.dual(problem.gradient(view(state.x))))
+    return float(problem.norm.dual_norm(problem.gradient(view(state.x))))
 
 
 def lmo_lower(problem: Any, state: State) -> float | None:

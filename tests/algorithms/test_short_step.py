@@ -28,7 +28,7 @@ def pairs(states):
 def vertex(problem, x):
     """Return the exact minimiser of the linearisation at x."""
     g = problem.gradient(keep(x))
-    return problem.set.lo(problem.operator(g) if hasattr(problem, "operator") else g)
+    return problem.set.lo(problem.as_operator(g) if hasattr(problem, "as_operator") else g)
 
 
 def test_short_step_is_the_gap_over_L_times_the_squared_distance(instance, asking):

@@ -399,26 +399,26 @@ class OneProblem:
         self.problem, self.vectors = problem, iter(vectors)
         self.components_left = iter(range(problem.n))
 
-    def smooth(self, L, convex=False):
+    def add_smooth_function(self, L, convex=False):
         alone = self.problem.n == 1 or not hasattr(self.problem, "component_gradients")
         return Member(self.problem, None if alone else next(self.components_left))
 
     def proof(self, functions):
         return None
 
-    def components(self, n, L, start):
+    def add_components(self, n, L, start):
         return [Member(self.problem, i) for i in range(n)], Member(self.problem)
 
-    def composite(self, n, L, start):
-        return *self.components(n, L, start), "h"
+    def add_composite(self, n, L, start):
+        return *self.add_components(n, L, start), "h"
 
-    def indicator(self, D=math.inf):
+    def add_set_indicator(self, D=math.inf):
         return "C"
 
-    def origin(self, indicator=None):
+    def add_start(self, indicator=None):
         return Vector(self.problem.start_point)
 
-    def vector(self, indicator=None):
+    def add_vector(self, indicator=None):
         return Vector(next(self.vectors))
 
     def lo(self, g, indicator):
@@ -440,9 +440,9 @@ def same(monkeypatch):
 
     def compare(name, N, problem, vectors=(), delta=None):
         for room in (methods, custom):
-            monkeypatch.setattr(room, "Estimation", lambda: OneProblem(problem, vectors))
-        monkeypatch.setattr(custom._WorstCaseProgram, "function", lambda self: None)
-        for made in ("waves", "Zigzag", "quadratic", "half_square"):
+            monkeypatch.setattr(room, "PerformanceEstimation", lambda: OneProblem(problem, vectors))
+        monkeypatch.setattr(custom._WorstCaseProgram, "make_worst_function", lambda self: None)
+        for made in ("make_random_waves", "Zigzag", "make_random_quadratic", "make_half_square"):
             monkeypatch.setattr(random_members, made, lambda *_, **__: problem)
         slack = 1.0 + 1e-12
         for room in (methods, sample_runs):
@@ -492,7 +492,7 @@ def test_prox_gd_program_is_the_method(same):
     problem = make_random_quadratic(
         np.random.default_rng(5), diameter=None, delta=0.5 * (1.0 - 1e-9)
     )
-    object.__setattr__(problem, "height", methods.DELTA)
+    object.__setattr__(problem, "initial_suboptimality", methods.DELTA)
     run, program = same("prox_gd", 4, problem)
     assert run == pytest.approx(program, rel=1e-12)
 

@@ -79,7 +79,7 @@ MUTANTS = (
         "The snapshot is not refreshed at the outer iterations.",
         {
             "theta = keep(x)": "theta = first = keep(x)",
-            "self.start_gradient(ask, theta)": "self.start_gradient(ask, first)",
+            "self.snapshot_gradient(ask, theta)": "self.snapshot_gradient(ask, first)",
             "self.gradient(ask, z, theta": "self.gradient(ask, z, first",
         },
         VARIANCE,

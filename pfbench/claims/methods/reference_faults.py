@@ -8,8 +8,8 @@ from pfbench.verification import Mutant
 
 _STALE = {
     "iterations = count()": "iterations, starts = count(), []",
-    "g = self.reference(ask, x": "starts.append(keep(x))\n"
-    "                g = self.reference(ask, starts[0]",
+    "g = self.reference_gradient(ask, x": "starts.append(keep(x))\n"
+    "                g = self.reference_gradient(ask, starts[0]",
 }
 
 MUTANTS = (

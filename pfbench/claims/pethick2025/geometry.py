@@ -145,7 +145,7 @@ def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) ->
         "omega": max(reference.norm(x) / b for x, b in zip(points, lengths, strict=True))
         / ball.omega
         - 1.0,
-        "dual norm": _max_finite(ball.dual(x) / a - 1.0 for x, a in zip(points, duals, strict=True)),  # noqa: E501
+        "dual norm": _max_finite(ball.dual_norm(x) / a - 1.0 for x, a in zip(points, duals, strict=True)),  # noqa: E501
         "lmo": _max_finite(_minimality_error(oracles, reference, g) for g in gradients),
         "free directions": _free_entry_error(oracles, reference),
         "projection": _max_finite(_projection_error(ball, reference, 3.0 * g) for g in gradients),
@@ -217,7 +217,7 @@ def check_dual_norm_bound(trial: Trial) -> Evidence:
             iterate_extremal_points(problem.norm, trial.rng(instance.key)),
             trial.choose_by_effort(40, None),
         ):
-            measured = file.norm.dual(file.gradient(x))
+            measured = file.norm.dual_norm(file.gradient(x))
             ratios.append(measured / gradient_dual_norm_bound(L, problem.value(x) - lower))
         parts[f"{instance.name} {instance.key}"] = decide_inequality(ratios)
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
@@ -322,7 +322,7 @@ class BoundForNorm(FaultyBallProblem):
     class Ball(FaultyBallProblem.Ball):
         """A ball whose dual norm is that of the nuclear and the l1 ball."""
 
-        def dual(self, g: Gradient) -> float:
+        def dual_norm(self, g: Gradient) -> float:
             """Return zeta |g|_2, the bound of the dual norm."""
             return float(self._original.zeta * np.linalg.norm(g))
 

@@ -104,7 +104,7 @@ def check_descent_lemma(trial: Trial) -> Evidence:
             numbers = []
             for x, record in trial.moves(problem, algorithm):
                 error = record.estimate - problem.gradient(x)
-                of_norms = problem.norm.dual(error), float(np.linalg.norm(error))
+                of_norms = problem.norm.dual_norm(error), float(np.linalg.norm(error))
                 numbers.append((gradient_dual_norm(problem, x), *of_norms))
             measured, dual, plain = np.mean(numbers, axis=0)
             arguments = {key: c[key] for key in ("K", "L", "rho", "delta")}

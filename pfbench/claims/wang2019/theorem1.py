@@ -76,7 +76,7 @@ MUTANTS = (
         "spiderboost-two-back",
         "Takes the difference to x_{k-2}.",
         {
-            "g = self.reference(ask, x, rng)": "g, previous = self.reference(ask, x, rng), []",
+            "g = self.reference_gradient(ask, x, rng)": "g, previous = self.reference_gradient(ask, x, rng), []",
             "x, previous)": "x, previous[-2:][0])",
             "previous = x": "previous = [*previous, x]",
         },
@@ -97,7 +97,7 @@ MUTANTS = (
     _estimate(
         "spiderboost-batch-again",
         "Takes its first batch again and again.",
-        {"partial(self._change, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"},
+        {"partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"},
         THM1,
     ),
     _estimate(

@@ -41,7 +41,7 @@ def norm_constants(problem: Any) -> Numbers:
 
 def gradient_dual_norm(problem: Any, x: Floats) -> float:
     """Return |grad f(x)|_*."""
-    return float(problem.norm.dual(problem.gradient(x)))
+    return float(problem.norm.dual_norm(problem.gradient(x)))
 
 
 def gap(problem: Any, x: Floats) -> float:

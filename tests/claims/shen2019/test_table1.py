@@ -97,7 +97,7 @@ def test_the_batch_is_the_least_whose_error_keeps_the_limit(ratio):
     tried = []
 
     class Known(PathCase):
-        def epoch(self, S, p, seed):
+        def run_epoch(self, S, p, seed):
             tried.append(S)
             return float(S), 100.0 * ratio / S
 
@@ -107,7 +107,7 @@ def test_the_batch_is_the_least_whose_error_keeps_the_limit(ratio):
 
 def test_where_no_batch_keeps_the_limit_the_cost_is_that_of_the_gradient():
     class Hopeless(PathCase):
-        def epoch(self, S, p, seed):
+        def run_epoch(self, S, p, seed):
             return float(S), 7.0
 
     assert Hopeless(None, None, 5000, 0.1).cost(3, 0) == 5000.0
