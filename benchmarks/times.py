@@ -108,7 +108,7 @@ class Minimisations:
                 found.append(triple.steps)
             return triple
 
-        with patch.object(nuclear, "leading_triple", counting):
+        with patch.object(nuclear, "leading_singular_triple", counting):
             problem = made("100k", **given)
             pf.solve(problem, open_loop(60), every=60, measures=("objective",), seed=0)
         return float(np.mean(found if window == "1 to 60" else found[40:]))

@@ -52,9 +52,14 @@ def test_whether_the_rate_of_muon_is_true(capsys):
         if "figure" in names:
             names["plt"].close(names["figure"])
     assert "sfo=240, sso=0, hvp=0, lo=60" in capsys.readouterr().out
-    sharper, printed = names["vanishing_sharper"], names["vanishing_printed"]
+    sharper, printed = (
+        names["vanishing_alpha_bound_sharper"],
+        names["vanishing_alpha_bound_printed"],
+    )
     assert names["share"](1_000, sharper) == pytest.approx(0.92, abs=0.005)
-    slow = [names["share"](10_000, bound, names["QuarterStep"]) for bound in (sharper, printed)]
+    slow = [
+        names["share"](10_000, bound, names["QuarterOfStepSize"]) for bound in (sharper, printed)
+    ]
     assert slow[0] == pytest.approx(1.70, abs=0.005)
     assert slow[1] < 1.0
     assert names["steps_of_muon"](101) <= 17

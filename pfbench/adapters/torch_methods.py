@@ -1,6 +1,7 @@
 """PyTorch's optimisers as algorithms: a closure hands them the counted gradients."""
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ class TorchOptimizer(BlackBox):
 
     Its one parameter has the shape of a point of the problem. Each call of its closure is one
     gradient, or one batch of S component gradients; the value is asked only by LBFGS, which reads
-    it.
+    it. A class whose `step` does not call its closure gets one gradient before each step.
     """
 
     name = "torch-optimizer"
@@ -64,9 +65,11 @@ class TorchOptimizer(BlackBox):
             data = find_entry("optimiser of torch.optim", data, kinds)
         # In the shape of a point: Muon takes matrices alone.
         p = torch.tensor(oracles.point(oracles.start), dtype=torch.float64, requires_grad=True)
-        optimizer = data([p], lr=self.step, **dict(self.options or {}))
+        calls = 0
 
         def closure() -> Any:
+            nonlocal calls
+            calls += 1
             z = p.detach().numpy()
             if self.batch is None:
                 value, g = oracles.value_and_gradient(z)
@@ -75,6 +78,20 @@ class TorchOptimizer(BlackBox):
             p.grad = torch.from_numpy(oracles.point(g))
             return value
 
-        for _ in range(self.iterations):
-            optimizer.step(closure)
+        def make_step() -> Callable[..., Any]:
+            step: Callable[..., Any] = data([p], lr=self.step, **dict(self.options or {})).step
+            return step
+
+        step = make_step()
+        takes_closure = bool(inspect.signature(step).parameters)
+        for t in range(self.iterations):
+            if takes_closure:
+                step(closure)
+            if t == 0 and not calls:  # It reads p.grad alone, which was not set: begin again.
+                takes_closure, step = False, make_step()
+                with torch.no_grad():
+                    p.copy_(torch.tensor(oracles.point(oracles.start), dtype=torch.float64))
+            if not takes_closure:
+                closure()
+                step()
             tell(p.detach().numpy())

@@ -67,7 +67,7 @@ def compare(
     """Compare a method with the catalogue, on a suite of problems.
 
     The method alone is run, with parameters of the suite where it needs some that are not given,
-    tuned with as many trials as all others. The runs of the others are shipped with the suites of
+    tuned by the same rule as all others. The runs of the others are shipped with the suites of
     pfbench: their counts hold on every machine. On a suite or a problem of your own all runs are
     made here; how many is printed first. At the end stands where the method wins and loses.
     """

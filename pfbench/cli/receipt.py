@@ -252,7 +252,9 @@ def receipt(
             "least_p",
             outcome.min_p_value,
             "least p-value",
-            f"{outcome.min_p_value:.2g} of {len(outcome.p_values)} tests",
+            f"{outcome.min_p_value:.2g} of {len(outcome.p_values)} tests"
+            if outcome.p_values
+            else "no rank test",
         ),
         ReportedFact(
             "verdicts", outcome.verdicts, "verdicts made again", _format_numbers(outcome.verdicts)
@@ -406,12 +408,17 @@ def _reviewer_paragraph(
         right += (
             f" Its pages ({', '.join(outcome.unsampled)}) are not drawn anew: read the numbers."
         )
+    fresh = (
+        f"{outcome.fresh_runs} runs with new seeds were compared with the old ones by "
+        f"{len(outcome.p_values)} rank tests (least p = {outcome.min_p_value:.2g}, level 1e-4 "
+        "together)."
+        if outcome.p_values
+        else "No rank test compared runs with new seeds with the old ones."
+    )
     wrong = f"NOT AS IT SAYS, or not checked: {'; '.join([*outcome.deviations, *outcome.unreached_tasks])}."  # noqa: E501
     return (
         f"The receipt {path.name} (sha256 {digest[:16]}) of {subject} was checked with "
         f"pfbench {__version__}. In an order drawn by its hash and the salt {salt}, "
         f"{_format_numbers(outcome.runs)} runs were made again and compared in their {bits}{also * theorem}. "  # noqa: E501
-        f"{outcome.fresh_runs} runs with new seeds were compared with the old ones by {len(outcome.p_values)} "  # noqa: E501
-        f"rank tests (least p = {outcome.min_p_value:.2g}, level 1e-4 together). "
-        f"{wrong if outcome.deviations or outcome.unreached_tasks else right}"
+        f"{fresh} {wrong if outcome.deviations or outcome.unreached_tasks else right}"
     )

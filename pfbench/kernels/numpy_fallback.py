@@ -152,14 +152,14 @@ def write_mean_difference(kind: int, data: loop_inputs.RowData, alpha: float, *a
 
 
 def add_slope_changes(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
-    """As `linear.add_changes`."""
+    """As `linear.add_slope_changes`."""
     *sample, stored, x, g = args
     rows = _RowSelection(data, sample[0])
     rows.add(_sample_weights(*sample) * (rows.slopes(kind, x) - stored[sample[0]]), g)
 
 
 def replace_slopes(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
-    """As `linear.replace`."""
+    """As `linear.replace_slopes`."""
     *sample, stored, x, g, mean = args
     add_slope_changes(kind, data, *sample, stored, x, g)
     distinct = np.unique(sample[0])
@@ -198,7 +198,7 @@ def _task_slopes(rows: loop_inputs.TaskData, indices: Integers, theta: Floats) -
 
 
 def task_loss(t: int, rows: loop_inputs.TaskData, theta: Floats) -> float:
-    """As `multitask.task_loss`."""
+    """As `multitask_kernels.task_loss`."""
     indices = np.arange(rows.bounds[t], rows.bounds[t + 1])
     return float((_sigmoid(_inner_products_times_scale(rows, indices, theta)) ** 2).sum())
 
@@ -206,7 +206,7 @@ def task_loss(t: int, rows: loop_inputs.TaskData, theta: Floats) -> float:
 def add_task_gradient(
     t: int, rows: loop_inputs.TaskData, theta: Floats, scale: float, g: Floats
 ) -> None:
-    """As `multitask.task_gradient`."""
+    """As `multitask_kernels.add_task_gradient`."""
     indices = np.arange(rows.bounds[t], rows.bounds[t + 1])
     g[t] += scale * _task_slopes(rows, indices, theta) @ rows.values[indices]
 
@@ -222,7 +222,7 @@ def write_task_slopes(
 def write_task_curvatures(
     rows: loop_inputs.TaskData, indices: Integers, theta: Floats, out: Floats
 ) -> None:
-    """As `multitask.curvatures_at`."""
+    """As `multitask_kernels.curvatures_at`."""
     _check_indices(indices, rows.task.size)
     z = _inner_products_times_scale(rows, indices, theta)
     s = _sigmoid(z)
@@ -232,7 +232,7 @@ def write_task_curvatures(
 def write_task_products(
     rows: loop_inputs.TaskData, indices: Integers, theta: Floats, out: Floats
 ) -> None:
-    """As `multitask.products_at`."""
+    """As `multitask_kernels.products_at`."""
     _check_indices(indices, rows.task.size)
     out[:] = np.einsum("ij,ij->i", rows.values[indices], theta[rows.task[indices]])
 
@@ -240,7 +240,7 @@ def write_task_products(
 def add_task_rows(
     rows: loop_inputs.TaskData, indices: Integers, weights: Floats, g: Floats
 ) -> None:
-    """As `multitask.add_rows`."""
+    """As `multitask_kernels.add_rows`."""
     _check_indices(indices, rows.task.size)
     np.add.at(g, rows.task[indices], weights[:, None] * rows.values[indices])
 
@@ -248,7 +248,7 @@ def add_task_rows(
 def add_task_gradients(
     rows: loop_inputs.TaskData, indices: Integers, weights: Floats, theta: Floats, g: Floats
 ) -> None:
-    """As `multitask.add_gradients`."""
+    """As `multitask_kernels.add_gradients`."""
     _check_indices(indices, rows.task.size)
     add_task_rows(rows, indices, weights * _task_slopes(rows, indices, theta), g)
 
@@ -256,7 +256,7 @@ def add_task_gradients(
 def add_task_differences(
     rows: loop_inputs.TaskData, indices: Integers, weights: Floats, x: Floats, y: Floats, g: Floats
 ) -> None:
-    """As `multitask.add_differences`."""
+    """As `multitask_kernels.add_differences`."""
     _check_indices(indices, rows.task.size)
     changes = _task_slopes(rows, indices, x) - _task_slopes(rows, indices, y)
     add_task_rows(rows, indices, weights * changes, g)
@@ -266,7 +266,7 @@ def add_task_differences(
 
 
 def write_sensing_products(first: int, last: int, *args: Any) -> None:
-    """As `sensing.products`."""
+    """As `sensing_kernels.write_products`."""
     rows, indices, x, out = args
     out[first:last] = rows[indices[first:last]] @ x
 
@@ -274,19 +274,19 @@ def write_sensing_products(first: int, last: int, *args: Any) -> None:
 def add_weighted_residual_rows(
     first: int, last: int, sampled: loop_inputs.SampledRows, x: Floats, g: Floats
 ) -> None:
-    """As `sensing.add_normal`."""
+    """As `sensing_kernels.add_weighted_residual_rows`."""
     rows = sampled.rows[sampled.indices[first:last]]
     residuals = rows @ x - sampled.targets[first:last]
     g += (sampled.weights[first:last] * residuals) @ rows
 
 
 def add_sensing_rows(rows: Any, indices: Integers, weights: Floats, g: Floats) -> None:
-    """As `sensing.add_rows`."""
+    """As `sensing_kernels.add_rows`."""
     g += weights @ rows[indices]
 
 
 def replace_sensing_slopes(rows: Any, indices: Integers, changes: Floats, *args: Any) -> None:
-    """As `sensing.replace`."""
+    """As `sensing_kernels.replace_slopes`."""
     slopes, stored, g, mean = args
     g += changes @ rows[indices]
     distinct, first = np.unique(indices, return_index=True)

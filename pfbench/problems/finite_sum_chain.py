@@ -70,7 +70,7 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def _length_times_squared_epsilon(self) -> float:
-        """Delta L/(24 l sqrt n): K = _room/epsilon^2, rounded down."""
+        """Delta L/(24 l sqrt n): K = _length_times_squared_epsilon/epsilon^2, rounded down."""
         link = 24.0 * chain_bounds().smoothness_bound * math.sqrt(self.n)
         return self.delta * self.smoothness / link
 

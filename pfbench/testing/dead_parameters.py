@@ -59,7 +59,7 @@ def no_dead_parameter(
         )
     if lines:
         lines.append("points are compared bit by bit, with gradients of scales 1, 2^-30, 2^30")
-        fail(lines, format_call(no_dead_parameter, make, **hyper))
+        fail(lines, format_call(no_dead_parameter, make, alternatives=alternatives, **hyper))
 
 
 def _describe_dead_parameters(

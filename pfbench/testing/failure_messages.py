@@ -1,5 +1,6 @@
 """Failures of checks: at most five lines, with the numbers and the call that reproduces them."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -33,8 +34,14 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
 
 
 def format_call(check: Any, *value: Any, **hyper: Any) -> str:
-    """Return a call as text; `check` is a function or its name."""
-    arguments = ", ".join(filter(None, [*map(_format_value, value), format_settings(hyper)]))
+    """Return a call as text, without defaults; `check` is a function or its name."""
+    defaults = inspect.signature(check).parameters if callable(check) else {}
+    stated = {
+        name: item
+        for name, item in hyper.items()
+        if name not in defaults or _format_value(item) != _format_value(defaults[name].default)
+    }
+    arguments = ", ".join(filter(None, [*map(_format_value, value), format_settings(stated)]))
     return f"{getattr(check, '__name__', check)}({arguments})"
 
 
@@ -44,7 +51,11 @@ def format_settings(hyper: Mapping[str, Any]) -> str:
 
 
 def _format_value(value: Any) -> str:
-    return value.__name__ if callable(value) and hasattr(value, "__name__") else repr(value)
+    if not callable(value) or not hasattr(value, "__name__"):
+        return repr(dict(value) if isinstance(value, Mapping) else value)
+    if value.__name__ == "<lambda>":
+        return f"(lambda {', '.join(inspect.signature(value).parameters)}: ...)"
+    return str(value.__name__)
 
 
 def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:

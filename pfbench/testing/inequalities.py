@@ -70,7 +70,7 @@ def descends(
                 f"terms: {listed or 'none'}",
                 f"x before the step begins {x}",
             ]
-            fail(lines, format_call(descends, make, inequality, **hyper))
+            fail(lines, format_call(descends, make, inequality, gradient=gradient, **hyper))
 
 
 def _name(inequality: Any) -> str:

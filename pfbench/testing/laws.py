@@ -59,7 +59,7 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
     InputError
         If there are fewer points than `index`, or `a` is a stepper and `b` none.
     """
-    call = format_call(same_law, a, b, **hyper)
+    call = format_call(same_law, a, b, index=index, seed=seed, **hyper)
     if isinstance(a, Stepper) or isinstance(b, Stepper):
         if not (isinstance(a, Stepper) and isinstance(b, Stepper)):
             raise InputError("a and b must be two steppers, or two functions of a random stream.")
@@ -69,7 +69,7 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
     def outcome(method: Callable[..., Any], rng: Any) -> Floats:
         points = [np.array(x, dtype=np.float64).ravel() for x in method(rng, **hyper)]
         if len(points) < index:
-            raise InputError(f"{method.__name__} returns {len(points)} points, and at={index}.")
+            raise InputError(f"{method.__name__} returns {len(points)} points, and index={index}.")
         return np.concatenate(points[:index])
 
     methods = [partial(outcome, method) for method in (a, b)]

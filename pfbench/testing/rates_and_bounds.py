@@ -80,7 +80,19 @@ def rate(
         decades=min(1.5, 0.99 * math.log10(max(targets) / min(targets))),
     )
     statement = f"calls ({count}) to a target of {measure} grow like 1/target to {exponent:g}"
-    call = format_call(rate, solver, exponent, on=on)
+    call = format_call(
+        rate,
+        solver,
+        exponent,
+        on=on,
+        targets=targets,
+        count=count,
+        measure=measure,
+        parameters=parameters,
+        names=names,
+        effort=effort,
+        seed=seed,
+    )
     return _decide(check, statement, solver, on, names, effort, seed, call)
 
 
@@ -129,7 +141,18 @@ def bound(
 
     arguments = parameters if callable(parameters) else dict(parameters)
     check = stated(formula, measure, statistic=statistic, parameters=arguments)
-    call = format_call(bound, solver, formula, measure, on=on)
+    call = format_call(
+        bound,
+        solver,
+        formula,
+        measure,
+        on=on,
+        statistic=statistic,
+        parameters=parameters,
+        names=names,
+        effort=effort,
+        seed=seed,
+    )
     return _decide(check, f"{measure} is at most its bound", solver, on, names, effort, seed, call)
 
 

@@ -195,7 +195,7 @@ def instantiate_with_parameters(
 
     Raises
     ------
-    MissingParameter
+    SubjectLacksParameter
         If it refuses them, lacks one that is needed, or needs one that only it knows.
     """
     existing = select_accepted(algorithm, (*requested,), needed)
@@ -256,7 +256,7 @@ def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
 
     Raises
     ------
-    MissingParameter
+    SubjectLacksParameter
         If it is no dataclass, or lacks one of them.
     """
     if not is_dataclass(algorithm):
@@ -273,7 +273,7 @@ def make_scheduled(
 
     Raises
     ------
-    MissingParameter
+    SubjectLacksParameter
         If it has none, lacks a parameter that is given, or its schedule fails.
     """
     theory = getattr(algorithm, "theory", None)

@@ -126,7 +126,7 @@ class Trial:
 
         Raises
         ------
-        MissingParameter
+        SubjectLacksParameter
             If it lacks one of these, or refuses what it is given.
         """
         own = self.claim_algorithm if self.claim.algorithm else None

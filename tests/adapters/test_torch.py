@@ -173,6 +173,39 @@ def test_an_optimizer_of_no_library_is_run(torch, by_name):
     np.testing.assert_array_equal(run.x, x)
 
 
+@pytest.mark.parametrize("takes_closure", [True, False])
+def test_an_optimizer_that_reads_the_gradient_alone_is_run(torch, takes_closure):
+    """Its closure was never called: the run was finished at the start, without a call."""
+
+    class Signs(torch.optim.Optimizer):
+        def __init__(self, params, lr):
+            super().__init__(params, {"lr": lr})
+
+        @torch.no_grad()
+        def _move(self):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        p.sub_(group["lr"] * torch.sign(p.grad))
+
+        if takes_closure:
+
+            def step(self, closure=None):
+                self._move()
+        else:
+
+            def step(self):
+                self._move()
+
+    on = pf.problem("quadratic", rows=20, columns=4, set="none")
+    run = pf.solve(on, TorchOptimizer(optimizer=Signs, iterations=3, step=0.5), measures=["value"])
+    x = on.start()
+    for _ in range(3):
+        x = x - 0.5 * np.sign(on.gradient(x))
+    assert (run.status, run.counts.fo) == ("finished", 3)
+    np.testing.assert_array_equal(run.x, x)
+
+
 def test_the_key_of_a_stored_run_covers_the_file_of_its_optimizer():
     assert list_user_code_names("torch-optimizer[optimizer=mine.py:Mine,step=0.1]") == [
         "mine.py:Mine"

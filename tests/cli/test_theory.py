@@ -64,7 +64,7 @@ def test_verdicts_are_looked_up_and_never_made(report, tmp_path):
     theory = add_theory(report, [store]).theory
     known = {one.claim: one for one in theory.claims if one.verdict}
     assert known.keys() == {QUICK}
-    assert known[QUICK].verdict.is_kept
+    assert known[QUICK].verdict.keeps_bound
     assert known[QUICK].reason
     table = claims_table(report.results[0], theory.claims)
     ((label, name, verdict),) = [(row.group, row.name, row.cells[0]) for row in table.rows]

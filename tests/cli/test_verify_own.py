@@ -119,7 +119,7 @@ def claim(**given):
         ("A = claim(check=bound(lambda c, a: 1, 'value'))", "bad.py", "names no instance"),
         ("A = claim(algorithm='frank-wolf')", "bad.py", "did you mean 'frank-wolfe'"),
         ("A = claim(algorithm=dict)", "bad.py", "dict is no algorithm"),
-        ("bound(lambda c: 1, 'value')", "bad.py", "the bound must be a function of 2 arguments"),
+        ("bound(lambda c: 1, 'value')", "bad.py", "the bound must be a function of (c, a)"),
         (
             "bound(lambda c, a: 1, 'value', statistic='all')",
             "bad.py",

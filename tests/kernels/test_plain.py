@@ -51,7 +51,7 @@ def linear_arguments(name, rng, kind, form, counts):
         "write_slopes": (indices, x, each[:5]),
         "write_mean_gradient": (0.2, *drawn, x, out),
         "write_mean_difference": (0.2, *drawn, x, y, out),
-        "add_changes": (*drawn, each, x, out),
+        "add_slope_changes": (*drawn, each, x, out),
         "replace": (*drawn, each, x, out, more),
         "add_hessian_vector_products": (*drawn, each, x, out),
     }[name]
@@ -75,7 +75,7 @@ def other_arguments(module, name, rng):
     sampled = loop_inputs.SampledRows(rows, indices, weights, rng.standard_normal(5))
     return {
         "products": (1, 4, rows, indices, x, each[:5]),
-        "add_normal": (0, 5, sampled, x, g),
+        "add_weighted_residual_rows": (0, 5, sampled, x, g),
         "add_rows": (rows, indices, weights, g),
         # One component has one slope, however often it was drawn.
         "replace": (rows, indices, weights, each[indices] + 1.0, each, g, mean),

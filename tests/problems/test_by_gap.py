@@ -46,7 +46,7 @@ def vertex_and_before(backend, g):
         pair(basis, steps, theta, False, u, stopped_at[0])
         pair(basis, steps, theta, ahead, u, v)
 
-    with patch.object(lanczos, "leading_pair", watched):
+    with patch.object(lanczos, "write_leading_pair", watched):
         return backend.lo(g), stopped_at[0]
 
 
@@ -82,7 +82,7 @@ def steps_of(recovery, run):
         found.append(leading(*given, **options))
         return found[-1]
 
-    with patch.object(nuclear, "leading_triple", counting):
+    with patch.object(nuclear, "leading_singular_triple", counting):
         run(recovery, recovery.open(np.random.default_rng(1)))
     return [one.steps for one in found]
 

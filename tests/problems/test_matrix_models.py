@@ -66,7 +66,7 @@ def test_several_threads_give_the_bits_of_one(monkeypatch):
     problem = tiny_multitask(n=200, d=13, m=m)
     assert problem._is_serial
     several = tiny_multitask(n=200, d=13, m=m)
-    several.__dict__["_serial"] = False
+    several.__dict__["_is_serial"] = False
     x = rng.standard_normal(problem.shape)
     assert problem.value(x) == several.value(x)
     assert_array_equal(problem.gradient(x), several.gradient(x))

@@ -263,7 +263,9 @@ MUTANTS = (
         SPIDERG,
         "spiderg-one-batch",
         "Draws one batch for all epochs.",
-        {"partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"},
+        {
+            "partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"
+        },
         LAW["spiderg"],
     ),
     Mutant.from_edits(

@@ -97,7 +97,9 @@ MUTANTS = (
     _estimate(
         "spiderboost-batch-again",
         "Takes its first batch again and again.",
-        {"partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"},
+        {
+            "partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"
+        },
         THM1,
     ),
     _estimate(

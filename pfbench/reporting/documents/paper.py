@@ -110,7 +110,7 @@ class PaperMaterial:
         if tune is not None:
             statement.append(
                 f"{'All are tuned' if self._all_tuned() else 'Methods called tuned'}: "
-                f"{tune.trials} trials each on every problem with other "
+                f"at most {tune.trials} trials each on every problem with other "
                 f"seeds ({', '.join(map(str, tune.seeds))}), the fewest {tune.count.upper()} to "
                 "each target decide."
             )

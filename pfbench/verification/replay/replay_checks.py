@@ -213,7 +213,7 @@ def _runnable_cases(
 
     Raises
     ------
-    MissingParameter
+    SubjectLacksParameter
         If it can make none.
     """
     runs = 0

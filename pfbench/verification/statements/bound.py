@@ -350,9 +350,10 @@ def bound(
     check_choice("statistic", statistic, OVER)
     bounds = dict(upper) if isinstance(upper, Mapping) else {"": upper}
     for bound in bounds.values():
-        check_function("the bound", bound, 3 if statistic in _EACH else 2)
+        check_function("the bound", bound, "c, a, t" if statistic in _EACH else "c, a")
     if statistic == "step" or not isinstance(quantity, str):
-        check_function("quantity", quantity, 3 if statistic == "step" else 2)
+        arguments = "problem, before, after" if statistic == "step" else "problem, x"
+        check_function("quantity", quantity, arguments)
     if is_pooled and statistic not in _EACH:
         raise InputError(f"pooled goes with statistic={', '.join(_EACH)}: leave it out.")
     return Bound(

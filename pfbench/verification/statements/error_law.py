@@ -222,8 +222,8 @@ def error_law(
     InputError
         If a function takes another number of arguments.
     """
-    check_function("square", square, 3)
+    check_function("square", square, "c, a, past")
     if mean is not None:
-        check_function("mean", mean, 3)
+        check_function("mean", mean, "c, a, past")
     setting = ClaimSetting(parameters=parameters or {}, constants=constants)
     return ErrorLaw(square=square, mean=mean, exact=exact, setting=setting)

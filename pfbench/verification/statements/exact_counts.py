@@ -145,6 +145,6 @@ def counts(
     InputError
         If the formula takes another number of arguments, or parameters are neither.
     """
-    check_function("the formula", formula, 2)
+    check_function("the formula", formula, "c, a")
     settings = label_settings(parameters, constants=constants)
     return ExactCounts(formula=formula, settings=settings, expected=expected)

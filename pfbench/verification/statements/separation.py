@@ -136,7 +136,7 @@ def separation(
         If the other method is unknown, or an argument is out of range.
     """
     if callable(target):
-        check_function("target", target, 1)
+        check_function("target", target, "c")
     return Separation(
         other_method=resolve_method(other_method),
         measure=measure,

@@ -318,15 +318,16 @@ def check_fit(case: MethodOnProblem) -> None:
         raise InputError(str(error)) from error
 
 
-def check_function(subject: str, function: Any, arguments: int) -> None:
-    """Refuse what cannot be called with so many arguments: constants, parameters, and so on.
+def check_function(subject: str, function: Any, arguments: str) -> None:
+    """Refuse what cannot be called with arguments, such as "c, a, t".
 
     Raises
     ------
     InputError
         If it is no function, or takes another number.
     """
+    count = len(arguments.split(","))
     try:
-        inspect.signature(function).bind(*[None] * arguments)
+        inspect.signature(function).bind(*[None] * count)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{subject} must be a function of {arguments} arguments.") from error
+        raise InputError(f"{subject} must be a function of ({arguments}).") from error

@@ -182,7 +182,7 @@ def test_each_step_of_the_errors_is_reached(judgements):
     assert ratio_of(row, "printed", "travel 8 100.0, alpha constant") < 0.45
 
 
-@pytest.mark.parametrize("bound", ["step_printed", "step_sharper"])
+@pytest.mark.parametrize("bound", ["recursion_bound_printed", "recursion_bound_sharper"])
 def test_a_step_without_the_square_of_alpha_is_too_little(monkeypatch, bound):
     right = getattr(averaged_errors, bound)
     monkeypatch.setattr(

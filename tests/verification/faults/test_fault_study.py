@@ -47,7 +47,7 @@ def chosen(*wanted):
     ]
 
 
-FOUND = ("bypass", "SPIDERG._change", 1), ("renewal", "SPIDERG.start", 1)
+FOUND = ("bypass", "SPIDERG._mean_difference", 1), ("renewal", "SPIDERG.start", 1)
 SAME = ("part-of-batch", "EpochEstimator.reference", 1)
 ADMITTED = ("without-replacement", "Estimator.draw", 1)
 COVERED_LATE = ("katyusha-ns", "ncgs-stochastic", "storc", "ncgs", "ncgs-vr", "ncgs-spider")
@@ -88,7 +88,9 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
 
 def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engine):
     faults = generate_faults(NFWUSPIDERG, late=True)
-    narrow = next(fault for fault in faults if fault.name.endswith("SPIDERG._change late-bits 1"))
+    narrow = next(
+        fault for fault in faults if fault.name.endswith("SPIDERG._mean_difference late-bits 1")
+    )
     epoch = next(fault for fault in faults if fault.operator == "late-reference")
     never = after(10**9, epoch)
     run, law = (CLAIMS[f"methods-{what}-nfwu-spiderg"] for what in ("run", "law"))
