@@ -121,7 +121,7 @@ def add_full_gradient(
 
 
 def write_curvatures(kind: int, data: loop_inputs.RowData, x: Floats, out: Floats) -> None:
-    """As `linear.curvatures`."""
+    """As `linear.write_curvatures`."""
     rows = _select_all_rows(data)
     out[:] = _loss_curvatures(kind, rows.products(x), rows.labels)
 
@@ -134,7 +134,7 @@ def write_slopes(
 
 
 def write_mean_gradient(kind: int, data: loop_inputs.RowData, alpha: float, *args: Any) -> None:
-    """As `linear.gradients`."""
+    """As `linear.write_mean_gradient`."""
     *sample, x, g = args
     rows = _RowSelection(data, sample[0])
     slopes = rows.slopes(kind, x)
@@ -143,7 +143,7 @@ def write_mean_gradient(kind: int, data: loop_inputs.RowData, alpha: float, *arg
 
 
 def write_mean_difference(kind: int, data: loop_inputs.RowData, alpha: float, *args: Any) -> None:
-    """As `linear.differences`."""
+    """As `linear.write_mean_difference`."""
     *sample, x, y, g = args
     rows = _RowSelection(data, sample[0])
     changes = rows.slopes(kind, x) - rows.slopes(kind, y)
@@ -170,7 +170,7 @@ def replace_slopes(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
 
 
 def add_hessian_vector_products(data: loop_inputs.RowData, *args: Any) -> None:
-    """As `linear.add_curvature_products`."""
+    """As `linear.add_hessian_vector_products`."""
     *sample, curvature_at, v, g = args
     rows = _RowSelection(data, sample[0])
     rows.add(_sample_weights(*sample) * curvature_at[sample[0]] * rows.products(v), g)

@@ -264,7 +264,7 @@ MUTANTS = (
         "spiderg-one-batch",
         "Draws one batch for all epochs.",
         {
-            "partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"
+            "partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"  # noqa: E501
         },
         LAW["spiderg"],
     ),

@@ -76,7 +76,7 @@ MUTANTS = (
         "spiderboost-two-back",
         "Takes the difference to x_{k-2}.",
         {
-            "g = self.reference_gradient(ask, x, rng)": "g, previous = self.reference_gradient(ask, x, rng), []",
+            "g = self.reference_gradient(ask, x, rng)": "g, previous = self.reference_gradient(ask, x, rng), []",  # noqa: E501
             "x, previous)": "x, previous[-2:][0])",
             "previous = x": "previous = [*previous, x]",
         },
@@ -98,7 +98,7 @@ MUTANTS = (
         "spiderboost-batch-again",
         "Takes its first batch again and again.",
         {
-            "partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"
+            "partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"  # noqa: E501
         },
         THM1,
     ),
