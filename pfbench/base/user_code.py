@@ -176,6 +176,11 @@ def instantiate_class(
         if selector.parameters:
             raise InputError(f"{selector.name} is no class or function: leave its parameters out.")
         return obj
+    if any(base.__module__.startswith("torch.optim") for base in getattr(obj, "__mro__", ())):
+        raise InputError(
+            f"{selector.name} is an optimiser of torch: write "
+            f"pfbench.adapters:TorchOptimizer[optimizer={selector.name},iterations=100,step=0.1]."
+        )
     arguments = _check_arguments(obj, selector, defaults, remedy)
     with blame_user_code(str(selector)):
         return obj(**arguments)

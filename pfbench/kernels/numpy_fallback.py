@@ -222,7 +222,7 @@ def write_task_slopes(
 def write_task_curvatures(
     rows: loop_inputs.TaskData, indices: Integers, theta: Floats, out: Floats
 ) -> None:
-    """As `multitask_kernels.curvatures_at`."""
+    """As `multitask_kernels.write_curvatures`."""
     _check_indices(indices, rows.task.size)
     z = _inner_products_times_scale(rows, indices, theta)
     s = _sigmoid(z)
@@ -232,7 +232,7 @@ def write_task_curvatures(
 def write_task_products(
     rows: loop_inputs.TaskData, indices: Integers, theta: Floats, out: Floats
 ) -> None:
-    """As `multitask_kernels.products_at`."""
+    """As `multitask_kernels.write_products`."""
     _check_indices(indices, rows.task.size)
     out[:] = np.einsum("ij,ij->i", rows.values[indices], theta[rows.task[indices]])
 

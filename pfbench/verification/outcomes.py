@@ -13,7 +13,7 @@ from pfbench.verification.summaries import format_summary, summarise_main_number
 from pfbench.verification.verdict import Verdict, as_json_value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
     """The verdicts of a verification."""
 
@@ -37,6 +37,8 @@ class Verification:
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.rows), format_summary(self.summary)])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Return the verdicts as Jupyter shows them."""

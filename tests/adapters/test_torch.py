@@ -206,6 +206,11 @@ def test_an_optimizer_that_reads_the_gradient_alone_is_run(torch, takes_closure)
     np.testing.assert_array_equal(run.x, x)
 
 
+def test_a_class_of_torch_in_the_place_of_an_algorithm_is_led_to_the_adapter(torch):
+    with pytest.raises(InputError, match=r"TorchOptimizer\[optimizer=signed_momentum:"):
+        pf.solve("quadratic[set=none]", "signed_momentum:SignedMomentum[lr=0.1]")
+
+
 def test_the_key_of_a_stored_run_covers_the_file_of_its_optimizer():
     assert list_user_code_names("torch-optimizer[optimizer=mine.py:Mine,step=0.1]") == [
         "mine.py:Mine"

@@ -160,7 +160,8 @@ def decide_exponent(
     if not exponent.is_usable:
         reason = (
             f"Only {exponent.points} values over {exponent.decades:.2g} decades are uncensored, "
-            "too few to fit."
+            "too few to fit"
+            f"{': let the runs be longer, or the targets easier' if exponent.censored else ''}."
         )
         return Decision(Verdict.INCONCLUSIVE, reason, measured, None)
     if exponent.deterministic:
