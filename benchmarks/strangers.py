@@ -14,7 +14,7 @@ import json  # noqa: E402
 import resource  # noqa: E402
 from collections import Counter  # noqa: E402
 
-from pfbench.claims.catalogue import algorithm_and_claims, information_order_key  # noqa: E402
+from pfbench.claims.catalogue import algorithm_and_claims, methods_first_then_quickest_key  # noqa: E402
 from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine  # noqa: E402
 from pfbench.verification.session import Session  # noqa: E402
 from pfbench.verification.subject import Subject  # noqa: E402
@@ -29,7 +29,7 @@ def held(name, jobs, chosen=()):
         came.append(perf_counter() - began)
         verdicts[row.verdict] += 1
 
-    order = information_order_key("quick")
+    order = methods_first_then_quickest_key("quick")
     engine = MultiProcessEngine(jobs) if jobs else SingleProcessEngine()
     session = Session(engine=engine, progress=told, order=order)
     session.verify(claims, Subject(algorithm=algorithm))

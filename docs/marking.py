@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from pfbench.base.citations import find_citations
+from pfbench.base.citations import find_cited_paper_keys
 
 
 def safe(text: str) -> str:
@@ -34,7 +34,7 @@ def linked(source: str, keys: Iterable[str] | None = None) -> str:
     """Return a source with links to the bibliography: a key becomes one, others follow."""
     text, links = (
         safe(source),
-        {key: f"[{key}](#paper-{key})" for key in keys or find_citations(source)},
+        {key: f"[{key}](#paper-{key})" for key in keys or find_cited_paper_keys(source)},
     )
     there = [key for key in links if re.search(rf"\b{key}\b", text)]
     for key in there:

@@ -15,7 +15,7 @@ _ACCENTS: Mapping[str, str] = MappingProxyType(
 """What TeX's accents are in Unicode, after their letter."""
 
 
-def find_citations(source: str) -> tuple[str, ...]:
+def find_cited_paper_keys(source: str) -> tuple[str, ...]:
     """Return the keys of the papers that a source names, by key or by authors and year.
 
     ``Reddi, Sra, Poczos, Smola 2016 (NIPS)`` tells papers of one year apart by the end of the key;

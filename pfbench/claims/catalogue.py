@@ -103,7 +103,7 @@ def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Clai
     return list(chosen.values()) or claims
 
 
-def information_order_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
+def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
     """Return by what claims are ordered where something is to be known soon, the least first.
 
     Those that hold a method to its own source come first, as most faults show there, then what is

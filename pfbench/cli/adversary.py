@@ -129,7 +129,7 @@ def adversary(
         if horizon is None:
             max_calls = MOST if max_calls is None else max_calls
             with StepProgress("family", total, "runs", quiet=as_json) as steps:
-                runs = certificate_session.run_families(
+                runs = certificate_session.count_calls_per_lower_bound(
                     selectors,
                     horizons,
                     limit=max_calls,

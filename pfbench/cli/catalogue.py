@@ -24,7 +24,7 @@ def _iterate_mapping_items(
         yield CatalogueItem(name, kind, getattr(item, source), getattr(item, description), item)
 
 
-def set_items() -> Iterator[CatalogueItem]:
+def set_and_penalty_items() -> Iterator[CatalogueItem]:
     """Yield the feasible sets and the penalties."""
     yield from _iterate_mapping_items("set", "pfbench.sets.catalogue:SETS")
     yield from _iterate_mapping_items("penalty", "pfbench.sets.catalogue:PENALTIES")
@@ -68,7 +68,7 @@ KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
     {
         "algorithms": partial(_iterate_mapping_items, "algorithm", "pfbench.algorithms:ALGORITHMS"),
         "problems": partial(_iterate_mapping_items, "problem", "pfbench.problems:PROBLEMS"),
-        "sets": set_items,
+        "sets": set_and_penalty_items,
         "estimators": estimator_items,
         "measures": partial(_iterate_mapping_items, "measure", "pfbench.measures:MEANING"),
         "claims": partial(

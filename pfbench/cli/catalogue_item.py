@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.bibliography import REFERENCES
-from pfbench.base.citations import find_citations, find_urls, format_reference
+from pfbench.base.citations import find_cited_paper_keys, find_urls, format_reference
 from pfbench.cli.terminal_tables import ReportedFact
 
 NAMESAKES: Mapping[str, str] = MappingProxyType({"penalty": "set", "estimator": "algorithm"})
@@ -40,7 +40,7 @@ class CatalogueItem:
     @property
     def source_citation_keys(self) -> list[str]:
         """The keys of the papers in the bibliography that it comes from."""
-        return list(getattr(self.object, "cites", ()) or find_citations(self.source))
+        return list(getattr(self.object, "cites", ()) or find_cited_paper_keys(self.source))
 
     @property
     def facts(self) -> list[ReportedFact]:

@@ -26,10 +26,12 @@ def verify_informative_first(
     session: "Session", claims: "Sequence[Claim]", subject: "Subject", steps: StepProgress
 ) -> "Verification":
     """Put claims to the test, first those in which something is known soon; tell what is known."""
-    from pfbench.claims.catalogue import information_order_key
+    from pfbench.claims.catalogue import methods_first_then_quickest_key
 
     with InterimReport(claims, session.effort, session.engine.slots, steps) as report:
-        soon = replace(session, progress=report.count, order=information_order_key(session.effort))
+        soon = replace(
+            session, progress=report.count, order=methods_first_then_quickest_key(session.effort)
+        )
         return soon.verify(claims, subject)
 
 

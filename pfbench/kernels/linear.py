@@ -254,9 +254,9 @@ def write_mean_difference(
         add_row(*rows, i, sample_weight(counts, s, size) * change, g)
 
 
-@fallback_without_numba(numpy_fallback.add_slope_changes)
+@fallback_without_numba(numpy_fallback.add_changes_from_stored_slopes)
 @compile_serial
-def add_slope_changes(
+def add_changes_from_stored_slopes(
     kind: int,
     data: RowData,
     indices: Integers,
@@ -289,7 +289,7 @@ def replace_slopes(
     g: Floats,
     mean: Floats,
 ) -> None:
-    """As `add_slope_changes`; then store the slopes, and add what that changes in their mean to `mean`.
+    """As `add_changes_from_stored_slopes`; then store the slopes, and add what that changes in their mean to `mean`.
 
     An index that was drawn again finds its slope stored: it changes nothing the second time.
     """  # noqa: E501

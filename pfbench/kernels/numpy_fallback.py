@@ -151,8 +151,8 @@ def write_mean_difference(kind: int, data: loop_inputs.RowData, alpha: float, *a
     rows.add(_sample_weights(*sample) * changes, g)
 
 
-def add_slope_changes(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
-    """As `linear.add_slope_changes`."""
+def add_changes_from_stored_slopes(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
+    """As `linear.add_changes_from_stored_slopes`."""
     *sample, stored, x, g = args
     rows = _RowSelection(data, sample[0])
     rows.add(_sample_weights(*sample) * (rows.slopes(kind, x) - stored[sample[0]]), g)
@@ -161,7 +161,7 @@ def add_slope_changes(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
 def replace_slopes(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
     """As `linear.replace_slopes`."""
     *sample, stored, x, g, mean = args
-    add_slope_changes(kind, data, *sample, stored, x, g)
+    add_changes_from_stored_slopes(kind, data, *sample, stored, x, g)
     distinct = np.unique(sample[0])
     rows = _RowSelection(data, distinct)
     slopes = rows.slopes(kind, x)

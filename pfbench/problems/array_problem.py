@@ -43,7 +43,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
     inner
         The problem; constants, set and measures are its own.
     library
-        See `array_library`.
+        See `load_array_library`.
     """
 
     inner: Dense

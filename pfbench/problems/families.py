@@ -26,7 +26,7 @@ from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.problems.observations import DigitPixels, MovieRatings, SyntheticEntries
-from pfbench.problems.row_data import BinaryData, SyntheticRows, labels_to_signs
+from pfbench.problems.row_data import BinaryData, SyntheticRows, label_signs_zero_positive
 from pfbench.problems.sensing import NUCLEAR_NORM, SyntheticSensing
 from pfbench.problems.simplex_norm import SimplexNorm
 from pfbench.problems.zero_chain import ZeroChain, chain_scaling, random_directions
@@ -127,7 +127,7 @@ class LogisticFamily(LinearFamily):
         feasible, added = self._set_and_penalty(features.shape[1])
         first = self._random_start(feasible)
         logistic = self.problem(
-            features, labels_to_signs(labels), feasible, self.alpha, added, first
+            features, label_signs_zero_positive(labels), feasible, self.alpha, added, first
         )
         return self._add_norm(logistic)
 

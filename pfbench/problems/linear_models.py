@@ -321,7 +321,7 @@ class LinearTable(SlopeTable):
 
     def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
         kind, data = self._problem.loss.kind, self._problem.data
-        linear.add_slope_changes(kind, data, *weights, self._slopes, x, g)
+        linear.add_changes_from_stored_slopes(kind, data, *weights, self._slopes, x, g)
 
     def _replace_numbers(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         kind, data = self._problem.loss.kind, self._problem.data

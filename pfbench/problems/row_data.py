@@ -61,9 +61,9 @@ class BinaryData:
 def draw_synthetic_rows(signs: bool = False, **overrides: Any) -> tuple[Floats, Floats]:
     """Draw `SyntheticRows` with these parameters; with `signs`, the labels' signs, +1 for 0."""
     features, labels = SyntheticRows(**overrides).draw()
-    return features, labels_to_signs(labels) if signs else labels
+    return features, label_signs_zero_positive(labels) if signs else labels
 
 
-def labels_to_signs(labels: Floats) -> Floats:
+def label_signs_zero_positive(labels: Floats) -> Floats:
     """Return 1 where a label is at least 0, else -1."""
     return np.where(labels >= 0.0, 1.0, -1.0)

@@ -51,7 +51,7 @@ class ShellCommand:
 
 
 @dataclass(frozen=True)
-class Proportion:
+class ShareOfTotal:
     """A part of a whole, between 0 and 1."""
 
     value: float
@@ -73,7 +73,7 @@ Cell = (
     | FinalSummary
     | ExpectedCalls
     | ShellCommand
-    | Proportion
+    | ShareOfTotal
     | CallRatio
     | None
 )
@@ -263,7 +263,7 @@ def run_table(results: StudyResults) -> Table:
             for pair in zip(group.plans, group.runs, strict=True)
         )
         for index, (plan, run) in enumerate(each):
-            share = Proportion(run.oracle_seconds / run.seconds) if run.seconds else None
+            share = ShareOfTotal(run.oracle_seconds / run.seconds) if run.seconds else None
             named = not many or index % len(group.runs) == 0
             recomputed = (
                 ShellCommand(rerun_command(plan)) if named else f"the same, seed {run.seed}"
@@ -333,7 +333,7 @@ def format_cell(cell: Cell) -> str:
             return format_significant(cell)
         case CountRange():
             return f"{format_integer(cell.low)}–{format_integer(cell.high)}"
-        case Proportion():
+        case ShareOfTotal():
             return f"{100 * cell.value:.0f} %"
         case ExpectedCalls():
             return format_expected(cell)

@@ -329,7 +329,7 @@ def check_certificate(
     ------
     DataError
         If a file is missing, damaged, or was edited.
-    InputError, Refused
+    InputError, RefusedError
         If the algorithm cannot be made, or may not stand.
     """
     stored = _read_certificate(path)

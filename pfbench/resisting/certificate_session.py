@@ -86,7 +86,7 @@ def obtain_certificates(
 
     Raises
     ------
-    InputError, Refused
+    InputError, RefusedError
         If an algorithm cannot be made or may not stand, or a number is out of range; nothing has
         run then.
     StorageError
@@ -161,7 +161,7 @@ def _certify_selector(
     )
 
 
-def run_families(
+def count_calls_per_lower_bound(
     selectors: Sequence[str],
     horizons: Sequence[int],
     *,
@@ -183,7 +183,7 @@ def run_families(
 
     Raises
     ------
-    InputError, Refused
+    InputError, RefusedError
         If an algorithm cannot be made or may not stand, a number is out of range, or a run fails.
     """
     check_integer("seed", seed, minimum=0)

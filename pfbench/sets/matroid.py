@@ -33,7 +33,7 @@ class Matroid(ArrayDataclass, ABC):
     def greedy_basis(self, order: Integers) -> Integers:
         """Return the basis that the greedy algorithm builds, taking elements in this order.
 
-        Asks `independent` once for each element.
+        Asks `is_independent` once for each element.
         """
         chosen = np.empty(self.d, dtype=np.int64)
         count = 0
@@ -47,7 +47,7 @@ class Matroid(ArrayDataclass, ABC):
         """Return an upper bound of the number of elements of a basis that another one lacks.
 
         Here min(r, d' - r) for rank r and d' elements that are independent on their own; asks
-        `independent` for each element.
+        `is_independent` for each element.
         """
         rank = self.greedy_basis(np.arange(self.d)).size
         useful = sum(self.is_independent(np.array([i])) for i in range(self.d))

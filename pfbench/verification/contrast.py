@@ -41,7 +41,7 @@ class ExaminationEvidence:
         """Whether both were: then the evidence shows the erratum."""
         return self.printed_fails and self.corrected_holds
 
-    def with_readings(self, readings: Mapping[str, float]) -> Self:
+    def with_ratios_under_other_readings(self, readings: Mapping[str, float]) -> Self:
         """Return the same with ratios to the printed bound under other readings, by their names."""
         ratios = {f"measured over printed, {name}": ratio for name, ratio in readings.items()}
         tried = {name: is_at_most_bound(ratio) for name, ratio in readings.items()}

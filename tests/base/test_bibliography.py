@@ -7,7 +7,7 @@ import pytest
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.bibliography import REFERENCES, format_bibtex, parse_bibtex
-from pfbench.base.citations import find_citations, find_urls, format_reference, strip_tex
+from pfbench.base.citations import find_cited_paper_keys, find_urls, format_reference, strip_tex
 from pfbench.cli.catalogue import list_items
 from pfbench.runs.planning.citation_keys import algorithm_citation_keys, find_data_sets
 
@@ -41,7 +41,7 @@ def test_every_source_is_in_the_bibliography_and_every_paper_is_cited():
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_papers_that_a_source_names_are_those_that_are_cited(name):
     kind = ALGORITHMS[name]
-    found = find_citations(kind.source)
+    found = find_cited_paper_keys(kind.source)
     assert found
     assert set(found) <= set(kind.cites)
     if name not in ("cgs", "storc", "svrg", "projected-svrg"):  # they cite what they build on, too
@@ -62,7 +62,7 @@ def test_the_papers_that_a_source_names_are_those_that_are_cited(name):
     ],
 )
 def test_papers_are_told_by_key_or_by_authors_and_year(source, keys):
-    assert find_citations(source) == keys
+    assert find_cited_paper_keys(source) == keys
 
 
 def test_a_paper_in_words():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pfbench.claims.catalogue import CLAIMS, information_order_key
+from pfbench.claims.catalogue import CLAIMS, methods_first_then_quickest_key
 from pfbench.cli import interim_report
 from pfbench.cli.progress import StepProgress
 from pfbench.runs.engines.engine import SingleProcessEngine
@@ -49,7 +49,7 @@ def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
         raise Stops
 
     claims = [replace(CLAIMS[name], check=check) for name in NAMES]
-    kept = Session(engine=SingleProcessEngine(), order=information_order_key("quick"))
+    kept = Session(engine=SingleProcessEngine(), order=methods_first_then_quickest_key("quick"))
     done = kept.verify(claims, Subject())
     assert [verdict.claim.name for verdict in done.rows] == list(NAMES)
     assert begun[:3] == [NAMES[3], NAMES[2], NAMES[4]]

@@ -98,7 +98,7 @@ def test_sampled_loops_are_what_they_say_for_every_form_of_rows(name, form, coun
     expected = array.T @ (weights * (at_x - at_y)) + regulariser(x) - regulariser(y)
     np.testing.assert_allclose(g, expected, **close)
     stored, g, mean = at_y.copy(), np.zeros(D), np.zeros(D)
-    linear.add_slope_changes(kind, data, *drawn, stored, x, g)
+    linear.add_changes_from_stored_slopes(kind, data, *drawn, stored, x, g)
     np.testing.assert_allclose(g, array.T @ (weights * (at_x - at_y)), **close)
     np.testing.assert_array_equal(stored, at_y)
     again = np.zeros(D)

@@ -51,7 +51,7 @@ def linear_arguments(name, rng, kind, form, counts):
         "write_slopes": (indices, x, each[:5]),
         "write_mean_gradient": (0.2, *drawn, x, out),
         "write_mean_difference": (0.2, *drawn, x, y, out),
-        "add_slope_changes": (*drawn, each, x, out),
+        "add_changes_from_stored_slopes": (*drawn, each, x, out),
         "replace": (*drawn, each, x, out, more),
         "add_hessian_vector_products": (*drawn, each, x, out),
     }[name]

@@ -96,7 +96,7 @@ def test_every_run_has_the_command_behind_it(results):
     assert rows[1].cells[-1] == tables.ShellCommand(
         'pfbench solve -p "problem[seed=1]" -a "nfwu-svrg[batch=3,period=4]" --seed 1'
     )
-    assert rows[1].cells[-2] == tables.Proportion(pytest.approx(0.9))
+    assert rows[1].cells[-2] == tables.ShareOfTotal(pytest.approx(0.9))
 
 
 def test_of_very_many_runs_the_first_seed_has_the_command(results, monkeypatch):

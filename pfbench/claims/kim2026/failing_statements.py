@@ -34,7 +34,7 @@ def examine_bound_order(effort: str, seed: int) -> ExaminationEvidence:
     evidence = compare_ratios(
         mean / first, mean / second, measured=mean, display=first, ours=second
     )
-    return evidence.with_readings({"in O(.)": mean / (3.0 * first)})
+    return evidence.with_ratios_under_other_readings({"in O(.)": mean / (3.0 * first)})
 
 
 def theta(beta: float, share: float) -> float:

@@ -171,7 +171,9 @@ def examine_weights_of_30(
         max(maximise(_CORRECTED), *path),
         **{"largest f(y_k) over (30)": max(path)},
     )
-    return evidence.with_readings({name: maximise(form) for name, form in _READINGS.items()})
+    return evidence.with_ratios_under_other_readings(
+        {name: maximise(form) for name, form in _READINGS.items()}
+    )
 
 
 CLAIMS = (COR3,)

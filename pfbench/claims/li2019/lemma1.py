@@ -168,7 +168,9 @@ def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
     square = list_required_constants(printed, [(6, 6), (24, 24)])
     # Twice the curvature is at least printed lambda_min where the curvature is at least half of it.
     twice = list_required_constants(0.5 * printed, sizes)
-    return evidence.with_readings({"n = d^2": growth(square), "the loss of (35)": growth(twice)})
+    return evidence.with_ratios_under_other_readings(
+        {"n = d^2": growth(square), "the loss of (35)": growth(twice)}
+    )
 
 
 CLAIMS = (LEMMA1,)

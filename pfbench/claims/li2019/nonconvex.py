@@ -153,7 +153,7 @@ def examine_reversed_inequality(
         return 1.0 + float(excess.max()) / unit
 
     excess = -rise - linear - square + unit
-    return compare_ratios(ratio(sign * excess), ratio(-excess)).with_readings(
+    return compare_ratios(ratio(sign * excess), ratio(-excess)).with_ratios_under_other_readings(
         {
             "the gradient at theta_hat": ratio(-rise - flat - square + unit),
             "sigma_hat eps_stat^2 added": ratio(-rise - linear - square - unit),
@@ -206,7 +206,7 @@ def examine_missing_convexity(
             -_strong_convexity_excess(problem, z) / float(np.sum((problem.minimiser - z) ** 2)),
         )
     evidence = compare_ratios(1.0 + between, 1.0 + towards, **{"sigma_hat": problem.sigma_hat})
-    return evidence.with_readings(
+    return evidence.with_ratios_under_other_readings(
         {"at the points of CGS": 1.0 + _max_convexity_violation_of_cgs(problem, rng)}
     )
 
@@ -239,7 +239,7 @@ def examine_stray_factor(
 
     N = np.array([inner_iteration_count(k, 1.0) for k in kappa], dtype=np.float64)
     corrected = float(np.max(64.0 * kappa / (N * (N + 1.0))))
-    return compare_ratios(max_ratio(L, N), corrected).with_readings(
+    return compare_ratios(max_ratio(L, N), corrected).with_ratios_under_other_readings(
         {
             "N not rounded": max_ratio(L, 8.0 * np.sqrt(kappa)),
             "L at least 1": max_ratio(np.maximum(L, 1.0), N),

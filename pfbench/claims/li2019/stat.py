@@ -177,7 +177,9 @@ def examine_squared_norm(
         _compute_squared_distance(share, gap) / printed,
         _compute_corrected_ratio(share),
     )
-    return compare_ratios(corrected if is_corrected else ratio, corrected).with_readings(
+    return compare_ratios(
+        corrected if is_corrected else ratio, corrected
+    ).with_ratios_under_other_readings(
         {
             "8 in place of 1, e of (28)": 4.0 * corrected,
             "8 in place of 1, e as printed": own,
@@ -208,7 +210,7 @@ def examine_one_sided_square(
     )
     return compare_ratios(
         corrected if is_corrected else math.sqrt(square) / printed, corrected
-    ).with_readings(
+    ).with_ratios_under_other_readings(
         {
             "both sides squared": square / printed,
             "no side squared": math.sqrt(square / printed),

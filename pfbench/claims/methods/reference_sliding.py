@@ -33,12 +33,12 @@ def option2_bound(c: Constants, N: float) -> float:
 
 def stochastic_schedule(request: ScheduleRequest) -> Printed:
     """Return the N of theorem 2, in its provable form, with eta = 1/N and m_k = k."""
-    N = smallest_horizon(partial(stochastic_bound, request.constants), request.epsilon)
+    N = smallest_horizon(partial(mapping_sq_bound_stochastic, request.constants), request.epsilon)
     L = schedule_smoothness(request)
     return {"iterations": N, "smoothness": L, "tolerance": None, "batch": None}
 
 
-def stochastic_bound(c: Constants, N: float) -> float:
+def mapping_sq_bound_stochastic(c: Constants, N: float) -> float:
     """Return the bound of theorem 2: the set's size, lower curvature, condg, and noise."""
     L = max(c.L_f, c.L_ms)
     size = 384.0 * (L * c.D) ** 2 / (N * (N + 1.0) * (N + 2.0))
@@ -77,7 +77,7 @@ SECOND = tuple(
 NOISY = tuple(
     ScheduleRequest(epsilon, c)
     for c in CONSTANTS
-    for epsilon in accuracies_at_jumps(partial(stochastic_bound, c))
+    for epsilon in accuracies_at_jumps(partial(mapping_sq_bound_stochastic, c))
 )
 
 SCHEDULES = (

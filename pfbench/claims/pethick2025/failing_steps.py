@@ -27,7 +27,7 @@ def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
     u, limit = (1.0 - beta) * first + eta, eta / beta
     bound = {k: (1.0 - beta) ** k * first + limit for k in (1, 2)}
     # Counted from u_0 = 1, u_1 is one step.
-    return compare_ratios(u / bound[2], u / bound[1], u_2=u).with_readings(
+    return compare_ratios(u / bound[2], u / bound[1], u_2=u).with_ratios_under_other_readings(
         {"k from 0": u / bound[1]}
     )
 
@@ -48,7 +48,7 @@ def examine_maximum_condition(effort: str, seed: int) -> ExaminationEvidence:
     retained = max(max_recursion_ratio(float(start)) / max(float(start), 4.0) for start in starts)
     second = (1.0 - 0.5 / math.sqrt(2.0)) * 4.0 + 0.5
     numbers = {"u_2 over c": second, "largest u_k sqrt(k) over c": value}
-    return compare_ratios(value / 4.0, retained, **numbers).with_readings(
+    return compare_ratios(value / 4.0, retained, **numbers).with_ratios_under_other_readings(
         {"u_1 at most c": max_recursion_ratio(1.0) / 4.0}
     )
 
@@ -61,7 +61,7 @@ def examine_halved_limit(effort: str, seed: int) -> ExaminationEvidence:
     for _ in range(_LONG):
         u = (1.0 - ALPHA / 2.0) * u + eta
     total = 4.0 * (L * s / ALPHA) ** 2 + 2.0 * ALPHA * sigma**2
-    return compare_ratios(2.0 * u / total, u / total).with_readings(
+    return compare_ratios(2.0 * u / total, u / total).with_ratios_under_other_readings(
         {"up to a factor of 2": u / total}
     )
 
@@ -76,7 +76,7 @@ def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
     upper = float(max(exchanged.max(), other.max()))
     near = float(printed[alphas >= 0.829].max())
     evidence = compare_ratios(float(printed.max()), upper, at_one_half=float(printed[49]))
-    return evidence.with_readings({"alpha near 1": near})
+    return evidence.with_ratios_under_other_readings({"alpha near 1": near})
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
         ratios[alpha] = way / (alpha * step / (1.0 - alpha))
     true = ratios[0.1] * 0.1 / 0.9
     # With 1-(1-alpha) below the bar alpha rho gamma/alpha is printed, which is the true one.
-    return compare_ratios(ratios[0.1], true).with_readings(
+    return compare_ratios(ratios[0.1], true).with_ratios_under_other_readings(
         {"alpha above 1/2": ratios[0.7], "1-(1-alpha) below the bar": true}
     )
 
@@ -109,7 +109,7 @@ def examine_divided_bound(effort: str, seed: int) -> ExaminationEvidence:
     delta = 0.125 * step**2
     right = descent_bound(K, step, 1.0, 1.0, delta, 1.0, 0.0)
     printed = right - step / 2.0 + step / (2.0 * K)
-    return compare_ratios(mean / printed, mean / right).with_readings(
+    return compare_ratios(mean / printed, mean / right).with_ratios_under_other_readings(
         {"n the term's own": mean / right}
     )
 

@@ -64,7 +64,7 @@ def examine_scaling(effort: str, seed: int) -> ExaminationEvidence:
     }
     ratio, right = max(as_printed) / min(as_printed), max(as_corrected) / min(as_corrected)
     evidence = compare_ratios(ratio, right, **numbers)
-    return evidence.with_readings({"sigma = 0": max(quiet) / min(quiet)})
+    return evidence.with_ratios_under_other_readings({"sigma = 0": max(quiet) / min(quiet)})
 
 
 THEOREM = Erratum(

@@ -42,7 +42,7 @@ def examine_expected_lipschitz(
     printed = error / ((mean_squared if squared else L) * u) ** 2
     return compare_ratios(
         printed, error / (mean_squared * u) ** 2, **{"L of (7)": L, "L_ms": mean_squared}
-    ).with_readings(
+    ).with_ratios_under_other_readings(
         {
             _ALL_SMOOTH: error / (float(problem.constants(problem.start()).L_max) * u) ** 2,
             _CONSTANT: printed / _LOST,
@@ -72,7 +72,9 @@ def examine_expected_hessian_lipschitz(
     printed = error / ((mean_squared if squared else L2) ** 2 * u**4)
     return compare_ratios(
         printed, error / (mean_squared**2 * u**4 / 4.0), **{"L2 of (8)": L2, "L2_ms": mean_squared}
-    ).with_readings({_ALL_LIPSCHITZ: error / (largest**2 * u**4), _CONSTANT: printed / _LOST})
+    ).with_ratios_under_other_readings(
+        {_ALL_LIPSCHITZ: error / (largest**2 * u**4), _CONSTANT: printed / _LOST}
+    )
 
 
 def _unequal_rows(rng: np.random.Generator) -> Floats:
@@ -114,7 +116,7 @@ def examine_second_moment(
             "L^2 D^2": _compute_squared_norm_diameter(constants),
             "sigma^2": constants.sigma2,
         },
-    ).with_readings(
+    ).with_ratios_under_other_readings(
         {
             _ALL_SMOOTH: moment / (constants.L_max * constants.D) ** 2,
             "of the error alone": spread / _compute_squared_norm_diameter(constants),
@@ -163,7 +165,7 @@ def examine_missing_increment(
                     _ratio_to_nearest(change, second * (x - y if with_increment else unit))
                 )
     printed, diameter, first = results.values()
-    return compare_ratios(min(printed), max(corrected)).with_readings(
+    return compare_ratios(min(printed), max(corrected)).with_ratios_under_other_readings(
         {"lengths in units of D": max(diameter), "lengths in units of the step": max(first)}
     )
 
@@ -222,7 +224,7 @@ def examine_mean_value(
             "square of the remainder over L2^2|x-x~|^4/4": remainder,
             "largest deviation from eta^2 (i-1/2)": increments,
         },
-    ).with_readings(
+    ).with_ratios_under_other_readings(
         {
             "a point for each entry": max(map(_ratio_to_nearest, change, slope(alphas))),
             "a bound of norms": float(np.linalg.norm(change - slope(0.0))) / remainder_at_most,

@@ -113,7 +113,9 @@ def examine_weight_of_section_6(
             for p, weight in ((periods[0], weights[0]), (periods[-1], weights[-1])):
                 ranges[f"{name}: error over SVRG's, p={p}"] = _error_over_svrg(weight, p, seed)
     first = norms.pop("p/T as a weight")
-    return compare_ratios(first, max(norms.values()), **ranges).with_readings(norms)
+    return compare_ratios(first, max(norms.values()), **ranges).with_ratios_under_other_readings(
+        norms
+    )
 
 
 def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
@@ -164,7 +166,7 @@ def examine_sum_or_mean(
         printed_fails=wrong > 1e-6,
         corrected_holds=deviation <= 1e-9,
         numbers={"n": float(mean.n), **{f"{name}, sum over mean": r for name, r in ratios.items()}},
-    ).with_readings(
+    ).with_ratios_under_other_readings(
         {
             "f_i = n psi": max(_gap_at_zero(total) / cast, cast / _gap_at_zero(total)),
             "V in units of f": max(relative, 1.0 / relative),

@@ -153,7 +153,7 @@ def examine_failure_probability(
             "share of outputs with V > eps D": float(np.mean(aim < V)),
             "the same of runs for eps/10": float(np.mean(finer > aim)),
         },
-    ).with_readings(
+    ).with_ratios_under_other_readings(
         {
             _FINER: failure_probability(finer, aim, k),
             _RUNS: failure_probability(V, aim, 10 * k),

@@ -92,7 +92,7 @@ def examine_condition_9(
         float(sizes.error_over_limit(estimator, problem, epsilon, second).max()),
         epsilon=epsilon,
         **{"S printed": first.S, "p printed": first.p, "S": second.S, "p": second.p},
-    ).with_readings(
+    ).with_ratios_under_other_readings(
         {
             _ORDER: float(over.max()) / 4.0,
             **_measure_readings(estimator, over, first.S, problem.n, rng),
@@ -248,7 +248,7 @@ def examine_powers(
             for scale, result in zip(_SCALES, tried, strict=True)
         },
         **{"law over eps^2 in matrix recovery": law, "n of matrix recovery": float(n)},
-    ).with_readings({**worst, _TEN: printed / 10.0})
+    ).with_ratios_under_other_readings({**worst, _TEN: printed / 10.0})
 
 
 def examine_small_epsilon(
@@ -275,7 +275,7 @@ def examine_small_epsilon(
         float(over.max()),
         float(sizes.error_over_limit("casvrg", problem, epsilon, second).max()),
         **{"p printed": first.p, "p": second.p},
-    ).with_readings(
+    ).with_ratios_under_other_readings(
         {
             _ORDER: float(over.max()) / 4.0,
             _SMALLER: float(smaller.max()),

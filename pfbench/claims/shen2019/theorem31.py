@@ -235,7 +235,9 @@ def examine_missing_diameter(
         unit = _gaps_of_run(epsilon * D, D * D, 1.0, seed)
         over[_UNITS].append(unit[:-1].mean() / printed(epsilon * D, 1.0))
     worst = {name: float(max(ratios)) for name, ratios in over.items()}
-    return compare_ratios(worst["printed"], worst["corrected"], epsilon=epsilon).with_readings(
+    return compare_ratios(
+        worst["printed"], worst["corrected"], epsilon=epsilon
+    ).with_ratios_under_other_readings(
         {_UNITS: worst[_UNITS], _LATER: worst[_LATER], _CONSTANT: worst["printed"] / 10.0}
     )
 

@@ -147,7 +147,7 @@ def examine_internal_queries(
             "least V/D before T LO calls, Frank-Wolfe": floor,
             "claimed V/D": GAP,
         },
-    ).with_readings(
+    ).with_ratios_under_other_readings(
         {
             "f is asked at iterates alone": GAP / floor,
             "a smaller constant": GAP / 1000.0 / upper,
@@ -198,7 +198,7 @@ def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Examin
             "|<v_T, x_T>|/R": last,
         },
     )
-    return both.with_readings(
+    return both.with_ratios_under_other_readings(
         {
             "below 1, as (16) needs": float(result[:, T - shift].min()) * problem.set.radius,
             "a start far from 0": max_coordinate(elsewhere, 1 - shift) / ROUNDING,

@@ -1,7 +1,7 @@
 """The engine of a Dask cluster: tasks are done wherever its workers are.
 
 Each thread of a Dask worker does its tasks in a process of its own, which can be killed, as
-`LocalProcesses` does. Dask gives a task to another worker when one dies.
+`MultiProcessEngine` does. Dask gives a task to another worker when one dies.
 """
 
 import logging

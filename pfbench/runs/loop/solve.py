@@ -42,7 +42,7 @@ def solve(
 
     Raises
     ------
-    InputError, Refused
+    InputError, RefusedError
         As `pfbench.solve`.
     """
     check_integer("seed", seed, minimum=0)

@@ -224,13 +224,13 @@ def find_choice_rejection(
     logs = _log_mean_e_process(_log_bin_bets(sample, np.array(chances)))
     if len(chances) == _COIN:
         logs = np.maximum(
-            logs, _log_mean_e_process(_bets_after_rare_side(sample, np.array(chances)))
+            logs, _log_mean_e_process(_log_bets_by_flips_since_rare_side(sample, np.array(chances)))
         )
     position, p_value = _first_rejection(logs)
     return (None if position is None else Rejection(subject, position)), p_value
 
 
-def _bets_after_rare_side(fell: Integers, chances: Floats) -> Floats:
+def _log_bets_by_flips_since_rare_side(fell: Integers, chances: Floats) -> Floats:
     """Return those of bets on a coin that know how many flips ago its rarer side fell last."""
     flips = np.arange(len(fell))
     newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))

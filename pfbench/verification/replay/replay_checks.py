@@ -258,7 +258,7 @@ def _record_case(
 
     Raises
     ------
-    Raised, Broken
+    MethodFailed, ClaimBroken
         If the method raises, does not end, or queries outside the ledger.
     """
     problem = case.problem()

@@ -28,7 +28,7 @@ _HEAVY = 300.0
 _GROWS: Mapping[str, int] = MappingProxyType(
     {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
 )
-"""The power of such a factor by which a parameter grows; `step` see `step_power`."""
+"""The power of such a factor by which a parameter grows; `step` see `step_scale_exponent`."""
 
 _SMALL = 100.0
 """By which each real parameter is divided once."""

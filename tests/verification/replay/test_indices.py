@@ -211,7 +211,10 @@ def test_bets_on_a_coin_that_know_the_last_heads_have_a_mean_of_one():
     streams = np.array(list(itertools.product(range(2), repeat=7)))
     weights = chances[streams].prod(axis=1)
     for ends in (2, 7):
-        bets = [_last(indices._bets_after_rare_side(one, chances)[:, :ends]) for one in streams]
+        bets = [
+            _last(indices._log_bets_by_flips_since_rare_side(one, chances)[:, :ends])
+            for one in streams
+        ]
         assert weights @ bets == pytest.approx(1.0)
 
 
