@@ -106,8 +106,8 @@ def covariant(
                 f"with these powers of the factor {_FACTOR:g}: {powers}; a constant as eps scales, "
                 "too: give it, and its power in scales"
             )
-        stated = {"scales": scales, "tolerance": tolerance}
-        fail(lines, format_call(covariant, make, group, **stated, **hyper))
+        options = {"scales": scales, "tolerance": tolerance}
+        fail(lines, format_call(covariant, make, group, **options, **hyper))
 
 
 # --- groups ---------------------------------------------------------------------------------------

@@ -134,8 +134,8 @@ def unbiased(
                 if lines:
                     lines[0] = f"{estimator.__name__} is biased at call {t + 1}: {lines[0]}"
                     lines[1] += f" given the draws {[item[0] for item in past]}" if past else ""
-                    stated = {"calls": calls, "given_past": given_past, "seed": seed}
-                    fail(lines, format_call(unbiased, estimator, ask, **stated))
+                    options = {"calls": calls, "given_past": given_past, "seed": seed}
+                    fail(lines, format_call(unbiased, estimator, ask, **options))
 
 
 def _describe_bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:

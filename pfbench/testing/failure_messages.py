@@ -36,12 +36,12 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
 def format_call(check: Any, *value: Any, **hyper: Any) -> str:
     """Return a call as text, without defaults; `check` is a function or its name."""
     defaults = inspect.signature(check).parameters if callable(check) else {}
-    stated = {
+    settings = {
         name: item
         for name, item in hyper.items()
         if name not in defaults or _format_value(item) != _format_value(defaults[name].default)
     }
-    arguments = ", ".join(filter(None, [*map(_format_value, value), format_settings(stated)]))
+    arguments = ", ".join(filter(None, [*map(_format_value, value), format_settings(settings)]))
     return f"{getattr(check, '__name__', check)}({arguments})"
 
 
