@@ -10,8 +10,6 @@ from importlib import import_module
 
 from threadpoolctl import threadpool_limits
 
-from pfbench.kernels.numba_compilation import has_numba
-
 LIBRARIES = ("numba", "scipy.linalg", "scipy.optimize", "scipy.sparse.linalg", "scipy.special")
 """What an algorithm, a set or a problem imports at its first use."""
 
@@ -22,8 +20,7 @@ _KERNELS = re.compile(r"openblas [0-9.]+ (\w{1,20})")
 def import_libraries() -> None:
     """Import the libraries, so that no clock that starts later runs while they are imported."""
     for name in LIBRARIES:
-        if name != "numba" or has_numba():
-            import_module(name)
+        import_module(name)
 
 
 @contextmanager

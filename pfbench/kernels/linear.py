@@ -10,14 +10,12 @@ import math
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels import numpy_fallback
 from pfbench.kernels.loop_inputs import LOG_COSH, LOGISTIC, ROBUST, Columns, Pointers, RowData
 from pfbench.kernels.numba_compilation import (
     check_index,
     check_size,
     compile_serial,
     compile_vectorised,
-    fallback_without_numba,
 )
 
 
@@ -141,7 +139,6 @@ def add_row(
 # --- full passes ----------------------------------------------------------------------------------
 
 
-@fallback_without_numba(numpy_fallback.total_loss)
 @compile_serial
 def total_loss(kind: int, data: RowData, x: Floats) -> float:
     """Return the sum of phi over all rows."""
@@ -153,7 +150,6 @@ def total_loss(kind: int, data: RowData, x: Floats) -> float:
     return total
 
 
-@fallback_without_numba(numpy_fallback.add_full_gradient)
 @compile_serial
 def add_full_gradient(kind: int, data: RowData, x: Floats, scale: float, g: Floats) -> None:
     """Add scale * sum of all component gradients to g."""
@@ -165,7 +161,6 @@ def add_full_gradient(kind: int, data: RowData, x: Floats, scale: float, g: Floa
         add_row(*rows, i, scale * at_x, g)
 
 
-@fallback_without_numba(numpy_fallback.write_curvatures)
 @compile_serial
 def write_curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of every row to out."""
@@ -184,7 +179,6 @@ def sample_weight(counts: Integers, s: int, size: int) -> float:
     return counts[s] / size if counts.size else 1.0 / size
 
 
-@fallback_without_numba(numpy_fallback.write_slopes)
 @compile_serial
 def write_slopes(kind: int, data: RowData, indices: Integers, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of the given rows to out."""
@@ -202,7 +196,6 @@ def regulariser_slope(alpha: float, t: float) -> float:
     return 2.0 * alpha * t / (q * q)
 
 
-@fallback_without_numba(numpy_fallback.write_mean_gradient)
 @compile_serial
 def write_mean_gradient(
     kind: int,
@@ -226,7 +219,6 @@ def write_mean_gradient(
         add_row(*rows, i, sample_weight(counts, s, size) * at_x, g)
 
 
-@fallback_without_numba(numpy_fallback.write_mean_difference)
 @compile_serial
 def write_mean_difference(
     kind: int,
@@ -254,7 +246,6 @@ def write_mean_difference(
         add_row(*rows, i, sample_weight(counts, s, size) * change, g)
 
 
-@fallback_without_numba(numpy_fallback.add_changes_from_stored_slopes)
 @compile_serial
 def add_changes_from_stored_slopes(
     kind: int,
@@ -276,7 +267,6 @@ def add_changes_from_stored_slopes(
         add_row(*rows, i, sample_weight(counts, s, size) * change, g)
 
 
-@fallback_without_numba(numpy_fallback.replace_slopes)
 @compile_serial
 def replace_slopes(
     kind: int,
@@ -309,7 +299,6 @@ def replace_slopes(
         stored[i] = slopes[s]
 
 
-@fallback_without_numba(numpy_fallback.add_hessian_vector_products)
 @compile_serial
 def add_hessian_vector_products(
     data: RowData,

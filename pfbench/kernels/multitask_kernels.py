@@ -8,7 +8,6 @@ row of the data once.
 import math
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels import numpy_fallback
 from pfbench.kernels.linear import dense_dot as dot
 from pfbench.kernels.loop_inputs import TaskData
 from pfbench.kernels.numba_compilation import (
@@ -16,7 +15,6 @@ from pfbench.kernels.numba_compilation import (
     compile_parallel,
     compile_serial,
     compile_vectorised,
-    fallback_without_numba,
     prange,
 )
 
@@ -54,7 +52,6 @@ def add_multiple(a: Floats, weight: float, g: Floats) -> None:
 # --- full passes ----------------------------------------------------------------------------------
 
 
-@fallback_without_numba(numpy_fallback.task_loss)
 @compile_serial
 def task_loss(t: int, rows: TaskData, theta: Floats) -> float:
     """Return the sum of the losses of task t."""
@@ -65,7 +62,6 @@ def task_loss(t: int, rows: TaskData, theta: Floats) -> float:
     return total
 
 
-@fallback_without_numba(numpy_fallback.add_task_gradient)
 @compile_serial
 def add_task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
     """Add scale times the gradient of the losses of task t to its row of g."""
@@ -105,7 +101,6 @@ def add_gradient_parallel(rows: TaskData, theta: Floats, scale: float, g: Floats
 # --- samples --------------------------------------------------------------------------------------
 
 
-@fallback_without_numba(numpy_fallback.write_task_slopes)
 @compile_serial
 def write_slopes(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
     """Write the first derivative of each sampled loss to out, shape (k,)."""
@@ -115,7 +110,6 @@ def write_slopes(rows: TaskData, indices: Integers, theta: Floats, out: Floats) 
         out[s] = slope(dot(rows.values[i], theta[t]) + rows.offsets[t], rows.signs[i])
 
 
-@fallback_without_numba(numpy_fallback.add_task_gradients)
 @compile_serial
 def add_gradients(
     rows: TaskData, indices: Integers, weights: Floats, theta: Floats, g: Floats
@@ -128,7 +122,6 @@ def add_gradients(
         add_multiple(a, weights[s] * slope(z, rows.signs[i]), g[t])
 
 
-@fallback_without_numba(numpy_fallback.add_task_differences)
 @compile_serial
 def add_differences(
     rows: TaskData, indices: Integers, weights: Floats, theta: Floats, other: Floats, g: Floats
@@ -142,7 +135,6 @@ def add_differences(
         add_multiple(a, weights[s] * (at_theta - at_other), g[t])
 
 
-@fallback_without_numba(numpy_fallback.write_task_curvatures)
 @compile_serial
 def write_curvatures(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
     """Write the second derivative of each sampled loss to out, shape (k,)."""
@@ -152,7 +144,6 @@ def write_curvatures(rows: TaskData, indices: Integers, theta: Floats, out: Floa
         out[s] = curvature(dot(rows.values[i], theta[t]) + rows.offsets[t], rows.signs[i])
 
 
-@fallback_without_numba(numpy_fallback.write_task_products)
 @compile_serial
 def write_products(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
     """Write <a_i, theta_t> of each sampled row to out, shape (k,)."""
@@ -161,7 +152,6 @@ def write_products(rows: TaskData, indices: Integers, theta: Floats, out: Floats
         out[s] = dot(rows.values[i], theta[rows.task[i]])
 
 
-@fallback_without_numba(numpy_fallback.add_task_rows)
 @compile_serial
 def add_rows(rows: TaskData, indices: Integers, weights: Floats, g: Floats) -> None:
     """Add each sampled row, times its weight, to its task's row of g, shape (m, d)."""

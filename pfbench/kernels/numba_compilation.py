@@ -6,7 +6,6 @@ Importing numba takes longer than all else that pfbench imports, and most verbs 
 import os
 from collections.abc import Callable
 from functools import cache, wraps
-from importlib.util import find_spec
 from time import perf_counter
 from types import FunctionType
 from typing import Any, Self, TypeVar, cast
@@ -32,19 +31,6 @@ def compile_vectorised(function: Function) -> Function:
     return _compile_lazily(function, fastmath={"contract", "reassoc", "nsz"})
 
 
-def fallback_without_numba(twin: Callable[..., Any]) -> Callable[[Function], Function]:
-    """Let a compiled loop be its twin in NumPy where numba is not installed.
-
-    A loop without a twin is then the Python loop that it is.
-    """
-
-    def choose_loop(loop: Function) -> Function:
-        loop.twin = twin  # type: ignore[attr-defined]
-        return loop
-
-    return choose_loop
-
-
 def prange(stop: int) -> range:
     """Return 0 .. stop - 1; in a loop of `compile_parallel` they are spread over threads."""
     return range(stop)
@@ -55,8 +41,6 @@ def _compile_lazily(function: Function, **options: Any) -> Function:
 
     @cache
     def dispatcher() -> Callable[..., Any]:
-        if not has_numba():
-            return cast(Callable[..., Any], getattr(call, "twin", function))
         return _dispatcher(cast(FunctionType, function), options)
 
     created: Callable[..., Any] | None = None
@@ -93,16 +77,8 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[...
     return cast(Callable[..., Any], created)
 
 
-@cache
-def has_numba() -> bool:
-    """Return whether loops are compiled; without numba they run all the same, but slowly."""
-    return find_spec("numba") is not None
-
-
 def thread_count() -> int:
     """Return the number of threads that parallel loops use."""
-    if not has_numba():
-        return 1
     import numba
 
     return int(numba.get_num_threads())
@@ -110,10 +86,9 @@ def thread_count() -> int:
 
 def set_threads(number: int) -> None:
     """Let parallel loops use so many threads."""
-    if has_numba():
-        import numba
+    import numba
 
-        numba.set_num_threads(number)
+    numba.set_num_threads(number)
 
 
 @compile_serial
@@ -133,7 +108,7 @@ def check_size(x: Floats, size: int) -> None:
 
 def warn_if_uncached() -> None:
     """Warn if compiled loops cannot be kept, before each process that is started says so."""
-    if has_numba() and not os.access(os.path.dirname(__file__), os.W_OK):
+    if not os.access(os.path.dirname(__file__), os.W_OK):
         check_index.dispatcher()  # type: ignore[attr-defined]
 
 
@@ -151,20 +126,16 @@ class CompilationClock:
         self._depth, self._start_time = 0, 0.0
 
     def __enter__(self) -> Self:
-        if has_numba():
-            from numba.core.event import register
+        from numba.core.event import register
 
-            self._listener = _listener_class()(self)
-            register(_EVENT, self._listener)  # type: ignore[no-untyped-call]
+        self._listener = _listener_class()(self)
+        register(_EVENT, self._listener)  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._listener is None:
-            return
         from numba.core.event import unregister
 
         unregister(_EVENT, self._listener)  # type: ignore[no-untyped-call]
-        self._listener = None
 
     def on_start(self) -> None:
         """Note that a compilation begins, perhaps within another."""

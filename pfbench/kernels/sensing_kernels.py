@@ -6,14 +6,12 @@ lost, so `check_indices` checks the indices before the loops.
 """
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels import numpy_fallback
 from pfbench.kernels.loop_inputs import Dense, SampledRows
 from pfbench.kernels.numba_compilation import (
     check_index,
     compile_parallel,
     compile_serial,
     compile_vectorised,
-    fallback_without_numba,
     prange,
 )
 
@@ -25,7 +23,6 @@ def check_indices(indices: Integers, n: int) -> None:
         check_index(indices[s], n)
 
 
-@fallback_without_numba(numpy_fallback.write_sensing_products)
 @compile_vectorised
 def write_products(
     first: int, last: int, rows: Dense, indices: Integers, x: Floats, out: Floats
@@ -48,7 +45,6 @@ def write_products_parallel(
         write_products(bounds[t], bounds[t + 1], rows, indices, x, out)
 
 
-@fallback_without_numba(numpy_fallback.add_sensing_rows)
 @compile_vectorised
 def add_rows(rows: Dense, indices: Integers, weights: Floats, g: Floats) -> None:
     """Add the weighted sampled rows to g."""
@@ -58,7 +54,6 @@ def add_rows(rows: Dense, indices: Integers, weights: Floats, g: Floats) -> None
             g[k] += weights[s] * row[k]
 
 
-@fallback_without_numba(numpy_fallback.replace_sensing_slopes)
 @compile_vectorised
 def replace_slopes(
     rows: Dense,
@@ -83,7 +78,6 @@ def replace_slopes(
             mean[k] += change * row[k]
 
 
-@fallback_without_numba(numpy_fallback.add_weighted_residual_rows)
 @compile_vectorised
 def add_weighted_residual_rows(
     first: int, last: int, sampled: SampledRows, x: Floats, g: Floats
