@@ -99,7 +99,7 @@ def check_convergence(trial: Trial) -> Evidence:
         problem = instance()
         ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
         degree, steps = problem.norm.degree, problem.norm.steps
-        rng, ratios, sizes = trial.rng(instance.key), [], []
+        rng, ratios, sizes = trial.rng(instance.stream_key), [], []
         for s in spectra(rng, trial.choose_by_effort(40, 400), minimum=1e-3):
             M, polar = matrix_with_singular_values(s, rng)
             X = -np.asarray(ask.lo(M)) / problem.norm.radius
@@ -107,11 +107,11 @@ def check_convergence(trial: Trial) -> Evidence:
             norm = float(np.linalg.norm(X - polar, 2))
             ratios.append(norm / bound if bound > ROUNDING else norm)
             sizes.append(float(np.linalg.norm(X, 2)))
-        parts[instance.key] = decide_inequality(ratios, ROUNDING)
+        parts[instance.stream_key] = decide_inequality(ratios, ROUNDING)
         largest = max(sizes)
         statement = f"|X_q| is at most {largest:.6g}."
         is_kept = largest <= 1.0 + ROUNDING
-        parts[f"size, {instance.key}"] = decide_exact(
+        parts[f"size, {instance.stream_key}"] = decide_exact(
             is_kept, statement, statement, {"size": largest}
         )
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
@@ -124,7 +124,7 @@ def check_deficit(trial: Trial) -> Evidence:
         problem = instance()
         ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
         degree, steps = problem.norm.degree, problem.norm.steps
-        rng, bound = trial.rng(instance.key), deficit_bound(SHAPE[0], degree, steps)
+        rng, bound = trial.rng(instance.stream_key), deficit_bound(SHAPE[0], degree, steps)
         ratios = []
         grid, lost = deficit_by_singular_value(degree, steps)
         worst = min(float(grid[lost.argmax()]), 0.5)
@@ -134,7 +134,7 @@ def check_deficit(trial: Trial) -> Evidence:
             X = -np.asarray(ask.lo(M)) / problem.norm.radius
             deficit = 1.0 - float(np.vdot(M, X)) / float(s.sum())
             ratios.append(deficit / bound)
-        parts[instance.key] = decide_inequality(ratios, ROUNDING)
+        parts[instance.stream_key] = decide_inequality(ratios, ROUNDING)
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 
@@ -185,7 +185,7 @@ def check_invariant_interval(trial: Trial) -> Evidence:
     for instance in trial.claim.instances:
         problem = instance()
         ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        rng, svds = trial.rng(instance.key), []
+        rng, svds = trial.rng(instance.stream_key), []
         lower = REACHED[problem.norm.steps]
         for s in spectra(rng, trial.choose_by_effort(60, 600), minimum=lower):
             if s.min() >= lower:
@@ -193,7 +193,7 @@ def check_invariant_interval(trial: Trial) -> Evidence:
                 svds.append(np.linalg.svd(X, compute_uv=False))
         result = np.array(svds)
         low, high = float(result.min()), float(result.max())
-        parts[instance.key] = decide_exact(
+        parts[instance.stream_key] = decide_exact(
             low >= LOW - 5e-5 and high <= HIGH,
             "All singular values are in I.",
             f"A singular value is {low:.4g} or {high:.4g}.",

@@ -127,13 +127,13 @@ def check_bounds(trial: Trial) -> Evidence:
             measured, lo, hi = measure_run(trial, on, algorithm, seed)
             return measured / compute_corrected_bound(**value, lo=lo, hi=hi)
 
-        name = f"{instance.name} {instance.key}"
+        name = f"{instance.name} {instance.stream_key}"
         if problem.n == 1:
             runs += 1
             parts[f"corrected, {name}"] = decide_inequality([ratio(0)])
         else:
             decision, count = trial.decide_mean_sequentially(
-                ratio, purpose=instance.key, batch=10, limit=trial.choose_by_effort(80, 240)
+                ratio, purpose=instance.stream_key, batch=10, limit=trial.choose_by_effort(80, 240)
             )
             runs += count
             parts[f"corrected, {name}"] = decision
@@ -142,7 +142,7 @@ def check_bounds(trial: Trial) -> Evidence:
                 parts[f"printed, {name}"], _ = trial.decide_mean_sequentially(
                     ratio,
                     1.0 / _bound_ratio_of_polar_factor(**numbers),
-                    purpose=instance.key,
+                    purpose=instance.stream_key,
                     batch=10,
                     limit=count,
                 )

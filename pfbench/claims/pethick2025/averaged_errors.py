@@ -129,7 +129,7 @@ def check_errors(
                 if bound > 0.0 or u > 1e-9 * reach * max(1.0, numbers["L_f"]):
                     ratios[label].append(float(u) / bound if bound > 0.0 else math.inf)
         for label, some in ratios.items():
-            parts[f"{label}, {instance.name} {instance.key}"] = decide_inequality(some)
+            parts[f"{label}, {instance.name} {instance.stream_key}"] = decide_inequality(some)
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 
@@ -140,7 +140,7 @@ def check_error_recursion(trial: Trial, *, retained: bool) -> Evidence:
         for constant in (True, False):
             u, _, numbers = _measure_errors(trial, instance(), constant=constant, retained=retained)
             name = (
-                f"{instance.name} {instance.key}, alpha {'constant' if constant else 'vanishing'}"
+                f"{instance.name} {instance.stream_key}, alpha {'constant' if constant else 'vanishing'}"
             )
             for label, bound in (
                 ("printed", recursion_bound_printed),

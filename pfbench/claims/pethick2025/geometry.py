@@ -126,8 +126,8 @@ def check_ball_geometry(trial: Trial) -> Evidence:
     for instance in trial.claim.instances:
         problem = instance()
         file = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        rng = trial.rng(instance.key)
-        parts[f"{instance.name} {instance.key}"] = _decide_ball(file, problem.norm, rng)
+        rng = trial.rng(instance.stream_key)
+        parts[f"{instance.name} {instance.stream_key}"] = _decide_ball(file, problem.norm, rng)
     return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
 
 
@@ -214,12 +214,12 @@ def check_dual_norm_bound(trial: Trial) -> Evidence:
         L, lower = problem.constants(problem.start()).L_norm, problem.inner.minimum_value
         ratios = []
         for x in islice(
-            iterate_extremal_points(problem.norm, trial.rng(instance.key)),
+            iterate_extremal_points(problem.norm, trial.rng(instance.stream_key)),
             trial.choose_by_effort(40, None),
         ):
             measured = file.norm.dual_norm(file.gradient(x))
             ratios.append(measured / gradient_dual_norm_bound(L, problem.value(x) - lower))
-        parts[f"{instance.name} {instance.key}"] = decide_inequality(ratios)
+        parts[f"{instance.name} {instance.stream_key}"] = decide_inequality(ratios)
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 

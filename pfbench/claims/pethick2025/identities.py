@@ -91,7 +91,7 @@ def check_decay_is_scg(trial: Trial) -> Evidence:
             for x, step in trial.moves(problem, algorithm)
         ]
         result, expected = zip(*pairs, strict=True)
-        parts[f"{instance.name} {instance.key}"] = np.array(result), np.array(expected)
+        parts[f"{instance.name} {instance.stream_key}"] = np.array(result), np.array(expected)
     return decide_identical_paths(parts)
 
 
@@ -104,7 +104,7 @@ def check_signum_on_diagonals(trial: Trial) -> Evidence:
         vectors = vector_quadratic("linf", weights=problem.weights, begin=problem.start_point)
         signs = iterates(trial, vectors, Signum(**common))
         matrices = problem.rotate_back(iterates(trial, problem, trial.make(**common)))
-        parts[f"{instance.name} {instance.key}"] = (
+        parts[f"{instance.name} {instance.stream_key}"] = (
             matrices,
             signs[:, :, None] * np.eye(signs.shape[1]),
         )
@@ -139,7 +139,7 @@ def check_distance(trial: Trial, *, retained: bool) -> Evidence:
             else problem.norm.norm(x - first) / travel_bound(rho, step * k)
             for k, x in enumerate(points, 1)
         ]
-        parts[f"{instance.name} {instance.key}"] = decide_inequality(ratios)
+        parts[f"{instance.name} {instance.stream_key}"] = decide_inequality(ratios)
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 

@@ -110,7 +110,7 @@ def check_descent_lemma(trial: Trial) -> Evidence:
             arguments = {key: c[key] for key in ("K", "L", "rho", "delta")}
             for label, zeta, error in (("printed", c["zeta"], plain), ("sharper", 1.0, dual)):
                 bound = descent_bound(**arguments, gamma=step, zeta=zeta, error=float(error))
-                name = f"{label}, {instance.name} {instance.key}"
+                name = f"{label}, {instance.name} {instance.stream_key}"
                 ratios.setdefault(name, []).append(float(measured) / bound)
     parts: dict[str, Decision] = {name: decide_inequality(some) for name, some in ratios.items()}
     return Evidence(combine_families(parts), {"ratio": 1.0}, 2 * len(trial.claim.instances))

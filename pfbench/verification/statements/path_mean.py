@@ -96,7 +96,7 @@ class PathMeanBound:
 
             usable = {**numbers, **parameters}
             for label, upper in self.bounds.items():
-                name = f"{label}, {instance.name} {instance.key}"
+                name = f"{label}, {instance.name} {instance.stream_key}"
                 bound = upper(**{key: usable[key] for key in _parameter_names(upper)})
                 if problem.n == 1:
                     parts[name] = decide_inequality([measure_run(0) / bound])
@@ -104,7 +104,7 @@ class PathMeanBound:
                     parts[name], _ = trial.decide_mean_sequentially(
                         measure_run,
                         bound,
-                        purpose=instance.key,
+                        purpose=instance.stream_key,
                         batch=10,
                         limit=trial.choose_by_effort(*_RUNS),
                     )
