@@ -34,8 +34,13 @@ class CatalogueItem:
 
     def as_json(self) -> dict[str, Any]:
         """Return the item as ``pfbench list --json`` prints it."""
-        names = ("name", "kind", "source", "cites", "summary")
-        return {name: getattr(self, name) for name in names}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "source": self.source,
+            "cites": self.source_citation_keys,
+            "summary": self.summary,
+        }
 
     @property
     def source_citation_keys(self) -> list[str]:

@@ -97,7 +97,7 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
         if hasattr(cls, "estimator_parameters"):
             theory += f"; {first_line(cls.estimator_parameters)}"
     value = getattr(cls, "guarantee", None)
-    promises = value.words if value else None
+    promises = value.description if value else None
     normalised = getattr(cls, "scale_dependence", "")
     requires = {
         verb: _PROBLEMS.get(verb)

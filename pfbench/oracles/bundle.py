@@ -284,7 +284,7 @@ class _ArgumentAndAnswerChecks:
         return v
 
     def _refuse(self, statement: str, obj: Any, owner: str, kind: str) -> Never:
-        expected = getattr(self._form, kind)
+        expected = getattr(self._form, f"{kind}_text")
         raise InputError(f"{statement} {self._form.describe(obj)}: {owner} are {expected}.")
 
 

@@ -205,12 +205,12 @@ def test_a_deadline_ends_a_run_of_slow_calls_at_once(clock):
 
 def test_while_the_clock_stands_still_no_call_is_late(clock):
     oracles, ledger, _ = oracles_of(until=1.0)
-    ledger.stop()
+    ledger.stop_clock()
     clock.now = 2.0
     oracles.gradient(None)
-    ledger.start(3.0)
+    ledger.start_clock(3.0)
     oracles.gradient(None)
-    ledger.start(1.0)
+    ledger.start_clock(1.0)
     with pytest.raises(TimeLimitReached):
         oracles.gradient(None)
 
@@ -219,7 +219,7 @@ def test_a_deadline_that_was_noticed_ends_the_quiet_of_every_verb():
     oracles, ledger, _ = oracles_of()
     oracles.lo(None)
     oracles.batch(sample(1), None)
-    ledger.start(0.0)
+    ledger.start_clock(0.0)
     with pytest.raises(TimeLimitReached):
         oracles.gradient(None)
     for call, _, _ in (VERBS["lo"], VERBS["batch"]):

@@ -71,7 +71,7 @@ def test_descent_is_an_inner_product_and_a_distance(seed):
             away = x.matrix() - vertex.matrix()
             expected = np.vdot(G, away), np.linalg.norm(away)
             assert_allclose(gap_and_distance(g, x, vertex), expected, rtol=1e-9, atol=1e-10)
-            assert g.descent(x, vertex) is not None
+            assert g.gap_and_distance(x, vertex) is not None
         assert_allclose(
             gap_and_distance(l, x, vertex)[0], np.vdot(as_matrix(PATTERN, l), away), atol=1e-10
         )
@@ -79,7 +79,7 @@ def test_descent_is_an_inner_product_and_a_distance(seed):
         x = combine(x, vertex, 1.0 if step == 7 else 0.3)
         if step == 7:
             g = tilt(l, x, u, 0.7)
-            assert g.descent(x, vertex) is None
+            assert g.gap_and_distance(x, vertex) is None
             assert_allclose(gap_and_distance(g, x, vertex), (0.0, 0.0), atol=1e-7)
 
 
@@ -98,7 +98,7 @@ def test_products_with_a_centre_are_kept_until_either_list_of_atoms_is_another()
         G = as_matrix(PATTERN, l) + 0.7 * (x.matrix() - centre.matrix())
         away = x.matrix() - vertex.matrix()
         expected = np.vdot(G, away), np.linalg.norm(away)
-        assert_allclose(g.descent(x, vertex), expected, rtol=1e-9, atol=1e-10)
+        assert_allclose(g.gap_and_distance(x, vertex), expected, rtol=1e-9, atol=1e-10)
         x = combine(x, vertex, 0.2)
         lists.add(id(x.atoms_and_weights()[0]))
     assert len(lists) > 1  # they were compressed on the way

@@ -28,7 +28,7 @@ def followed(recovery, backend, iterations=40):
     for t in range(iterations):
         g = backend.gradient(x)
         v, before = vertex_and_before(backend, g)
-        G, w = recovery.operator(g).dense(), 2.0 / (t + 2.0)
+        G, w = recovery.as_operator(g).dense(), 2.0 / (t + 2.0)
         s, sigma = np.linalg.svd(G, compute_uv=False), float(v.u @ G @ before)
         r = float(np.linalg.norm(G.T @ v.u - sigma * before))
         off = np.abs(s**2 - sigma**2).min() / sigma
@@ -69,7 +69,7 @@ def test_a_residual_is_a_share_of_the_gap_and_the_sum_of_gaps_keeps_its_bound(se
 def test_a_share_that_is_looser_than_it_says_is_caught():
     recovery = problem()
     minimiser = recovery.set.make_warm_lmo(np.random.default_rng(0), 1e-6)
-    loose = GapAccuracyBackend(recovery, recovery.operator, minimiser, 10 * 0.03)
+    loose = GapAccuracyBackend(recovery, recovery.as_operator, minimiser, 10 * 0.03)
     _, along, _, residual, _ = followed(recovery, loose)
     assert (residual > 2.0 * 0.03 * along).any()
 
@@ -99,7 +99,7 @@ def test_with_a_share_the_right_vector_is_half_a_step_ahead(share):
     for t in range(12):
         g = backend.gradient(x)
         v, before = vertex_and_before(backend, g)
-        ahead = recovery.operator(g).dense().T @ v.u
+        ahead = recovery.as_operator(g).dense().T @ v.u
         along = [float(each @ ahead) for each in (v.v, before)]
         assert along[0] == pytest.approx(np.linalg.norm(ahead), rel=1e-13) or not share
         assert along[0] >= along[1] if share else np.array_equal(v.v, before)

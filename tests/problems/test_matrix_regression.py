@@ -148,7 +148,7 @@ def test_the_loops_for_several_threads_give_the_same(monkeypatch):
     monkeypatch.setattr(sensing, "_PARALLEL_ENTRIES", 1)
     for count in (2, 5, 40):
         monkeypatch.setattr(sensing, "thread_count", lambda count=count: count)
-        assert problem.data._bounds(23).size == count + 1
+        assert problem.data._chunk_bounds(23).size == count + 1
         many = [problem.value(x), problem.gradient(x), backend.batch(S, x)]
         for a, b in zip(one, many, strict=True):
             assert_allclose(a, b, **CLOSE)
