@@ -35,8 +35,8 @@ def test_an_order_is_reproduced_against_the_best_form_alone():
     against_best = verdict("slow", "fast")
     # The authors may have run the slow one: it is no false order, but one of that form.
     assert against_best.verdict == TURNS
-    assert (against_best.evidence.first, against_best.evidence.second) == ("mine", "fast")
-    assert against_best.evidence.behind == "slow"
+    assert (against_best.deciding_pair.first, against_best.deciding_pair.second) == ("mine", "fast")
+    assert against_best.deciding_pair.behind == "slow"
     (said, *_) = ordering_text.flip_sentences([against_best])
     assert said == (
         "In the unit of the paper (component gradients): No published order flips; 0 of 1 are "
@@ -68,7 +68,7 @@ def test_an_order_flips_only_where_every_form_of_the_baseline_is_significantly_a
         "; not so for level"
         in ordering_text.order_verdict_table(results().study, [depends]).rows[0].cells[2]
     )
-    assert depends.evidence.p_value <= 0.05 < depends.evidence.every_form_p_value
+    assert depends.deciding_pair.p_value <= 0.05 < depends.deciding_pair.every_form_p_value
     assert against(groups, ("level",)).verdict == OPEN
 
 

@@ -71,22 +71,22 @@ def test_where_nothing_varies_the_counts_decide_and_the_seconds_are_tested():
 
     found = put_to_the_test(constant("a", 10), constant("b", 11), order=["b", "a"])
     assert [one.verdict for one in found] == [REVERSED, REVERSED]
-    assert [one.evidence.p_value == 0.0 for one in found] == [True, False]
+    assert [one.deciding_pair.p_value == 0.0 for one in found] == [True, False]
 
 
 def test_values_are_compared_at_the_calls_that_both_have_spent():
     far = group("far", [run([16, 8, 1], [0, 10, 500], seed=k) for k in SEEDS])
     near = group("near", [run([16, 6], [0, 10], seed=k) for k in SEEDS])
     (one, _) = put_to_the_test(near, far, order=["near", "far"], target=None)
-    assert (one.verdict, one.evidence.values) == (KEPT, (6.0, 8.0))
+    assert (one.verdict, one.deciding_pair.values) == (KEPT, (6.0, 8.0))
 
 
 def test_a_value_of_the_start_is_said_to_be_one():
     far = group("far", [run([16, 8, 1], [0, 10, 50], seed=k) for k in SEEDS])
     near = group("near", [run([16, 6], [0, 60], seed=k) for k in SEEDS])
     (one, _) = put_to_the_test(near, far, order=["near", "far"], target=None)
-    assert one.evidence.values == (16.0, 1.0)
-    assert one.evidence.unmoved == (True, False)
+    assert one.deciding_pair.values == (16.0, 1.0)
+    assert one.deciding_pair.unmoved == (True, False)
     said = ordering_text.order_verdict_table(results().study, [one]).rows[0].cells[2]
     assert said.startswith("near 16.0 (its start), far 1.00, ")
 
@@ -344,10 +344,10 @@ def test_less_than_a_second_decides_nothing(target, calls, reached):
     assert [(one.scale.title, one.verdict) for one in long] == [
         *(("SFO", REVERSED), ("seconds", REVERSED))
     ]
-    assert [(one.verdict, one.evidence.lacks_seeds) for one in short] == [
+    assert [(one.verdict, one.deciding_pair.lacks_seeds) for one in short] == [
         *((REVERSED, False), (OPEN, True))
     ]
-    assert short[0].evidence.p_value == long[0].evidence.p_value
+    assert short[0].deciding_pair.p_value == long[0].deciding_pair.p_value
     assert "less than a second" in ordering_text.sentences(short, results().study)[0]
 
 
