@@ -177,7 +177,7 @@ def test_without_measures_that_of_the_targets_is_drawn(tmp_path):
     assert study.measures == study.recorded_measures == ("fw_gap",)
     (study,) = read(tmp_path, text.format("mine:error")).studies
     assert (study.measures, study.recorded_measures) == (("error",), ("mine:error",))
-    assert study.stop.measure == "error"
+    assert study.final_target.measure == "error"
 
 
 def test_a_file_has_one_study_or_several(tmp_path):

@@ -53,7 +53,7 @@ def test_the_search_is_planned_beside_the_runs(tmp_path):
     searches = spec.searches()
     assert len(searches) == 2 * 2 * 3 * 2
     assert {plan.seed for plan in searches} == {10, 11}
-    assert {plan.stop for plan in searches} == {spec.studies[0].stop}
+    assert {plan.stop for plan in searches} == {spec.studies[0].final_target}
     # A problem's own seed follows that of the run, so the data are fresh, too.
     assert {plan.problem[-9:] for plan in searches if "seed" in plan.problem} == {
         "5,seed=10]"[-9:],
