@@ -12,7 +12,7 @@ _BATCH = (
 )
 
 _DRAWS = (
-    *("Estimator.draw", "EpochEstimator.reference", "StochasticNCGS.run", "ProxASVRG.run"),
+    *("Estimator.draw", "EpochEstimator.reference_gradient", "StochasticNCGS.run", "ProxASVRG.run"),
     *(
         "ProxKatyushaNS.run",
         "ProxRSAG.run",

@@ -50,7 +50,7 @@ def test_the_search_is_planned_beside_the_runs(tmp_path):
     assert valid(SPEC)
     spec = read(tmp_path, SPEC)
     assert len(spec.runs()) == 2 * 2 * 2
-    searches = spec.searches()
+    searches = spec.search_runs()
     assert len(searches) == 2 * 2 * 3 * 2
     assert {plan.seed for plan in searches} == {10, 11}
     assert {plan.stop for plan in searches} == {spec.studies[0].final_target}

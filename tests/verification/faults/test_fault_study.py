@@ -48,7 +48,7 @@ def chosen(*wanted):
 
 
 FOUND = ("bypass", "SPIDERG._mean_difference", 1), ("renewal", "SPIDERG.start", 1)
-SAME = ("part-of-batch", "EpochEstimator.reference", 1)
+SAME = ("part-of-batch", "EpochEstimator.reference_gradient", 1)
 ADMITTED = ("without-replacement", "Estimator.draw", 1)
 COVERED_LATE = ("katyusha-ns", "ncgs-stochastic", "storc", "ncgs", "ncgs-vr", "ncgs-spider")
 COVERED = (
