@@ -18,7 +18,7 @@ _DRAWS = (
         "ProxRSAG.run",
         "Natasha15.run",
         "draw_batch",
-        "AveragingEstimator.first",
+        "AveragingEstimator.first_estimate",
     ),
 )
 """Where batches are drawn."""
