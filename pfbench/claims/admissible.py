@@ -55,8 +55,8 @@ _STRICTER = (
     (_LI, "CGS.eta", "factor", "return (0.5 * "),
     (_LI, "CGS.run", "factor", "(0.5 * self.eta(t, k))"),
     (_LI, "CGS.run", "late-factor", "(0.5 * self.eta(t, k) if "),
-    (_QU, "Sliding.eta", "constant", "return 0.5 / self.iterations"),
-    (_QU, "Sliding.eta", "factor", "return (0.5 * (1.0 / self.iterations))"),
+    (_QU, "SlidingMethod.eta", "constant", "return 0.5 / self.iterations"),
+    (_QU, "SlidingMethod.eta", "factor", "return (0.5 * (1.0 / self.iterations))"),
     *(
         (_QU, f"{method}.run", *change)
         for method in ("NCGS", "StochasticNCGS", "NCGSVR")
@@ -100,7 +100,7 @@ ADMISSIBLE = (
         AdmissibleFault(
             methods=frozenset({"ncgs-vr"}),
             operator=kind,
-            function="Sliding.output_weight",
+            function="SlidingMethod.output_weight",
             reason=_OPTION,
         )
         for kind in ("term", "sign", "constant")
