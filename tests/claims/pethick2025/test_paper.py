@@ -41,7 +41,7 @@ def ratio_of(row, label, name):
 @pytest.mark.thin(3)
 @pytest.mark.parametrize(("K", "share"), [(100, 0.79), (1_000, 0.92), (10_000, 0.974)])
 def test_the_sharper_theorem_5_5_is_nearly_reached_far_away(judgements, K, share):
-    found = ratio_of(judgements(unconstrained.VANISHING), "sharper", f"travel {K} ")
+    found = ratio_of(judgements(unconstrained.VANISHING), "sharper", f"make_distant_parabola {K} ")
     assert found == pytest.approx(share, abs=0.005 if share < 0.95 else 0.0005)
 
 
@@ -97,15 +97,15 @@ def test_the_sharper_bound_is_a_sixth_of_the_printed_one():
 
 def test_the_bounds_are_only_kept_where_norms_and_noise_are_usual(judgements):
     row = judgements(unconstrained.CONSTANT)
-    assert ratio_of(row, "sharper", "travel") > 0.99
-    assert ratio_of(row, "sharper", "signs") < 0.5
+    assert ratio_of(row, "sharper", "make_distant_parabola") > 0.99
+    assert ratio_of(row, "sharper", "make_linf_quadratic") < 0.5
     assert norm_constants(make_linf_quadratic(5))["zeta"] == pytest.approx(10**0.5)
 
 
 def test_the_lemma_is_reached_by_travel_and_by_oscillation(judgements):
     row = judgements(unconstrained.LEMMA_1)
-    assert ratio_of(row, "sharper", "travel") > 0.9999
-    assert ratio_of(row, "printed", "oscillation") == pytest.approx(0.9998, abs=6e-5)
+    assert ratio_of(row, "sharper", "make_distant_parabola") > 0.9999
+    assert ratio_of(row, "printed", "make_oscillation_parabola") == pytest.approx(0.9998, abs=6e-5)
 
 
 def test_the_proof_of_theorem_5_5_gives_half_of_a_printed_constant():
@@ -178,8 +178,8 @@ def test_the_sharper_bounds_are_below_the_printed_ones():
 
 def test_each_step_of_the_errors_is_reached(judgements):
     row = judgements(averaged_errors.STEP)
-    assert ratio_of(row, "sharper", "travel 8 100.0, alpha constant") > 0.996
-    assert ratio_of(row, "printed", "travel 8 100.0, alpha constant") < 0.45
+    assert ratio_of(row, "sharper", "make_distant_parabola 8 100.0, alpha constant") > 0.996
+    assert ratio_of(row, "printed", "make_distant_parabola 8 100.0, alpha constant") < 0.45
 
 
 @pytest.mark.parametrize("bound", ["recursion_bound_printed", "recursion_bound_sharper"])

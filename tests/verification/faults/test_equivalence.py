@@ -92,7 +92,8 @@ def test_what_a_method_never_reaches_is_equivalent():
     online = [
         fault
         for fault in generate_faults(ALGORITHMS["prox-spiderboost"])
-        if (fault.function, fault.operator) == ("EpochEstimator.reference_gradient", "part-of-batch")
+        if (fault.function, fault.operator)
+        == ("EpochEstimator.reference_gradient", "part-of-batch")
     ]
     assert [find_equivalence(fault) for fault in online] == [""]
 

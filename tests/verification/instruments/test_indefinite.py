@@ -259,10 +259,10 @@ def test_the_double_well_is_its_formula_and_convex_where_it_says():
         assert_allclose(problem.gradient(x), differences(problem.value, x), atol=1e-7)
         v = rng.standard_normal(5)
         along = differences(lambda t, x=x, v=v: problem.gradient(x + t[0] * v) @ v, np.zeros(1))
-        assert along[0] == pytest.approx(problem.curvature(x)(v) @ v, abs=1e-6)
-        least = np.linalg.eigvalsh(np.array([problem.curvature(x)(e) for e in np.eye(5)]))[0]
+        assert along[0] == pytest.approx(problem.hessian_operator(x)(v) @ v, abs=1e-6)
+        least = np.linalg.eigvalsh(np.array([problem.hessian_operator(x)(e) for e in np.eye(5)]))[0]
         assert problem.is_convex_near(x) == (least >= 0.0)
-        assert np.linalg.norm(problem.curvature(x)(v)) <= (
+        assert np.linalg.norm(problem.hessian_operator(x)(v)) <= (
             problem.constants(x).L_f * np.linalg.norm(v)
         )
     bottom = np.append(-1.0, problem.centre)
