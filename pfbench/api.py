@@ -10,7 +10,7 @@ Comparisons
     `compare` compares a method with the catalogue, `report` writes the report of a sweep,
     `list_runs` returns the runs of a store.
 Verdicts
-    `verify` tests claims of the literature, `check` tests a user's own algorithm, estimator, set,
+    `verify` tests claims of the literature, `falsify` searches for a counterexample, `check` tests a user's own algorithm, estimator, set,
     problem or penalty, `fit_rate` estimates an exponent.
 Writing an algorithm
     `Algorithm` is the base class and `State` what an algorithm yields. `combine`, `keep`, `tilt`,
@@ -41,6 +41,7 @@ from pfbench.cli.python_interface import report as report
 # Verdicts
 from pfbench.checking import check as check
 from pfbench.claims.catalogue import verify as verify
+from pfbench.cli.python_interface import falsify as falsify
 from pfbench.verification.fitting import fit_rate as fit_rate
 
 # Writing an algorithm

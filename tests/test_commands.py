@@ -64,6 +64,7 @@ OF_A_TEST = {
     "docs/adversary.md": "test_setting_the_adversary_on_a_method",
     "docs/compare.md": "test_comparing_your_method",
     "docs/four-files.md": "test_four_files",
+    "docs/is-it-true.md": "test_is_it_true",
     "docs/verify-a-claim.md": "test_verifying_a_claim",
     "docs/your-theorem.md": "test_your_own_theorem",
 }

@@ -103,6 +103,17 @@ def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Clai
     return list(chosen.values()) or claims
 
 
+def load_named_claims(names: Iterable[str]) -> list[Claim]:
+    """Return the named claims for a search, which needs no instances of theirs.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, or a pattern fits none.
+    """
+    return list({claim.name: claim for name in names for claim in _resolve_name(name)}.values())
+
+
 def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
     """Return by what claims are ordered where something is to be known soon, the least first.
 

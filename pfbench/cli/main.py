@@ -25,6 +25,7 @@ from pfbench.cli import (
     claim_verbs,
     compare,
     data,
+    falsify,
     info,
     listing,
     new,
@@ -135,6 +136,7 @@ app.command("compare")(compare.compare)
 app.command("pack")(pack_command.pack)
 app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)
+app.command("falsify")(falsify.falsify)
 app.command("explain")(claim_verbs.explain)
 app.command("faults")(claim_verbs.faults)
 app.command("power")(claim_verbs.power)

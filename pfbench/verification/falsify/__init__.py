@@ -1,0 +1,1 @@
+"""Search for counterexamples to stated bounds: search, shrinking, confirmation, scripts."""

@@ -1,0 +1,412 @@
+"""Textbook theorems on deterministic methods, and false variants; `source` names the kind."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import pfbench as pf
+from pfbench.claims import Claim, bound
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descent(pf.Algorithm):
+    """Gradient descent."""
+
+    deterministic = True
+    requires = frozenset({"gradient", "smooth"})
+    iterations: int
+    step: float
+
+    def run(self, ask, x, rng):
+        for k in range(self.iterations):
+            g = ask.gradient(x)
+            at, x = x, x - self.move(k, g)
+            yield pf.State(x, at, g)
+
+    def move(self, k, g):
+        return self.step * g
+
+
+class Decreasing(Descent):
+    """The step falls as 1/k."""
+
+    def move(self, k, g):
+        return self.step / (k + 1) * g
+
+
+class Shrunk(Descent):
+    """Uses 9/10 of the gradient."""
+
+    def move(self, k, g):
+        return self.step * 0.9 * g
+
+
+class Turning(Descent):
+    """Turns round after step 224."""
+
+    def move(self, k, g):
+        return self.step * g if k < 224 else -self.step * g
+
+
+class Greedy(Descent):
+    """Changes the coordinate with the largest derivative."""
+
+    def move(self, k, g):
+        j = np.argmax(abs(g))
+        move = 0 * g
+        move[j] = self.step * g[j]
+        return move
+
+
+class Cyclic(Descent):
+    """Changes one coordinate after the other."""
+
+    def move(self, k, g):
+        j = k % len(g)
+        move = 0 * g
+        move[j] = self.step * g[j]
+        return move
+
+
+class Sign(Descent):
+    """Takes signs."""
+
+    def move(self, k, g):
+        return self.step * np.sign(g)
+
+
+class Threshold(Descent):
+    """Ignores a gradient below a twentieth of the first."""
+
+    def run(self, ask, x, rng):
+        first = ask.gradient(x)
+        for _ in range(self.iterations):
+            g = ask.gradient(x)
+            at = x
+            if g @ g > first @ first / 400:
+                x = x - self.step * g
+            yield pf.State(x, at, g)
+
+
+class Nesterov(Descent):
+    """Accelerated gradients."""
+
+    def run(self, ask, x, rng):
+        y, t = x, 1
+        for _ in range(self.iterations):
+            g = ask.gradient(y)
+            new = y - self.step * g
+            s = (1 + np.sqrt(1 + 4 * t * t)) / 2
+            y = new + (t - 1) / s * (new - x)
+            x, t = new, s
+            yield pf.State(x, x, g)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Momentum(Descent):
+    """Accelerated gradients for strongly convex functions."""
+
+    momentum: float
+
+    def run(self, ask, x, rng):
+        y = x
+        for _ in range(self.iterations):
+            g = ask.gradient(y)
+            new = y - self.step * g
+            y = new + self.momentum * (new - x)
+            x = new
+            yield pf.State(x, x, g)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Projected(Descent):
+    """Projected gradients."""
+
+    requires = frozenset({"gradient", "prox"})
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            g = ask.gradient(x)
+            at, x = x, ask.prox(x, g, self.step)
+            yield pf.State(x, at, g)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrankWolfe(pf.Algorithm):
+    """Frank-Wolfe with the open-loop step 2/(t+2)."""
+
+    deterministic = True
+    requires = frozenset({"gradient", "lo"})
+    iterations: int
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            g = ask.gradient(x)
+            v = ask.lo(g)
+            at, x = x, x + self.length(t, g, x, v) * (v - x)
+            yield pf.State(x, at, g)
+
+    def length(self, t, g, x, v):
+        return 2 / (t + 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Short(FrankWolfe):
+    """Frank-Wolfe with short steps."""
+
+    smoothness: float
+
+    def length(self, t, g, x, v):
+        square = (v - x) @ (v - x)
+        return min(g @ (x - v) / (self.smoothness * square), 1) if square > 0 else 0
+
+
+def steps(c, T=16):
+    return {"iterations": T, "step": 1 / c.L_f}
+
+
+def half(c, T=16):
+    return {"iterations": T, "step": 1 / (2 * c.L_f)}
+
+
+def long(c, T=16):
+    return {"iterations": T, "step": 3 / (2 * c.L_f)}
+
+
+def double(c, T=16):
+    return {"iterations": T, "step": 2 / c.L_f}
+
+
+def too_long(c, T=16):
+    return {"iterations": T, "step": 21 / (10 * c.L_f)}
+
+
+def middle(c, T=16):
+    return {"iterations": T, "step": 2 / (c.L_f + c.mu)}
+
+
+def accelerated(c, T=16):
+    root = np.sqrt(c.mu / c.L_f)
+    return {"iterations": T, "step": 1 / c.L_f, "momentum": (1 - root) / (1 + root)}
+
+
+def open_loop(c, T=16):
+    return {"iterations": T}
+
+
+def short(c, T=16):
+    return {"iterations": T, "smoothness": c.L_f}
+
+
+def fixed(c, T=16):
+    return {"iterations": T, "step": 0.5}
+
+
+def harmonic(k):
+    return sum(1 / j for j in range(1, k + 1))
+
+
+def square(problem, x):
+    g = problem.gradient(x)
+    return g @ g
+
+
+def length(problem, x):
+    return np.sqrt(square(problem, x))
+
+
+def distance(problem, x):
+    away = x - problem.minimiser
+    return away @ away
+
+
+def closer(problem, x, y):
+    before = distance(problem, x)
+    return distance(problem, y) / before if before > 0 else 0
+
+
+def per_decrease(problem, x, y):
+    decrease = problem.value(x) - problem.value(y)
+    return square(problem, x) / decrease if decrease > 0 else 0
+
+
+def kept(problem, x, y):
+    least = problem.best_known[0]
+    before = problem.value(x) - least
+    return (problem.value(y) - least) / before if before > 0 else 0
+
+
+def gap(problem, x):
+    g = problem.gradient(x)
+    return g @ (x - problem.set.lo(g))
+
+
+CONVEX, STRONG = ("f convex",), ("f strongly convex",)
+
+
+def claim(name, kind, method, upper, quantity, statistic, parameters=steps, assumptions=()):
+    return Claim(
+        name=name,
+        source=kind,
+        statement=name,
+        algorithm=method,
+        assumptions=assumptions,
+        check=bound(upper, quantity, statistic=statistic, parameters=parameters),
+    )
+
+
+def state_bounds(kind, method, quantity, statistic, parameters=steps, assumptions=()):
+    """Return what states a claim of this kind."""
+    return lambda name, upper: claim(
+        name, kind, method, upper, quantity, statistic, parameters, assumptions
+    )
+
+
+F = "suboptimality"
+mean = state_bounds("mean", Descent, square, "mean")
+least = state_bounds("least", Descent, square, "least")
+last = state_bounds("last", Descent, F, "last", steps, CONVEX)
+strong = state_bounds("last", Descent, F, "last", steps, STRONG)
+every = state_bounds("every", Descent, F, "every", steps, CONVEX)
+wolfe = state_bounds("set", FrankWolfe, F, "every", open_loop, CONVEX)
+brief = state_bounds("set", Short, F, "every", short, CONVEX)
+nonconvex = state_bounds("set", Short, gap, "least", short)
+projected = state_bounds("set", Projected, F, "last", steps, CONVEX)
+
+TRUE = [
+    mean("gd-mean", lambda c, a: 2 * c.L_f * c.delta / a.iterations),
+    least("gd-least", lambda c, a, t: 2 * c.L_f * c.delta / (t + 1)),
+    last("gd-last", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations + 2)),
+    every("gd-every", lambda c, a, t: c.L_f * c.R**2 / (4 * t + 2)),
+    strong("gd-linear", lambda c, a: c.delta * (1 - c.mu / c.L_f) ** (2 * a.iterations)),
+    claim(
+        "gd-contraction",
+        "step",
+        Descent,
+        lambda c, a, t: (1 - c.mu / c.L_f) ** 2,
+        closer,
+        "step",
+        steps,
+        STRONG,
+    ),
+    claim("gd-decrease", "step", Descent, lambda c, a, t: 2 * c.L_f, per_decrease, "step"),
+    claim(
+        "gd-gradient",
+        "last",
+        Descent,
+        lambda c, a: c.L_f**2 * c.R**2 / (a.iterations + 1) ** 2,
+        square,
+        "last",
+        steps,
+        CONVEX,
+    ),
+    claim(
+        "gd-gradient-gap",
+        "last",
+        Descent,
+        lambda c, a: 2 * c.L_f * c.delta / (2 * a.iterations + 1),
+        square,
+        "last",
+        steps,
+        CONVEX,
+    ),
+    state_bounds("last", Nesterov, F, "last", steps, CONVEX)(
+        "nesterov", lambda c, a: 2 * c.L_f * c.R**2 / (a.iterations + 1) ** 2
+    ),
+    state_bounds("last", Momentum, F, "last", accelerated, STRONG)(
+        "nesterov-strong",
+        lambda c, a: (1 - np.sqrt(c.mu / c.L_f)) ** a.iterations * (c.delta + c.mu * c.R**2 / 2),
+    ),
+    wolfe("fw-open", lambda c, a, t: 2 * c.L_f * c.D**2 / (t + 2)),
+    brief("fw-short", lambda c, a, t: 2 * c.L_f * c.D**2 / (t + 2)),
+    nonconvex("fw-nonconvex", lambda c, a, t: max(2 * c.delta, c.L_f * c.D**2) / np.sqrt(t + 1)),
+    state_bounds("conditional", FrankWolfe, F, "every", open_loop, ("f convex", "D <= 2 * R"))(
+        "fw-near", lambda c, a, t: 8 * c.L_f * c.R**2 / (t + 2)
+    ),
+    projected("projected", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations)),
+    state_bounds("last", Descent, F, "last", half, CONVEX)(
+        "gd-half", lambda c, a: c.L_f * c.R**2 / (2 * a.iterations + 2)
+    ),
+    state_bounds("last", Descent, F, "last", long, CONVEX)(
+        "gd-long",
+        lambda c, a: c.L_f * c.R**2 / 2 * max(1 / (3 * a.iterations + 1), 0.25**a.iterations),
+    ),
+    state_bounds("mean", Descent, F, "mean", steps, CONVEX)(
+        "gd-average", lambda c, a: c.L_f * c.R**2 / a.iterations
+    ),
+    state_bounds("last", Descent, distance, "last", double, CONVEX)(
+        "gd-double", lambda c, a: c.R**2
+    ),
+    state_bounds("mean", Shrunk, square, "mean")(
+        "gd-inexact", lambda c, a: 2 * c.L_f * c.delta / (0.99 * a.iterations)
+    ),
+    state_bounds("least", Decreasing, square, "least")(
+        "gd-decreasing", lambda c, a, t: 2 * c.L_f * c.delta / harmonic(t + 1)
+    ),
+    state_bounds("last", Descent, distance, "last", middle, STRONG)(
+        "gd-middle", lambda c, a: ((c.L_f - c.mu) / (c.L_f + c.mu)) ** (2 * a.iterations) * c.R**2
+    ),
+    state_bounds("last", Cyclic, F, "last", steps, CONVEX)("cyclic-monotone", lambda c, a: c.delta),
+]
+FALSE = [
+    mean("gd-mean-2", lambda c, a: c.L_f * c.delta / a.iterations),
+    mean("gd-mean-units", lambda c, a: 2 * c.delta / a.iterations),
+    state_bounds("late", Descent, square, "least")(
+        "gd-least-exponent", lambda c, a, t: 2 * c.L_f * c.delta / (t + 1) ** 1.1
+    ),
+    last("gd-last-3", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations + 3)),
+    last("gd-last-exponent", lambda c, a: c.L_f * c.R**2 / (4 * a.iterations**1.1 + 2)),
+    strong("gd-linear-3", lambda c, a: c.delta * (1 - c.mu / c.L_f) ** (3 * a.iterations)),
+    strong("gd-linear-root", lambda c, a: c.delta * (1 - np.sqrt(c.mu / c.L_f)) ** a.iterations),
+    state_bounds("last", Descent, square, "last", steps, CONVEX)(
+        "gd-gradient-exponent", lambda c, a: c.L_f**2 * c.R**2 / (a.iterations + 1) ** 2.5
+    ),
+    state_bounds("last", Descent, distance, "last", too_long, CONVEX)(
+        "gd-too-long", lambda c, a: c.R**2
+    ),
+    state_bounds("last", Nesterov, F, "last", steps, CONVEX)(
+        "nesterov-2", lambda c, a: c.L_f * c.R**2 / (a.iterations + 1) ** 2
+    ),
+    state_bounds("step", Nesterov, kept, "step", steps, CONVEX)(
+        "nesterov-monotone", lambda c, a, t: 1
+    ),
+    wolfe("fw-open-2", lambda c, a, t: c.L_f * c.D**2 / (t + 2)),
+    state_bounds("late", FrankWolfe, F, "every", open_loop, CONVEX)(
+        "fw-exponent", lambda c, a, t: 3 * c.L_f * c.D**2 / (t + 2) ** 1.5
+    ),
+    state_bounds("late", Short, F, "every", short, CONVEX)(
+        "fw-short-exponent", lambda c, a, t: 4 * c.L_f * c.D**2 / (t + 2) ** 2
+    ),
+    state_bounds("set", FrankWolfe, kept, "step", open_loop, CONVEX)(
+        "fw-monotone", lambda c, a, t: 1
+    ),
+    nonconvex("fw-nonconvex-1", lambda c, a, t: max(2 * c.delta, c.L_f * c.D**2) / (t + 1)),
+    projected("projected-6", lambda c, a: c.L_f * c.R**2 / (6 * a.iterations)),
+    state_bounds("geometry", Cyclic, F, "every", steps, CONVEX)(
+        "cyclic-rate", lambda c, a, t: c.L_f * c.R**2 / (4 * t + 2)
+    ),
+    state_bounds("large d", Greedy, F, "last", steps, CONVEX)(
+        "greedy-rate", lambda c, a: 2 * c.L_f * c.R**2 / a.iterations
+    ),
+    state_bounds("large d", Sign, length, "mean")(
+        "sign-mean", lambda c, a: c.delta / (a.step * a.iterations) + a.step * c.L_f / 2
+    ),
+    state_bounds("late", Threshold, square, "least")(
+        "threshold", lambda c, a, t: 2 * c.L_f * c.delta / (t + 1)
+    ),
+    state_bounds("late", Turning, F, "every", steps, CONVEX)(
+        "turning", lambda c, a, t: c.L_f * c.R**2 / (4 * t + 2)
+    ),
+    state_bounds("geometry", Short, F, "every", short, CONVEX)(
+        "fw-linear", lambda c, a, t: c.L_f * c.D**2 * 0.9**t
+    ),
+    state_bounds("last", Descent, distance, "last", steps, CONVEX)(
+        "gd-distance", lambda c, a: c.R**2 / a.iterations
+    ),
+    state_bounds("condition", Descent, square, "mean", fixed)(
+        "gd-fixed", lambda c, a: 4 * c.delta / a.iterations
+    ),
+    state_bounds("condition", Descent, F, "last")(
+        "gd-nonconvex", lambda c, a: c.delta / (a.iterations + 1)
+    ),
+]

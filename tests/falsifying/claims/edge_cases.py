@@ -1,0 +1,84 @@
+"""Claims at the edge: attained, false by very little, conditional, or that cannot be searched."""
+
+from dataclasses import dataclass
+
+import pfbench as pf
+from pfbench.claims import Claim, bound, counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descent(pf.Algorithm):
+    """Gradient descent."""
+
+    deterministic = True
+    requires = frozenset({"gradient", "smooth"})
+    iterations: int
+    step: float
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            g = ask.gradient(x)
+            at, x = x, x - self.step * g
+            yield pf.State(x, at, g)
+
+
+class Failing(Descent):
+    """Raises."""
+
+    def run(self, ask, x, rng):
+        raise RuntimeError("no")
+        yield
+
+
+class Noisy(Descent):
+    """Draws what cannot be enumerated."""
+
+    deterministic = False
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            g = ask.gradient(x)
+            at = x
+            x = x - self.step * (1 + rng.normal()) * g
+            yield pf.State(x, at, g)
+
+
+def steps(c, T=4):
+    return {"iterations": T, "step": 1 / c.L_f}
+
+
+def square(problem, x):
+    g = problem.gradient(x)
+    return g @ g
+
+
+def claim(name, upper, method=Descent, assumptions=(), statistic="mean", statement="a bound"):
+    return Claim(
+        name=name,
+        statement=statement,
+        algorithm=method,
+        assumptions=assumptions,
+        check=bound(upper, square, statistic=statistic, parameters=steps),
+    )
+
+
+ATTAINED = claim("attained", lambda c, a: 2 * c.L_f * c.delta / a.iterations)
+BELOW = claim("below", lambda c, a: (1 - 1e-9) * 2 * c.L_f * c.delta / a.iterations)
+HALF = claim("half", lambda c, a: c.L_f * c.delta / a.iterations)
+LONG = claim(
+    "long", lambda c, a: c.L_f * c.delta / a.iterations, assumptions=("iterations >= 900000",)
+)
+NEAR = claim("near", lambda c, a: 2 * c.L_f * c.delta / a.iterations, assumptions=("R <= 2",))
+ODD = claim("odd", lambda c, a: c.L_f * c.delta / a.iterations, assumptions=("f is pleasant",))
+RAISES = claim("raises", lambda c, a: c.L_f, method=Failing)
+MEAN = claim("normal", lambda c, a: c.L_f * c.delta / (20 * a.iterations), method=Noisy)
+SINGLE = claim(
+    "single",
+    lambda c, a, t: c.L_f,
+    method=Noisy,
+    statistic="every",
+    statement="E|g|^2 <= L for some T",
+)
+COUNT = Claim(
+    name="count", statement="cost", algorithm=Descent, check=counts(lambda c, a: {"fo": 1})
+)
