@@ -10,7 +10,8 @@ Comparisons
     `compare` compares a method with the catalogue, `report` writes the report of a sweep,
     `list_runs` returns the runs of a store.
 Verdicts
-    `verify` tests claims of the literature, `falsify` searches for a counterexample, `check` tests a user's own algorithm, estimator, set,
+    `verify` tests claims of the literature, `falsify` searches for a
+    counterexample, `check` tests a user's own algorithm, estimator, set,
     problem or penalty, `fit_rate` estimates an exponent.
 Writing an algorithm
     `Algorithm` is the base class and `State` what an algorithm yields. `combine`, `keep`, `tilt`,

@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
 from pfbench.reporting.documents.told import ReportSummary
 from pfbench.runs.loop.run import Run
+
+if TYPE_CHECKING:
+    from pfbench.verification.falsify.reports import SearchReport
 
 
 def compare(
@@ -120,6 +123,61 @@ def report(
             command, commit = everything.command, everything.commit
             files += write_report(report, folder, command=command, commit=commit)
     return ReportSummary(tuple(all_sentences), tuple(tables), tuple(files))
+
+
+def falsify(
+    claim: Any,
+    *,
+    seconds: float = 60.0,
+    seed: int = 0,
+    horizon: int = 8192,
+    size: int = 200,
+    families: Sequence[str] | None = None,
+    allow: Sequence[str] = (),
+) -> "SearchReport":
+    """Search for an instance on which a claim's bound fails, as ``pfbench falsify`` does.
+
+    Parameters
+    ----------
+    claim
+        A `Claim`, ``"FILE.py:NAME"``, or a name of the catalogue.
+    seconds
+        Seconds at most, for search, shrinking and confirmation.
+    seed
+        Seed of the search.
+    horizon, size
+        Largest number of iterations, and dimension.
+    families
+        Of "none", "box", "hull", "ball": the sets that are searched; all by default.
+    allow
+        Assumptions in words that every searched instance is taken to meet.
+
+    Returns
+    -------
+    SearchReport
+        A `Counterexample`, which is true, or a report, which is false.
+
+    Raises
+    ------
+    InputError
+        If the claim is unknown, or an argument is out of range.
+    """
+    from pfbench.claims.catalogue import load_named_claims
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.falsify.falsification import search_claim
+    from pfbench.verification.falsify.search import SETS
+
+    if not isinstance(claim, Claim):
+        claims = load_named_claims([check_text("claim", claim, "FILE.py:NAME")])
+        if len(claims) != 1:
+            raise InputError(f"{claim} has {len(claims)} claims: name one, as FILE.py:NAME.")
+        claim = claims[0]
+    for name, value in (("families", families), ("allow", allow)):
+        if isinstance(value, str) or not (value is None or isinstance(value, Sequence)):
+            raise InputError(f"{name}={brief_repr(value)} must be a list of texts.")
+    sets = SETS if families is None else families
+    limits: dict[str, Any] = {"seconds": seconds, "seed": seed, "horizon": horizon, "size": size}
+    return search_claim(claim, families=sets, allow=allow, **limits)
 
 
 def list_runs(

@@ -34,14 +34,14 @@ def load_claims(reference: str) -> Paper:
     """
     home, attribute = split_reference(reference)
     module = import_module_file(home)
-    paper = _collect_paper(vars(module).values())
+    paper = collect_paper(vars(module).values())
     expected = paper
     if attribute:
         if not hasattr(module, attribute):
             if not _names(module):
                 raise InputError(_no_claims_message(home, module, False))
             raise unknown_name_error(f"name in {home}", attribute, _names(module))
-        expected = _collect_paper([getattr(module, attribute)])
+        expected = collect_paper([getattr(module, attribute)])
     if not expected.claims:
         raise InputError(_no_claims_message(reference, module, bool(attribute)))
     return _attach_source(home, expected, paper)
@@ -124,7 +124,7 @@ def _names(module: ModuleType) -> list[str]:
     return [name for name, var in vars(module).items() if isinstance(var, Claim | Paper)]
 
 
-def _collect_paper(values: Iterable[Any]) -> Paper:
+def collect_paper(values: Iterable[Any]) -> Paper:
     """Return what is stated among some values, each once, in their order."""
     results: dict[int, Any] = {}
     first: Paper | None = None

@@ -6,6 +6,7 @@ import sys
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
+from time import monotonic
 
 import jsonschema
 import numpy as np
@@ -13,19 +14,18 @@ import pytest
 from typer.testing import CliRunner
 
 from pfbench.base.user_code import load_user_object
+from pfbench.cli import falsify as verb
 from pfbench.cli.main import app
-from pfbench.verification.falsify import falsify as whole
-from pfbench.verification.falsify.conditions import comparison_of, predicate_of
-from pfbench.verification.falsify.exact_module import load_exact
-from pfbench.verification.falsify.falsify import falsify
-from pfbench.verification.falsify.genomes import as_text, from_text
-from pfbench.verification.falsify.lint import lint
-from pfbench.verification.falsify.numbers import Digits, Exact, Inexact, comparisons_agree
-from pfbench.verification.falsify.problems import build, exact_number
+from pfbench.verification.falsify.exact_module import load_exact_module
+from pfbench.verification.falsify.exact_numbers import Digits, Exact, Inexact, comparisons_agree
+from pfbench.verification.falsify.falsification import replay_counterexample, search_claim
+from pfbench.verification.falsify.genomes import convert_to_text, parse_genome
+from pfbench.verification.falsify.searched_problem import build_problem, number_maker
+from pfbench.verification.falsify.statement import lint_claim, parse_assumption, parse_comparison
 
 FOLDER = Path(__file__).parent / "claims"
 EDGES = FOLDER / "edge_cases.py"
-SCHEMA = Path(whole.__file__).parents[2] / "cli" / "schemas" / "falsify.json"
+SCHEMA = Path(verb.__file__).parent / "schemas" / "falsify.json"
 
 HUBER = {
     "family": "separable",
@@ -70,7 +70,7 @@ def test_roots_stay_symbolic():
 
 
 def test_comparisons_that_rounding_decides_are_seen():
-    kinds = [Digits.kind(digits) for digits in (50, 100)]
+    kinds = [Digits.make_type(digits) for digits in (50, 100)]
     for kind in kinds:
         third = kind.from_fraction(Fraction(1, 3))
         assert (third * 3 - 1 < 0) in (True, False)
@@ -78,7 +78,7 @@ def test_comparisons_that_rounding_decides_are_seen():
 
 
 def test_a_module_is_loaded_with_exact_literals():
-    twin = load_exact(claims("edge_cases.py"), Exact)
+    twin = load_exact_module(claims("edge_cases.py"), Exact)
     below = twin.BELOW.check.bounds[""]
 
     class ParameterNamespace:
@@ -90,19 +90,19 @@ def test_a_module_is_loaded_with_exact_literals():
 
 
 def test_constants_of_an_instance_are_exact():
-    problem = build(HUBER, exact_number(Exact))
+    problem = build_problem(HUBER, number_maker(Exact))
     c = problem.constants(problem.start())
     assert (c.L_f, c.R, c.delta) == (1, 3, Fraction(5, 2))
     assert problem.minimiser[0] == -1
-    assert from_text(json.loads(json.dumps(as_text(HUBER)))) == HUBER
+    assert parse_genome(json.loads(json.dumps(convert_to_text(HUBER)))) == HUBER
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_an_attained_bound_stays_and_one_that_is_false_by_1e_9_falls(seed):
-    attained = falsify(edge("ATTAINED"), minutes=0.02, seed=seed)
+    attained = search_claim(edge("ATTAINED"), seconds=4, seed=seed)
     assert not attained
     assert attained.ratio == pytest.approx(1.0, abs=1e-6)
-    below = falsify(edge("BELOW"), minutes=0.02, seed=seed)
+    below = search_claim(edge("BELOW"), seconds=4, seed=seed)
     assert below.verdict == "violated"
     assert below.arithmetic == "rational"
     assert 1.0 < Fraction(below.ratio_exact) < 1 + Fraction(2, 10**9)
@@ -120,24 +120,24 @@ def test_an_attained_bound_stays_and_one_that_is_false_by_1e_9_falls(seed):
 )
 def test_false_claims_fall_with_a_script_of_their_own(file, name, tmp_path):
     (claim,) = claims(file, name)
-    found = falsify(claim, minutes=0.1)
+    found = search_claim(claim, seconds=12)
     assert found.verdict == "violated"
     assert found.numbers <= 5
     assert found.script_ratio == pytest.approx(found.ratio, rel=1e-6)
-    assert len(found.script.splitlines()) < 60
+    assert len(found.script.splitlines()) <= 60
     path = found.write(tmp_path / "script.py")
     command = [sys.executable, "-I", str(path)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "pfbench" not in found.script
     assert f"ratio {found.script_ratio!r}" in printed
-    again = whole.replay(claim, json.loads(json.dumps(found.as_json())))
+    again = replay_counterexample(claim, json.loads(json.dumps(found.as_json())))
     assert again.is_confirmed
     assert again.exact == found.ratio_exact
 
 
 @pytest.mark.parametrize("k", range(3))
 def test_errata_fall_from_the_printed_statement(k):
-    found = falsify(claims("errata.py").FALSE[k], minutes=0.05)
+    found = search_claim(claims("errata.py").FALSE[k], seconds=8)
     assert found.verdict == "violated"
 
 
@@ -151,54 +151,65 @@ def test_errata_fall_from_the_printed_statement(k):
     ],
 )
 def test_assumptions_are_read_whole(text, known):
-    assert (predicate_of(text) is not None) is known
-    assert comparison_of(text) is None
+    assert (parse_assumption(text) is not None) is known
+    assert parse_comparison(text) is None
 
 
 def test_conditions_are_kept_and_unknown_ones_make_candidates():
-    assert not falsify(edge("NEAR"), minutes=0.02)
-    assert not falsify(edge("LONG"), minutes=0.01)
-    odd = falsify(edge("ODD"), minutes=0.02)
+    assert not search_claim(edge("NEAR"), seconds=4)
+    assert not search_claim(edge("LONG"), seconds=2)
+    odd = search_claim(edge("ODD"), seconds=4)
     assert odd.verdict == "not falsified"
     assert "f is pleasant" in odd.reason
-    assert falsify(edge("ODD"), minutes=0.02, allow=("f is pleasant",)).verdict == "violated"
+    assert search_claim(edge("ODD"), seconds=4, allow=("f is pleasant",)).verdict == "violated"
 
 
 def test_a_mean_that_cannot_be_enumerated_is_tested_by_an_e_process():
-    found = falsify(edge("MEAN"), minutes=0.1)
+    found = search_claim(edge("MEAN"), seconds=12)
     assert found.verdict == "violated"
     assert found.arithmetic == "e-process"
     assert found.e_value > 1e9
 
 
 def test_a_method_that_raises_is_refused_with_the_reason():
-    refused = falsify(edge("RAISES"), minutes=0.02)
+    refused = search_claim(edge("RAISES"), seconds=4)
     assert refused.verdict == "refused"
     assert "RuntimeError" in refused.reason
-    assert falsify(edge("COUNT"), minutes=0.02).verdict == "refused"
+    assert search_claim(edge("COUNT"), seconds=4).verdict == "refused"
 
 
 def test_what_is_unclear_is_said_before_the_search():
-    remarks = " ".join(lint(edge("SINGLE")))
+    remarks = " ".join(lint_claim(edge("SINGLE")))
     assert 'says "for some"' in remarks
     assert 'statistic="every"' in remarks
-    assert not lint(edge("ATTAINED"))
+    assert not lint_claim(edge("ATTAINED"))
 
 
-def test_the_same_command_goes_on(tmp_path):
-    one = falsify(edge("ATTAINED"), minutes=0.02, folder=tmp_path)
-    (state,) = tmp_path.glob("*.json")
-    stored = json.loads(state.read_text())
-    again = falsify(edge("ATTAINED"), minutes=0.02, folder=tmp_path)
-    assert again.search["evaluations"] >= stored["counters"]["evaluations"]
-    assert again.ratio >= one.ratio
-    same = falsify(edge("ATTAINED"), minutes=0.02)
-    assert (same.ratio, same.search["steps"]) == (one.ratio, one.search["steps"])
+def test_the_same_seed_gives_the_same_counterexample():
+    first, second = (search_claim(edge("HALF"), seconds=20, seed=3) for _ in range(2))
+    assert first.instance == second.instance
+    assert first.search["evaluations"] == second.search["evaluations"]
+
+
+def test_a_search_ends_by_the_clock():
+    start = monotonic()
+    report = search_claim(edge("SLOW"), seconds=2)
+    assert monotonic() - start < 4
+    assert not report.search["complete"]
+    assert "ended by the time limit" in " ".join(report.lines())
+
+
+def test_a_method_that_hangs_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(verb, "_START_SECONDS", 3.0)
+    arguments = ["falsify", f"{EDGES}:HANGS", "--seconds", "2", "--jobs", "1"]
+    done = CliRunner().invoke(app, arguments, prog_name="pfbench")
+    assert done.exit_code == 2
+    assert "hangs: refused: timeout" in done.stdout
 
 
 def test_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    runner, common = CliRunner(), ["--minutes", "0.02", "--jobs", "0", "--store", "store"]
+    runner, common = CliRunner(), ["--seconds", "4", "--jobs", "0"]
     arguments = ["falsify", f"{EDGES}:HALF", *common, "--script", "."]
     done = runner.invoke(app, [*arguments, "--json", "found.json"], prog_name="pfbench")
     assert done.exit_code == 1, done.output

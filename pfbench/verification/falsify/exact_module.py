@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+import pfbench
 from pfbench import points
-from pfbench.verification.falsify.numbers import Inexact, Number
+from pfbench.verification.falsify.exact_numbers import Inexact, Number
 
 _COUNTER = count()
 
 
-def load_exact(module: ModuleType, number: type[Number]) -> ModuleType:
+def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
     """Return a module executed with another arithmetic; the module itself is left as it is.
 
     Raises
@@ -37,7 +38,7 @@ def load_exact(module: ModuleType, number: type[Number]) -> ModuleType:
 
     def replace_functions() -> None:
         for name, value in list(vars(twin).items()):
-            if isinstance(value, Callable | ModuleType) and id(value) in replacements:
+            if (callable(value) or isinstance(value, ModuleType)) and id(value) in replacements:
                 setattr(twin, name, replacements[id(value)])
 
     vars(twin).update(
@@ -98,18 +99,18 @@ def _call(name: str, *arguments: Any) -> ast.Call:
 
 
 def _number(number: type[Number], value: Any) -> Any:
-    found = number.convert(value)
-    if found is None:
+    exact = number.convert(value)
+    if exact is None:
         raise Inexact(f"float({value!r})")
-    return found
+    return exact
 
 
-def _is_whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer)
 
 
 def _divide(number: type[Number], a: Any, b: Any) -> Any:
-    if _is_whole(a) and _is_whole(b):
+    if _is_integer(a) and _is_integer(b):
         return number.from_fraction(Fraction(int(a), int(b)))
     if isinstance(a, np.ndarray) and a.dtype.kind in "ib":
         a = a.astype(object) * number.from_fraction(Fraction(1))
@@ -117,24 +118,24 @@ def _divide(number: type[Number], a: Any, b: Any) -> Any:
 
 
 def _power(number: type[Number], a: Any, b: Any) -> Any:
-    if _is_whole(a) and not (_is_whole(b) and b >= 0):
+    if _is_integer(a) and not (_is_integer(b) and b >= 0):
         a = number.from_fraction(Fraction(int(a)))
     return a**b
 
 
-class _Functions:
+class _PatchedModule:
     """A module some of whose functions are replaced."""
 
-    def __init__(self, module: Any, replaced: Mapping[str, Any]) -> None:
+    def __init__(self, module: Any, functions: Mapping[str, Any]) -> None:
         self._module = module
-        vars(self).update(replaced)
+        vars(self).update(functions)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._module, name)
 
 
 def _replacements(number: type[Number]) -> dict[int, Any]:
-    """Return the exact forms of functions and modules, by the identity of these."""
+    """Return the exact forms of functions and modules, by the identities of the originals."""
 
     def elementary(name: str) -> Callable[[Any], Any]:
         def apply(value: Any) -> Any:
@@ -149,24 +150,24 @@ def _replacements(number: type[Number]) -> dict[int, Any]:
 
         return apply
 
-    def array(value: Any, *args: Any, **more: Any) -> Any:
-        made = np.array(value, dtype=object)
-        flat = [number.convert(entry) for entry in made.ravel()]
-        if any(entry is None for entry in flat) or all(map(_is_whole, made.ravel())):
+    def array(value: Any, *arguments: Any, **options: Any) -> Any:
+        objects = np.array(value, dtype=object)
+        flat = [number.convert(entry) for entry in objects.ravel()]
+        if any(entry is None for entry in flat) or all(map(_is_integer, objects.ravel())):
             return np.array(value)
-        return np.array(flat, dtype=object).reshape(made.shape)
+        return np.array(flat, dtype=object).reshape(objects.shape)
 
-    def filled(constant: int) -> Callable[..., Any]:
-        def make(shape: Any, *args: Any, **more: Any) -> Any:
-            made = np.empty(shape, dtype=object)
-            made.fill(number.from_fraction(Fraction(constant)))
-            return made
+    def fill(constant: int) -> Callable[..., Any]:
+        entry = number.from_fraction(Fraction(constant))
 
-        return make
+        def full(shape: Any, *arguments: Any, **options: Any) -> Any:
+            return np.full(shape, entry, dtype=object)
+
+        return full
 
     simple = {name: elementary(name) for name in ("sqrt", "exp", "log")}
-    arrays = {"array": array, "asarray": array, "zeros": filled(0), "ones": filled(1)}
-    arrays |= {"empty": filled(0), "float64": lambda value: _number(number, value)}
+    arrays = {"array": array, "asarray": array, "zeros": fill(0), "ones": fill(1)}
+    arrays |= {"empty": fill(0), "float64": lambda value: _number(number, value)}
     moves = {
         "combine": lambda x, v, w: (1 - w) * x + w * v,
         "tilt": lambda g, x, u, c: g + c * (x - u),
@@ -174,10 +175,13 @@ def _replacements(number: type[Number]) -> dict[int, Any]:
         "inner": lambda a, b: a.ravel() @ b.ravel(),
         "distance": lambda a, b: elementary("sqrt")((a - b).ravel() @ (a - b).ravel()),
     }
-    found: dict[int, Any] = {
-        id(math): _Functions(math, simple),
-        id(np): _Functions(np, simple | arrays),
-    }
-    for module, functions in ((math, simple), (np, simple | arrays), (points, moves)):
-        found |= {id(getattr(module, name)): made for name, made in functions.items()}
-    return found
+    replacements: dict[int, Any] = {}
+    for module, functions in (
+        (math, simple),
+        (np, simple | arrays),
+        (points, moves),
+        (pfbench, moves),
+    ):
+        replacements[id(module)] = _PatchedModule(module, functions)
+        replacements |= {id(getattr(module, name)): new for name, new in functions.items()}
+    return replacements

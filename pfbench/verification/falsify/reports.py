@@ -1,7 +1,7 @@
-"""Results of a search: a confirmed counterexample, or a report without one."""
+"""Results of a search: a confirmed counterexample, or a report without any."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ VIOLATED, NOT_FALSIFIED, REFUSED = "violated", "not falsified", "refused"
 
 @dataclass(frozen=True, kw_only=True)
 class SearchReport:
-    """A claim that no instance violates, as far as the search went; it is not a proof.
+    """The result of a search; without a counterexample it is not a proof.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class SearchReport:
     ratio, t, horizon, d, n, family
         The largest ratio of measured to bound, and where.
     seconds
-        Processor seconds in all.
+        Seconds in all.
     lint
         Remarks on the claim, made before the search.
     search
@@ -52,42 +52,37 @@ class SearchReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON."""
-        return asdict(replace(self, lint=list(self.lint)))  # type: ignore[arg-type]
+        return asdict(self) | {"lint": list(self.lint)}
 
     def lines(self) -> list[str]:
         """Return the report as lines of text."""
         lines = [f"{self.claim}: note: {remark}" for remark in self.lint]
         if self.verdict == REFUSED:
             return [*lines, f"{self.claim}: refused: {self.reason}"]
+        search = self.search
         lines.append(f"{self.claim}: no counterexample found in {self.seconds:.3g} s")
         if self.ratio:
-            where = f"{self.family}, d = {self.d}, n = {self.n}"
             lines.append(
-                f"  largest ratio {self.ratio:.4g} at t = {self.t} of T = {self.horizon}: {where}"
+                f"  largest ratio {self.ratio:.4g} at t = {self.t} of T = {self.horizon}: "
+                f"{self.family}, d = {self.d}, n = {self.n}"
             )
-        lines.append(f"  searched    {self._searched()}")
-        if self.reason:
-            lines.append(f"  unconfirmed {self.reason}")
-        return [*lines, "  This is not a proof."]
-
-    def _searched(self) -> str:
-        search = self.search
-        skipped = sum(search.get("skipped", {}).values())
-        count, families = search.get("evaluations", 0), len(search.get("families", {}))
-        return (
-            f"{count} instances, T <= {search.get('horizon', 0)}, {families} families; "
-            f"{search.get('unconfirmed', 0)} candidates not confirmed; {skipped} skipped"
+        lines.append(
+            f"  searched    {search['evaluations']} instances, T <= {search['horizon']}, "
+            f"{len(search['families'])} families; {search['unconfirmed']} unconfirmed candidates; "
+            f"{sum(search['skipped'].values())} skipped; "
+            + ("complete" if search["complete"] else "ended by the time limit")
         )
+        lines += [f"  unconfirmed {self.reason}"] if self.reason else []
+        return [*lines, "  This is not a proof."]
 
     @property
     def line(self) -> str:
-        """One line, as `verify` shows it."""
+        """The report in one line, for `verify`."""
         if self.verdict == REFUSED:
             return self.reason
-        evaluations, horizon = self.search.get("evaluations", 0), self.search.get("horizon", 0)
         return (
             f"worst ratio found {self.ratio:.3g} at t = {self.t}, d = {self.d}, n = {self.n} "
-            f"({evaluations} instances, T <= {horizon}, not a proof)"
+            f"({self.search['evaluations']} instances, T <= {self.search['horizon']}, not a proof)"
         )
 
 
@@ -101,12 +96,12 @@ class Counterexample(SearchReport):
         Both sides as numbers, and the ratio as text.
     arithmetic
         "rational", "50 digits" (with `error_bound`) or "e-process" (with `e_value` and `runs`).
-    instance, numbers, found
-        Genome as exact text; how many of its numbers are not 0; the same before shrinking.
+    instance, run_seed, numbers, before_shrinking
+        Genome as exact text; seed of the run; how many numbers are not 0; the first genome.
     constants, assumptions
         Value of each constant; how each assumption is met.
-    script, script_ratio
-        Text of the standalone script, and the ratio that it printed.
+    script, script_path, script_ratio
+        Text of the standalone script, its file, and the ratio that it printed.
     """
 
     measured: float = 0.0
@@ -119,7 +114,7 @@ class Counterexample(SearchReport):
     instance: Mapping[str, Any] = field(default_factory=dict)
     run_seed: int = 0
     numbers: int = 0
-    found: Mapping[str, Any] = field(default_factory=dict)
+    before_shrinking: Mapping[str, Any] = field(default_factory=dict)
     constants: Mapping[str, str] = field(default_factory=dict)
     assumptions: Mapping[str, str] = field(default_factory=dict)
     script: str = ""
@@ -135,59 +130,54 @@ class Counterexample(SearchReport):
             If there is no script.
         """
         if not self.script:
-            raise InputError(
-                f"{self.claim} has no script: {self.reason or 'its source is unknown'}."
-            )
+            raise InputError(f"{self.claim} has no script: {self.reason}.")
         Path(path).write_text(self.script, encoding="utf-8")
         return Path(path)
 
     def lines(self) -> list[str]:
         """Return the counterexample as lines of text."""
-        how = self.arithmetic
-        if how == "e-process":
-            how = f"e-value {self.e_value:.3g}, {self.runs} runs"
-        g = self.instance
-        place = f"d = {self.d}, n = {self.n}, T = {self.horizon}: {self.family}"
-        place += f" ({self.numbers} numbers)"
-        stated = ", ".join(f"{k} = {_short(v)}" for k, v in self.constants.items())
-        met = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
+        search, arithmetic = self.search, self.arithmetic
+        if arithmetic == "e-process":
+            arithmetic = f"e-value {self.e_value:.3g}, {self.runs} runs"
         lines = [f"{self.claim}: note: {remark}" for remark in self.lint]
         lines += [
             f"{self.claim}: violated",
             f"  measured {self.measured:.10g} > bound {self.bound:.10g} at t = {self.t}: "
-            f"ratio {_short(self.ratio_exact) or f'{self.ratio:.10g}'}, confirmed ({how})",
-            f"  instance    {place}",
-            f"              {_in_words(g)}",
+            f"ratio {self._ratio_text}, confirmed ({arithmetic})",
+            f"  instance    d = {self.d}, n = {self.n}, T = {self.horizon}: {self.family} "
+            f"({self.numbers} numbers)",
+            f"              {_format_instance(self.instance)}",
         ]
-        lines += [f"  constants   {stated}"] if stated else []
-        lines += [f"  assumptions {met}"] if met else []
+        constants = ", ".join(f"{k} = {_shorten(v)}" for k, v in self.constants.items())
+        assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
+        lines += [f"  constants   {constants}"] if constants else []
+        lines += [f"  assumptions {assumptions}"] if assumptions else []
         lines.append(
-            f"  search      found after {self.search.get('seconds_to_hit', 0.0):.2g} s at "
-            f"T = {self.found.get('T')}, d = {self.found.get('d')}; seed "
-            f"{self.search.get('seed')}, {self.search.get('evaluations')} evaluations"
+            f"  search      hit after {search['seconds_to_hit']:.2g} s at "
+            f"T = {self.before_shrinking['T']}, d = {self.before_shrinking['d']}; "
+            f"seed {search['seed']}, {search['evaluations']} evaluations"
         )
-        if self.script:
-            count = len(self.script.splitlines())
-            lines.append(f"  script      {self.script_path or 'in the JSON'} ({count} lines)")
-        elif self.reason:
-            lines.append(f"  script      none: {self.reason}")
-        return lines
+        where = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
+        return [*lines, f"  script      {where if self.script else f'none: {self.reason}'}"]
+
+    @property
+    def _ratio_text(self) -> str:
+        return _shorten(self.ratio_exact) if self.ratio_exact else f"{self.ratio:.10g}"
 
     @property
     def line(self) -> str:
-        """One line, as `verify` shows it."""
+        """The counterexample in one line, for `verify`."""
         return (
-            f"counterexample: ratio {_short(self.ratio_exact) or f'{self.ratio:.6g}'} "
-            f"at t = {self.t}, d = {self.d}, n = {self.n} ({self.arithmetic}; "
-            f"{_in_words(self.instance)})"
+            f"counterexample: ratio {self._ratio_text} at t = {self.t}, d = {self.d}, "
+            f"n = {self.n} ({self.arithmetic}; {_format_instance(self.instance)})"
         )
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 24 else f"{text[:20]}..."
 
 
-def _in_words(instance: Mapping[str, Any]) -> str:
+def _format_instance(instance: Mapping[str, Any]) -> str:
     hidden = ("family", "n", "d")
     parts = (f"{k} {v}" for k, v in instance.items() if k not in hidden and v not in ([], "none"))
     return "; ".join(parts).replace("'", "")

@@ -1,6 +1,7 @@
-"""Standalone scripts: a counterexample in fewer than 60 lines, with numpy and fractions alone."""
+"""Standalone scripts: a counterexample in at most 60 lines, with numpy alone."""
 
 import inspect
+import math
 import re
 import subprocess
 import sys
@@ -12,76 +13,193 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.verification.falsify.bodies import Genome
-from pfbench.verification.falsify.confirmation import exact_statement
-from pfbench.verification.falsify.genomes import from_text
-from pfbench.verification.falsify.numbers import Digits, Exact, Inexact
-from pfbench.verification.falsify.problems import SearchConstants, build, exact_number
+from pfbench.verification.falsify.exact_numbers import Inexact
+from pfbench.verification.falsify.genomes import parse_genome
 from pfbench.verification.falsify.reports import Counterexample
-from pfbench.verification.falsify.sources import sources_of
-from pfbench.verification.falsify.statement import Statement, trajectory
+from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
+from pfbench.verification.falsify.sources import collect_sources
+from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
 
-MAX_LINES, _WIDTH, _SECONDS = 60, 110, 60.0
+MAX_LINES, _WIDTH, _SECONDS = 60, 110, 20.0
 
-_PF = {
-    "State": "State=State",
-    "Algorithm": "Algorithm=object",
-    "keep": "keep=np.copy",
-    "inner": "inner=lambda a, b: a @ b",
-    "combine": "combine=lambda x, v, w: (1 - w) * x + w * v",
-    "distance": "distance=lambda a, b: np.linalg.norm(a - b)",
+_HEAD = ["import math", "from types import SimpleNamespace", "import numpy as np"]
+
+_STATE = """
+State = lambda x, at=None, estimate=None, output=None: SimpleNamespace(**locals())
+"""
+
+_LINEAR = """
+def part(j, i, x): return PARTS[j % len(PARTS)][i][0] + PARTS[j % len(PARTS)][i][1][0] * x
+
+def rise(j, a, b): return (slope(j, a) + slope(j, b)) * (b - a) / 2
+"""
+
+_PIECEWISE = """
+def part(j, i, x):  # f_i' along coordinate j, piecewise linear
+    knots, (value, slopes) = KNOTS[j % len(KNOTS)], PARTS[j % len(KNOTS)][i]
+    if not knots or x <= knots[0]: return value + slopes[0] * (x - (knots or [0])[0])
+    for a, b, s in zip(knots, knots[1:] + [x], slopes[1:]): value += s * (max(min(b, x), a) - a)
+    return value
+
+def rise(j, a, b):  # the integral of the slope
+    if a > b: return -rise(j, b, a)
+    s = [a] + [k for k in KNOTS[j % len(KNOTS)] if a < k < b] + [b]
+    return sum((slope(j, u) + slope(j, v)) * (v - u) / 2 for u, v in zip(s, s[1:]))
+"""
+
+_SEPARABLE = """
+def slope(j, x): return sum(part(j, i, x) for i in range(n)) / n
+
+def component(i, x): return np.array([part(j, i, v) for j, v in enumerate(x)])
+
+def gradient(x): return np.array([slope(j, v) for j, v in enumerate(x)])
+
+def value(x): return sum(rise(j, b, v) for j, (b, v) in enumerate(zip(x_star, x)))
+"""
+
+_QUADRATIC = """
+def gradient(x): return s + H @ (x - x_star)
+
+def component(i, x): return gradient(x) + offsets[i]
+
+def value(x): return (s + gradient(x)) @ (x - x_star) / 2
+"""
+
+_SETS = {
+    "none": "def prox(x, g, l): return x - l * g",
+    "box": """
+def lo(g): return np.where(g >= 0, low, high)
+
+def prox(x, g, l): return np.minimum(np.maximum(x - l * g, low), high)
+""",
+    "ball": """
+def lo(g): return -(r / math.sqrt(g @ g)) * g if g @ g > 0 else 0 * g
+
+def prox(x, g, l): return (x - l * g) * min(1, r / max(np.linalg.norm(x - l * g), 1e-300))
+""",
+    "hull": "def lo(g): return V[[g @ v for v in V].index(min(g @ v for v in V))].copy()",
 }
-_ASK = {k: f"{k}={k}" for k in ("n", "gradient", "lo", "prox", "batch", "difference")}
-_ASK["value"] = "value=cost"
-_PROBLEM = {
-    **{k: f"{k}={k}" for k in ("n", "gradient")},
-    "value": "value=cost",
-    "minimiser": "minimiser=x_star",
-    "set": "set=SimpleNamespace(lo=lo)",
-    "start": "start=lambda: start",
+
+_COMMON = """
+def batch(i, x): return sum(component(int(k), x) for k in i) / len(i)
+
+def difference(i, x, y): return batch(i, x) - batch(i, y)
+"""
+
+_NAMESPACES = {
+    "pf": "State=State, Algorithm=object, keep=np.copy, inner=np.vdot, "
+    "combine=lambda x, v, w: (1 - w) * x + w * v, distance=lambda a, b: np.linalg.norm(a - b), "
+    "tilt=lambda g, x, u, c: g + c * (x - u)",
+    "ask": "n=n, gradient=gradient, value=value, lo=lo, prox=prox, batch=batch, "
+    "difference=difference",
+    "problem": "n=n, gradient=gradient, value=value, component=component, minimiser=x_star, "
+    "best_known=(0, ''), set=SimpleNamespace(lo=lo), start=start.copy",
 }
-_MEASURES = {
-    "suboptimality": "problem.value(x)<penalty> - problem.best_known[0]",
-    "objective": "problem.value(x)<penalty>",
-    "fw_gap": "gradient(x) @ (x - lo(gradient(x)))",
-    "gradient_mapping_sq": "gradient(x) @ gradient(x)",
-}
+"""Attributes of the namespaces, of which a script has those that it uses."""
+
+_STATES = """
+def states(rng):
+    x = start
+    for t, s in zip(range(T), m.run(ask, start.copy(), rng)):
+        yield t, x, s
+        x = np.array(s.x)
+"""
+
+_DRAWS = """
+class Branch(Exception): pass
+
+def draws(path):  # a random stream that follows choices
+    rng, left = SimpleNamespace(), list(path)
+    def take(k):
+        if not left: raise Branch(k)
+        return left.pop(0)
+<methods>
+    return rng
+
+def leaves(f, path=(), chance=1):  # the chance and the outcome of every sequence of draws
+    try: yield chance, f(draws(path))
+    except Branch as e:
+        k = e.args[0]
+        for i in range(k): yield from leaves(f, path + (i,), chance / k)
+"""
+
+_INTEGERS = """
+    def integers(n, size=None):
+        return take(n) if size is None else np.array([take(n) for _ in range(size)])
+    rng.integers = integers
+"""
+
+_CHOICE = """
+    def choice(n, size=1, replace=True):
+        urn = list(range(n))
+        return np.array([take(n) if replace else urn.pop(take(len(urn))) for _ in range(size)])
+    rng.choice, rng.permutation = choice, lambda n: choice(n, n, False)
+"""
+
+_LAW = """
+def errors(rng):
+    past, e, b = (), 0 * start, start
+    for t, s in zip(range(T), m.run(ask, start.copy(), rng)):
+        p = SimpleNamespace(t=t, x=s.at, error=e, step=s.at - b, error_sq=e @ e)
+        p.step_sq, e, b = p.step @ p.step, s.estimate - gradient(s.at), s.at
+        past += tuple(np.round(b, 9))
+        yield past, p, e
+        past += tuple(np.round(s.estimate, 9))
+"""
+
+_LAW_GROUPS = """
+groups, best = {}, (0, 0, 0, 0)
+for w, observed in leaves(lambda rng: list(errors(rng))):
+    for past, p, e in observed: groups.setdefault(past, []).append((w, e, p))
+for group in groups.values():
+    p, chance = group[0][2], sum(w for w, _, _ in group)
+"""
+
+_LAW_SQUARE = """
+    square, law = sum(w * (e @ e) for w, e, _ in group) / chance, limit(c, a, p)
+    if law > 0: best = max(best, (square / law, p.t, square, law))
+"""
+
+_LAW_EXACT = """
+    if square > 0: best = max(best, (law / square, p.t, law, square))
+"""
+
+_LAW_MEAN = """
+    off = sum(w * e for w, e, _ in group) / chance - mean_of_error(c, a, p)
+    off = 1 + max(abs(off)) / max([1, *abs(gradient(start))])
+    best = max(best, (off, p.t, off, 1))
+"""
 
 
-def standalone(statement: Statement, found: Counterexample, genome: Genome) -> tuple[str, float]:
+def write_script(
+    statement: SearchedStatement, found: Counterexample, seconds: float
+) -> tuple[str, float]:
     """Return a script and the ratio that it printed in an interpreter of its own.
 
     Raises
     ------
     Inexact
-        If no script of at most 60 lines prints the ratio.
+        If no script of at most 60 lines prints the ratio within these seconds.
     """
-    reason = "its source is not known"
-    for exact in (True, False):
-        text = _compose(statement, found, genome, exact)
-        lines = text.splitlines()
-        if len(lines) >= MAX_LINES or max(map(len, lines)) > _WIDTH:
-            reason = f"it has {len(lines)} lines of up to {max(map(len, lines))} characters"
-            continue
-        printed, reason = _run(text)
-        if printed is not None and abs(printed / found.ratio - 1.0) <= (
-            1e-6 if found.arithmetic != "e-process" else 0.5
-        ):
-            return text, printed
-    raise Inexact(reason)
+    text = _compose(statement, found)
+    lines = text.splitlines()
+    if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
+        raise Inexact(f"it has {len(lines)} lines of up to {max(map(len, lines))} characters")
+    printed, reason = _run_script(text, min(seconds, _SECONDS))
+    tolerance = 0.5 if found.arithmetic == "e-process" else 1e-6
+    if printed is None or abs(printed / found.ratio - 1.0) > tolerance:
+        raise Inexact(reason)
+    return text, printed
 
 
-def _run(text: str) -> tuple[float | None, str]:
+def _run_script(text: str, seconds: float) -> tuple[float | None, str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "counterexample.py"
         path.write_text(text, encoding="utf-8")
+        command = [sys.executable, "-I", str(path)]
         try:
             done = subprocess.run(
-                [sys.executable, "-I", str(path)],
-                capture_output=True,
-                text=True,
-                timeout=_SECONDS,
-                check=False,
+                command, capture_output=True, text=True, timeout=seconds, check=False
             )
         except subprocess.TimeoutExpired:
             return None, "it takes too long"
@@ -90,217 +208,192 @@ def _run(text: str) -> tuple[float | None, str]:
     return None, (done.stderr.strip().splitlines() or ["it prints nothing"])[-1]
 
 
-def _compose(statement: Statement, found: Counterexample, genome: Genome, exact: bool) -> str:
-    """Fill in the parts of a script, and leave out those that nothing uses."""
-    words = " ".join(statement.claim.statement.split()).replace('"', "'")[:70]
-    sources = sources_of(statement)
-    values, groups = _problem(genome, exact)
-    others, more = _measurement(statement, found, sources)
-    constants, parameters, steps = _read(statement, found, exact)
-    values |= others | {
-        "constants": constants,
-        "parameters": parameters,
-        "T": str(steps or found.horizon),
-        "those": others["those"].replace("<T>", str((steps or found.horizon) - 1)),
-        "sources": sources,
-    }
-    used = f"{sources}\n{values['measure']}"
-    known = {"best_known": f"best_known=({values['least']}, '')"}
-    values |= {
-        "pf": _namespace("pf", _PF, used),
-        "ask": _namespace("ask", _ASK, used),
-        "problem": _namespace("problem", _PROBLEM | known, used),
-    }
-    blocks = [("-", f'"""Counterexample to {statement.claim.name}: {words}"""')]
-    text = Path(__file__).with_name("script_parts.txt").read_text(encoding="utf-8")
-    for part in text.split("### ")[1:]:
-        head, _, body = part.partition("\n")
-        group, name = head.split()
-        if group in groups | more:
-            for key, value in values.items():
-                body = body.replace(f"<{key}>", value)
-            blocks.append((name, body))
-    pruned = True
-    while pruned:
-        kept = [
-            (name, text)
-            for k, (name, text) in enumerate(blocks)
-            if name == "-"
-            or any(re.search(rf"\b{name}\b", b) for j, (_, b) in enumerate(blocks) if j != k)
-        ]
-        pruned, blocks = len(kept) < len(blocks), kept
+def _compose(statement: SearchedStatement, found: Counterexample) -> str:
+    """Return the text: definitions that something uses, and the statements that print."""
+    sources, imports = collect_sources(statement)
+    path = prepare_run(statement, build_problem(parse_genome(dict(found.instance))), found.horizon)
+    definitions, measurement = _compose_measurement(statement, found, path, sources)
+    setup = _compose_parameters(statement, found, path, sources)
+    used = "\n".join((sources, definitions, measurement))
+    family = [_QUADRATIC]
+    if found.instance["family"] == "separable":
+        has_knots = any(profile.knots for profile in path.problem.profiles)
+        family = [_PIECEWISE if has_knots else _LINEAR, _SEPARABLE]
+    library = [_STATE, *_instance_lines(path.problem), *family]
+    library += [_SETS[path.problem.set.kind], _COMMON]
+    blocks = [block.strip() for text in library for block in text.split("\n\n")]
+    blocks += [_make_namespace(name, parts, used) for name, parts in _NAMESPACES.items()]
+    blocks += [sources, *(block.strip() for block in definitions.split("\n\n")), setup, measurement]
+    is_pruned = True
+    while is_pruned:
+        kept = [block for block in blocks if _is_used(block, blocks, (sources, setup, measurement))]
+        is_pruned, blocks = len(kept) < len(blocks), kept
+    words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")[:70]
+    head = f'"""Counterexample to {statement.claim.name}: {words}"""'
     lines: list[str] = []
-    for line in "".join(f"{text}\n" for _, text in blocks).splitlines():
-        wide = len(line) > _WIDTH and re.match(r"\w+ = (?!lambda)", line) is not None
-        lines += textwrap.wrap(line, _WIDTH, subsequent_indent="    ") if wide else [line.rstrip()]
-    return "\n".join(_joined([line for line in lines if line.strip()])) + "\n"
+    for line in "\n".join([head, *dict.fromkeys((*_HEAD, *imports)), *blocks]).splitlines():
+        is_long = len(line) > _WIDTH and re.match(r"\w+ = (?!lambda)", line) is not None
+        lines += textwrap.wrap(line, _WIDTH, subsequent_indent="    ") if is_long else [line]
+    return "\n".join(_join_bodies([line.rstrip() for line in lines if line.strip()])) + "\n"
 
 
-def _joined(lines: list[str]) -> list[str]:
-    """Return lines with a body of one simple statement behind its colon."""
-    made: list[str] = []
-    indents = [len(line) - len(line.lstrip()) for line in lines] + [0]
+def _is_used(block: str, blocks: list[str], fixed: tuple[str, ...]) -> bool:
+    """Return whether another block has the name that a block defines."""
+    match = re.match(r"(?:def |class )?(\w+)", block)
+    if block in fixed or match is None:
+        return block in fixed
+    return any(re.search(rf"\b{match[1]}\b", text) for text in blocks if text is not block)
+
+
+def _join_bodies(lines: list[str]) -> list[str]:
+    """Return lines in which a body of one simple statement follows its colon."""
+    joined: list[str] = []
+    indents = [len(line) - len(line.lstrip()) for line in lines] + [0, 0]
     k = 0
     while k < len(lines):
-        line, body = lines[k], lines[k + 1].strip() if k + 1 < len(lines) else ""
-        opens = re.match(r"\s*(def|for|while|if|elif|else)\b.*:$", line)
-        simple = indents[k + 1] > indents[k] and (
-            k + 2 >= len(lines) or indents[k + 2] <= indents[k]
-        )
-        if (
-            opens
-            and simple
-            and not body.endswith((":", "("))
-            and not re.match(r"(def|for|while|if)\b", body)
-        ) and len(line) + 1 + len(body) <= _WIDTH:
-            made.append(f"{line} {body}")
-            k += 2
-            continue
-        made.append(line)
-        k += 1
-    return made
+        body = lines[k + 1].strip() if k + 1 < len(lines) else ""
+        is_header = re.match(r"\s*(def|for|while|if|elif|else)\b.*:$", lines[k]) is not None
+        is_single = indents[k + 1] > indents[k] >= indents[k + 2]
+        is_simple = not (body.endswith((":", "(")) or re.match(r"(def|for|while|if)\b", body))
+        fits = len(lines[k]) + 1 + len(body) <= _WIDTH
+        joins = is_header and is_single and is_simple and fits
+        joined.append(f"{lines[k]} {body}" if joins else lines[k])
+        k += 2 if joins else 1
+    return joined
 
 
-def _namespace(name: str, parts: dict[str, str], text: str) -> str:
+def _make_namespace(name: str, parts: str, text: str) -> str:
     """Return a namespace with those of its attributes that a text uses."""
     used = set(re.findall(rf"\b{name}\.(\w+)", text))
-    return f"{name} = SimpleNamespace({', '.join(v for k, v in parts.items() if k in used)})"
+    items = [part for part in re.split(r", (?=\w+=)", parts) if part.partition("=")[0] in used]
+    return f"{name} = SimpleNamespace({', '.join(items)})"
 
 
-def _literal(value: Any, exact: bool) -> str:
-    """Return a number, or lists of numbers, as Python."""
+def _literal(value: Any) -> str:
+    """Return a number, or lists of numbers, as Python: short fractions and roots where exact."""
     if isinstance(value, np.ndarray | list | tuple):
-        items = [_literal(v, exact) for v in value]
-        if len(items) > 6 and len(set(items)) == 1:
-            return f"[{items[0]}] * {len(items)}"
-        return f"[{', '.join(items)}]"
-    if isinstance(value, Exact):
-        if value.root != 1:
-            return f"math.sqrt({float(value.factor**2 * value.root)!r})"
-        value = value.factor
-    if isinstance(value, int | Fraction):
-        if not exact:
-            return repr(float(value))
-        short = Fraction(value)
-        return f"F({short.numerator})" if short.denominator == 1 else f"F({str(short)!r})"
-    return repr(float(value))
-
-
-def _problem(genome: Genome, exact: bool) -> tuple[dict[str, str], set[str]]:
-    """Return the numbers of a problem by placeholder, and the groups of parts that it needs."""
-    problem = build(genome, exact_number(Exact))
-    body = problem.set
-    groups = {"head", "common", genome["family"], body.kind}
-    found: dict[str, Any] = {"start": problem.start(), "weight": problem.weight}
-    if genome["family"] == "separable":
-        profiles = problem.profiles
-        groups.add("knots" if any(one.knots for one in profiles) else "plain")
-        found["knots"] = [one.knots for one in profiles]
-        found["parts"] = [
-            [
-                [one._mean[0][0] + row[0], list(slopes)]
-                for row, slopes in zip(one._offsets, one.component_slopes, strict=True)
-            ]
-            for one in profiles
-        ]
-        found["x_star"] = problem._base
-    else:
-        d, one = problem.d, Exact(Fraction(1))
-        units = [np.array([one * int(j == k) for j in range(d)]) for k in range(d)]
-        matrix = np.array([problem._apply(unit) for unit in units], dtype=object).T
-        first = matrix[0][0]
-        same = bool((matrix == np.diag([first] * d)).all())
-        found |= {"slope": problem._slope, "offsets": problem._offsets}
-        found |= {"matrix": first if same else matrix, "x_star": problem._minimum}
-    if body.kind == "box":
-        found |= {"low": body.low, "high": body.high}
-    if body.kind in ("ball", "hull"):
-        found |= {"radius": getattr(body, "radius", 0), "vertices": body.vertices}
-    if genome.get("weight"):
-        groups = (groups | {"penalty"}) - {"none"}
-    values = {name: _literal(value, exact) for name, value in found.items()}
-    if isinstance(found.get("matrix"), np.ndarray):
-        values["matrix"] = f"vec({values['matrix']})"
-    values |= {
-        "n": str(problem.n),
-        "dtype": "object" if exact else "float",
-        "times": "@" if isinstance(found.get("matrix"), np.ndarray) else "*",
-        "is_minimiser": "  # the minimiser" if problem.minimiser is not None else "",
-        "least": "0" if problem.minimiser is None else _literal(problem.best, exact),
-    }
-    return values, groups
-
-
-def _read(statement: Statement, found: Counterexample, exact: bool) -> tuple[str, str, int | None]:
-    """Return the constants and the parameters as Python, and the number of steps."""
-    failure = "no constants"
-    for kind in (Exact, Digits.kind(50)):
-        try:
-            problem = build(from_text(dict(found.instance)), exact_number(kind))
-            path = trajectory(exact_statement(statement, kind), problem, found.horizon or None)
-            if statement.bound is not None and statement.statistic in ("every", "step", "least"):
-                path.limit(found.t)
-            elif statement.bound is not None:
-                path.limit()
-            break
-        except Inexact as error:
-            failure = str(error)
-    else:
-        raise Inexact(failure)
-    constants = path.constants
-    names = sorted(problem.read | {"n", *found.constants})
-    if not isinstance(constants, SearchConstants):
-        names = sorted(vars(constants))
-    made = ", ".join(f"{k}={_scalar(getattr(constants, k), exact)}" for k in names)
-    given = ", ".join(f"{k}={_scalar(v, exact)}" for k, v in vars(path.parameters).items())
-    return made, given, path.steps
-
-
-def _scalar(value: Any, exact: bool) -> str:
-    if isinstance(value, bool | int | str):
+        items = [_literal(item) for item in value]
+        is_constant = len(items) > 6 and len(set(items)) == 1
+        text = f"[{items[0]}] * {len(items)}" if is_constant else f"[{', '.join(items)}]"
+        return f"({', '.join(items)})" if isinstance(value, tuple) else text
+    if isinstance(value, bool | int | str | np.integer):
         return repr(value)
-    if isinstance(value, Exact | Fraction):
-        return _literal(value, exact)
-    return repr(float(value.to_float() if hasattr(value, "to_float") else value))
+    number = float(value)
+    if not math.isfinite(number):
+        return "math.inf"
+    short, square = (Fraction(x).limit_denominator(1000) for x in (number, number * number))
+    if float(short) == number:
+        return str(short)
+    return f"math.sqrt({square})" if math.sqrt(square) == number else repr(number)
 
 
-def _measurement(
-    statement: Statement, found: Counterexample, sources: str
-) -> tuple[dict[str, str], set[str]]:
-    """Return what is measured, by placeholder, and the groups of parts that it needs."""
-    over, check, t = statement.statistic, statement.check, found.t
+def _instance_lines(problem: Any) -> list[str]:
+    """Return the numbers of a problem, a line each."""
+    body, minimiser = problem.set, problem.minimiser
+    arrays = {
+        "start": problem.x_0,
+        "low": getattr(body, "low", 0),
+        "high": getattr(body, "high", 0),
+    }
+    lines = [f"n = {problem.n}", f"r = {_literal(getattr(body, 'radius', 0))}"]
+    if hasattr(problem, "profiles"):
+        arrays["x_star"] = problem.base if minimiser is None else minimiser
+        parts = [
+            [(p.anchor + row[0], list(s)) for row, s in zip(p.offsets, p.parts, strict=True)]
+            for p in problem.profiles
+        ]
+        lines += [f"KNOTS = {_literal([p.knots for p in problem.profiles])}"]
+        lines += [f"PARTS = {_literal(parts)}"]
+    else:
+        matrix = np.array([problem.apply(unit) for unit in np.eye(problem.d)]).T
+        diagonal = np.diag(matrix)
+        is_diagonal = bool((matrix == np.diag(diagonal)).all())
+        text = f"np.diag({_literal(diagonal)})" if is_diagonal else f"np.array({_literal(matrix)})"
+        lines += [f"H = {text}"]
+        arrays |= {"x_star": minimiser, "s": problem.slope, "offsets": problem.offsets}
+    if body.vertices:
+        lines.append(f"V = np.array({_literal(body.vertices)}, float)  # ties: the first vertex")
+    return lines + [
+        f"{name} = np.array({_literal(value)}, float)" for name, value in arrays.items()
+    ]
+
+
+def _compose_parameters(
+    statement: SearchedStatement, found: Counterexample, path: Any, sources: str
+) -> str:
+    """Return the constants, the parameters and the method as Python."""
+    constants = path.constants
+    if isinstance(constants, SearchedConstants):
+        names = {"n", "d", *path.problem.read, *found.constants}
+        names |= {"L"} if {"L_f", "L_ms"} <= names else set()
+        names = {name for name in names if re.search(rf"\.{name}\b", sources)}
+        values = {name: getattr(constants, name) for name in sorted(names)}
+    else:
+        values = dict(vars(constants))
     method = statement.method if inspect.isclass(statement.method) else type(statement.method)
-    values = {"method": method.__name__, "t": str(t), "at": "", "measure": "", "those": ""}
-    groups = {"several"} if re.search(r"rng\.(choice|permutation)", sources) else set[str]()
-    groups |= {"integers"} if "rng.integers" in sources else set()
-    if over == "law":
-        of_mean = check.mean is not None and found.bound == 1.0 and found.measured == found.ratio
-        exact = {"exact"} if check.exact and not of_mean else set()
-        return values, groups | exact | {"law", "tree", "bias" if of_mean else "square"}
-    if not callable(check.quantity):
-        if check.quantity not in _MEASURES:
-            raise Inexact(f"{check.quantity} has no script")
-        penalty = " + w * sum(abs(x))" if found.instance.get("weight") else ""
-        values["measure"] = _MEASURES[check.quantity].replace("<penalty>", penalty)
-        groups.add("named")
-    groups |= {"states", "bound"}
-    if over in ("every", "step", "least"):
-        values["at"] = f", {t}"
-        rng = "None" if statement.is_deterministic else f"np.random.default_rng({found.run_seed})"
-        values |= {"rng": rng, "best": "min" if over == "least" else "max"}
-        values["when"] = f"t <= {t}" if over == "least" else f"t == {t - (over == 'every')}"
-        points = {"step": "x, s.x", "every": "s.x", "least": "x"}[over]
-        return values | {"value": f"measure(problem, {points})"}, (groups | {"every"}) - {
-            "several",
-            "integers",
-        }
-    uniform = over == "mean" or (
-        getattr(method, "output", "last") == "uniform" and over == "output"
+    fields = {k: v for k, v in vars(path.algorithm).items() if f"self.{k}" in sources}
+    texts = [
+        ", ".join(f"{name}={_literal(value)}" for name, value in part.items())
+        for part in (values, vars(path.parameters), fields)
+    ]
+    return (
+        f"c = SimpleNamespace({texts[0]})\na = SimpleNamespace({texts[1]})\n"
+        f"m = {method.__name__}(); vars(m).update({texts[2]})"
     )
-    values["points"] = "x if s.at is None else s.at" if uniform else "s.x"
-    values["those"] = "" if uniform else " if t == <T>"
+
+
+def _compose_measurement(
+    statement: SearchedStatement, found: Counterexample, path: Any, sources: str
+) -> tuple[str, str]:
+    """Return definitions, and the statements that measure and print."""
+    check, t, statistic = statement.check, found.t, statement.statistic
+    steps = f"T = {path.steps or found.horizon}\n"
+    methods = _INTEGERS if "rng.integers" in sources else ""
+    methods += _CHOICE if re.search(r"rng\.(choice|permutation)", sources) else ""
+    draws = _DRAWS.replace("<methods>\n", methods.lstrip("\n").replace("\n\n", "\n"))
+    if statistic == "law":
+        is_mean = check.mean is not None and found.bound == 1.0 and found.measured == found.ratio
+        law = [_LAW_MEAN] if is_mean else [_LAW_SQUARE, *([_LAW_EXACT] if check.exact else [])]
+        end = "print(f't = {best[1]}: measured {best[2]} > law {best[3]}, ratio {best[0]}')"
+        return f"{draws}\n\n{_LAW}", steps + "".join((_LAW_GROUPS, *law)) + end
+    measures = {
+        "suboptimality": "value(x)",
+        "objective": "value(x)",
+        "fw_gap": "gradient(x) @ (x - lo(gradient(x)))",
+        "gradient_mapping_sq": "gradient(x) @ gradient(x)",
+    }
+    definitions = _STATES
+    if isinstance(check.quantity, str):
+        definitions += f"\n\nmeasure = lambda problem, x: {measures[check.quantity]}"
+    argument = f", {t}" if statement.is_for_each_run else ""
+    end = f"bound = limit(c, a{argument})\nprint('t = {t}: measured', measured, '> bound', bound, "
+    end += "'ratio', float(measured / bound))"
+    rng = "None" if statement.is_deterministic else f"np.random.default_rng({found.run_seed})"
+    if statement.is_for_each_run:
+        points = {"step": "x, s.x", "every": "s.x", "least": "x"}[statistic]
+        when = f"t <= {t}" if statistic == "least" else f"t == {t - (statistic == 'every')}"
+        values = f"measure(problem, {points}) for t, x, s in states({rng}) if {when}"
+        return (
+            definitions,
+            f"{steps}measured = {'min' if statistic == 'least' else 'max'}({values})\n{end}",
+        )
+    has_uniform_output = getattr(path.algorithm, "output", "last") == "uniform"
+    is_mean = statistic == "mean" or (statistic == "output" and has_uniform_output)
+    points = "x if s.at is None else s.at" if is_mean else "s.x"
+    only = "" if is_mean else " if t == T - 1"
+    definitions += f"""
+
+def run(rng):
+    v = [measure(problem, {points}) for t, x, s in states(rng){only}]
+    return sum(v) / len(v)
+"""
     if statement.is_deterministic:
-        return values, (groups | {"mean", "once"}) - {"several", "integers"}
+        return definitions, f"{steps}measured = run(None)\n{end}"
     if found.arithmetic == "e-process":
-        return values, (groups | {"mean", "sampled"}) - {"several", "integers"}
-    return values, groups | {"mean", "tree", "enumerated"}
+        sample = "v = [float(run(np.random.default_rng(k))) for k in range(1000)]\n"
+        sample += "measured = np.mean(v)\nprint('standard error', np.std(v) / 1000**0.5)\n"
+        return definitions, steps + sample + end
+    return (
+        f"{definitions}\n\n{draws}",
+        f"{steps}measured = sum(w * v for w, v in leaves(run))\n{end}",
+    )

@@ -2,241 +2,227 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import product
-from time import process_time
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from pfbench.verification.falsify.bodies import Genome, Skip
-from pfbench.verification.falsify.genomes import InstanceClass, draw, mutate, places, repair
-from pfbench.verification.falsify.numbers import Inexact
-from pfbench.verification.falsify.problems import build
-from pfbench.verification.falsify.statement import Ratio, Statement, evaluate
+from pfbench.verification.falsify.evaluation import Ratio, evaluate_ratio
+from pfbench.verification.falsify.exact_numbers import Inexact
+from pfbench.verification.falsify.genomes import (
+    InstanceClass,
+    draw_genome,
+    list_positions,
+    mutate_genome,
+    repair_genome,
+)
+from pfbench.verification.falsify.searched_problem import build_problem
+from pfbench.verification.falsify.searched_set import Genome, Skip
+from pfbench.verification.falsify.statement import SearchedStatement
 from pfbench.verification.instruments.enumerated_random import NotEnumerable
-from pfbench.verification.subject import SubjectLacksParameter
+from pfbench.verification.subject import NotTestable
 
-RUNGS = (16, 128, 1024, 8192)
-"""The horizons: the largest of each rung."""
+SETS = ("none", "box", "hull", "ball")
+"""The sets of the search."""
 
-_SHARES = (0.34, 0.26, 0.24, 0.16)
-_POOL, _OF_A_KIND = 24, 3
-
-WORK = 25_000
-"""Steps of a method a second: how minutes are counted."""
+STEPS_PER_SECOND = 25_000
+"""Steps of a method by which seconds are counted, so that results do not depend on the machine."""
 
 MARGIN = 1e-7
 """Excess of a ratio above 1 that makes an instance a candidate in floats."""
 
-_OVERHEAD = 25
-"""Steps that the making of an instance counts."""
+_RUNGS, _SHARES = (16, 128, 1024, 8192), (0.34, 0.26, 0.24, 0.16)
+"""The horizons, each the largest of its rung, and their shares of the effort."""
+
+_POOL, _SAME_KIND = 24, 3
+_OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
 
 
 @dataclass(eq=False)
 class Entry:
-    """A genome with its horizon and what was measured on it."""
+    """A genome with its horizon and the ratio on it."""
 
     genome: Genome
     T: int
     seed: int
-    found: Ratio
+    result: Ratio
 
     @property
     def ratio(self) -> float:
         """Measured over bound."""
-        return float(self.found.ratio)
+        return float(self.result.ratio)
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """What makes two genomes of a kind."""
+        """Family, set, sizes, and a rough number of parameters."""
         g = self.genome
-        return g["family"], g["set"], g["d"], g["n"], sum(1 for _ in places(g)) // 4
+        return g["family"], g["set"], g["d"], g["n"], len(list_positions(g)) // 4
 
 
 @dataclass
 class Search:
-    """The state of a search of one statement."""
+    """The state of a search of a statement; it ends at a deadline of `time.monotonic`."""
 
-    statement: Statement
+    statement: SearchedStatement
+    deadline: float
     seed: int = 0
     horizon: int = 8192
     size: int = 200
-    families: tuple[str, ...] | None = None
+    families: tuple[str, ...] = SETS
     pools: dict[int, list[Entry]] = field(default_factory=dict)
     work: int = 0
     evaluations: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
     unconfirmed: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
     largest: dict[int, float] = field(default_factory=dict)
-    by_family: dict[str, float] = field(default_factory=dict)
-    errors: int = 0
+    ratio_by_family: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(np.random.SeedSequence((self.seed, 52)))
-        self.refused: set[str] = set()
-        self.classes = self._classes()
-        known = self.statement.horizon
-        self.rungs = [0] if known is None else [T for T in RUNGS if max(self.horizon, 16) >= T]
+        self.instance_class = self._make_class()
+        is_fixed = self.statement.horizon is None
+        self.rungs = [0] if is_fixed else [T for T in _RUNGS if max(self.horizon, 16) >= T]
 
-    def _classes(self) -> InstanceClass:
-        requires, wants = self.statement.requires, self.statement.wants
+    def _make_class(self) -> InstanceClass:
+        statement = self.statement
+        requires = frozenset(getattr(statement.method, "requires", ()))
+        sets: tuple[str, ...] = ("none",)
         if "lo" in requires:
-            sets: tuple[str, ...] = ("box", "hull", "hull", "ball")
+            sets = ("box", "hull", "hull", "ball")
         elif "prox" in requires and "smooth" not in requires:
             sets = ("none", "box", "ball")
-        else:
-            sets = ("none",)
-        if self.families:
-            sets = tuple(one for one in sets if one in self.families) or sets
-        strong = wants("strongly")
+        is_strong = statement.assumes("strongly")
+        is_nonconvex = any("non" in text or "not " in text for text in statement.conditions)
         return InstanceClass(
-            sets=sets,
-            convex=strong
-            or (wants("convex") and not any("non" in c for c in self.statement.conditions)),
-            strong=strong,
-            components=wants("component") or wants("f_i"),
-            sums=not self.statement.is_deterministic,
-            bounded_variance=True,
-            penalty="prox" in requires and "smooth" not in requires,
+            sets=tuple(name for name in sets if name in self.families) or sets,
+            convex=is_strong or (statement.assumes("convex") and not is_nonconvex),
+            strong=is_strong,
+            components=statement.assumes("component") or statement.assumes("f_i"),
+            sums=not statement.is_deterministic,
             size=self.size,
         )
 
     @property
-    def best(self) -> Entry | None:
-        """The entry with the largest ratio."""
-        every = [one for pool in self.pools.values() for one in pool]
-        return max(every, key=lambda one: one.ratio, default=None)
+    def entries(self) -> list[Entry]:
+        """All entries of the pools, the largest ratio first."""
+        entries = [entry for pool in self.pools.values() for entry in pool]
+        return sorted(entries, key=lambda entry: -entry.ratio)
 
-    def run(
-        self, budget: int, deadline: float, pause: Callable[[], None] = lambda: None
-    ) -> Iterator[Entry]:
-        """Yield candidates, whose ratio is above 1 by more than the margin.
+    def iterate_candidates(self, budget: int) -> Iterator[Entry]:
+        """Yield candidates, whose ratio is above 1 by more than the margin."""
+        for entry in self._iterate_entries(budget):
+            if entry.ratio > 1.0 + MARGIN:
+                yield entry
 
-        The search goes on where the consumer does; what it removed from the pools stays away.
-        Each so many steps it pauses: then its state may be saved, and a search goes on from there.
-        """
-        if not self.evaluations:
-            for entry in self._systematic(budget, deadline):
-                if entry.ratio > 1.0 + MARGIN:
-                    yield entry
-        paused = self.work
-        while self.work < budget and process_time() < deadline:
-            entry = self._step(fresh=0.7 if self.evaluations < 500 else 0.2)
-            if entry is not None and entry.ratio > 1.0 + MARGIN:
+    def _iterate_entries(self, budget: int) -> Iterator[Entry]:
+        yield from self._try_simple_instances(budget)
+        while self.work < budget and monotonic() < self.deadline:
+            entry = self._take_step(fresh=0.7 if self.evaluations < 500 else 0.2)
+            if entry is not None:
                 yield entry
             if self.evaluations > 300 and not self.pools:
                 return
-            if self.work - paused > 10 * WORK:
-                paused = self.work
-                pause()
 
-    def _systematic(self, budget: int, deadline: float) -> Iterator[Entry]:
+    def _try_simple_instances(self, budget: int) -> Iterator[Entry]:
         """Yield a few simple instances at short horizons."""
         rng = np.random.default_rng(0)
         horizons = [0] if self.statement.horizon is None else [1, 2, 3, 6, 12]
         for T, _ in product(horizons, range(24)):
-            if self.work > budget / 20 or process_time() > deadline:
+            if self.work > budget / 20 or monotonic() > self.deadline:
                 return
-            genome = draw(rng, self.classes, max(T, 1))
+            genome = draw_genome(rng, self.instance_class, max(T, 1))
             if genome["d"] <= 3 and genome["n"] <= 3:
-                for container, key in list(places(genome)):
+                for container, key in list_positions(genome):
                     container[key] = float(round(2 * container[key]) / 2)
-                entry = self._try(repair(genome, self.classes), T, 0, self.rungs[0])
+                entry = self._try(repair_genome(genome, self.instance_class), T, 0, self.rungs[0])
                 if entry is not None:
                     yield entry
 
-    def _step(self, fresh: float) -> Entry | None:
+    def _take_step(self, fresh: float) -> Entry | None:
+        """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
         rng = self.rng
         shares = np.array(_SHARES[: len(self.rungs)])
         level = int(rng.choice(len(self.rungs), p=shares / shares.sum()))
         rung, T = self.rungs[level], self._draw_horizon(level)
-        pool, below = self.pools.get(rung, []), self.pools.get(self.rungs[max(level - 1, 0)], [])
-        how = rng.random()
-        if how < fresh or not (pool or below):
-            genome = draw(rng, self.classes, max(T, 1))
+        pool, lower = self.pools.get(rung, []), self.pools.get(self.rungs[max(level - 1, 0)], [])
+        share = rng.random()
+        if share < fresh or not (pool or lower):
+            genome = draw_genome(rng, self.instance_class, max(T, 1))
             if self.statement.is_deterministic and level > 1 and genome["d"] > 10:
                 return None
             return self._try(genome, T, int(rng.integers(2**31)), rung)
-        promote = (how > 0.65 or not pool) and below
-        source = below if promote else pool
+        promote = (share > 0.65 or not pool) and lower
+        source = lower if promote else pool
         if promote and rng.random() < 0.4:
-            parent = max(source, key=lambda one: (one.found.growth, one.ratio))
+            parent = max(source, key=lambda entry: (entry.result.growth, entry.ratio))
         else:
             parent = source[min(int(rng.exponential(len(source) / 4)), len(source) - 1)]
         if not promote and rng.random() < 0.5:
             T = parent.T
         genome = deepcopy(parent.genome)
-        if not promote or how > 0.9:
-            genome = mutate(rng, genome, self.classes)
+        if not promote or share > 0.9:
+            genome = mutate_genome(rng, genome, self.instance_class)
         return self._try(genome, T, parent.seed, rung)
 
     def _draw_horizon(self, level: int) -> int:
         rung = self.rungs[level]
-        if rung == 0:
-            return 0
-        low = 1 if level == 0 else self.rungs[level - 1]
-        if self.statement.statistic in ("every", "step", "least") and self.rng.random() < 0.6:
+        if rung == 0 or (self.statement.is_for_each_run and self.rng.random() < 0.6):
             return rung
+        low = 1 if level == 0 else self.rungs[level - 1]
         return max(1, round(math.exp(self.rng.uniform(math.log(low), math.log(rung)))))
 
     def _try(self, genome: Genome, T: int, seed: int, rung: int) -> Entry | None:
-        found = self.measure(genome, T, seed)
-        if found is None:
+        result = self.measure(genome, T, seed)
+        if result is None:
             return None
-        entry = Entry(genome, T, seed, found)
+        entry = Entry(genome, T, seed, result)
         self.largest[rung] = max(self.largest.get(rung, 0.0), entry.ratio)
         name = f"{genome['family']}, {genome['set']}"
-        self.by_family[name] = max(self.by_family.get(name, 0.0), entry.ratio)
-        pool = self.pools.setdefault(rung, [])
-        pool.append(entry)
-        pool.sort(key=lambda one: -one.ratio)
-        kinds: Counter[Any] = Counter()
-        kept = []
-        for one in pool:
-            kinds[one.kind] += 1
-            if kinds[one.kind] <= _OF_A_KIND:
-                kept.append(one)
-        self.pools[rung] = kept[:_POOL]
+        self.ratio_by_family[name] = max(self.ratio_by_family.get(name, 0.0), entry.ratio)
+        pool = sorted([*self.pools.get(rung, []), entry], key=lambda entry: -entry.ratio)
+        counts: Counter[Any] = Counter()
+        self.pools[rung] = []
+        for member in pool[: _POOL + 1]:
+            counts[member.kind] += 1
+            if counts[member.kind] <= _SAME_KIND:
+                self.pools[rung].append(member)
+        del self.pools[rung][_POOL:]
         return entry
 
     def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Ratio | None:
-        """Return the ratio on a genome in floats; None where it says nothing."""
+        """Return the ratio on a genome in floats; None where it is skipped."""
         self.evaluations += 1
-        before = self.work
         self.work += _OVERHEAD
+        deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
         try:
             with np.errstate(all="ignore"):
-                found = evaluate(self.statement, build(genome), T or None, seed=seed, runs=runs)
-        except Skip as reason:
-            self.skipped[str(reason)] += 1
-            return None
-        except (Inexact, NotEnumerable, SubjectLacksParameter) as reason:
+                result = evaluate_ratio(
+                    self.statement, build_problem(genome), T, seed=seed, runs=runs,
+                    deadline=deadline,
+                )  # fmt: skip
+                is_finite = math.isfinite(float(result.ratio))
+        except (Skip, Inexact, NotEnumerable, NotTestable) as reason:
             self.skipped[str(reason)[:80]] += 1
             return None
         except ArithmeticError:
             self.skipped["overflow or division by 0"] += 1
             return None
-        except Exception as error:
-            self.errors += 1
+        except Exception as error:  # user code may raise anything
             self.skipped[f"{type(error).__name__}: {error}"[:120]] += 1
             return None
-        self.work = before + _OVERHEAD + int(found.work * (1 + genome["d"] / 8))
-        if not math.isfinite(float(found.ratio)):
-            return None
-        return found
+        self.work += int(result.work * (1 + genome["d"] / 8))
+        return result if is_finite else None
 
-    def drop(self, entry: Entry) -> None:
-        """Remove one entry from the pools."""
-        for rung, pool in self.pools.items():
-            self.pools[rung] = [one for one in pool if one is not entry]
-
-    def forget(self, entry: Entry) -> None:
-        """Remove what is like an unconfirmed candidate from the pools."""
-        self.unconfirmed += 1
+    def drop(self, entry: Entry, similar: bool = False) -> None:
+        """Remove an entry from the pools, or all candidates of its kind."""
         for rung, pool in self.pools.items():
             self.pools[rung] = [
-                one for one in pool if one.ratio <= 1.0 + MARGIN or one.kind != entry.kind
+                member
+                for member in pool
+                if member is not entry
+                and not (similar and member.ratio > 1.0 + MARGIN and member.kind == entry.kind)
             ]

@@ -1,19 +1,24 @@
 """Shrinking of a counterexample: horizon, components, coordinates, pieces, then numbers."""
 
-from collections.abc import Callable
-from time import process_time
+from collections.abc import Callable, Iterator
+from time import monotonic
 
-from pfbench.verification.falsify.bodies import Genome
-from pfbench.verification.falsify.genomes import repair, simpler, simpler_numbers, size
+from pfbench.verification.falsify.genomes import (
+    genome_cost,
+    repair_genome,
+    simplify_numbers,
+    simplify_structure,
+)
 from pfbench.verification.falsify.search import Entry, Search
+from pfbench.verification.falsify.searched_set import Genome
 
 _HORIZONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 
 
-def shrink(
-    search: Search, entry: Entry, work: int, until: float, least: float | None = None
+def shrink_entry(
+    search: Search, entry: Entry, work: int, seconds: float, lower: float | None = None
 ) -> Entry:
-    """Return a simpler entry whose ratio stays above 1 by a third of the excess, or above `least`.
+    """Return a simpler entry whose ratio stays above 1 by a third of the excess, or above `lower`.
 
     Parameters
     ----------
@@ -23,46 +28,44 @@ def shrink(
         The candidate.
     work
         Steps of the method that it may take.
-    until
-        Processor time at which it ends in any case.
-    least
+    seconds
+        Seconds that it may take.
+    lower
         The ratio to keep, in place of a share of the excess.
     """
-    keep = 1.0 + min((entry.ratio - 1.0) / 3, 0.5) if least is None else least
+    lower = 1.0 + min((entry.ratio - 1.0) / 3, 0.5) if lower is None else lower
     best, limit = entry, search.work + work
+    deadline = min(search.deadline, monotonic() + seconds)
+
+    def has_time() -> bool:
+        return search.work < limit and monotonic() < deadline
 
     def attempt(genome: Genome, T: int) -> bool:
         nonlocal best
-        found = search.measure(repair(genome, search.classes), T, best.seed, runs=16)
-        if found is None or float(found.ratio) < keep:
+        genome = repair_genome(genome, search.instance_class)
+        result = search.measure(genome, T, best.seed, runs=16) if has_time() else None
+        if result is None or not float(result.ratio) >= lower:
             return False
-        best = Entry(genome, T, best.seed, found)
+        best = Entry(genome, T, best.seed, result)
         return True
 
-    def has_time() -> bool:
-        return search.work < limit and process_time() < until
+    def shorten() -> None:
+        t = best.result.t + (search.statement.statistic != "every")
+        known = [t] if search.statement.is_for_each_run else []
+        if search.statement.horizon is not None:
+            any(attempt(best.genome, T) for T in (*_HORIZONS, *known) if T < best.T)
 
-    improved = True
-    while improved and has_time():
-        improved = _shorten(search, best, attempt)
-        for changes in (simpler, simpler_numbers):
-            restart = True
-            while restart and has_time():
-                restart = False
-                for genome in changes(best.genome):
-                    if not has_time():
-                        break
-                    if size(genome) < size(best.genome) and attempt(genome, best.T):
-                        improved = restart = True
-                        break
+    def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
+        """Make the first change that keeps the ratio; return whether there is one."""
+        cost, genome, T = genome_cost(best.genome), best.genome, best.T
+        return any(genome_cost(new) < cost and attempt(new, T) for new in changes(genome))
+
+    while has_time():
+        before = best
+        shorten()
+        for changes in (simplify_structure, simplify_numbers):
+            while simplify(changes):
+                pass
+        if best is before:
+            break
     return best
-
-
-def _shorten(search: Search, entry: Entry, attempt: Callable[[Genome, int], bool]) -> bool:
-    """Lower the horizon; return whether that was possible."""
-    if search.statement.horizon is None:
-        return False
-    over = search.statement.statistic
-    at = entry.found.t + (0 if over == "every" else 1)
-    known = [at] if over in ("every", "step", "least") and at < entry.T else []
-    return any(attempt(entry.genome, T) for T in (*_HORIZONS, *known) if T < entry.T)

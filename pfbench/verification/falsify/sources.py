@@ -1,144 +1,121 @@
-"""The source of a statement: method, measure and bound, with what they use of their module."""
+"""The source of a statement: method, measure and bound, and what they use of their module."""
 
 import ast
 import inspect
+import re
 from typing import Any
 
-from pfbench.verification.falsify.confirmation import module_of
-from pfbench.verification.falsify.numbers import Inexact
-from pfbench.verification.falsify.statement import Statement
+from pfbench.verification.falsify.confirmation import claim_module
+from pfbench.verification.falsify.exact_numbers import Inexact
+from pfbench.verification.falsify.statement import SearchedStatement
 
 
-class _Strip(ast.NodeTransformer):
-    """Removes docstrings, annotations, decorators; keeps defaults of fields."""
+class _Stripper(ast.NodeTransformer):
+    """Removes docstrings, annotations and decorators; keeps the defaults of fields."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
         node.decorator_list, node.returns = [], None
         for argument in (*node.args.args, *node.args.kwonlyargs):
             argument.annotation = None
-        node.body = _without_text(node.body)
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        self.generic_visit(node)
-        node.decorator_list = []
-        node.body = _without_text(node.body) or [ast.Pass()]
-        return node
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        return None if isinstance(node.value, ast.Constant) else node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        if node.value is None:
-            return None
-        return ast.Assign(targets=[node.target], value=node.value)
-
-    def visit_Assign(self, node: ast.Assign) -> Any:
-        name = getattr(node.targets[0], "id", "")
-        return None if name in ("requires", "deterministic", "name", "assumes") else node
+        return None if node.value is None else ast.Assign([node.target], node.value)
 
 
-def _without_text(body: list[Any]) -> list[Any]:
-    kept = [
-        one
-        for one in body
-        if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
-    ]
-    return kept or [ast.Pass()]
+def _names(node: ast.AST) -> list[str]:
+    return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
 
 
-def sources_of(statement: Statement) -> str:
-    """Return the method, the measure and the bound, with all that they use of their module."""
-    module = module_of(statement.claim)
+def _defined_name(node: ast.AST) -> str:
+    """Return the name that a statement defines; empty if none."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    return str(getattr(node, "name", "") or getattr(target, "id", ""))
+
+
+def collect_sources(statement: SearchedStatement) -> tuple[str, list[str]]:
+    """Return the code of method, measure and bound with all that they use; and its imports."""
+    module = claim_module(statement.claim)
     tree = ast.parse(inspect.getsource(module))
     method = statement.method if inspect.isclass(statement.method) else type(statement.method)
     if method.__module__ != module.__name__:
         raise Inexact("the method is in another module")
-    defined = {}
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            defined[node.name] = node
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            defined[node.targets[0].id] = node
-    of = getattr(statement.check, "of", None)
-    functions = {"limit": statement.bound or statement.check.square}
-    functions |= (
-        {"mean_of_error": statement.check.mean} if getattr(statement.check, "mean", None) else {}
-    )
-    functions |= {"measure": of} if callable(of) else {}
-    extra, wanted = [], [method.__name__]
-    for name, function in functions.items():
-        node, free = _node_of(function, tree)
-        extra += [f"{key} = {value!r}" for key, value in free.items()]
-        wanted += [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
-        if isinstance(node, ast.Lambda):
-            extra.append(f"{name} = {ast.unparse(node)}")
-        else:
-            wanted.append(node.name)
-            extra.append(f"{name} = {node.name}")
-    needed: dict[str, Any] = {}
-    while wanted:
-        name = wanted.pop()
-        node = defined.get(name)
-        if node is None or name in needed:
-            continue
-        needed[name] = node
-        wanted += [n.id for n in ast.walk(_Strip().visit(node)) if isinstance(n, ast.Name)]
-    del needed[method.__name__]
-    flat = _flattened(method, defined)
-    bases = {base.__name__ for base in method.__mro__[1:]}
-    used = {n.id for n in ast.walk(flat) if isinstance(n, ast.Name)}
-    ordered = [
-        node for name, node in defined.items() if name in needed and name not in bases - used
+    imports = [
+        ast.unparse(node)
+        for node in tree.body
+        if isinstance(node, ast.Import)
+        and all(alias.name in ("math", "numpy", "itertools") for alias in node.names)
     ]
-    return "\n".join(
-        [*(ast.unparse(ast.fix_missing_locations(n)) for n in (*ordered, flat)), *extra]
-    )
+    definitions = {_defined_name(node): node for node in tree.body if _defined_name(node)}
+    check = statement.check
+    functions = {"limit": statement.bound or getattr(check, "square", None)}
+    functions["measure"] = getattr(check, "quantity", None)
+    functions["mean_of_error"] = getattr(check, "mean", None)
+    lines, needed = [], list[str]()
+    for name, function in functions.items():
+        if callable(function):
+            node, enclosed = _find_node(function, tree)
+            lines += [f"{key} = {value!r}" for key, value in enclosed.items()]
+            is_lambda = isinstance(node, ast.Lambda)
+            lines.append(f"{name} = {ast.unparse(node) if is_lambda else node.name}")
+            needed += _names(node) if is_lambda else [node.name]
+    flat = _flatten_class(method, definitions)
+    needed += _names(flat)
+    used: dict[str, ast.AST] = {}
+    while needed:
+        name = needed.pop()
+        if name in definitions and name not in used:
+            used[name] = _Stripper().visit(definitions[name])
+            needed += _names(used[name])
+    nodes = [used[name] for name in definitions if name in used]
+    text = "\n".join([*(ast.unparse(ast.fix_missing_locations(n)) for n in (*nodes, flat)), *lines])
+    for node in tree.body:
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            if alias.name == "pfbench":
+                text = re.sub(rf"\b{alias.asname or alias.name}\.", "pf.", text)
+    return text, imports
 
 
-def _flattened(method: type, defined: dict[str, Any]) -> ast.ClassDef:
-    """Return a class without bases: what `run` of the method uses of its own and its bases."""
+def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
+    """Return a class without bases: what `run` uses of the class and its bases."""
     members: dict[str, Any] = {}
     for base in method.__mro__:
-        for node in getattr(defined.get(base.__name__), "body", ()):
-            name = getattr(node, "name", "") or getattr(
-                getattr(node, "targets", [None])[0], "id", ""
-            )
-            if name:
-                members.setdefault(name, node)
-    wanted, kept = ["run"], dict[str, Any]()
-    while wanted:
-        name = wanted.pop()
-        if name in members and name not in kept:
-            kept[name] = members[name]
-            nodes = [n for n in ast.walk(members[name]) if isinstance(n, ast.Attribute)]
-            wanted += [n.attr for n in nodes]
-    body = [node for name, node in members.items() if name in kept]
-    made = ast.ClassDef(
-        name=method.__name__, bases=[], keywords=[], body=body, decorator_list=[], type_params=[]
-    )
-    return made
+        for node in getattr(definitions.get(base.__name__), "body", ()):
+            members.setdefault(_defined_name(node), node)
+    needed, used = ["run"], set[str]()
+    while needed:
+        name = needed.pop()
+        if name in members and name not in used:
+            used.add(name)
+            nodes = ast.walk(members[name])
+            needed += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+    fields = getattr(method, "__dataclass_fields__", {})
+    body = [node for name, node in members.items() if name in used - {*fields}]
+    tree = ast.parse(f"class {method.__name__}: pass")
+    tree.body[0].body = body  # type: ignore[attr-defined]
+    return _Stripper().visit(tree).body[0]
 
 
-def _node_of(function: Any, tree: ast.Module) -> tuple[Any, dict[str, Any]]:
-    """Return where a function stands in its source, and the values that it encloses."""
+def _find_node(function: Any, tree: ast.Module) -> tuple[Any, dict[str, Any]]:
+    """Return the node of a function in its source, and the values that it encloses."""
     code = getattr(function, "__code__", None)
     if code is None:
         raise Inexact("a function without source")
-    free = dict(
-        zip(code.co_freevars, (c.cell_contents for c in function.__closure__ or ()), strict=True)
-    )
-    if any(not isinstance(v, int | float) for v in free.values()):
-        raise Inexact("a function that encloses what is no number")
+    cells = (cell.cell_contents for cell in function.__closure__ or ())
+    enclosed = dict(zip(code.co_freevars, cells, strict=True))
+    if any(not isinstance(value, int | float) for value in enclosed.values()):
+        raise Inexact("a function encloses a value that is no number")
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.FunctionDef)
-            and node.name == code.co_name
-            and node.lineno == code.co_firstlineno
-        ):
-            return node, free
-    arguments = code.co_varnames[: code.co_argcount]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
-            names = {n.attr for n in ast.walk(node.body) if isinstance(n, ast.Attribute)}
-            if tuple(a.arg for a in node.args.args) == arguments and names <= set(code.co_names):
-                return node, free
-    raise Inexact("the source of a function was not found")
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno == code.co_firstlineno:
+            arguments = tuple(argument.arg for argument in node.args.args)
+            body = node.body if isinstance(node, ast.Lambda) else node
+            attributes = {n.attr for n in ast.walk(body) if isinstance(n, ast.Attribute)}
+            is_named = code.co_name in ("<lambda>", getattr(node, "name", ""))
+            is_same = is_named and arguments == code.co_varnames[: code.co_argcount]
+            if is_same and attributes <= {*code.co_names}:
+                return node, enclosed
+    raise Inexact("the source of a function is not known")

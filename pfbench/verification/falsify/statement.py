@@ -1,9 +1,12 @@
-"""One bound of a claim on one instance: what is measured over the bound, in any arithmetic."""
+"""A bound of a claim under one setting: its conditions, and the method on a searched instance."""
 
+import ast
 import math
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -11,39 +14,68 @@ import numpy as np
 from pfbench.base.errors import InputError
 from pfbench.base.state import State
 from pfbench.verification.claim import Claim
-from pfbench.verification.falsify.bodies import Skip
-from pfbench.verification.falsify.conditions import comparison_of, holds, predicate_of
-from pfbench.verification.falsify.leaves import leaves
-from pfbench.verification.instruments.enumerated_random import NotEnumerable
+from pfbench.verification.falsify.searched_set import Skip
+from pfbench.verification.homogeneity import check_claim
 from pfbench.verification.statements.bound import Bound
-from pfbench.verification.statements.error_law import ErrorLaw, Past
-from pfbench.verification.statements.quantity import SUBOPTIMALITY, is_count
+from pfbench.verification.statements.error_law import ErrorLaw
+from pfbench.verification.statements.quantity import is_count
 from pfbench.verification.statements.setting import ClaimSetting, ParameterNamespace, has_schedule
 from pfbench.verification.subject import instantiate_with_parameters
 from pfbench.verification.trial import claim_method
 
-_NOISE = 1e-10
-"""Share of the first value below which a number in floats is rounding."""
+_SUBJECT = r"(?:(?:f|f_i|each f_i|all f_i|the function|components?|each component) )?"
+_PREDICATES: Mapping[str, Callable[[Any], bool]] = {
+    rf"{_SUBJECT}(?:is |are )?(?:l-)?smooth|unbiased|finite sum": lambda problem: True,
+    r"(?:f |the function )?(?:is )?(?:non-?convex|not convex)": lambda problem: True,
+    r"(?:f |the function )?(?:is )?strongly convex": lambda p: p.bounds.get("mu") is not None,
+    r"(?:f |the function )?(?:is )?convex": lambda problem: problem.is_convex,
+    r"(?:each |all )?(?:f_i|components?)(?: is| are)? convex|convex components?": (
+        lambda problem: problem.components_convex
+    ),
+    r"bounded domain|compact (?:set|domain)": lambda problem: problem.set.kind != "none",
+}
+"""Assumptions in words, by pattern of the whole text, with a predicate of a searched instance."""
+
+_COMPARISON = (
+    *(ast.Expression, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.Load),
+    *(ast.operator, ast.unaryop, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq),
+)
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """What is measured over its bound: the largest over t."""
-
-    ratio: Any
-    measured: Any
-    bound: Any
-    t: int
-    growth: float = 0.0
-    work: int = 1
+def parse_assumption(text: str) -> Callable[[Any], bool] | None:
+    """Return the predicate of an assumption in words; None if a part is not in the vocabulary."""
+    rules = [
+        next((rule for words, rule in _PREDICATES.items() if re.fullmatch(words, part)), None)
+        for part in (part.strip() for part in re.split(r",| and ", text.lower().strip(" .")))
+    ]
+    return None if None in rules else lambda p: all(rule(p) for rule in rules if rule is not None)
 
 
-class Unsearchable(InputError):
+def parse_comparison(text: str) -> ast.Expression | None:
+    """Return a comparison of constants and parameters; None if the text is no comparison."""
+    try:
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError:
+        return None
+    is_allowed = all(isinstance(node, _COMPARISON) for node in ast.walk(tree))
+    return tree if is_allowed and isinstance(tree.body, ast.Compare) else None
+
+
+def _evaluate_comparison(tree: ast.Expression, lookup: Callable[[str], Any]) -> bool:
+    """Return whether a comparison is true; an unknown name skips the instance."""
+    for node in ast.walk(tree):  # integers only, so that a quotient stays exact
+        if isinstance(node, ast.Constant) and isinstance(node.value, float):
+            raise Skip("a comparison with a float")
+    names = {node.id: lookup(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return bool(eval(compile(tree, "<condition>", "eval"), {"__builtins__": {}}, names))
+
+
+class UnsearchableError(InputError):
     """A claim that cannot be searched, with the reason."""
 
 
 @dataclass(frozen=True)
-class Statement:
+class SearchedStatement:
     """A bound, or an error law, of a claim, under one label and setting."""
 
     claim: Claim
@@ -63,6 +95,11 @@ class Statement:
         return "law" if self.bound is None else str(self.check.statistic)
 
     @property
+    def is_for_each_run(self) -> bool:
+        """Whether the bound is on every run, with a bound for every t."""
+        return self.statistic in ("every", "step", "least")
+
+    @property
     def method(self) -> Any:
         """The method, a class or an object."""
         return claim_method(self.claim)
@@ -73,7 +110,7 @@ class Statement:
         return bool(getattr(self.method, "deterministic", False))
 
     @property
-    def in_expectation(self) -> bool:
+    def is_expectation(self) -> bool:
         """Whether the bound is on a mean over draws."""
         return self.statistic in ("mean", "last", "output") and not self.is_deterministic
 
@@ -81,11 +118,6 @@ class Statement:
     def horizon(self) -> tuple[str, int] | None:
         """The name and the value of the parameter that sets the number of steps."""
         return self.setting.horizon("quick")
-
-    @property
-    def requires(self) -> frozenset[str]:
-        """The oracles that the method queries."""
-        return frozenset(getattr(self.method, "requires", ()))
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -97,42 +129,75 @@ class Statement:
         return tuple(
             text
             for text in self.conditions
-            if not (predicate_of(text) or comparison_of(text) or text in self.allowed)
+            if not (parse_assumption(text) or parse_comparison(text) or text in self.allowed)
         )
 
-    def wants(self, word: str) -> bool:
-        """Return whether an assumption in words is made: "convex", "strongly", "component"."""
+    def assumes(self, word: str) -> bool:
+        """Return whether an assumption has a word: "convex", "strongly", "component"."""
         return any(word in text for text in self.conditions)
 
 
-def statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Statement]:
+def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[SearchedStatement]:
     """Return each bound of a claim with each setting.
 
     Raises
     ------
-    Unsearchable
+    UnsearchableError
         If it is no bound or error law, or bounds counts of calls.
     """
     check = claim.check
     if isinstance(check, ErrorLaw):
-        return [Statement(claim, "", check.setting, None, allowed)]
+        return [SearchedStatement(claim, "", check.setting, None, allowed)]
     if not isinstance(check, Bound):
-        raise Unsearchable(
-            f"{claim.name} is a {claim.kind}: only bounds and error laws are searched."
-        )
+        kind = f"{claim.name} is a {claim.kind}"
+        raise UnsearchableError(f"{kind}: only bounds and error laws are searched.")
     if is_count(check.quantity):
-        raise Unsearchable(f"{claim.name} bounds counts of calls, which follow from the schedule.")
-    method = claim_method(claim)
-    if getattr(method, "output", "last") not in ("last", "uniform") and check.statistic == "output":
-        raise Unsearchable(f"{claim.name} has a weighted output.")
+        raise UnsearchableError(f"{claim.name} bounds counts, which follow from the schedule.")
+    output = getattr(claim_method(claim), "output", "last")
+    if output not in ("last", "uniform") and check.statistic == "output":
+        raise UnsearchableError(f"{claim.name} has a weighted output.")
     return [
-        Statement(claim, ", ".join(filter(None, (of, label))), setting, bound, allowed)
+        SearchedStatement(claim, ", ".join(filter(None, (key, label))), setting, bound, allowed)
         for label, setting in check.settings.items()
-        for of, bound in check.bounds.items()
+        for key, bound in check.bounds.items()
     ]
 
 
-class Ask:
+def lint_claim(claim: Claim) -> tuple[str, ...]:
+    """Return remarks on a claim before any search, a sentence each."""
+    check: Any = claim.check
+    if not isinstance(check, Bound) or is_count(check.quantity):
+        return ()
+    remarks, text, method = [], claim.statement, claim_method(claim)
+    pattern = r"\b(exists?|for some|there is|eventually|sufficiently|large enough)\b"
+    if words := re.search(pattern, text.lower()):
+        remarks.append(f'The statement says "{words[0]}"; the search takes every T and instance.')
+    if any(setting.horizon("quick") is None for setting in check.settings.values()):
+        remarks.append("The number of steps is fixed: let `parameters` be a function of T.")
+    is_mean = re.search(r"\bE\b|E\[|\bexpect|\bmean\b", text)
+    is_random = not getattr(method, "deterministic", False)
+    if is_mean and is_random and check.statistic in ("every", "step", "least"):
+        remarks.append(
+            f'The statement is about an expectation; statistic="{check.statistic}" tests each '
+            'run: use "mean", "last" or "output".'
+        )
+    codes = [getattr(function, "__code__", None) for function in check.bounds.values()]
+    numbers = {v for code in codes if code for v in code.co_consts if isinstance(v, float)}
+    if unnamed := [f"{v:g}" for v in sorted(numbers) if len(f"{v:g}".strip("0.")) > 3]:
+        remarks.append(f"The bound has a constant without a name: {', '.join(unnamed)}.")
+    assumptions = " ".join((*claim.assumptions, *getattr(method, "assumes", ())))
+    if any("mu" in code.co_names for code in codes if code) and "strong" not in assumptions:
+        remarks.append("The bound has mu; no assumption says that f is strongly convex.")
+    elif check.quantity == "suboptimality" and "convex" not in assumptions:
+        remarks.append("The bound is on f - min f; no assumption says that f is convex.")
+    if claim.instances and not claim.scale_dependence:
+        units = check_claim(claim)
+        if units.homogeneous is False:
+            remarks.append(f"The bound depends on the units of f and x ({units.description}).")
+    return tuple(remarks)
+
+
+class SearchedOracles:
     """The oracles of a searched instance."""
 
     def __init__(self, problem: Any) -> None:
@@ -144,13 +209,14 @@ class Ask:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A method on a problem, made for a horizon: its constants, parameters and states."""
+    """A method on a problem, made for a horizon; it ends at a deadline of `time.monotonic`."""
 
-    statement: Statement
+    statement: SearchedStatement
     problem: Any
     constants: Any
     parameters: Any
     algorithm: Any
+    deadline: float
 
     @property
     def steps(self) -> int | None:
@@ -158,11 +224,13 @@ class Trajectory:
         steps: int | None = vars(self.parameters).get("iterations")
         return steps
 
-    def states(self, rng: Any) -> Iterator[tuple[Any, State]]:
+    def run(self, rng: Any) -> Iterator[tuple[Any, State]]:
         """Yield each state with the iterate before it."""
         x = self.problem.start()
-        states = self.algorithm.run(Ask(self.problem), x.copy(), rng)
+        states = self.algorithm.run(SearchedOracles(self.problem), x.copy(), rng)
         for state in islice(states, self.steps):
+            if monotonic() > self.deadline:
+                raise Skip("it takes too long")
             if not isinstance(state, State) or np.shape(state.x) != np.shape(x):
                 raise Skip("the method yields no state")
             yield x, state
@@ -170,30 +238,32 @@ class Trajectory:
 
     def limit(self, t: int | None = None) -> Any:
         """Return the bound, refused where it is not positive."""
-        bound = self.statement.bound
-        assert bound is not None
-        value = bound(self.constants, self.parameters, *(() if t is None else (t,)))
+        assert self.statement.bound is not None
+        arguments = () if t is None else (t,)
+        value = self.statement.bound(self.constants, self.parameters, *arguments)
         if not value > 0 or value == math.inf:
             raise Skip("the bound is not positive")
         return value
 
 
-def trajectory(statement: Statement, problem: Any, T: int | None) -> Trajectory:
-    """Return the method made for a problem and a horizon.
+def prepare_run(
+    statement: SearchedStatement, problem: Any, T: int, deadline: float = math.inf
+) -> Trajectory:
+    """Return the method made for a problem and a horizon (0: as the claim fixes it).
 
     Raises
     ------
     Skip
         If the instance does not meet an assumption, or a constant is unknown.
     """
-    setting, horizon = statement.setting, statement.horizon
-    for text in statement.conditions:
-        predicate = predicate_of(text)
+    predicates = {text: parse_assumption(text) for text in statement.conditions}
+    for text, predicate in predicates.items():
         if predicate is not None and not predicate(problem):
             raise Skip(f"not: {text}")
-    stated = problem.constants(problem.start())
-    constants = stated if setting.constants is None else setting.constants(problem)
-    longer = {} if horizon is None or T is None else {horizon[0]: T}
+    setting, horizon = statement.setting, statement.horizon
+    known_constants = problem.constants()
+    constants = known_constants if setting.constants is None else setting.constants(problem)
+    longer = {} if horizon is None or not T else {horizon[0]: T}
     if callable(setting.parameters):
         parameters = dict(setting.parameters(constants, **longer))
     else:
@@ -201,204 +271,17 @@ def trajectory(statement: Statement, problem: Any, T: int | None) -> Trajectory:
     method, epsilon = statement.method, parameters.pop("epsilon", None)
     if epsilon is not None and has_schedule(method):
         algorithm = method.theory(epsilon, constants, **parameters)
-        parameters = {**vars(algorithm), "epsilon": epsilon}
+        parameters = {**vars(algorithm)}
     else:
         algorithm = instantiate_with_parameters(method, **parameters)
-        parameters |= {} if epsilon is None else {"epsilon": epsilon}
-    names = {**parameters, **{k: v for k, v in problem._constants.items() if v is not None}}
-    for text in statement.conditions:
-        if predicate_of(text) is None and (tree := comparison_of(text)) is not None:
-            if "R" in text or "delta" in text:
-                names |= {"R": stated.R, "delta": stated.delta}
-            if not holds(tree, names):
-                raise Skip(f"not: {text}")
-    return Trajectory(statement, problem, constants, ParameterNamespace(**parameters), algorithm)
+    parameters |= {} if epsilon is None else {"epsilon": epsilon}
 
+    def look_up(name: str) -> Any:
+        return parameters[name] if name in parameters else getattr(known_constants, name)
 
-def evaluate(
-    statement: Statement,
-    problem: Any,
-    T: int | None,
-    *,
-    seed: int = 0,
-    most: int = 600,
-    runs: int = 8,
-) -> Ratio:
-    """Return the ratio of measured to bound, the largest over t, on an instance.
-
-    Expectations are enumerated up to `most` sequences of draws; else a mean over runs, which only
-    screens. A `runs` of 0 forbids that.
-    """
-    path = trajectory(statement, problem, T)
-    if statement.statistic == "law":
-        return _of_law(path, most)
-    if statement.statistic in ("every", "step", "least"):
-        return _of_every_run(path, seed)
-    limit, number = path.limit(), problem.number
-    if statement.is_deterministic:
-        value = _of_run(path, np.random.default_rng(seed))
-        count = 1
-    else:
-        try:
-            drawn = leaves(lambda stream: _of_run(path, stream), most, number)
-            value, count = sum(chance * one for chance, one in drawn), len(drawn)
-        except NotEnumerable:
-            if not runs:
-                raise
-            streams = (np.random.default_rng((seed, k)) for k in range(runs))
-            value, count = sum(_of_run(path, one) for one in streams) / runs, runs
-    return _ratio(value, limit, path.steps or 1, 0.0, count * (path.steps or 1))
-
-
-def sample_ratio(path: Trajectory, seed: Any) -> float:
-    """Return what one run measures over the bound."""
-    return float(_of_run(path, np.random.default_rng(seed)) / path.limit())
-
-
-def _is_noise(value: Any, first: Any) -> bool:
-    """Return whether a float is rounding beside what was measured first."""
-    return isinstance(value, float) and abs(value) < _NOISE * abs(first)
-
-
-def _ratio(value: Any, limit: Any, t: int, growth: float, work: int) -> Ratio:
-    ratio = value / limit
-    if isinstance(ratio, float) and not math.isfinite(ratio):
-        raise Skip("a number is not finite")
-    return Ratio(ratio, value, limit, t, growth, work)
-
-
-def _measure(path: Trajectory) -> Callable[[Any], Any]:
-    """Return what is measured of a point."""
-    of, problem = path.statement.check.quantity, path.problem
-    if not isinstance(of, str):
-        return lambda x: of(problem, x)
-    if of == "objective":
-        return problem.objective  # type: ignore[no-any-return]
-    if of == SUBOPTIMALITY:
-        least = problem.best_known[0]
-        return lambda x: problem.objective(x) - least
-    if of == "fw_gap" and problem.set.kind != "none":
-        return lambda x: problem.gradient(x) @ (x - problem.set.lo(problem.gradient(x)))
-    if of == "gradient_mapping_sq" and problem.set.kind == "none" and problem.penalty is None:
-        return lambda x: problem.gradient(x) @ problem.gradient(x)
-    raise Skip(f"{of} is not defined")
-
-
-def _of_every_run(path: Trajectory, seed: int) -> Ratio:
-    over, best, least, work = path.statement.statistic, None, None, 0
-    measured = None if over == "step" else _measure(path)
-    of, ratios = path.statement.check.quantity, []
-    first: Any = None
-    for t, (x, state) in enumerate(path.states(np.random.default_rng(seed))):
-        work += 1
-        if measured is None:
-            moved = max(abs(state.x - x))
-            first = moved if first is None else first
-            if _is_noise(moved, first):
-                break
-            value, at = of(path.problem, x, state.x), t
-        elif over == "every":
-            value, at = measured(state.x), t + 1
-        else:
-            value, at = measured(x), t
-            value = least = value if least is None or value < least else least
-        if measured is not None:
-            first = measured(path.problem.start()) if first is None else first
-            if _is_noise(value, first):
-                break
-        found = _ratio(value, path.limit(at), at, 0.0, work)
-        ratios.append(found.ratio)
-        if best is None or found.ratio > best.ratio:
-            best = found
-    if best is None:
-        raise Skip("the method makes no step")
-    growth = 0.0
-    if len(ratios) > 8 and isinstance(ratios[-1], float) and ratios[len(ratios) // 2] > 0:
-        growth = ratios[-1] / ratios[len(ratios) // 2]
-    return Ratio(best.ratio, best.measured, best.bound, best.t, growth, work)
-
-
-def _of_run(path: Trajectory, rng: Any) -> Any:
-    """Return what is measured of one run, for a bound in expectation."""
-    over, measured, output = path.statement.statistic, _measure(path), None
-    uniform = over == "output" and getattr(path.algorithm, "output", "last") == "uniform"
-    values, count, last = [], 0, None
-    for x, state in path.states(rng):
-        count, last, output = count + 1, state.x, state.output
-        if over == "mean" or uniform:
-            values.append(measured(x if state.at is None else np.array(state.at)))
-    if not count or (path.steps and count < path.steps):
-        raise Skip("the method makes too few steps")
-    if over == "output" and output is not None:
-        return measured(output)
-    value = sum(values) / len(values) if values else measured(last)
-    if isinstance(value, float) and _is_noise(value, measured(path.problem.start())):
-        return 0.0
-    return value
-
-
-def _of_law(path: Trajectory, most: int) -> Ratio:
-    """Return the largest ratio of a mean square to its law; of a wrong mean, 1 + its size."""
-    problem, check = path.problem, path.statement.check
-    number = problem.number
-    groups: dict[Any, list[Any]] = {}
-
-    def key(point: Any) -> Any:
-        return tuple(round(v, 9) if isinstance(v, float) else v for v in point)
-
-    def run(rng: Any) -> list[Any]:
-        before, told = problem.start(), list[Any]()
-        known: tuple[Any, ...] = ()
-        error = 0 * before
-        for t, (x, state) in enumerate(path.states(rng)):
-            at = np.array(x if state.at is None else state.at)
-            if state.estimate is None:
-                raise Skip("the method yields no estimate")
-            known = (*known, key(at))
-            past = Past(t=t, x=at, error=error, step=at - before, problem=problem)
-            estimate = np.array(state.estimate)
-            error = estimate - problem.gradient(at)
-            told.append((known, past, error))
-            known, before = (*known, key(estimate)), at
-        return told
-
-    drawn = leaves(run, most, number)
-    for chance, told in drawn:
-        for known, past, error in told:
-            group = groups.setdefault(known, [past, 0, 0, 0])
-            group[1] += chance
-            group[2] = group[2] + chance * error
-            group[3] = group[3] + chance * (error @ error)
-    best = None
-    work = len(drawn) * (path.steps or 1)
-    start = problem.gradient(problem.start())
-    scale = max([1, *map(abs, start)])
-    for past, chance, mean, square in groups.values():
-        past = _ExactPast(past)
-        law = check.square(path.constants, path.parameters, past)
-        value = square / chance
-        found = []
-        if law > 0:
-            found.append(_ratio(value, law, past.t, 0.0, work))
-            if check.exact and value > 0:
-                found.append(_ratio(law, value, past.t, 0.0, work))
-        if check.mean is not None:
-            off = mean / chance - check.mean(path.constants, path.parameters, past)
-            away = max(map(abs, off)) / scale
-            if away > (1e-9 if isinstance(away, float) else 0):
-                found.append(Ratio(1 + away, 1 + away, 1, past.t, 0.0, work))
-        for one in found:
-            if best is None or one.ratio > best.ratio:
-                best = one
-    if best is None:
-        raise Skip("the law is 0")
-    return best
-
-
-class _ExactPast:
-    """A `Past` whose squares stay in the arithmetic of the replay."""
-
-    def __init__(self, past: Past) -> None:
-        self.t, self.x, self.error, self.step = past.t, past.x, past.error, past.step
-        self.problem = past.problem
-        self.error_sq, self.step_sq = past.error @ past.error, past.step @ past.step
+    for text, predicate in predicates.items():
+        tree = None if predicate else parse_comparison(text)
+        if tree is not None and not _evaluate_comparison(tree, look_up):
+            raise Skip(f"not: {text}")
+    named = ParameterNamespace(**parameters)
+    return Trajectory(statement, problem, constants, named, algorithm, deadline)

@@ -172,17 +172,19 @@ class LazyUniform:
     ----------
     choose
         See `EnumerableGenerator.choose`.
+    unit
+        The number 1 of the arithmetic of the chances.
     """
 
-    def __init__(self, choose: Callable[[int, Sequence[float]], int]) -> None:
-        self._choose, self._low, self._high = choose, 0.0, 1.0
+    def __init__(self, choose: Callable[[int, Sequence[Any]], int], unit: Any = 1.0) -> None:
+        self._choose, self._low, self._high = choose, 0 * unit, unit
 
     def __lt__(self, number: Any) -> bool:
-        split = float(number)
+        split = float(number) if isinstance(self._high, float) else number
         if not self._low < split < self._high:
-            return split >= self._high
+            return bool(split >= self._high)
         share = (split - self._low) / (self._high - self._low)
-        below = self._choose(2, (share, 1.0 - share)) == 0
+        below = self._choose(2, (share, 1 - share)) == 0
         self._low, self._high = (self._low, split) if below else (split, self._high)
         return below
 
@@ -250,10 +252,10 @@ class ReplayGenerator(EnumerableGenerator):
 class _BranchGenerator(EnumerableGenerator):
     """A stream that follows given choices, then takes the first option, and notes them all."""
 
-    def __init__(self, value: Sequence[int], limit: int) -> None:
+    def __init__(self, value: Sequence[int], limit: int, unit: Any) -> None:
         super().__init__()
-        self._prefix, self._remaining = value, limit
-        self.choices: list[tuple[int, int, float]] = []
+        self._prefix, self._remaining, self._unit = value, limit, unit
+        self.choices: list[tuple[int, int, Any]] = []
 
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
         """Take the given option, else the first."""
@@ -263,14 +265,19 @@ class _BranchGenerator(EnumerableGenerator):
             self._remaining //= options
             if self._remaining == 0:
                 raise NotEnumerable("it draws so much that not all draws can be enumerated")
-        chance = 1.0 / options if chances is None else float(chances[option])
+        chance = self._unit / options if chances is None else self._unit * chances[option]
         self.choices.append((option, options, chance))
         return option
 
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """As `EnumerableGenerator.random`, with chances in the arithmetic of the unit."""
+        super().random(size, dtype, out)
+        return LazyUniform(self.choose, self._unit)
+
 
 def enumerate_draws(
-    outcome: Callable[[EnumerableGenerator], Outcome], limit: int = MOST_BRANCHES
-) -> Iterator[tuple[float, Outcome]]:
+    outcome: Callable[[EnumerableGenerator], Outcome], limit: int = MOST_BRANCHES, unit: Any = 1.0
+) -> Iterator[tuple[Any, Outcome]]:
     """Yield the chance and the outcome of every sequence of draws.
 
     Parameters
@@ -279,6 +286,8 @@ def enumerate_draws(
         What to do with a random stream; called once for each sequence of draws.
     limit
         So many sequences are enumerated at most.
+    unit
+        The number 1 of the arithmetic of the chances: floats unless given.
 
     Raises
     ------
@@ -289,17 +298,17 @@ def enumerate_draws(
     for _ in range(limit):
         if following is None:
             return
-        stream = _BranchGenerator(following, limit)
+        stream = _BranchGenerator(following, limit, unit)
         result = outcome(stream)
-        chance = math.prod(chance for _, _, chance in stream.choices)
-        if chance > 0.0:
+        chance = math.prod((chance for _, _, chance in stream.choices), start=unit)
+        if chance > 0:
             yield chance, result
         following = _next_choices(stream.choices)
     if following is not None:
         raise NotEnumerable(f"it has more than {limit} sequences of draws")
 
 
-def _next_choices(selected: Sequence[tuple[int, int, float]]) -> list[int] | None:
+def _next_choices(selected: Sequence[tuple[int, int, Any]]) -> list[int] | None:
     """Return the choices that come after these in the order of all; None after the last."""
     for position in range(len(selected) - 1, -1, -1):
         option, options, _ = selected[position]

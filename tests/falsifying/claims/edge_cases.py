@@ -1,6 +1,7 @@
 """Claims at the edge: attained, false by very little, conditional, or that cannot be searched."""
 
 from dataclasses import dataclass
+from time import sleep
 
 import pfbench as pf
 from pfbench.claims import Claim, bound, counts
@@ -27,6 +28,24 @@ class Failing(Descent):
 
     def run(self, ask, x, rng):
         raise RuntimeError("no")
+        yield
+
+
+class Slow(Descent):
+    """Takes a twentieth of a second a step."""
+
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            sleep(0.05)
+            yield state
+
+
+class Hanging(Descent):
+    """Makes no step."""
+
+    def run(self, ask, x, rng):
+        while True:
+            sleep(0.1)
         yield
 
 
@@ -71,6 +90,8 @@ LONG = claim(
 NEAR = claim("near", lambda c, a: 2 * c.L_f * c.delta / a.iterations, assumptions=("R <= 2",))
 ODD = claim("odd", lambda c, a: c.L_f * c.delta / a.iterations, assumptions=("f is pleasant",))
 RAISES = claim("raises", lambda c, a: c.L_f, method=Failing)
+SLOW = claim("slow", lambda c, a: 2 * c.L_f * c.delta / a.iterations, method=Slow)
+HANGS = claim("hangs", lambda c, a: c.L_f, method=Hanging)
 MEAN = claim("normal", lambda c, a: c.L_f * c.delta / (20 * a.iterations), method=Noisy)
 SINGLE = claim(
     "single",

@@ -1,7 +1,7 @@
 """Sets of the search, generic in the kind of number."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,29 +19,32 @@ def root(value: Any) -> Any:
     return value.sqrt() if hasattr(value, "sqrt") else math.sqrt(value)
 
 
-def vector(entries: Sequence[Any]) -> Any:
+def vector(entries: Iterable[Any]) -> Any:
     """Return numbers as an array, of floats or of objects."""
-    of_floats = not entries or type(entries[0]) is float
-    return np.array(entries, dtype=np.float64 if of_floats else object)
+    numbers = list(entries)
+    is_float = not numbers or isinstance(numbers[0], float)
+    return np.array(numbers, dtype=np.float64 if is_float else object)
 
 
-class Body:
-    """A set: a box, a ball, the hull of points, or the whole space."""
+def repeat(values: Sequence[Any], length: int) -> list[Any]:
+    """Return a list of this length that repeats values, which are not empty."""
+    return [values[j % len(values)] for j in range(length)]
 
-    def __init__(self, genome: Genome, number: Callable[[Any], Any], d: int) -> None:
-        self.kind: str = genome.get("set", "none")
-        self.d = d
+
+class SearchedSet:
+    """A box, a ball, the hull of points, or the whole space."""
+
+    def __init__(self, genome: Genome, number: Callable[[Any], Any]) -> None:
+        self.kind: str = genome["set"]
         self.vertices: list[Any] = []
-        if self.kind == "box":
-            sides = genome["sides"]
-            self.low = vector([number(sides[j % len(sides)][0]) for j in range(d)])
-            self.high = self.low + vector(
-                [number(sides[j % len(sides)][1]) for j in range(d)]
-            )  # a corner and lengths
+        if self.kind == "box":  # sides are a corner and lengths
+            sides = repeat(genome["sides"], genome["d"])
+            self.low = vector(number(low) for low, _ in sides)
+            self.high = self.low + vector(number(length) for _, length in sides)
         elif self.kind == "ball":
             self.radius = number(genome["radius"])
         elif self.kind == "hull":
-            self.vertices = [vector([number(v) for v in row]) for row in genome["vertices"]]
+            self.vertices = [vector(map(number, row)) for row in genome["vertices"]]
 
     @property
     def diameter(self) -> Any:
@@ -58,9 +61,8 @@ class Body:
     def lo(self, g: Any) -> Any:
         """Return a minimiser of <g, v>: ties to the lower end, the first vertex, or the centre."""
         if self.kind == "box":
-            return vector(
-                [lo if gj >= 0 else hi for gj, lo, hi in zip(g, self.low, self.high, strict=True)]
-            )
+            ends = zip(g, self.low, self.high, strict=True)
+            return vector(low if entry >= 0 else high for entry, low, high in ends)
         if self.kind == "ball":
             square = g @ g
             return -(self.radius / root(square)) * g if square > 0 else 0 * g
@@ -70,7 +72,7 @@ class Body:
         raise Skip("a linear function has no minimum without a set")
 
     def minimum(self, g: Any) -> Any:
-        """Return the least <g, v>, twice."""
+        """Return the least <g, v>, as a lower and an upper bound."""
         value = g @ self.lo(g)
         return value, value
 
@@ -79,9 +81,8 @@ class Body:
         if self.kind == "none":
             return y
         if self.kind == "box":
-            return vector(
-                [min(max(yj, lo), hi) for yj, lo, hi in zip(y, self.low, self.high, strict=True)]
-            )
+            ends = zip(y, self.low, self.high, strict=True)
+            return vector(min(max(entry, low), high) for entry, low, high in ends)
         if self.kind == "ball":
             square = y @ y
             return y if square <= self.radius**2 else (self.radius / root(square)) * y
