@@ -28,7 +28,7 @@ from pfbench.verification.statistics import LEVEL, EProcess
 from pfbench.verification.user_claims import collect_paper
 
 _MIN_EXCESS, _ERROR_FACTOR = 1e-15, 1e6
-_REPLAY_SECONDS, _RATIONAL_STEPS = 30.0, 64
+_REPLAY_SECONDS, _RATIONAL_STEPS, _TREE_STEPS = 15.0, 64, 20_000
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def replay_entry(
     try:
         problem = build_problem(entry.genome, number_maker(number))
         exact = load_exact_statement(statement, number)
-        limit = min(MOST_BRANCHES, 200_000 // max(entry.T, 1))
+        size = max(entry.T, 1) * (1 + problem.d / 4)
+        limit = min(MOST_BRANCHES, int(_TREE_STEPS / size))
         result = evaluate_ratio(
             exact, problem, entry.T, seed=entry.seed, limit=limit, runs=0, deadline=deadline
         )

@@ -13,6 +13,9 @@ from pfbench.verification.instruments.enumerated_random import NotEnumerable, en
 from pfbench.verification.statements.error_law import Past
 from pfbench.verification.statements.quantity import SUBOPTIMALITY
 
+ENUMERATED = 600
+"""Number of sequences of draws up to which the search enumerates them."""
+
 _NOISE = 1e-10
 """Share of the first value below which a number in floats is rounding."""
 
@@ -35,7 +38,7 @@ def evaluate_ratio(
     T: int,
     *,
     seed: int = 0,
-    limit: int = 600,
+    limit: int = ENUMERATED,
     runs: int = 8,
     deadline: float = math.inf,
 ) -> Ratio:
@@ -154,7 +157,7 @@ class _ExactPast:
 
 
 def _observe_errors(path: Trajectory, rng: Any) -> list[Any]:
-    """Return of each estimate of a run the past as a key, the past itself, and the error."""
+    """Return the past as a key, the past itself, and the error of each estimate of a run."""
     before, history, observed = path.problem.start(), tuple[Any, ...](), list[Any]()
     error = 0 * before
 

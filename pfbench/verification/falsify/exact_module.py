@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import pfbench
 from pfbench import points
 from pfbench.verification.falsify.exact_numbers import Inexact, Number
 
@@ -166,7 +165,7 @@ def _replacements(number: type[Number]) -> dict[int, Any]:
         return full
 
     simple = {name: elementary(name) for name in ("sqrt", "exp", "log")}
-    arrays = {"array": array, "asarray": array, "zeros": fill(0), "ones": fill(1)}
+    arrays: dict[str, Any] = {"array": array, "asarray": array, "zeros": fill(0), "ones": fill(1)}
     arrays |= {"empty": fill(0), "float64": lambda value: _number(number, value)}
     moves = {
         "combine": lambda x, v, w: (1 - w) * x + w * v,
@@ -175,12 +174,13 @@ def _replacements(number: type[Number]) -> dict[int, Any]:
         "inner": lambda a, b: a.ravel() @ b.ravel(),
         "distance": lambda a, b: elementary("sqrt")((a - b).ravel() @ (a - b).ravel()),
     }
+    package = sys.modules[__name__.partition(".")[0]]
     replacements: dict[int, Any] = {}
     for module, functions in (
         (math, simple),
         (np, simple | arrays),
         (points, moves),
-        (pfbench, moves),
+        (package, moves),
     ):
         replacements[id(module)] = _PatchedModule(module, functions)
         replacements |= {id(getattr(module, name)): new for name, new in functions.items()}

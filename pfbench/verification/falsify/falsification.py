@@ -99,7 +99,7 @@ class _Falsification:
         self.tests, self.reason, self.complete = 0, "", True
 
     def _set_deadline(self, share: float) -> None:
-        """Let the search end at a share of the seconds."""
+        """Set the end of the search to a share of the seconds."""
         self.search.deadline = self.start + share * self.seconds
 
     def _work(self, seconds: float) -> int:
@@ -124,8 +124,8 @@ class _Falsification:
         """Shrink and confirm a candidate; the original where the small one is not confirmed."""
         search, seconds = self.search, monotonic() - self.start
         if self.statement.is_expectation:
-            again = search.measure(entry.genome, entry.T, entry.seed + 1, runs=64)
-            if again is None or float(again.ratio) <= 1.0 + MARGIN:
+            second = search.measure(entry.genome, entry.T, entry.seed + 1, runs=64)
+            if second is None or float(second.ratio) <= 1.0 + MARGIN:
                 search.drop(entry)
                 return None
         work = self._work(min(0.2 * self.seconds, 2.0))
@@ -177,7 +177,7 @@ class _Falsification:
         result = confirmed.result
         assert result is not None
         allowed, report = self.statement.allowed, self._report(entry, result)
-        found = Counterexample(
+        counterexample = Counterexample(
             **vars(report)
             | {"verdict": VIOLATED, "reason": ""}
             | {"search": {**report.search, "seconds_to_hit": seconds}},
@@ -204,10 +204,10 @@ class _Falsification:
         )
         remaining = max(2.0, self.start + 0.98 * self.seconds - monotonic())
         try:
-            text, printed = write_script(self.statement, found, remaining)
+            text, printed = write_script(self.statement, counterexample, remaining)
         except (Inexact, Skip, OSError, ValueError) as error:
-            return replace(found, reason=str(error))
-        return replace(found, script=text, script_ratio=printed)
+            return replace(counterexample, reason=str(error))
+        return replace(counterexample, script=text, script_ratio=printed)
 
     def _report(self, entry: Entry | None = None, result: Ratio | None = None) -> SearchReport:
         search = self.search

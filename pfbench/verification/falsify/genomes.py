@@ -239,7 +239,7 @@ def genome_cost(genome: Genome) -> float:
 
 
 def count_numbers(genome: Genome) -> int:
-    """Return how many numbers are not 0."""
+    """Return the number of nonzero entries."""
     return sum(1 for container, key in _positions(genome) if container[key])
 
 

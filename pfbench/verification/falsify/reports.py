@@ -157,8 +157,8 @@ class Counterexample(SearchReport):
             f"T = {self.before_shrinking['T']}, d = {self.before_shrinking['d']}; "
             f"seed {search['seed']}, {search['evaluations']} evaluations"
         )
-        where = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
-        return [*lines, f"  script      {where if self.script else f'none: {self.reason}'}"]
+        location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
+        return [*lines, f"  script      {location if self.script else f'none: {self.reason}'}"]
 
     @property
     def _ratio_text(self) -> str:

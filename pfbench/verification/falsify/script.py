@@ -172,7 +172,7 @@ _LAW_MEAN = """
 
 
 def write_script(
-    statement: SearchedStatement, found: Counterexample, seconds: float
+    statement: SearchedStatement, counterexample: Counterexample, seconds: float
 ) -> tuple[str, float]:
     """Return a script and the ratio that it printed in an interpreter of its own.
 
@@ -181,13 +181,13 @@ def write_script(
     Inexact
         If no script of at most 60 lines prints the ratio within these seconds.
     """
-    text = _compose(statement, found)
+    text = _compose(statement, counterexample)
     lines = text.splitlines()
     if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
         raise Inexact(f"it has {len(lines)} lines of up to {max(map(len, lines))} characters")
     printed, reason = _run_script(text, min(seconds, _SECONDS))
-    tolerance = 0.5 if found.arithmetic == "e-process" else 1e-6
-    if printed is None or abs(printed / found.ratio - 1.0) > tolerance:
+    tolerance = 0.5 if counterexample.arithmetic == "e-process" else 1e-6
+    if printed is None or abs(printed / counterexample.ratio - 1.0) > tolerance:
         raise Inexact(reason)
     return text, printed
 
@@ -208,15 +208,19 @@ def _run_script(text: str, seconds: float) -> tuple[float | None, str]:
     return None, (done.stderr.strip().splitlines() or ["it prints nothing"])[-1]
 
 
-def _compose(statement: SearchedStatement, found: Counterexample) -> str:
+def _compose(statement: SearchedStatement, counterexample: Counterexample) -> str:
     """Return the text: definitions that something uses, and the statements that print."""
     sources, imports = collect_sources(statement)
-    path = prepare_run(statement, build_problem(parse_genome(dict(found.instance))), found.horizon)
-    definitions, measurement = _compose_measurement(statement, found, path, sources)
-    setup = _compose_parameters(statement, found, path, sources)
+    path = prepare_run(
+        statement,
+        build_problem(parse_genome(dict(counterexample.instance))),
+        counterexample.horizon,
+    )
+    definitions, measurement = _compose_measurement(statement, counterexample, path, sources)
+    setup = _compose_parameters(statement, counterexample, path, sources)
     used = "\n".join((sources, definitions, measurement))
     family = [_QUADRATIC]
-    if found.instance["family"] == "separable":
+    if counterexample.instance["family"] == "separable":
         has_knots = any(profile.knots for profile in path.problem.profiles)
         family = [_PIECEWISE if has_knots else _LINEAR, _SEPARABLE]
     library = [_STATE, *_instance_lines(path.problem), *family]
@@ -226,8 +230,10 @@ def _compose(statement: SearchedStatement, found: Counterexample) -> str:
     blocks += [sources, *(block.strip() for block in definitions.split("\n\n")), setup, measurement]
     is_pruned = True
     while is_pruned:
-        kept = [block for block in blocks if _is_used(block, blocks, (sources, setup, measurement))]
-        is_pruned, blocks = len(kept) < len(blocks), kept
+        used_blocks = [
+            block for block in blocks if _is_used(block, blocks, (sources, setup, measurement))
+        ]
+        is_pruned, blocks = len(used_blocks) < len(blocks), used_blocks
     words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")[:70]
     head = f'"""Counterexample to {statement.claim.name}: {words}"""'
     lines: list[str] = []
@@ -319,12 +325,12 @@ def _instance_lines(problem: Any) -> list[str]:
 
 
 def _compose_parameters(
-    statement: SearchedStatement, found: Counterexample, path: Any, sources: str
+    statement: SearchedStatement, counterexample: Counterexample, path: Any, sources: str
 ) -> str:
     """Return the constants, the parameters and the method as Python."""
     constants = path.constants
     if isinstance(constants, SearchedConstants):
-        names = {"n", "d", *path.problem.read, *found.constants}
+        names = {"n", "d", *path.problem.read, *counterexample.constants}
         names |= {"L"} if {"L_f", "L_ms"} <= names else set()
         names = {name for name in names if re.search(rf"\.{name}\b", sources)}
         values = {name: getattr(constants, name) for name in sorted(names)}
@@ -343,16 +349,20 @@ def _compose_parameters(
 
 
 def _compose_measurement(
-    statement: SearchedStatement, found: Counterexample, path: Any, sources: str
+    statement: SearchedStatement, counterexample: Counterexample, path: Any, sources: str
 ) -> tuple[str, str]:
     """Return definitions, and the statements that measure and print."""
-    check, t, statistic = statement.check, found.t, statement.statistic
-    steps = f"T = {path.steps or found.horizon}\n"
+    check, t, statistic = statement.check, counterexample.t, statement.statistic
+    steps = f"T = {path.steps or counterexample.horizon}\n"
     methods = _INTEGERS if "rng.integers" in sources else ""
     methods += _CHOICE if re.search(r"rng\.(choice|permutation)", sources) else ""
     draws = _DRAWS.replace("<methods>\n", methods.lstrip("\n").replace("\n\n", "\n"))
     if statistic == "law":
-        is_mean = check.mean is not None and found.bound == 1.0 and found.measured == found.ratio
+        is_mean = (
+            check.mean is not None
+            and counterexample.bound == 1.0
+            and counterexample.measured == counterexample.ratio
+        )
         law = [_LAW_MEAN] if is_mean else [_LAW_SQUARE, *([_LAW_EXACT] if check.exact else [])]
         end = "print(f't = {best[1]}: measured {best[2]} > law {best[3]}, ratio {best[0]}')"
         return f"{draws}\n\n{_LAW}", steps + "".join((_LAW_GROUPS, *law)) + end
@@ -368,7 +378,11 @@ def _compose_measurement(
     argument = f", {t}" if statement.is_for_each_run else ""
     end = f"bound = limit(c, a{argument})\nprint('t = {t}: measured', measured, '> bound', bound, "
     end += "'ratio', float(measured / bound))"
-    rng = "None" if statement.is_deterministic else f"np.random.default_rng({found.run_seed})"
+    rng = (
+        "None"
+        if statement.is_deterministic
+        else f"np.random.default_rng({counterexample.run_seed})"
+    )
     if statement.is_for_each_run:
         points = {"step": "x, s.x", "every": "s.x", "least": "x"}[statistic]
         when = f"t <= {t}" if statistic == "least" else f"t == {t - (statistic == 'every')}"
@@ -389,7 +403,7 @@ def run(rng):
 """
     if statement.is_deterministic:
         return definitions, f"{steps}measured = run(None)\n{end}"
-    if found.arithmetic == "e-process":
+    if counterexample.arithmetic == "e-process":
         sample = "v = [float(run(np.random.default_rng(k))) for k in range(1000)]\n"
         sample += "measured = np.mean(v)\nprint('standard error', np.std(v) / 1000**0.5)\n"
         return definitions, steps + sample + end

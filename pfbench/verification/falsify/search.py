@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.verification.falsify.evaluation import Ratio, evaluate_ratio
+from pfbench.verification.falsify.evaluation import ENUMERATED, Ratio, evaluate_ratio
 from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import (
     InstanceClass,
@@ -154,6 +154,8 @@ class Search:
             genome = draw_genome(rng, self.instance_class, max(T, 1))
             if self.statement.is_deterministic and level > 1 and genome["d"] > 10:
                 return None
+            if self.statement.is_expectation and level == 0 and rung:
+                T = int(rng.integers(1, rung + 1))
             return self._try(genome, T, int(rng.integers(2**31)), rung)
         promote = (share > 0.65 or not pool) and lower
         source = lower if promote else pool
@@ -176,6 +178,8 @@ class Search:
         return max(1, round(math.exp(self.rng.uniform(math.log(low), math.log(rung)))))
 
     def _try(self, genome: Genome, T: int, seed: int, rung: int) -> Entry | None:
+        if self.statement.is_expectation and rung == _RUNGS[0] and genome["n"] > 1:
+            T = min(T, int(math.log(ENUMERATED) / math.log(genome["n"])))  # then it is exact
         result = self.measure(genome, T, seed)
         if result is None:
             return None

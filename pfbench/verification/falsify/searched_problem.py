@@ -288,13 +288,13 @@ class QuadraticProblem(SearchedProblem):
         self._axis: Any = axis if axis is not None and axis @ axis > 0 else None
         rows = [list(map(number, repeat(row, self.d))) for row in genome["offsets"]]
         self.offsets = _complete_offsets(genome, rows, self.d, number(0))
-        least, largest = min(self._diagonal), max(map(abs, self._diagonal))
+        lowest, largest = min(self._diagonal), max(map(abs, self._diagonal))
         if self.is_chain:
-            least, largest = number(0), 4 * largest
+            lowest, largest = number(0), 4 * largest
         self._place_points()
         self.bounds = dict.fromkeys(("L_f", "L_max", "L_ms"), largest) | {
-            "mu": least if least > 0 else None,
-            "ell": 0 * least,
+            "mu": lowest if lowest > 0 else None,
+            "ell": 0 * lowest,
             "sigma2": sum((row @ row for row in self.offsets), number(0)) / self.n,
         }
         self.is_convex = self.components_convex = True

@@ -33,7 +33,9 @@ def shrink_entry(
     lower
         The ratio to keep, in place of a share of the excess.
     """
-    lower = 1.0 + min((entry.ratio - 1.0) / 3, 0.5) if lower is None else lower
+    if lower is None:  # expectations are exact where T is small
+        largest_gap = 0.04 if search.statement.is_expectation else 0.5
+        lower = 1.0 + min((entry.ratio - 1.0) / 3, largest_gap)
     best, limit = entry, search.work + work
     deadline = min(search.deadline, monotonic() + seconds)
 
@@ -51,9 +53,9 @@ def shrink_entry(
 
     def shorten() -> None:
         t = best.result.t + (search.statement.statistic != "every")
-        known = [t] if search.statement.is_for_each_run else []
+        last = [t] if search.statement.is_for_each_run else []
         if search.statement.horizon is not None:
-            any(attempt(best.genome, T) for T in (*_HORIZONS, *known) if T < best.T)
+            any(attempt(best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
 
     def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
         """Make the first change that keeps the ratio; return whether there is one."""

@@ -31,7 +31,7 @@ def _names(node: ast.AST) -> list[str]:
     return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
 
 
-def _defined_name(node: ast.AST) -> str:
+def _target_name(node: ast.AST) -> str:
     """Return the name that a statement defines; empty if none."""
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
     return str(getattr(node, "name", "") or getattr(target, "id", ""))
@@ -50,7 +50,7 @@ def collect_sources(statement: SearchedStatement) -> tuple[str, list[str]]:
         if isinstance(node, ast.Import)
         and all(alias.name in ("math", "numpy", "itertools") for alias in node.names)
     ]
-    definitions = {_defined_name(node): node for node in tree.body if _defined_name(node)}
+    definitions = {_target_name(node): node for node in tree.body if _target_name(node)}
     check = statement.check
     functions = {"limit": statement.bound or getattr(check, "square", None)}
     functions["measure"] = getattr(check, "quantity", None)
@@ -85,7 +85,7 @@ def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
     members: dict[str, Any] = {}
     for base in method.__mro__:
         for node in getattr(definitions.get(base.__name__), "body", ()):
-            members.setdefault(_defined_name(node), node)
+            members.setdefault(_target_name(node), node)
     needed, used = ["run"], set[str]()
     while needed:
         name = needed.pop()
