@@ -69,6 +69,22 @@ def test_roots_stay_symbolic():
     assert number("4") ** -0.5 == Fraction(1, 2)
 
 
+@pytest.mark.parametrize("push", ["0", "2"])
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("body", [("ball", "-1"), ("box", [["0", "-2"]]), ("hull", None)])
+def test_minimisers_are_optimal_and_sizes_positive(body, d, push):
+    """Numbers of a genome are arbitrary: each instance is valid all the same."""
+    corners = [["1"] * d, ["0"] * d, ["-1"] + ["2"] * (d - 1)]
+    text = {"family": "quadratic", "n": 1, "d": d, "set": body[0], "eigenvalues": ["1", "-3"]}
+    text |= {"centre": ["1/2"], "start": ["3"], "push": [push], "axis": ["1", "2"], "offsets": []}
+    text |= {"radius": body[1], "sides": body[1], "vertices": corners}
+    problem = build_problem(parse_genome(text), number_maker(Exact))
+    assert problem.is_consistent
+    assert problem.constants().D > 0
+    assert problem.value(problem.start()) >= 0
+    assert problem.value(problem.set.lo(problem.gradient(problem.start()))) >= 0
+
+
 def test_comparisons_that_rounding_decides_are_seen():
     kinds = [Digits.make_type(digits) for digits in (50, 100)]
     for kind in kinds:

@@ -100,6 +100,8 @@ def replay_entry(
         raise Inexact(f"{type(error).__name__}: {error}") from error
     if not isinstance(result.ratio, Number):
         raise Inexact("the ratio is a float")
+    if not problem.is_consistent:
+        raise Skip("the minimiser of the instance is not optimal")
     return result, problem
 
 

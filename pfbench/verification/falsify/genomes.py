@@ -159,6 +159,8 @@ def _rescale(genome: Genome, f: float, x: float) -> None:
 
 def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
     """Project a genome into its class, in place; return it."""
+    for row in (genome, *genome.get("profiles", ())):
+        del row.get("offsets", [])[genome["n"] - 1 :]
     for row in genome.get("profiles", ()):
         slopes = row["slopes"]
         if cls.convex:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from bisect import bisect_right
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
 from pfbench.verification.falsify.reports import Counterexample
 from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
+from pfbench.verification.falsify.searched_set import repeat
 from pfbench.verification.falsify.sources import collect_sources
 from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
 
@@ -28,40 +30,21 @@ _STATE = """
 State = lambda x, at=None, estimate=None, output=None: SimpleNamespace(**locals())
 """
 
-_LINEAR = """
-def part(j, i, x): return PARTS[j % len(PARTS)][i][0] + PARTS[j % len(PARTS)][i][1][0] * x
-
-def rise(j, a, b): return (slope(j, a) + slope(j, b)) * (b - a) / 2
-"""
-
-_PIECEWISE = """
-def part(j, i, x):  # f_i' along coordinate j, piecewise linear
-    knots, (value, slopes) = KNOTS[j % len(KNOTS)], PARTS[j % len(KNOTS)][i]
-    if not knots or x <= knots[0]: return value + slopes[0] * (x - (knots or [0])[0])
-    for a, b, s in zip(knots, knots[1:] + [x], slopes[1:]): value += s * (max(min(b, x), a) - a)
-    return value
-
-def rise(j, a, b):  # the integral of the slope
-    if a > b: return -rise(j, b, a)
-    s = [a] + [k for k in KNOTS[j % len(KNOTS)] if a < k < b] + [b]
-    return sum((slope(j, u) + slope(j, v)) * (v - u) / 2 for u, v in zip(s, s[1:]))
-"""
-
 _SEPARABLE = """
-def slope(j, x): return sum(part(j, i, x) for i in range(n)) / n
-
+def part(j, i, x):  # f_i' along coordinate j: a line through x_star, and changes of slope
+    v, s, changes = PARTS[j % len(PARTS)][i]
+    return v + s * (x - x_star[j]) + sum(c * max(r * (x - k), 0) for k, c, r in changes)
+def rise(j, i, x):  # the integral from x_star
+    (v, s, changes), y = PARTS[j % len(PARTS)][i], x - x_star[j]
+    return v * y + s * y * y / 2 + sum(c * r * max(r * (x - k), 0) ** 2 / 2 for k, c, r in changes)
 def component(i, x): return np.array([part(j, i, v) for j, v in enumerate(x)])
-
-def gradient(x): return np.array([slope(j, v) for j, v in enumerate(x)])
-
-def value(x): return sum(rise(j, b, v) for j, (b, v) in enumerate(zip(x_star, x)))
+def gradient(x): return sum(component(i, x) for i in range(n)) / n
+def value(x): return sum(rise(j, i, v) for j, v in enumerate(x) for i in range(n)) / n
 """
 
 _QUADRATIC = """
 def gradient(x): return s + H @ (x - x_star)
-
 def component(i, x): return gradient(x) + offsets[i]
-
 def value(x): return (s + gradient(x)) @ (x - x_star) / 2
 """
 
@@ -69,20 +52,17 @@ _SETS = {
     "none": "def prox(x, g, l): return x - l * g",
     "box": """
 def lo(g): return np.where(g >= 0, low, high)
-
 def prox(x, g, l): return np.minimum(np.maximum(x - l * g, low), high)
 """,
     "ball": """
-def lo(g): return -(r / math.sqrt(g @ g)) * g if g @ g > 0 else 0 * g
-
-def prox(x, g, l): return (x - l * g) * min(1, r / max(np.linalg.norm(x - l * g), 1e-300))
+def lo(g): return -(RADIUS / math.sqrt(g @ g)) * g if g @ g > 0 else 0 * g
+def prox(x, g, l): return (x - l * g) * min(1, RADIUS / max(np.linalg.norm(x - l * g), 1e-300))
 """,
     "hull": "def lo(g): return V[[g @ v for v in V].index(min(g @ v for v in V))].copy()",
 }
 
 _COMMON = """
 def batch(i, x): return sum(component(int(k), x) for k in i) / len(i)
-
 def difference(i, x, y): return batch(i, x) - batch(i, y)
 """
 
@@ -106,21 +86,16 @@ def states(rng):
 """
 
 _DRAWS = """
-class Branch(Exception): pass
-
 def draws(path):  # a random stream that follows choices
     rng, left = SimpleNamespace(), list(path)
-    def take(k):
-        if not left: raise Branch(k)
-        return left.pop(0)
+    def take(k): rng.k = k; return left.pop(0)
 <methods>
     return rng
-
 def leaves(f, path=(), chance=1):  # the chance and the outcome of every sequence of draws
-    try: yield chance, f(draws(path))
-    except Branch as e:
-        k = e.args[0]
-        for i in range(k): yield from leaves(f, path + (i,), chance / k)
+    rng = draws(path)
+    try: yield chance, f(rng)
+    except IndexError:
+        for i in range(rng.k): yield from leaves(f, path + (i,), chance / rng.k)
 """
 
 _INTEGERS = """
@@ -219,15 +194,11 @@ def _compose(statement: SearchedStatement, counterexample: Counterexample) -> st
     definitions, measurement = _compose_measurement(statement, counterexample, path, sources)
     setup = _compose_parameters(statement, counterexample, path, sources)
     used = "\n".join((sources, definitions, measurement))
-    family = [_QUADRATIC]
-    if counterexample.instance["family"] == "separable":
-        has_knots = any(profile.knots for profile in path.problem.profiles)
-        family = [_PIECEWISE if has_knots else _LINEAR, _SEPARABLE]
-    library = [_STATE, *_instance_lines(path.problem), *family]
-    library += [_SETS[path.problem.set.kind], _COMMON]
-    blocks = [block.strip() for text in library for block in text.split("\n\n")]
+    family = _SEPARABLE if counterexample.instance["family"] == "separable" else _QUADRATIC
+    blocks = [*_instance_lines(path.problem), *_split_blocks(_STATE, family)]
+    blocks += _split_blocks(_SETS[path.problem.set.kind], _COMMON)
     blocks += [_make_namespace(name, parts, used) for name, parts in _NAMESPACES.items()]
-    blocks += [sources, *(block.strip() for block in definitions.split("\n\n")), setup, measurement]
+    blocks += [sources, *_split_blocks(definitions), setup, measurement]
     is_pruned = True
     while is_pruned:
         used_blocks = [
@@ -241,6 +212,11 @@ def _compose(statement: SearchedStatement, counterexample: Counterexample) -> st
         is_long = len(line) > _WIDTH and re.match(r"\w+ = (?!lambda)", line) is not None
         lines += textwrap.wrap(line, _WIDTH, subsequent_indent="    ") if is_long else [line]
     return "\n".join(_join_bodies([line.rstrip() for line in lines if line.strip()])) + "\n"
+
+
+def _split_blocks(*texts: str) -> list[str]:
+    """Return the definitions of a text: each begins a line."""
+    return re.split(r"\n(?=\S)", "\n".join(text.strip("\n") for text in texts))
 
 
 def _is_used(block: str, blocks: list[str], fixed: tuple[str, ...]) -> bool:
@@ -301,15 +277,16 @@ def _instance_lines(problem: Any) -> list[str]:
         "low": getattr(body, "low", 0),
         "high": getattr(body, "high", 0),
     }
-    lines = [f"n = {problem.n}", f"r = {_literal(getattr(body, 'radius', 0))}"]
+    lines = [f"n = {problem.n}", f"RADIUS = {_literal(getattr(body, 'radius', 0))}"]
     if hasattr(problem, "profiles"):
         arrays["x_star"] = problem.base if minimiser is None else minimiser
         parts = [
-            [(p.anchor + row[0], list(s)) for row, s in zip(p.offsets, p.parts, strict=True)]
-            for p in problem.profiles
+            [_part_numbers(profile, i, x) for i in range(problem.n)]
+            for profile, x in zip(problem.by_coordinate, problem.base, strict=True)
         ]
-        lines += [f"KNOTS = {_literal([p.knots for p in problem.profiles])}"]
-        lines += [f"PARTS = {_literal(parts)}"]
+        periods = (parts[:k] for k in range(1, problem.d + 1))
+        shortest = next(period for period in periods if repeat(period, problem.d) == parts)
+        lines.append(f"PARTS = {_literal(shortest)}")
     else:
         matrix = np.array([problem.apply(unit) for unit in np.eye(problem.d)]).T
         diagonal = np.diag(matrix)
@@ -322,6 +299,17 @@ def _instance_lines(problem: Any) -> list[str]:
     return lines + [
         f"{name} = np.array({_literal(value)}, float)" for name, value in arrays.items()
     ]
+
+
+def _part_numbers(profile: Any, i: int, x: float) -> tuple[float, float, list[Any]]:
+    """Return the derivative at x, the slope there, and the changes of slope: knot, size, side."""
+    slopes, piece = profile.parts[i], bisect_right(profile.knots, x)
+    changes = [
+        (knot, slopes[k + 1] - slopes[k], 1 if k >= piece else -1)
+        for k, knot in enumerate(profile.knots)
+        if slopes[k + 1] != slopes[k]
+    ]
+    return profile.slope(x, i), slopes[piece], changes
 
 
 def _compose_parameters(
@@ -365,7 +353,7 @@ def _compose_measurement(
         )
         law = [_LAW_MEAN] if is_mean else [_LAW_SQUARE, *([_LAW_EXACT] if check.exact else [])]
         end = "print(f't = {best[1]}: measured {best[2]} > law {best[3]}, ratio {best[0]}')"
-        return f"{draws}\n\n{_LAW}", steps + "".join((_LAW_GROUPS, *law)) + end
+        return draws + _LAW, steps + "".join((_LAW_GROUPS, *law)) + end
     measures = {
         "suboptimality": "value(x)",
         "objective": "value(x)",
@@ -374,7 +362,7 @@ def _compose_measurement(
     }
     definitions = _STATES
     if isinstance(check.quantity, str):
-        definitions += f"\n\nmeasure = lambda problem, x: {measures[check.quantity]}"
+        definitions += f"measure = lambda problem, x: {measures[check.quantity]}\n"
     argument = f", {t}" if statement.is_for_each_run else ""
     end = f"bound = limit(c, a{argument})\nprint('t = {t}: measured', measured, '> bound', bound, "
     end += "'ratio', float(measured / bound))"
@@ -396,7 +384,6 @@ def _compose_measurement(
     points = "x if s.at is None else s.at" if is_mean else "s.x"
     only = "" if is_mean else " if t == T - 1"
     definitions += f"""
-
 def run(rng):
     v = [measure(problem, {points}) for t, x, s in states(rng){only}]
     return sum(v) / len(v)
@@ -407,7 +394,4 @@ def run(rng):
         sample = "v = [float(run(np.random.default_rng(k))) for k in range(1000)]\n"
         sample += "measured = np.mean(v)\nprint('standard error', np.std(v) / 1000**0.5)\n"
         return definitions, steps + sample + end
-    return (
-        f"{definitions}\n\n{draws}",
-        f"{steps}measured = sum(w * v for w, v in leaves(run))\n{end}",
-    )
+    return (definitions + draws, f"{steps}measured = sum(w * v for w, v in leaves(run))\n{end}")

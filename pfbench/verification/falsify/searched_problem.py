@@ -101,6 +101,16 @@ class SearchedProblem:
             raise Skip("the minimum is unknown")
         return self.number(0), "by construction"
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether the minimiser is in the set, and meets the first-order condition."""
+        if self.minimiser is None:
+            return True
+        g, rounding = self.gradient(self.minimiser), self.number(Fraction(1, 10**30))
+        if self.set.kind == "none":
+            return bool(g @ g <= rounding)
+        return bool(g @ (self.minimiser - self.set.lo(g)) <= rounding)
+
     def start(self) -> Any:
         """Return a copy of the start."""
         return self.x_0.copy()
@@ -151,13 +161,13 @@ class SeparableProblem(SearchedProblem):
 
     def _prepare(self) -> None:
         self.profiles = [Profile(row, self.genome, self.number) for row in self.genome["profiles"]]
-        self._by_coordinate = repeat(self.profiles, self.d)
+        self.by_coordinate = repeat(self.profiles, self.d)
         self.x_0 = vector(map(self.number, repeat(self.genome["start"], self.d)))
         ends: list[Any] = [(None, None)] * self.d
         if self.set.kind == "box":
             self.x_0 = self.set.project(self.x_0)
             ends = list(zip(self.set.low, self.set.high, strict=True))
-        pairs = list(zip(self._by_coordinate, ends, strict=True))
+        pairs = list(zip(self.by_coordinate, ends, strict=True))
         minimisers = [profile.minimise(*end) for profile, end in pairs]
         self.minimiser = None if None in minimisers else vector(minimisers)
         self.base = 0 * self.x_0 if self.minimiser is None else self.minimiser
@@ -177,17 +187,17 @@ class SeparableProblem(SearchedProblem):
 
     def value(self, x: Any) -> Any:
         """Return f - f(base), base being the minimiser where it is known."""
-        points = zip(self._by_coordinate, self.base, x, strict=True)
+        points = zip(self.by_coordinate, self.base, x, strict=True)
         return sum(profile.integral(start, end) for profile, start, end in points)
 
     def gradient(self, x: Any) -> Any:
         """Return grad f."""
-        pairs = zip(self._by_coordinate, x, strict=True)
+        pairs = zip(self.by_coordinate, x, strict=True)
         return vector(profile.slope(entry) for profile, entry in pairs)
 
     def component(self, i: int, x: Any) -> Any:
         """Return grad f_i."""
-        pairs = zip(self._by_coordinate, x, strict=True)
+        pairs = zip(self.by_coordinate, x, strict=True)
         return vector(profile.slope(entry, i) for profile, entry in pairs)
 
 
@@ -282,7 +292,7 @@ class QuadraticProblem(SearchedProblem):
 
     def _prepare(self) -> None:
         genome, number = self.genome, self.number
-        self._diagonal = self._vector("eigenvalues")
+        self._diagonal = abs(self._vector("eigenvalues"))
         self.is_chain = bool(genome.get("chain"))
         axis = self._vector("axis") if genome.get("axis") else None
         self._axis: Any = axis if axis is not None and axis @ axis > 0 else None
@@ -322,6 +332,8 @@ class QuadraticProblem(SearchedProblem):
             centre[0] = body.radius * (1 - t * t) / (1 + t * t)
             if self.d > 1:
                 centre[1] = body.radius * 2 * t / (1 + t * t)
+            elif push[0] != 0:
+                centre[0] = body.radius
             push = -abs(push[0]) * centre
             start[0] = body.radius if is_right else -body.radius
         else:

@@ -40,9 +40,9 @@ class SearchedSet:
         if self.kind == "box":  # sides are a corner and lengths
             sides = repeat(genome["sides"], genome["d"])
             self.low = vector(number(low) for low, _ in sides)
-            self.high = self.low + vector(number(length) for _, length in sides)
+            self.high = self.low + vector(abs(number(length)) for _, length in sides)
         elif self.kind == "ball":
-            self.radius = number(genome["radius"])
+            self.radius = abs(number(genome["radius"]))
         elif self.kind == "hull":
             self.vertices = [vector(map(number, row)) for row in genome["vertices"]]
 
