@@ -142,6 +142,22 @@ def test_your_own_theorem(tmp_path, monkeypatch, capsys):
     assert printed in capsys.readouterr().out
 
 
+def test_is_it_true(tmp_path, monkeypatch):
+    """The claim of the page is violated as it is printed there."""
+    text = (ROOT / "docs/is-it-true.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("cyclic.py").write_text(blocks("docs/is-it-true.md")[0])
+    (command,) = re.findall(r"```\n(pfbench .*?)\n```", text)
+    try:
+        done = CliRunner().invoke(app, [*shlex.split(command)[1:], "--jobs", "0"])
+    finally:
+        sys.modules.pop("cyclic", None)
+    assert done.exit_code == 1, done.stderr
+    assert text.split("```text\n")[1].split("```")[0] in done.stdout
+    assert Path("cyclic-rate-counterexample.py").is_file()
+
+
 def test_the_fields_of_a_spec_are_all_told():
     text = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
     table = text.partition("## All fields")[2].partition("##")[0]

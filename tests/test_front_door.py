@@ -100,6 +100,11 @@ CALLS = {
     "check problem": (lambda p: pf.check("l1", problem=p), ("quadratic",), {}),
     "verify": (lambda **given: pf.verify(**{"names": ["no-claim"], **given}), (), {"effort": "x"}),
     "verify names": (lambda one: pf.verify([one]), ("no-claim",), {}),
+    "falsify": (
+        pf.falsify,
+        ("no-claim",),
+        {"seconds": 1, "seed": 0, "horizon": 16, "size": 3, "families": None, "allow": ()},
+    ),
     "fit_rate": (
         pf.fit_rate,
         ([RUN],),

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 _START_SECONDS = 20.0
 """Seconds beyond its limit after which the process of a search is killed: start and imports."""
 
-_SHORT = {"seconds": 3.0, "horizon": 128, "size": 3}
-"""The search of each claim in `verify --falsify`."""
-
 
 def falsify(
     claims: list[str] | None = argument("FILE.py[:NAME]", "Claims to search."),
@@ -92,22 +89,8 @@ def falsify(
     terminal.exit_if(any(reports))
 
 
-def search_briefly(engine: "Engine", claims: "Sequence[Claim]", seed: int) -> "list[SearchReport]":
-    """Search a user's bounds for a few seconds each, at short horizons."""
-    from pfbench.verification.statements.bound import Bound
-    from pfbench.verification.statements.error_law import ErrorLaw
-
-    searched = [
-        claim for claim in claims if claim.user_source and isinstance(claim.check, Bound | ErrorLaw)
-    ]
-    return _search_claims(engine, searched, {**_SHORT, "seed": seed})
-
-
 def _search_claims(
-    engine: "Engine",
-    claims: "Sequence[Claim]",
-    arguments: dict[str, Any],
-    steps: StepProgress | None = None,
+    engine: "Engine", claims: "Sequence[Claim]", arguments: dict[str, Any], steps: StepProgress
 ) -> "list[SearchReport]":
     """Search claims in processes that are killed at their limit."""
     from pfbench.runs.engines.workers import Task
@@ -116,13 +99,12 @@ def _search_claims(
     limit = float(arguments["seconds"]) + _START_SECONDS
     tasks = [Task(_search_claim, (claim, arguments), limit, claim.name) for claim in claims]
     reports: dict[int, SearchReport] = {}
-    for result in engine.do(tasks) if tasks else ():
+    for result in engine.do(tasks):
         name = claims[result.index].name
         reason = f"{result.status}: {result.reason}"
         failed = SearchReport(claim=name, verdict=REFUSED, reason=reason)
         reports[result.index] = result.value if result.status == "done" else failed
-        if steps is not None:
-            steps.advance()
+        steps.advance()
     return [reports[index] for index in sorted(reports)]
 
 

@@ -78,11 +78,12 @@ def test_minimisers_are_optimal_and_sizes_positive(body, d, push):
     text = {"family": "quadratic", "n": 1, "d": d, "set": body[0], "eigenvalues": ["1", "-3"]}
     text |= {"centre": ["1/2"], "start": ["3"], "push": [push], "axis": ["1", "2"], "offsets": []}
     text |= {"radius": body[1], "sides": body[1], "vertices": corners}
-    problem = build_problem(parse_genome(text), number_maker(Exact))
+    problem = build_problem(parse_genome(text), number_maker(Digits.make_type(50)))
     assert problem.is_consistent
     assert problem.constants().D > 0
     assert problem.value(problem.start()) >= 0
-    assert problem.value(problem.set.lo(problem.gradient(problem.start()))) >= 0
+    vertex = problem.set.lo(problem.gradient(problem.start()))
+    assert problem.value(vertex) >= -Fraction(1, 10**40)
 
 
 def test_comparisons_that_rounding_decides_are_seen():
@@ -113,6 +114,7 @@ def test_constants_of_an_instance_are_exact():
     assert parse_genome(json.loads(json.dumps(convert_to_text(HUBER)))) == HUBER
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_an_attained_bound_stays_and_one_that_is_false_by_1e_9_falls(seed):
     attained = search_claim(edge("ATTAINED"), seconds=4, seed=seed)
@@ -151,6 +153,7 @@ def test_false_claims_fall_with_a_script_of_their_own(file, name, tmp_path):
     assert again.exact == found.ratio_exact
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("k", range(3))
 def test_errata_fall_from_the_printed_statement(k):
     found = search_claim(claims("errata.py").FALSE[k], seconds=8)
@@ -202,9 +205,8 @@ def test_what_is_unclear_is_said_before_the_search():
 
 
 def test_the_same_seed_gives_the_same_counterexample():
-    first, second = (search_claim(edge("HALF"), seconds=20, seed=3) for _ in range(2))
-    assert first.instance == second.instance
-    assert first.search["evaluations"] == second.search["evaluations"]
+    first, second = (search_claim(edge("HALF"), seconds=8, seed=3) for _ in range(2))
+    assert first.before_shrinking == second.before_shrinking
 
 
 def test_a_search_ends_by_the_clock():

@@ -75,16 +75,6 @@ class SearchReport:
         lines += [f"  unconfirmed {self.reason}"] if self.reason else []
         return [*lines, "  This is not a proof."]
 
-    @property
-    def line(self) -> str:
-        """The report in one line, for `verify`."""
-        if self.verdict == REFUSED:
-            return self.reason
-        return (
-            f"worst ratio found {self.ratio:.3g} at t = {self.t}, d = {self.d}, n = {self.n} "
-            f"({self.search['evaluations']} instances, T <= {self.search['horizon']}, not a proof)"
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class Counterexample(SearchReport):
@@ -163,14 +153,6 @@ class Counterexample(SearchReport):
     @property
     def _ratio_text(self) -> str:
         return _shorten(self.ratio_exact) if self.ratio_exact else f"{self.ratio:.10g}"
-
-    @property
-    def line(self) -> str:
-        """The counterexample in one line, for `verify`."""
-        return (
-            f"counterexample: ratio {self._ratio_text} at t = {self.t}, d = {self.d}, "
-            f"n = {self.n} ({self.arithmetic}; {_format_instance(self.instance)})"
-        )
 
 
 def _shorten(text: str) -> str:

@@ -28,7 +28,10 @@ class _Stripper(ast.NodeTransformer):
 
 
 def _names(node: ast.AST) -> list[str]:
-    return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
+    """Return the names that a node reads and does not set."""
+    names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
+    local = {child.id for child in names if isinstance(child.ctx, ast.Store)}
+    return [child.id for child in names if child.id not in local]
 
 
 def _target_name(node: ast.AST) -> str:

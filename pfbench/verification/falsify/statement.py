@@ -4,6 +4,7 @@ import ast
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
@@ -227,7 +228,8 @@ class Trajectory:
     def run(self, rng: Any) -> Iterator[tuple[Any, State]]:
         """Yield each state with the iterate before it."""
         x = self.problem.start()
-        states = self.algorithm.run(SearchedOracles(self.problem), x.copy(), rng)
+        algorithm = deepcopy(self.algorithm)  # it may keep state
+        states = algorithm.run(SearchedOracles(self.problem), x.copy(), rng)
         for state in islice(states, self.steps):
             if monotonic() > self.deadline:
                 raise Skip("it takes too long")
