@@ -132,7 +132,8 @@ def _replay(claims: "list[Claim]", path: Path, is_quiet: bool) -> None:
         records = [item for item in json.loads(path.read_text())["claims"] if item.get("instance")]
         by_name = {record["claim"]: record for record in records}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"--replay {path} cannot be read: {error}.") from error
+        reason = getattr(error, "strerror", None) or "it is no JSON of `pfbench falsify`"
+        raise InputError(f"--replay {path} cannot be read ({reason}).") from error
     stored = [claim for claim in claims if claim.name in by_name]
     if not stored:
         raise InputError(f"--replay {path} has no counterexample to these claims.")
