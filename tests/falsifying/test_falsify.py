@@ -153,6 +153,27 @@ def test_false_claims_fall_with_a_script_of_their_own(file, name, tmp_path):
     assert again.exact == found.ratio_exact
 
 
+def names(kind):
+    files = ("deterministic.py", "stochastic.py")
+    return [(file, claim.name) for file in files for claim in getattr(claims(file), kind)]
+
+
+@pytest.mark.thin(12)
+@pytest.mark.parametrize(("file", "name"), names("FALSE"))
+def test_false_claims_are_violated(file, name):
+    """Confirmed exactly; one needs runs so long that their mean is not enumerated."""
+    (claim,) = claims(file, name)
+    found = search_claim(claim, seconds=60)
+    assert found.verdict == "violated" or name == "sgd-noise-1"
+
+
+@pytest.mark.thin(12)
+@pytest.mark.parametrize(("file", "name"), names("TRUE"))
+def test_true_claims_are_never_violated(file, name):
+    (claim,) = claims(file, name)
+    assert search_claim(claim, seconds=5).verdict == "not falsified"
+
+
 @pytest.mark.thin(2)
 @pytest.mark.parametrize("k", range(3))
 def test_errata_fall_from_the_printed_statement(k):

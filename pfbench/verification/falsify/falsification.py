@@ -22,9 +22,15 @@ from pfbench.verification.falsify.reports import (
     SearchReport,
 )
 from pfbench.verification.falsify.script import write_script
-from pfbench.verification.falsify.search import MARGIN, SETS, STEPS_PER_SECOND, Entry, Search
+from pfbench.verification.falsify.search import (
+    MARGIN,
+    SETS,
+    STEPS_PER_SECOND,
+    Entry,
+    Search,
+    shrink_entry,
+)
 from pfbench.verification.falsify.searched_set import Skip
-from pfbench.verification.falsify.shrinking import shrink_entry
 from pfbench.verification.falsify.statement import SearchedStatement, lint_claim, list_statements
 from pfbench.verification.subject import NotTestable
 

@@ -77,8 +77,6 @@ def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
         genome["radius"] = abs(_draw_number(rng)) + 0.5
     elif kind == "hull":
         _draw_hull(rng, genome)
-    if rng.random() < 0.1:
-        _rescale(genome, 10.0 ** int(rng.integers(-3, 4)), 10.0 ** int(rng.integers(-3, 4)))
     return repair_genome(genome, cls)
 
 
@@ -134,27 +132,6 @@ def _draw_number(rng: np.random.Generator, simple: float = 0.5) -> float:
     if rng.random() < simple:
         return float(rng.choice(_SIMPLE))
     return float(rng.choice([-1.0, 1.0]) * np.exp(rng.normal()))
-
-
-def _rescale(genome: Genome, f: float, x: float) -> None:
-    """Multiply f and x by numbers."""
-
-    def scale(container: Any, factors: dict[str, float]) -> None:
-        for key, factor in factors.items():
-            for target, name in _positions({"": container.get(key, [])}):
-                target[name] *= factor
-            if isinstance(container.get(key), float):
-                container[key] *= factor
-
-    for row in genome.get("profiles", ()):
-        scale(row, {"knots": x, "slopes": f / x**2, "anchor": f / x, "offsets": f / x**2})
-        for offset in row["offsets"]:
-            offset[0] *= x
-    if genome["family"] == "quadratic":
-        scale(genome, {"eigenvalues": f / x**2, "offsets": f / x, "push": f / x})
-    lengths = ["sides", "radius", "vertices"]
-    lengths += [] if "vertices" in genome else ["centre", "start"]
-    scale(genome, dict.fromkeys(lengths, x))
 
 
 def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:

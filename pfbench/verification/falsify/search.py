@@ -1,8 +1,8 @@
-"""The search: pools of the best genomes at growing horizons, with counted effort."""
+"""The search: pools of the best genomes at growing horizons; and shrinking of a candidate."""
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import product
@@ -16,9 +16,12 @@ from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import (
     InstanceClass,
     draw_genome,
+    genome_cost,
     list_positions,
     mutate_genome,
     repair_genome,
+    simplify_numbers,
+    simplify_structure,
 )
 from pfbench.verification.falsify.searched_problem import build_problem
 from pfbench.verification.falsify.searched_set import Genome, Skip
@@ -40,6 +43,7 @@ _RUNGS, _SHARES = (16, 128, 1024, 8192), (0.34, 0.26, 0.24, 0.16)
 
 _POOL, _SAME_KIND = 24, 3
 _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
+_HORIZONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 
 
 @dataclass(eq=False)
@@ -230,3 +234,61 @@ class Search:
                 if member is not entry
                 and not (similar and member.ratio > 1.0 + MARGIN and member.kind == entry.kind)
             ]
+
+
+def shrink_entry(
+    search: Search, entry: Entry, work: int, seconds: float, lower: float | None = None
+) -> Entry:
+    """Return a simpler entry whose ratio stays above 1 by a third of the excess, or above `lower`.
+
+    Parameters
+    ----------
+    search
+        Measures, and counts the effort.
+    entry
+        The candidate.
+    work
+        Steps of the method that it may take.
+    seconds
+        Seconds that it may take.
+    lower
+        The ratio to keep, in place of a share of the excess.
+    """
+    if lower is None:  # expectations are exact where T is small
+        largest_gap = 0.04 if search.statement.is_expectation else 0.5
+        lower = 1.0 + min((entry.ratio - 1.0) / 3, largest_gap)
+    best, limit = entry, search.work + work
+    deadline = min(search.deadline, monotonic() + seconds)
+
+    def has_time() -> bool:
+        return search.work < limit and monotonic() < deadline
+
+    def attempt(genome: Genome, T: int) -> bool:
+        nonlocal best
+        genome = repair_genome(genome, search.instance_class)
+        result = search.measure(genome, T, best.seed, runs=16) if has_time() else None
+        if result is None or not float(result.ratio) >= lower:
+            return False
+        best = Entry(genome, T, best.seed, result)
+        return True
+
+    def shorten() -> None:
+        t = best.result.t + (search.statement.statistic != "every")
+        last = [t] if search.statement.is_for_each_run else []
+        if search.statement.horizon is not None:
+            any(attempt(best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
+
+    def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
+        """Make the first change that keeps the ratio; return whether there is one."""
+        cost, genome, T = genome_cost(best.genome), best.genome, best.T
+        return any(genome_cost(new) < cost and attempt(new, T) for new in changes(genome))
+
+    while has_time():
+        before = best
+        shorten()
+        for changes in (simplify_structure, simplify_numbers):
+            while simplify(changes):
+                pass
+        if best is before:
+            break
+    return best
