@@ -83,10 +83,10 @@ def falsify(
     if not is_quiet:
         for line in (line for report in reports for line in report.lines()):
             print(escape_text(line))
-    if refused := [report for report in reports if report.verdict == "refused"]:
-        first = refused[0]
-        raise InputError(f"{first.claim} cannot be searched: {first.reason.rstrip('.')}.")
     terminal.exit_if(any(reports))
+    for report in reports:
+        if report.verdict == "refused":
+            raise InputError(f"{report.claim} cannot be searched: {report.reason.rstrip('.')}.")
 
 
 def _search_claims(
@@ -139,8 +139,10 @@ def _replay(claims: "list[Claim]", path: Path, is_quiet: bool) -> None:
         raise InputError(f"--replay {path} has no counterexample to these claims.")
     results = [replay_counterexample(claim, by_name[claim.name]) for claim in stored]
     for claim, result in zip(stored, results, strict=True):
-        ratio = f"confirmed: ratio {result.exact} ({result.arithmetic})"
-        text = ratio if result.is_confirmed else f"not confirmed: {result.reason}"
+        text = f"not confirmed: {result.reason}"
+        if result.is_confirmed and result.result is not None:
+            ratio = result.exact or f"{result.result.ratio:.6g}"
+            text = f"confirmed: ratio {ratio} ({result.arithmetic})"
         if not is_quiet:
             print(escape_text(f"{claim.name}: {text}"))
     terminal.exit_if(any(result.is_confirmed for result in results))

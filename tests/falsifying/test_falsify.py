@@ -200,6 +200,7 @@ def test_conditions_are_kept_and_unknown_ones_make_candidates():
     assert not search_claim(edge("LONG"), seconds=2)
     odd = search_claim(edge("ODD"), seconds=4)
     assert odd.verdict == "not falsified"
+    assert odd.ratio > 1
     assert "f is pleasant" in odd.reason
     assert search_claim(edge("ODD"), seconds=4, allow=("f is pleasant",)).verdict == "violated"
 

@@ -217,7 +217,7 @@ class _Falsification:
 
     def _report(self, entry: Entry | None = None, result: Ratio | None = None) -> SearchReport:
         search = self.search
-        best = entry or next(iter(search.entries), None)
+        best = entry or next(iter(search.entries), search.dropped)
         genome = {} if best is None else best.genome
         result = result or (best.result if best else Ratio(0.0, 0.0, 0.0, 0))
         nothing = not search.pools

@@ -81,6 +81,7 @@ class Search:
     work: int = 0
     evaluations: int = 0
     unconfirmed: int = 0
+    dropped: Entry | None = None
     skipped: Counter[str] = field(default_factory=Counter)
     largest: dict[int, float] = field(default_factory=dict)
     ratio_by_family: dict[str, float] = field(default_factory=dict)
@@ -227,6 +228,7 @@ class Search:
 
     def drop(self, entry: Entry, similar: bool = False) -> None:
         """Remove an entry from the pools, or all candidates of its kind."""
+        self.dropped = entry
         for rung, pool in self.pools.items():
             self.pools[rung] = [
                 member
