@@ -28,7 +28,7 @@ from pfbench.verification.statistics import LEVEL, EProcess
 from pfbench.verification.user_claims import collect_paper
 
 _MIN_EXCESS, _ERROR_FACTOR = 1e-15, 1e6
-_REPLAY_SECONDS, _RATIONAL_STEPS, _TREE_STEPS = 15.0, 64, 20_000
+_REPLAY_SECONDS, _RATIONAL_STEPS, _TREE_STEPS = 30.0, 64, 20_000
 
 
 @dataclass(frozen=True)

@@ -39,11 +39,15 @@ MARGIN = 1e-7
 """Excess of a ratio above 1 that makes an instance a candidate in floats."""
 
 _RUNGS, _SHARES = (16, 128, 1024, 8192), (0.34, 0.26, 0.24, 0.16)
-"""The horizons, each the largest of its rung, and their shares of the effort."""
+"""The horizons, each the largest of its rung, and their shares of the evaluations."""
+
+_FIRST, _FIRST_SHARES = 500, (0.75, 0.21, 0.03, 0.01)
+"""Number of the first evaluations, which are short, and their shares."""
 
 _POOL, _SAME_KIND = 24, 3
 _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
-_HORIZONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+_HORIZONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768)
+_LONG_HORIZONS = (1024, 1536, 2048, 3072, 4096)
 
 
 @dataclass(eq=False)
@@ -126,7 +130,7 @@ class Search:
     def _iterate_entries(self, budget: int) -> Iterator[Entry]:
         yield from self._try_simple_instances(budget)
         while self.work < budget and monotonic() < self.deadline:
-            entry = self._take_step(fresh=0.7 if self.evaluations < 500 else 0.2)
+            entry = self._take_step(fresh=0.7 if self.evaluations < _FIRST else 0.2)
             if entry is not None:
                 yield entry
             if self.evaluations > 300 and not self.pools:
@@ -150,7 +154,9 @@ class Search:
     def _take_step(self, fresh: float) -> Entry | None:
         """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
         rng = self.rng
-        shares = np.array(_SHARES[: len(self.rungs)])
+        shares = np.array(
+            (_FIRST_SHARES if self.evaluations < _FIRST else _SHARES)[: len(self.rungs)]
+        )
         level = int(rng.choice(len(self.rungs), p=shares / shares.sum()))
         rung, T = self.rungs[level], self._draw_horizon(level)
         pool, lower = self.pools.get(rung, []), self.pools.get(self.rungs[max(level - 1, 0)], [])
@@ -278,7 +284,7 @@ def shrink_entry(
         t = best.result.t + (search.statement.statistic != "every")
         last = [t] if search.statement.is_for_each_run else []
         if search.statement.horizon is not None:
-            any(attempt(best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
+            any(attempt(best.genome, T) for T in (*_HORIZONS, *_LONG_HORIZONS, *last) if T < best.T)
 
     def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
         """Make the first change that keeps the ratio; return whether there is one."""

@@ -41,8 +41,8 @@ class SearchedConstants:
             raise Skip(f"{name} is unknown or infinite")
         return value
 
-    def need(self, name: str, purpose: str) -> Any:
-        """Return a constant, as `Constants.need`."""
+    def require(self, name: str, purpose: str) -> Any:
+        """Return a constant, as `Constants.require`."""
         return getattr(self, name)
 
     def smoothness(self, purpose: str) -> Any:
@@ -137,6 +137,10 @@ class SearchedProblem:
     def lo(self, g: Any) -> Any:
         """Return a vertex."""
         return self.set.lo(g)
+
+    def minimum(self, g: Any) -> Any:
+        """Return the least <g, v> over the set, as a lower and an upper bound."""
+        return self.set.minimum(g)
 
     def prox(self, x: Any, g: Any, lam: Any) -> Any:
         """Return the projection of x - lam g."""
