@@ -142,7 +142,8 @@ def falsify(
     claim
         A `Claim`, ``"FILE.py:NAME"``, or a name of the catalogue.
     seconds
-        Seconds at most, for search, shrinking and confirmation.
+        Seconds at most, for search, shrinking and confirmation. A method that hangs is not
+        interrupted; the command kills it.
     seed
         Seed of the search.
     horizon, size

@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.confirmation import Confirmation, confirm_entry, test_mean
 from pfbench.verification.falsify.evaluation import Ratio
-from pfbench.verification.falsify.exact_numbers import Inexact, Number
+from pfbench.verification.falsify.exact_numbers import Number
 from pfbench.verification.falsify.genomes import convert_to_text, count_numbers, parse_genome
 from pfbench.verification.falsify.reports import (
     NOT_FALSIFIED,
@@ -30,7 +30,6 @@ from pfbench.verification.falsify.search import (
     Search,
     shrink_entry,
 )
-from pfbench.verification.falsify.searched_set import Skip
 from pfbench.verification.falsify.statement import SearchedStatement, lint_claim, list_statements
 from pfbench.verification.subject import NotTestable
 
@@ -146,7 +145,7 @@ class _Falsification:
             limit = max(200, min(_MAX_RUNS, runs))
             try:
                 tested = test_mean(self.statement, small, seeds, limit, search.deadline)
-            except Skip as error:
+            except Exception as error:  # user code may raise anything
                 tested = Confirmation(reason=str(error))
             if tested.is_confirmed:
                 return self._make_counterexample(small, entry, tested, seconds)
@@ -211,8 +210,8 @@ class _Falsification:
         remaining = max(2.0, self.start + 0.98 * self.seconds - monotonic())
         try:
             text, printed = write_script(self.statement, counterexample, remaining)
-        except (Inexact, Skip, OSError, ValueError) as error:
-            return replace(counterexample, reason=str(error))
+        except Exception as error:  # the counterexample is confirmed all the same
+            return replace(counterexample, reason=str(error) or type(error).__name__)
         return replace(counterexample, script=text, script_ratio=printed)
 
     def _report(self, entry: Entry | None = None, result: Ratio | None = None) -> SearchReport:

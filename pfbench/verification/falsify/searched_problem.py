@@ -61,6 +61,9 @@ class SearchedProblem:
     minimiser: Any
     x_0: Any
     bounds: dict[str, Any]
+    value: Any
+    gradient: Any
+    component: Any
 
     def __init__(self, genome: Genome, number: Callable[[Any], Any]) -> None:
         self.genome, self.number = genome, number
@@ -76,18 +79,6 @@ class SearchedProblem:
             self.bounds["D"] = self.set.diameter
 
     def _prepare(self) -> None:
-        raise NotImplementedError
-
-    def value(self, x: Any) -> Any:
-        """Return f, which is 0 at the minimiser."""
-        raise NotImplementedError
-
-    def gradient(self, x: Any) -> Any:
-        """Return grad f."""
-        raise NotImplementedError
-
-    def component(self, i: int, x: Any) -> Any:
-        """Return grad f_i."""
         raise NotImplementedError
 
     def objective(self, x: Any) -> Any:
