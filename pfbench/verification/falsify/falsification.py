@@ -118,6 +118,8 @@ class _Falsification:
             self._set_deadline(0.85)
             if hit := self._judge(entry):
                 return hit
+            if self.statement.unknown_conditions():  # no candidate can be confirmed
+                return self._report(entry)
             self._set_deadline(0.7)
             if search.unconfirmed >= _MAX_UNCONFIRMED:
                 break
