@@ -139,9 +139,8 @@ def check_error_recursion(trial: Trial, *, retained: bool) -> Evidence:
     for instance in trial.claim.instances:
         for constant in (True, False):
             u, _, numbers = _measure_errors(trial, instance(), constant=constant, retained=retained)
-            name = (
-                f"{instance.name} {instance.stream_key}, alpha {'constant' if constant else 'vanishing'}"
-            )
+            kind = "constant" if constant else "vanishing"
+            name = f"{instance.name} {instance.stream_key}, alpha {kind}"
             for label, bound in (
                 ("printed", recursion_bound_printed),
                 ("sharper", recursion_bound_sharper),
