@@ -136,6 +136,7 @@ class CompilationClock:
         from numba.core.event import unregister
 
         unregister(_EVENT, self._listener)  # type: ignore[no-untyped-call]
+        self._listener = None  # or clock and listener would wait for the garbage collector
 
     def on_start(self) -> None:
         """Note that a compilation begins, perhaps within another."""
