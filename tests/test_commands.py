@@ -74,7 +74,7 @@ SCRIPTS = {
     "benchmarks.scale": "--sizes 100k --runs 10",
     "benchmarks.profile": "svfw --seconds 0.1",
     "benchmarks.beside": ". --seconds 0.1",
-    "benchmarks.many": "{folder} --runs 20 --only listed",
+    "benchmarks.many": "{folder} --runs 20 --only written,listed",
     "benchmarks.pages": "--help",
     "benchmarks.first_minutes": "--help",
     "benchmarks.strangers": "--help",
@@ -198,7 +198,10 @@ def test_commands_run_at_their_smallest(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(s, marks=pytest.mark.long if s == "benchmarks.scale" else ()) for s in SCRIPTS],
+)
 def test_scripts_run_at_their_smallest(script, tmp_path):
     start = ["-m", script] if "." in script else [script]
     words = shlex.split(SCRIPTS[script].format(folder=tmp_path))

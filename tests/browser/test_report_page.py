@@ -563,6 +563,7 @@ def test_of_very_many_methods_the_foremost_are_shown_at_first(browser, tmp_path)
     assert browser.complaints == []
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_fourteen_methods_on_eight_problems_fit_in_a_page(browser, tmp_path):
     names = (

@@ -86,6 +86,7 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
     assert "`iterations=max(1, round_up(L * delta / epsilon**2))`" in text
 
 
+@pytest.mark.long
 def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engine):
     faults = generate_faults(NFWUSPIDERG, late=True)
     narrow = next(
