@@ -1,17 +1,20 @@
 """Runs that are shipped with a suite: one small file, read as carefully as a store.
 
-It is packed JSON. Of each trace it keeps the rows that every number of a table follows from (the
-first that reaches each target, and the last), and as many between as a curve needs. Counts hold on
-every machine; seconds are those of the one where the file was made, which it names.
+It is a line of JSON and the columns of the traces behind it, compressed together: the columns of
+all runs that have the same ones, one after the other, as little-endian numbers of 64 bits of which
+the first bytes come first, then the second ones; of integers the differences. Of each trace it
+keeps the rows that every number of a table follows from (the first that reaches each target, and
+the last), and as many between as a curve needs. Counts hold on every machine; seconds are those of
+the one where the file was made, which it names.
 """
 
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from math import isnan, nan
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +25,21 @@ from pfbench.base.files import atomic_write, translate_os_errors
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.trace_rows import rows_of_blocks
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.field_types import check_content, count, list_type, number, table, text
+from pfbench.runs.storage.field_types import check_content, count, list_type, table, text
 from pfbench.runs.storage.safe_open import open_file
 from pfbench.runs.storage.serialization import (
     MOST_COLUMNS,
     StoredRun,
+    column_dtype,
     decode_json,
     make_run,
     run_fields,
 )
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the file; one of another version is not read."""
 
 SUFFIX = ".runs.gz"
@@ -50,6 +55,7 @@ CURVE = 20
 """So many rows of a trace are kept for its curve."""
 
 _DAMAGES = (DamagedFileError, EOFError, zlib.error, ValueError, LookupError, TypeError)
+_WIDTH = 8  # bytes of a number
 _NOTES = ("plan", "best_known", "promised", "dimension")
 
 
@@ -105,6 +111,7 @@ def write_suite_archive(
         If it cannot be written.
     """
     environments: list[dict[str, str]] = []
+    tables: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
     runs = []
     for outcome, targets, between in outcomes:
         entry = outcome.entry
@@ -112,6 +119,7 @@ def write_suite_archive(
         if environment not in environments:
             environments.append(environment)
         short = thin_trace(entry.run, targets, between)
+        tables.setdefault(short.columns, []).extend(short.rows)
         notes = {name: entry.notes[name] for name in _NOTES if name in entry.notes}
         runs.append(
             {
@@ -119,14 +127,37 @@ def write_suite_archive(
                 "environment": environments.index(environment),
                 "run": run_fields(short),
                 "notes": notes | {"plan": outcome.plan.as_json()},
-                "columns": list(short.columns),
-                "rows": short.rows,
+                "table": [*tables].index(short.columns),
+                "rows": len(short.rows),
             }
         )
-    statement = {"schema": SCHEMA, "made": text, "environments": environments, "runs": runs}
-    data = json.dumps(statement, default=str, separators=(",", ":")).encode()
+    shapes = [{"columns": names, "rows": len(rows)} for names, rows in tables.items()]
+    statement = {"schema": SCHEMA, "made": text, "environments": environments}
+    statement |= {"tables": shapes, "runs": runs}
+    head = json.dumps(statement, default=str, separators=(",", ":")).encode()
+    columns = (
+        _encode_column(np.array(column, column_dtype(name)))
+        for names, rows in tables.items()
+        for name, column in zip(names, zip(*rows, strict=True), strict=bool(rows))
+    )
+    data = head + b"\n" + b"".join(columns)
     with translate_os_errors(f"the archive {path}"), atomic_write(path) as file:
         file.write(gzip.compress(data, compresslevel=9, mtime=0))
+
+
+def _encode_column(column: "np.ndarray[Any, Any]") -> bytes:
+    if column.dtype.kind == "i":
+        column = np.diff(column, prepend=column.dtype.type(0))
+    little = column.astype(column.dtype.newbyteorder("<"))
+    return little.view(np.uint8).reshape(-1, _WIDTH).T.tobytes()
+
+
+def _decode_columns(data: bytes, kind: str, number: int, rows: int) -> "np.ndarray[Any, Any]":
+    """Return so many columns, of shape (number, rows); kind is "i" or "f"."""
+    bits = np.frombuffer(data, np.uint8).reshape(number, _WIDTH, rows)
+    little = np.ascontiguousarray(bits.transpose(0, 2, 1)).view(f"<{kind}{_WIDTH}")
+    columns = little.reshape(number, rows).astype(f"{kind}{_WIDTH}", copy=False)
+    return np.cumsum(columns, axis=1) if kind == "i" else columns
 
 
 def read_suite_archive(path: Path) -> SuiteArchive:
@@ -147,48 +178,67 @@ def read_suite_archive(path: Path) -> SuiteArchive:
         raise InputError(f"{path} cannot be read ({error.strerror}): use --rerun.") from error
 
 
-def _decompress(path: Path) -> Any:
+def _decompress(path: Path) -> bytes:
     with open_file(path) as file, gzip.GzipFile(fileobj=file) as packed:
         data = packed.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise DamagedFileError("too large", f"more than {MOST_BYTES:,} bytes once it is unpacked")
-    return decode_json(data)
+    return data
 
 
-def _parse(obj: Any) -> SuiteArchive:
+def _parse(data: bytes) -> SuiteArchive:
+    head, _, body = data.partition(b"\n")
+    obj = decode_json(head)
     if not table(obj) or obj.get("schema") != SCHEMA:
         raise DamagedFileError("wrong schema version", f"{SCHEMA} is known")
     if not (text(obj["made"]) and list_type(table)(obj["runs"])):
         raise DamagedFileError("incomplete", "its fields made and runs")
     if len(obj["runs"]) > MOST_RUNS:
         raise DamagedFileError("too large", f"{len(obj['runs']):,} runs")
+    tables = list(_read_tables(obj["tables"], body))
+    starts = [0] * len(tables)
     runs = {}
     for run in obj["runs"]:
-        if not count(run["environment"]):
-            raise DamagedFileError("incomplete", "an environment")
+        if not (count(run["environment"]) and count(run["table"]) and count(run["rows"])):
+            raise DamagedFileError("incomplete", "an environment, or a table")
         environment = obj["environments"][run["environment"]]
         plan = PlannedRun.from_json(run["notes"]["plan"])
         check_content("run", {**run, "environment": environment})
-        runs[plan] = StoredRun(str(run["key"]), _run_from_record(run), environment, run["notes"])
+        names, integers, floats = tables[run["table"]]
+        start = starts[run["table"]]
+        end = starts[run["table"]] = start + run["rows"]
+        if end > floats.shape[1]:
+            raise DamagedFileError("truncated", "there are fewer rows than its runs have")
+        rows = rows_of_blocks(integers[:, start:end], floats[:, start:end])
+        restored = make_run(run["run"], names, rows)
+        runs[plan] = StoredRun(str(run["key"]), restored, environment, run["notes"])
     return SuiteArchive(runs, obj["made"])
 
 
-def _run_from_record(record: Mapping[str, Any]) -> Run:
-    columns, rows = record["columns"], record["rows"]
-    if not list_type(text)(columns) or tuple(columns[: len(TRACE_COLUMNS)]) != TRACE_COLUMNS:
-        raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    if len(columns) > MOST_COLUMNS or len(set(columns)) < len(columns):
-        raise DamagedFileError("too large", f"{len(columns):,} columns of a trace")
-    cells = [cell for row in rows if isinstance(row, list) for cell in row]
-    broken = any(not isinstance(row, list) or len(row) != len(columns) for row in rows)
-    # One look at all types is what makes a large file quick to read.
-    if broken or not {*map(type, cells)} <= {int, float, type(None)} or not _fit_in_64_bits(cells):
-        raise DamagedFileError("incomplete", "a row of a trace")
-    read = [tuple(nan if cell is None else cell for cell in row) for row in rows]
-    return make_run(record["run"], columns, read)
+_Table = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 
 
-def _fit_in_64_bits(cells: Iterable[Any]) -> bool:
-    """Return whether all whole numbers among cells have 64 bits."""
-    results = [cell for cell in cells if isinstance(cell, int)]
-    return not results or (number(min(results)) and number(max(results)))
+def _read_tables(shapes: Any, body: bytes) -> Iterator[_Table]:
+    """Yield the names of columns, the integers and the floats of each table."""
+    if not list_type(table)(shapes):
+        raise DamagedFileError("incomplete", "its field tables")
+    integer_count = len(TRACE_COLUMNS) - 1  # seconds, the last of them, is a float
+    start = 0
+    for shape in shapes:
+        names, rows = shape["columns"], shape["rows"]
+        if not (list_type(text)(names) and count(rows)):
+            raise DamagedFileError("incomplete", "a table")
+        if tuple(names[: len(TRACE_COLUMNS)]) != TRACE_COLUMNS:
+            raise DamagedFileError("incomplete", "its table has other columns than a trace")
+        if len(names) > MOST_COLUMNS or len(set(names)) < len(names):
+            raise DamagedFileError("too large", f"{len(names):,} columns of a trace")
+        middle = start + _WIDTH * rows * integer_count
+        end = start + _WIDTH * rows * len(names)
+        if end > len(body):
+            raise DamagedFileError("truncated", f"{len(body):,} bytes of at least {end:,}")
+        integers = _decode_columns(body[start:middle], "i", integer_count, rows)
+        floats = _decode_columns(body[middle:end], "f", len(names) - integer_count, rows)
+        yield names, integers, floats
+        start = end
+    if start != len(body):
+        raise DamagedFileError("unreadable", "something follows its tables")
