@@ -4,10 +4,9 @@
     python -m benchmarks.many DIR --runs 100000 --before ../before
 
 makes ten problems times ten methods times so many seeds, with ten rows each, and times commands:
-`list` (anew, and again), `export` and `report`, each in a process of its own, by the clock on the
-wall and by that of the processor, with its peak memory. The runs lie in segments, as a sweep leaves
-them; with `--before` the same runs lie in a file each beside, and the package of that checkout is
-timed on these.
+writing them, `list`, `check`, `export` and `report`, each in a process of its own, by the clock on
+the wall and by that of the processor, with its peak memory. With `--before` the package of that
+checkout makes and reads a store of the same runs beside.
 """
 
 import argparse
@@ -20,6 +19,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
+from unittest.mock import patch
 
 import numpy as np
 
@@ -28,9 +28,10 @@ PROBLEM = "nonconvex-logistic[source=synthetic,rows=30,columns={}]"
 METHOD = "nfwu-svrg[batch=7,period=4,iterations=9,step={}]"
 
 COMMANDS = {
-    "listed anew": ("store", "list"),
+    "written": ("make", "{runs}"),
     "listed": ("store", "list"),
     "listed as JSON": ("store", "list", "--json"),
+    "checked": ("store", "check"),
     "exported csv-long": ("store", "export", "csv-long", "-o", "{out}/csv"),
     "exported benchopt": ("store", "export", "benchopt", "-o", "{out}/benchopt"),
     "reported": ("report", "-o", "{out}/report"),
@@ -81,46 +82,36 @@ def runs(number):
 
 
 def make(folder, number):
-    """Write the runs into segments."""
+    """Write the runs, 500 at a time; a package of before puts each, and packs them down."""
     from pfbench.runs.storage.content_keys import environment
-    from pfbench.runs.storage.index import make_row
-    from pfbench.runs.storage.segment import PackedRun
-    from pfbench.runs.storage.segment_writer import write_segments
-    from pfbench.runs.storage.serialization import encode_metadata, run_columns, run_metadata
     from pfbench.runs.storage.store import Store
 
-    store, here = Store(folder), environment()
-    size = 4900  # of the file that such a run would have, about
+    store, here, some = Store(folder), environment(), []
+    try:
+        from pfbench.runs.storage.serialization import run_record
+    except ImportError:
+        from pfbench.runs.storage.compaction import compact
 
-    def packed():
-        for key, run, notes in runs(number):
-            header = run_metadata(key, run, here, notes)
-            row = make_row("run", key, header)
-            yield PackedRun(row, encode_metadata(header), run_columns(run), size, 10**18)
-
-    for keys in write_segments(store.folder, packed()):
-        print(f"{len(keys):,} runs in a segment", file=sys.stderr)
-
-
-def unpack(folder, packed):
-    """Write the runs of a store into a file each, without waiting for the disk."""
-    from pfbench.runs.storage.store import Store
-
-    source = Store(packed)
-    keys = source.keys()
-    for key in keys:
-        path = folder / "runs" / key[:2] / f"{key}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(source.read("run", key))
+        with patch("os.fsync", lambda file: None):
+            for key, run, notes in runs(number):
+                store.put(key, run, here, notes)
+            compact(store)
+        return
+    for key, run, notes in runs(number):
+        some.append(run_record(key, run, here, notes))
+        if len(some) == 500:
+            store.write(some)
+            some.clear()
+    store.write(some)
 
 
-def timed(package, store, out, chosen):
+def timed(package, store, out, chosen, number):
     """Return seconds and peak memory in MB of each command."""
     found = {}
     for name in chosen:
-        words = [word.format(out=out) for word in COMMANDS[name]]
-        if name == "listed anew":
-            (store / "index.jsonl").unlink(missing_ok=True)
+        words = [word.format(out=out, runs=number) for word in COMMANDS[name]]
+        if name == "written":
+            shutil.rmtree(store, ignore_errors=True)
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         inside = [sys.executable, "-m", "benchmarks.many", "--inside", *words, "--store", store]
@@ -147,7 +138,10 @@ def inside(words):
 
     sys.argv = ["pfbench", *words]
     try:
-        main()
+        if words[0] == "make":
+            make(Path(words[-1]), int(words[1]))
+        else:
+            main()
     finally:
         used = resource.getrusage(resource.RUSAGE_SELF)
         processor, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / 1e3
@@ -158,19 +152,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path, help="for the stores, and what is written")
     parser.add_argument("--runs", type=int, default=100_000)
-    parser.add_argument("--before", help="a checkout whose package is timed on single files")
+    parser.add_argument("--before", help="a checkout whose package is timed beside")
     parser.add_argument("--only", default=",".join(COMMANDS), help="of the commands, by commas")
     given = parser.parse_args()
     chosen = given.only.split(",")
-    store = given.folder / f"packed-{given.runs}"
-    if not store.exists():
-        make(store, given.runs)
-    found = {"segments": timed(Path(__file__).parents[1], store, given.folder / "out", chosen)}
-    if given.before:
-        single = given.folder / f"single-{given.runs}"
-        if not single.exists():
-            unpack(single, store)
-        found["before"] = timed(given.before, single, given.folder / "out", chosen)
+    found = {}
+    for name, package in (("now", Path(__file__).parents[1]), ("before", given.before)):
+        if package:
+            store, out = given.folder / f"{name}-{given.runs}", given.folder / "out"
+            found[name] = timed(package, store, out, chosen, given.runs)
     print(json.dumps({"runs": given.runs, **found}, indent=1))
 
 

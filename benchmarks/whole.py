@@ -114,13 +114,7 @@ class Stored(InFolder, Timed):
             self.store.get(key)
 
     def time_list(self):
-        """Every file being known to the index."""
         self.store.listing()
-
-    def time_list_anew(self):
-        """No file being known."""
-        self.store.folder.joinpath("index.jsonl").unlink(missing_ok=True)
-        self.store.listing(write=False)
 
     def time_export(self):
         exported(self.store, "csv-long", self.folder / "csv")
@@ -139,7 +133,7 @@ def exported(store, form, folder):
 
 
 class Packed(InFolder, Timed):
-    """A store of 2000 runs in segments, of ten problems and ten methods."""
+    """A store of 2000 runs, of ten problems and ten methods."""
 
     version = "1"
     repeat = (2, 3, 1.0)

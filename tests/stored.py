@@ -1,5 +1,7 @@
 """Runs as a store keeps them, made without an algorithm, and runs that an engine makes."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple
@@ -10,6 +12,7 @@ from pfbench.base.counts import Counts
 from pfbench.runs.engines.run_task import execute_plan, run_from_result
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.storage.store import Store
 
 ENVIRONMENT = {"python": "3.11", "threads": "1", "numpy": "2.3", "scipy": "1.16"}
 LOGISTIC = "nonconvex-logistic[source=synthetic,rows=30,columns=4]"
@@ -73,3 +76,24 @@ def comparable(run):
     place = run.columns.index("seconds")
     rows = np.array([[v for k, v in enumerate(row) if k != place] for row in run.rows])
     return replace(run, seconds=0, oracle_seconds=0, rows=[]).as_json(), run.columns, rows.tobytes()
+
+
+def change(store, key, kind="run", /, **columns):
+    """Change columns of an entry behind the store's back; without any, its hash."""
+    columns = columns or {"sha256": b""}
+    names = ", ".join(f"{name} = ?" for name in columns)
+    with closing(sqlite3.connect(store.path)) as database, database:
+        query = f"UPDATE entries SET {names} WHERE kind = ? AND key = ?"
+        assert database.execute(query, (*columns.values(), kind, key)).rowcount == 1
+
+
+def set_aside(store):
+    """Kind, key and reason of what a store has set aside."""
+    with closing(sqlite3.connect(store.path)) as database:
+        return database.execute("SELECT kind, key, reason FROM damaged ORDER BY id").fetchall()
+
+
+def stored_runs(folder):
+    """The number of runs in all stores below a folder."""
+    stores = (Store(path.parent, make=False) for path in folder.rglob("store.sqlite"))
+    return sum(len(list(store.keys())) for store in stores)

@@ -5,6 +5,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -75,6 +76,18 @@ def translate_os_errors(subject: str) -> Iterator[None]:
             f"{subject} could not be written ({error.strerror}): free some space or choose another "
             "folder."
         ) from error
+
+
+def require_pyarrow(subject: str) -> None:
+    """Refuse what reads or writes Parquet where pyarrow is not installed.
+
+    Raises
+    ------
+    InputError
+        If it is not; `subject` begins the sentence.
+    """
+    if find_spec("pyarrow") is None:
+        raise InputError(f'{subject} needs pyarrow: pip install "pfbench[parquet]".')
 
 
 def temporary_sibling(path: Path) -> Path:

@@ -176,7 +176,7 @@ def _announce_comparison(spec: "Spec", method: str, runs: "ComparisonRunSource")
 
 def load_suite_archive(path: Path) -> "SuiteArchive | None":
     """Return what is shipped with a suite, None if nothing is."""
-    from pfbench.runs.storage.index import gc_disabled
+    from pfbench.runs.storage.entry_list import gc_disabled
     from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
 
     neighbour = path.with_name(path.stem + SUFFIX)

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from pfbench.base.errors import InputError
-from pfbench.base.files import atomic_write, check_writable
+from pfbench.base.files import atomic_write, check_writable, require_pyarrow
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
 from pfbench.cli import terminal
@@ -222,6 +222,8 @@ def _check_trace_path(path: Path) -> None:
     """Refuse a trace file that could not be written, before anything runs."""
     if path.suffix not in _SUFFIXES:
         raise InputError(f"--trace {path}: the name must end in {' or '.join(_SUFFIXES)}.")
+    if path.suffix == ".parquet":
+        require_pyarrow(f"--trace {path}")
     check_writable(path, f"--trace {path}")
 
 

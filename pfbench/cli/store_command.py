@@ -29,8 +29,8 @@ from pfbench.cli.terminal_tables import ReportedFact, print_parts, show_facts
 from pfbench.runs.storage.entry_kinds import KINDS
 
 if TYPE_CHECKING:
-    from pfbench.runs.storage.index import Listing, Row
-    from pfbench.runs.storage.maintenance import DamageReport
+    from pfbench.runs.storage.entry_list import Listing, Row
+    from pfbench.runs.storage.maintenance import DamageReport, MergeReport
     from pfbench.runs.storage.store import Store
 
 app = typer.Typer(rich_markup_mode=None)
@@ -59,7 +59,7 @@ def list_entries(
 ) -> None:
     """List what is stored.
 
-    A damaged file is reported, and left where it is: see `pfbench store check`.
+    A damaged entry is reported, and left where it is: see `pfbench store check`.
     """
     listing, rows = _select_rows(_open_store(folder), kind, problem, algorithm, status)
     if as_json:
@@ -73,23 +73,23 @@ def list_entries(
 @app.command()
 def check(
     folder: Path = STORE,
-    repair: bool = flag("Set damaged files aside, to be made again.", "--repair"),
+    repair: bool = flag("Set what is damaged aside, to be made again.", "--repair"),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Read every file whole, and report those that are damaged.
+    """Read every entry whole, and report those that are damaged.
 
     Exit status 1 if any is.
     """
-    from pfbench.runs.storage.maintenance import check_files
+    from pfbench.runs.storage.maintenance import check_entries
 
     opened = _open_store(folder)
-    with StepProgress("checking", None, "files", quiet=as_json) as steps:
-        number, damaged = check_files(opened, repair=repair, progress=steps.advance)
+    with StepProgress("checking", None, "entries", quiet=as_json) as steps:
+        number, damaged = check_entries(opened, repair=repair, progress=steps.advance)
     if as_json:
-        print_json({"files": number, "damaged": _damage_records(damaged)})
+        print_json({"entries": number, "damaged": _damage_records(damaged)})
     else:
-        print_parts(f"{format_plural(number, 'file')} read, {len(damaged):,} of them damaged")
-    _print_damage(damaged)
+        print_parts(f"{number:,} entries read, {len(damaged):,} of them damaged")
+    _print_damage(opened, damaged)
     exit_if(damaged)
 
 
@@ -99,11 +99,9 @@ def gc(
     dry_run: bool = flag("Say what would be removed.", "--dry-run"),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Remove leftovers, and what an older source made.
+    """Remove what an older source made.
 
-    Leftovers are temporary files that a killed process left an hour ago, and files that only
-    earlier versions of pfbench read. What is set aside is always kept, and so is what does not say
-    which source made it, or is of somebody's own module.
+    Kept is what does not say which source made it, or is of a user-defined module.
     """
     from pfbench.runs.storage.maintenance import RETAINED_KINDS, collect_garbage
 
@@ -111,13 +109,11 @@ def gc(
     with StepProgress("clearing", None, "runs", quiet=as_json) as steps:
         report = collect_garbage(opened, dry_run=dry_run, progress=steps.advance)
     removed = "would be removed" if dry_run else "removed"
-    outdated, leftovers = [key for _, key in report.outdated_entries], report.leftovers
+    outdated = [key for _, key in report.outdated_entries]
     older = f"entries of an older source, {removed}"
-    needless = f"temporary and needless files, {removed}"
     facts = [
         ReportedFact("dry_run", dry_run),
         ReportedFact("outdated", outdated, f"{len(outdated):,}", older),
-        ReportedFact("leftovers", leftovers, f"{len(leftovers):,}", needless),
         ReportedFact("bytes", report.bytes, format_size(report.bytes), "in all"),
         ReportedFact("retained", report.retained),
         *(
@@ -151,25 +147,32 @@ def merge(
     from pfbench.runs.storage.maintenance import merge as merge_all
     from pfbench.runs.storage.store import Store
 
-    if not (other / "runs").is_dir():
-        raise InputError(f"there is no store in {other}: name the folder of one.")
     source = _open_store(other)
     begin: dict[str, Any] = {}
     if share is not None:
         begin["rerun"] = _rerun(source, share, jobs, quiet=as_json)
-    with StepProgress("merging", None, "files", quiet=as_json) as steps:
+    with StepProgress("merging", None, "entries", quiet=as_json) as steps:
         report = merge_all(Store(folder), source, progress=steps.advance)
+    _show_merge(report, begin, as_json=as_json)
+
+
+def _show_merge(report: "MergeReport", begin: Mapping[str, Any], *, as_json: bool) -> None:
+    """Show what became of entries that were copied; exit status 1 if any was not."""
     if as_json:
         names = "kind", "key", "differs_in"
         refused = [dict(zip(names, item, strict=True)) for item in report.refused]
-        begin |= {"added": report.added, "identical": report.equal}
-        print_json(begin | {"refused": refused, "damaged": _damage_records(report.damaged)})
+        numbers = {"added": report.added, "identical": report.equal}
+        damaged = _damage_records(report.damaged)
+        print_json({**begin, **numbers, "refused": refused, "damaged": damaged})
     else:
-        numbers = (f"{report.added:,} copied", f"{report.equal:,} there already")
-        print_parts(", ".join((*numbers, f"{len(report.refused):,} refused")))
+        texts = (f"{report.added:,} copied", f"{report.equal:,} there already")
+        print_parts(", ".join((*texts, f"{len(report.refused):,} refused")))
     for kind, key, subject in report.refused:
         print_error(f"{kind} {key} is refused: the two stores differ in its {subject}.")
-    _print_damage(report.damaged)
+    for damage in report.damaged:
+        print_error(
+            f"{damage.kind} {damage.key} is damaged there: {damage.reason} ({damage.detail})."
+        )
     exit_if(report.refused or report.damaged)
 
 
@@ -197,30 +200,61 @@ def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> d
     return {"agree": report.agreeing, "not_rerun": dict(report.left_out)}
 
 
-@app.command("pack-down")
-def pack_down(folder: Path = STORE, as_json: bool = AS_JSON) -> None:
-    """Gather runs that have a file each into segments, of which a million are listed in seconds.
+@app.command("import")
+def import_old(
+    old: Path = argument("DIR", default=...), folder: Path = STORE, as_json: bool = AS_JSON
+) -> None:
+    """Read a store of an earlier pfbench, DIR, of Parquet files; it stays as it is.
 
-    A sweep does so by itself beyond 10,000 such files. Exit status 1 if a file is damaged: it stays
-    where it is.
+    It needs `pip install "pfbench[parquet]"`. Entries of both are treated as by a merge.
     """
-    from pfbench.runs.storage.compaction import compact as gather
+    from pfbench.runs.storage.maintenance import import_old_store
+    from pfbench.runs.storage.store import Store
 
-    opened = _open_store(folder)
-    opened.check_writable()
-    with StepProgress("packing", None, "runs", quiet=as_json) as steps:
-        report = gather(opened, progress=steps.advance)
-    if as_json:
-        damaged = [key for key, _ in report.damaged]
-        numbers = {"runs": report.runs, "segments": report.segments}
-        print_json({**numbers, "damaged": damaged})
-    else:
-        print_parts(
-            f"{format_plural(report.runs, 'run')} packed into {format_plural(report.segments, 'segment')}"  # noqa: E501
+    with StepProgress("reading", None, "entries", quiet=as_json) as steps:
+        report = import_old_store(Store(folder), old, progress=steps.advance)
+    _show_merge(report, {}, as_json=as_json)
+
+
+@app.command()
+def forget(
+    keys: list[str] | None = argument("[KEY]...", default=None),
+    folder: Path = STORE,
+    kind: str | None = option("KIND", f"Those of this kind: {', '.join(KINDS)}."),
+    problem: str | None = PROBLEM,
+    algorithm: str | None = ALGORITHM,
+    status: str | None = STATUS,
+    dry_run: bool = flag("Say what would be removed.", "--dry-run"),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Remove entries: those of the keys, or all that the options choose.
+
+    A key may be shortened to its first 8 characters or more.
+    """
+    if not (keys or kind or problem or algorithm or status):
+        raise InputError(
+            "nothing is chosen: name keys, --problem, --algorithm, --status or --kind."
         )
-    for key, damage in report.damaged:
-        print_error(f"run {key} is damaged: {damage}; see `pfbench store check`.")
-    exit_if(report.damaged)
+    keys = keys or []
+    if short := next((key for key in keys if len(key) < 8), ""):
+        raise InputError(f"the key {short!r} is too short: give 8 characters of it.")
+    opened = _open_store(folder)
+    _, rows = _select_rows(opened, kind, problem, algorithm, status)
+    chosen = [row for row in rows if not keys or row["key"].startswith(tuple(keys))]
+    if lacking := [key for key in keys if not any(row["key"].startswith(key) for row in chosen)]:
+        raise InputError(f"no such entry has the key {lacking[0]}: see `pfbench store list`.")
+    if chosen and not dry_run:
+        opened.remove([(row["kind"], row["key"]) for row in chosen])
+    removed, size = (
+        "would be removed" if dry_run else "removed",
+        sum(row["bytes"] for row in chosen),
+    )
+    facts = [
+        ReportedFact("dry_run", dry_run),
+        ReportedFact("removed", [row["key"] for row in chosen], f"{len(chosen):,}", removed),
+        ReportedFact("bytes", size, format_size(size), "in all"),
+    ]
+    show_facts(facts, as_json=as_json)
 
 
 @app.command()
@@ -356,10 +390,11 @@ def _exit_if_damaged(listing: "Listing") -> None:
 
 
 def _damage_records(damaged: Sequence["DamageReport"]) -> list[dict[str, Any]]:
-    return [dataclass_as_dict(damage, path="file", aside="quarantined") for damage in damaged]
+    return [dataclass_as_dict(damage, aside="quarantined") for damage in damaged]
 
 
-def _print_damage(damaged: Sequence["DamageReport"]) -> None:
+def _print_damage(store: "Store", damaged: Sequence["DamageReport"]) -> None:
     for damage in damaged:
-        aside = "" if damage.aside is None else f"; set aside as {damage.aside}"
-        print_error(f"{damage.path} is damaged: {damage.reason} ({damage.detail}){aside}.")
+        aside = "" if damage.aside is None else f"; set aside in {damage.aside}"
+        subject = f"{damage.kind} {damage.key} of {store.folder}"
+        print_error(f"{subject} is damaged: {damage.reason} ({damage.detail}){aside}.")

@@ -17,7 +17,10 @@ import numpy as np
 from pfbench.base.counts import COUNTED
 from pfbench.base.failures import end_sentence
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.serialization import column_dtype, pack_run_file, split_run_file
+from pfbench.runs.storage.field_types import count as is_count
+from pfbench.runs.storage.field_types import list_type
+from pfbench.runs.storage.field_types import number as is_number
+from pfbench.runs.storage.serialization import INTEGERS, decode_json
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance
 from pfbench.verification.statements.bound import Bound
@@ -167,9 +170,9 @@ def point_bytes(problem: Any, x: Any) -> bytes:
 
 
 def encode_runs(rows: Sequence[Row]) -> bytes:
-    """Return the runs as a Parquet file, in which a changed byte is seen."""
-    columns = {name: np.array([row[name] for row in rows], column_dtype(name)) for name in COLUMNS}
-    return pack_run_file(json.dumps({"schema": 1}).encode(), columns)
+    """Return the runs as JSON: the names of the columns, and a list of numbers for each run."""
+    lines = [[int(row[n]) if n in INTEGERS else float(row[n]) for n in COLUMNS] for row in rows]
+    return json.dumps({"columns": COLUMNS, "rows": lines}).encode() + b"\n"
 
 
 def decode_runs(data: bytes, number: int) -> list[Row]:
@@ -180,13 +183,17 @@ def decode_runs(data: bytes, number: int) -> list[Row]:
     DamagedFileError
         If it is not one, or names another cell than one of so many.
     """
-    _, columns, _ = split_run_file(data)
-    if tuple(columns) != COLUMNS:
+    content = decode_json(data)
+    if not isinstance(content, dict) or content.get("columns") != list(COLUMNS):
         raise DamagedFileError(
             "incomplete", "its table has other columns than the runs of a receipt"
         )
-    numbers = zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
-    rows: list[Row] = [dict(zip(COLUMNS, row, strict=True)) for row in numbers]
+    lines: list[list[float]] = content.get("rows", 0)
+    if not list_type(list_type(is_number))(lines) or {*map(len, lines)} - {len(COLUMNS)}:
+        raise DamagedFileError("incomplete", "a row is not a list of as many numbers as columns")
+    rows: list[Row] = [dict(zip(COLUMNS, line, strict=True)) for line in lines]
+    if not all(is_count(row[name]) for row in rows for name in INTEGERS.intersection(COLUMNS)):
+        raise DamagedFileError("incomplete", "a count is no whole number")
     for row in rows:
         if not (row["cell"] in range(number) and _is_seed(row["data"]) and _is_seed(row["seed"])):
             raise DamagedFileError("unreadable", "a row is of no cell, or has no seed")

@@ -16,7 +16,6 @@ from pfbench.runs.archive_inputs import collect_inputs
 from pfbench.runs.file_audit import collect_declared_files
 from pfbench.runs.pack import collect_user_sources, write_archive_with_code
 from pfbench.runs.storage.archive import ArchiveKind
-from pfbench.runs.storage.entry_kinds import KINDS
 from pfbench.runs.storage.field_types import integer, list_type, mapping_type, table, text
 from pfbench.verification.claim import Claim
 from pfbench.verification.homogeneity import check_claim
@@ -29,17 +28,13 @@ from pfbench.verification.verdict import as_json_value
 from pfbench.verification.worst_case import check_installed
 from pfbench.verification.worst_case.requests import check_claim as worst_cases_of
 
-RUNS, PAGE, MARKDOWN = "runs.parquet", "receipt.html", "receipt.md"
+RUNS, PAGE, MARKDOWN = "runs.json", "receipt.html", "receipt.md"
 MACROS, BADGE = "receipt.tex", "badge.svg"
 """The names inside."""
 
 RECEIPT = ArchiveKind(
     "receipt.json",
-    {
-        r"receipt\.json": 2**24,
-        r"receipt\.(html|md|tex)|badge\.svg": 2**22,
-        r"runs\.parquet": KINDS["run"].max_bytes,
-    },
+    {r"receipt\.json": 2**24, r"receipt\.(html|md|tex)|badge\.svg": 2**22, r"runs\.json": 2**26},
     {
         "theorem": text,
         "seed": integer,

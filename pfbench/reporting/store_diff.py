@@ -96,7 +96,7 @@ def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
 
 def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
     """Return what is told of each planned run of a store, and how many files are damaged."""
-    listing = store.listing(write=False)
+    listing = store.listing()
     runs: dict[str, Mapping[str, Any]] = {}
     damaged = len(listing.damaged)
     for row in sorted(listing.rows, key=lambda row: (row["stored"], row["key"])):

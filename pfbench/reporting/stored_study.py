@@ -73,7 +73,7 @@ def load_stored_report(
     """
     rows = [
         row
-        for row in store.listing(write=False).rows
+        for row in store.listing().rows
         if row["kind"] == "run"
         and matches_selection(row["problem"], problems)
         and matches_selection(row["algorithm"], algorithms)

@@ -29,16 +29,14 @@ from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import best_known
-from pfbench.runs.storage.compaction import compact_if_many
 from pfbench.runs.storage.reuse import ContainedRuns, is_outdated, is_within
 from pfbench.runs.storage.run_keys import RunKeys, compute_keys
-from pfbench.runs.storage.serialization import StoredRun, storage_obstacle
-from pfbench.runs.storage.store import Store
+from pfbench.runs.storage.serialization import StoredRun, run_record, storage_obstacle
+from pfbench.runs.storage.store import Store, has_store
+from pfbench.runs.storage.write_batch import WriteBatch
 
 Progress = Callable[["PlanOutcome"], object]
 """Called with each run that is there."""
-
-_LOOK = 1000  # runs after which the store's loose ones are counted
 
 
 @dataclass(frozen=True)
@@ -142,7 +140,8 @@ def execute_sweep(
     # Of each problem once: runs end in any order, and one problem is kept at a time.
     least_known = cache(use_single_thread()(best_known))
     # Round by round: a run that another, longer one will contain waits for it.
-    waiting, created = [plans[0] for plans in missing.values()], 0
+    waiting = [plans[0] for plans in missing.values()]
+    batch: WriteBatch[PlanOutcome] = WriteBatch(store)
     while waiting:
         now = []
         for plan in waiting:
@@ -160,35 +159,42 @@ def execute_sweep(
             Task(make_run_with_file_digests, (plan, source), code=plan.user_code_name)
             for plan, source in zip(now, sources, strict=True)
         ]
-        for result in engine.do(tasks):
-            plan = now[result.index]
-            answer: tuple[Run | None, dict[str, str]] = result.value or (None, {})
-            made_run, files = answer
-            candidate, run = keys[plan], run_from_result(plan, replace(result, value=made_run))
-            if other := next((f for f, d in candidate.files.items() if files.get(f, d) != d), ""):
-                reason = f"{other} changed after the run was planned"
-                run = make_unfinished_run(plan, Status.KILLED, reason)
-            why_not = storage_obstacle(run)
-            if why_not:
-                run = make_unfinished_run(plan, "error", why_not)
-            notes: dict[str, Any] = {
-                "retries": result.retries,
-                "family": candidate.family,
-                "limits": candidate.limits,
-                "source": candidate.source,
-                "dimension": candidate.dimension,
-                "plan": plan.as_json(),
-                **({"files": files} if files else {}),
-            } | _initial_notes(candidate, least_known(plan.problem))
-            store.put(candidate.key, run, environment, notes)
-            created += 1
-            if created % _LOOK == 0:
-                compact_if_many(store)
-            lengths.add(candidate, run)
-            for same in missing[candidate.key]:
-                yield PlanOutcome(same, StoredRun(candidate.key, run, environment, notes), "made")
-    if created:
-        compact_if_many(store)
+        with batch:
+            try:
+                for result in engine.do(tasks):
+                    plan = now[result.index]
+                    answer: tuple[Run | None, dict[str, str]] = result.value or (None, {})
+                    made_run, files = answer
+                    candidate, run = (
+                        keys[plan],
+                        run_from_result(plan, replace(result, value=made_run)),
+                    )
+                    if other := next(
+                        (f for f, d in candidate.files.items() if files.get(f, d) != d), ""
+                    ):
+                        reason = f"{other} changed after the run was planned"
+                        run = make_unfinished_run(plan, Status.KILLED, reason)
+                    why_not = storage_obstacle(run)
+                    if why_not:
+                        run = make_unfinished_run(plan, "error", why_not)
+                    notes: dict[str, Any] = {
+                        "retries": result.retries,
+                        "family": candidate.family,
+                        "limits": candidate.limits,
+                        "source": candidate.source,
+                        "dimension": candidate.dimension,
+                        "plan": plan.as_json(),
+                        **({"files": files} if files else {}),
+                    } | _initial_notes(candidate, least_known(plan.problem))
+                    lengths.add(candidate, run)
+                    entry = StoredRun(candidate.key, run, environment, notes)
+                    record = run_record(candidate.key, run, environment, notes)
+                    finished = (PlanOutcome(p, entry, "made") for p in missing[candidate.key])
+                    yield from batch.add(record, finished)
+            except KeyboardInterrupt:
+                yield from batch.flush()
+                raise
+            yield from batch.flush()
 
 
 def predict_origins(
@@ -204,10 +210,10 @@ def predict_origins(
         If a name is unknown or a parameter wrong.
     """
     keys = _keys(plans, engine.environment())
-    if not folder.is_dir():
+    if not has_store(folder):
         return dict.fromkeys(keys, "made")
-    store = Store(folder)
-    lengths = ContainedRuns(store, write=False)
+    store = Store(folder, make=False)
+    lengths = ContainedRuns(store)
 
     def predict_origin(plan: PlannedRun) -> str:
         stored_run = store.get(keys[plan].key)

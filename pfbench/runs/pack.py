@@ -33,7 +33,7 @@ from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.rerun import RerunReport, drop_file_paths, list_file_names, rerun
 from pfbench.runs.storage.archive import CODE, LOCK, PACK, SPEC, Archive, ArchiveKind, write_archive
 from pfbench.runs.storage.content_keys import reachable
-from pfbench.runs.storage.entry_kinds import KINDS
+from pfbench.runs.storage.database import NAME
 from pfbench.runs.storage.store import Store
 from pfbench.runs.version_lock import collect_versions, format_requirements
 
@@ -93,11 +93,18 @@ def pack(
         "problems": {o.plan.problem: resolve(o.plan).built_problem.digest for o in outcomes},
         "data": data_digests(o.plan for o in outcomes),
     }
-    files = {SPEC: text.encode()}
-    for entry in entries:
-        file = KINDS["run"].file.format(shard=entry.key[:2], key=entry.key)
-        files[file] = store.read("run", entry.key) or b""
+    files = {SPEC: text.encode(), NAME: _copy_store(store, [entry.key for entry in entries])}
     return write_archive_with_code(path, subject, files, code, contents)
+
+
+def _copy_store(store: Store, keys: Sequence[str]) -> bytes:
+    """Return the file of a store that has some of the runs of another."""
+    with TemporaryDirectory(prefix="pfbench-pack-") as temporary:
+        copy = Store(temporary)
+        records = (store.read("run", key) for key in sorted(keys))
+        copy.write([record for record in records if record is not None])
+        copy.close()
+        return copy.path.read_bytes()
 
 
 def write_archive_with_code(
@@ -301,7 +308,6 @@ def unpack_archive(archive: Archive) -> Iterator[UnpackedArchive]:
     with TemporaryDirectory(prefix="pfbench-pack-") as temporary:
         folder = Path(temporary)
         with translate_os_errors(f"an archive's content in {folder}"):
-            (folder / "runs").mkdir()
             (folder / CODE).mkdir()
             archive.unpack(folder, but=damaged)
         names = tuple(name.removeprefix(CODE) for name in damaged)

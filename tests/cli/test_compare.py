@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from stored import stored_runs
 
 import pfbench.reporting.writer
 from pfbench.algorithms import ALGORITHMS
@@ -158,7 +159,7 @@ def test_an_own_method_alone_is_run_and_told_where_it_wins(pfbench, folder, arch
         assert f"Steps, tuned to Frank-Wolfe gap V(x) ≤ {level}: fewest SFO on" in outcome.out
     # On two problems two trials and one beyond an end, and two seeds of what was chosen for each
     # target, which is not the same for both on one of the problems.
-    assert len(list((folder / "mine-only").rglob("*.parquet"))) == 2 * (2 + 1) + 2 + 2 * 2
+    assert stored_runs(folder / "mine-only") == 2 * (2 + 1) + 2 + 2 * 2
     assert "Steps, tuned: its best step lies at an end of all that were tried" in outcome.out
     assert "what tuning chose" in outcome.out
     page = (folder / "out" / "Steps-tuned-on-suite.html").read_text()
@@ -168,10 +169,10 @@ def test_an_own_method_alone_is_run_and_told_where_it_wins(pfbench, folder, arch
 
 def test_a_second_time_nothing_is_made(pfbench, folder, archived):
     compare(pfbench, "mine:Steps", "--text")
-    before = sorted((folder / "mine-only").rglob("*.parquet"))
+    before = stored_runs(folder / "mine-only")
     outcome = compare(pfbench, "mine:Steps", "--text")
     assert "0 of them made now" in outcome.err
-    assert sorted((folder / "mine-only").rglob("*.parquet")) == before
+    assert stored_runs(folder / "mine-only") == before
 
 
 @pytest.fixture
@@ -249,7 +250,7 @@ def test_the_runs_of_all_can_be_made_here(results, pages, folder, archived):
     again, here = results("mine:Steps", "--rerun")
     assert again["comparisons"] == found["comparisons"]
     assert here == shipped
-    assert len(list((folder / "mine-only").rglob("*.parquet"))) == 12 + 18
+    assert stored_runs(folder / "mine-only") == 12 + 18
     assert "Archived rows" in pages[0].spec.introduction
     assert "Archived rows" not in pages[1].spec.introduction
 
@@ -308,7 +309,7 @@ def test_bad_input_is_refused_in_a_sentence(pfbench, suite, arguments, says):
     outcome = pfbench("compare", *arguments, *given, "--text")
     assert outcome.status == 2
     assert says in outcome.err.splitlines()[-1]
-    assert not list(suite.parent.rglob("*.parquet"))
+    assert stored_runs(suite.parent) == 0
 
 
 def test_a_damaged_archive_is_refused(pfbench, suite):
@@ -326,7 +327,7 @@ def test_the_grids_of_all_and_of_mine_are_shown_and_nothing_is_run(pfbench, suit
     conforms(found, "compare.json")
     grids = {one["algorithm"]: (one["grid"], one["trials"]) for one in found["grids"]}
     assert grids == {label: ({"step": [0.3, 0.1]}, 2) for label in ("sfw, tuned", "Steps, tuned")}
-    assert not list(suite.parent.rglob("*.parquet"))
+    assert stored_runs(suite.parent) == 0
 
 
 def test_who_projects_has_other_steps(suite):

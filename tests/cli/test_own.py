@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from own_things import Quadratic
+from stored import stored_runs
 
 ROOT = Path(__file__).parents[2]
 OWN = ("-p", "own_things:Quadratic[rows=7]", "-a", "misbehaving:Descent[iterations=4,step=0.5]")
@@ -178,7 +179,7 @@ def test_a_wrong_name_is_refused_before_any_run(pfbench, folder, old, new, says)
     outcome = sweep(pfbench, SPEC.replace(old, new))
     assert (outcome.status, outcome.out) == (2, "")
     assert says in outcome.err.splitlines()[-1]
-    assert list(folder.rglob("*.parquet")) == []
+    assert stored_runs(folder) == 0
 
 
 MODULE = """

@@ -51,18 +51,23 @@ def checked(pfbench, *more):
     return pfbench("pack", "--check", "a.zip", "--jobs", 1, *more)
 
 
+def unpacked(folder, files):
+    """The store of an archive, in a folder of its own."""
+    path = folder / "planted" / "store.sqlite"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(files["store.sqlite"])
+    return Store(path.parent)
+
+
 def planted(folder, change):
     """Return a change that alters the first stored run as somebody would who wants it believed."""
 
     def changed(files):
-        store = Store(folder / "planted")
-        name = min(name for name in files if name.startswith("runs/"))
-        path = folder / "planted" / name
-        path.parent.mkdir(parents=True)
-        path.write_bytes(files[name])
-        entry = store.get(path.stem)
+        store = unpacked(folder, files)
+        entry = store.get(min(store.keys()))
         store.put(entry.key, *change(entry))
-        return files | {name: path.read_bytes()}
+        store.close()
+        return files | {"store.sqlite": store.path.read_bytes()}
 
     return changed
 
@@ -92,7 +97,8 @@ def test_of_a_run_that_was_cut_from_a_longer_one_the_longer_one_is_packed(pfbenc
     (folder / "less.toml").write_text(text)
     assert pfbench("pack", "less.toml", "-o", "b.zip", "--jobs", 0).status == 0
     with open_archive(folder / "b.zip") as less, open_archive(archive) as whole:
-        runs = [{name for name in one.names if name.startswith("runs/")} for one in (less, whole)]
+        files = [{"store.sqlite": one.read("store.sqlite")} for one in (less, whole)]
+    runs = [[*unpacked(folder, one).keys()] for one in files]
     assert runs[0] == runs[1]
     outcome = pfbench("pack", "--check", "b.zip", "--fraction", 1, "--jobs", 1, "--json")
     assert outcome.status == 0, outcome.err
@@ -161,9 +167,12 @@ def test_planted_counts_of_another_environment_are_found(pfbench, archive, folde
     assert "it differs in its lo" in outcome.err
 
 
-def test_a_run_that_is_left_away_is_missed(pfbench, archive):
+def test_a_run_that_is_left_away_is_missed(pfbench, folder, archive):
     def fewer(files):
-        return {n: d for n, d in files.items() if n != max(files, key=lambda n: n[:5] == "runs/")}
+        store = unpacked(folder, files)
+        store.remove([("run", next(store.keys()))])
+        store.close()
+        return files | {"store.sqlite": store.path.read_bytes()}
 
     rewritten(archive, fewer)
     outcome = checked(pfbench, "--fraction", 1)
@@ -232,8 +241,11 @@ def test_the_schema_of_an_archive_without_runs_is_no_check(pfbench, folder):
     written(folder)
     about = {"pfbench": "0", "name": "n", "planned": 0, "own": [], "environments": []}
     spec = (folder / "s.toml").read_bytes()
-    write_archive(folder / "a.zip", {"spec.toml": spec}, {**about, "problems": {}, "data": {}})
+    empty = Store(folder / "empty")
+    empty.close()
+    files = {"spec.toml": spec, "store.sqlite": empty.path.read_bytes()}
+    write_archive(folder / "a.zip", files, {**about, "problems": {}, "data": {}})
     assert "no run" in checked(pfbench).refusal
     with zipfile.ZipFile(folder / "a.zip") as archive:
         said = json.loads(archive.read("pack.json"))
-    assert said["files"] == {"spec.toml": sha256(spec).hexdigest()}
+    assert said["files"] == {n: sha256(data).hexdigest() for n, data in files.items()}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import INTERRUPTIBLE, SMALL, SVRG
+from stored import stored_runs
 
 import pfbench as package
 from pfbench.cli import catalogue
@@ -184,7 +185,7 @@ title = "S = 5"
     )
 
     def stored():
-        return len(list(folder.rglob("*.parquet")))
+        return stored_runs(folder)
 
     process = start("report", "long.toml", "--jobs", 2, start_new_session=True)
     deadline = time.monotonic() + 300

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 from command_line import SMALL
+from stored import change, stored_runs
 
 import pfbench.cli.report_command as report_command
 import pfbench.reporting
+from pfbench.runs.storage.store import Store
 
 SPEC = f"""
 title = "A small comparison"
@@ -80,7 +82,7 @@ def test_all_runs_are_made_kept_and_drawn(pfbench, folder, spec, drawn):
     assert {run.status for _, run in read.results[0].runs} == {"finished"}
     assert command.split()[0] == "pfbench"
     assert commit is None or len(commit.rstrip("+")) == 40
-    assert len(list((folder / ".pfbench" / "store").rglob("*.parquet"))) == 4
+    assert stored_runs(folder / ".pfbench" / "store") == 4
 
 
 def test_what_the_store_has_is_not_run_again(pfbench, spec, drawn):
@@ -106,9 +108,9 @@ def test_the_store_and_the_output_are_chosen(pfbench, folder, spec, drawn, monke
     monkeypatch.setenv("PFBENCH_STORE", "mine")
     report(pfbench, "-o", "out")
     assert (folder / "out" / "small.html").is_file()
-    assert list((folder / "mine").rglob("*.parquet"))
+    assert stored_runs(folder / "mine")
     report(pfbench, "--store", "yours", "-o", "out")
-    assert list((folder / "yours").rglob("*.parquet"))
+    assert stored_runs(folder / "yours")
     assert not (folder / ".pfbench").exists()
 
 
@@ -293,7 +295,7 @@ def test_a_wrong_spec_is_refused_before_any_run(pfbench, folder, spec, drawn, ol
     spec.write_text(SPEC.replace(old, new))
     assert any(says in line for line in report(pfbench).refusals)
     assert drawn == []
-    assert list(folder.rglob("*.parquet")) == []
+    assert stored_runs(folder) == 0
 
 
 def test_an_interruption_keeps_what_is_finished(pfbench, spec, drawn, interrupted_at):
@@ -306,8 +308,8 @@ def test_an_interruption_keeps_what_is_finished(pfbench, spec, drawn, interrupte
 
 def test_a_damaged_run_in_the_store_is_made_again(pfbench, folder, spec, drawn):
     report(pfbench)
-    damaged = next((folder / ".pfbench").rglob("*.parquet"))
-    damaged.write_bytes(damaged.read_bytes()[:100])
+    store = Store(folder / ".pfbench" / "store")
+    change(store, next(store.keys()))
     assert said(report(pfbench)) == ["small: 4 runs, 1 of them made now; drawing", *found(4)]
 
 

@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 
 import pytest
 from command_line import INTERRUPTIBLE, SMALL
+from stored import change, stored_runs
 
 from pfbench.cli import progress
 from pfbench.runs.storage.store import Store
@@ -219,7 +221,7 @@ def test_a_wrong_spec_is_refused_before_any_run(pfbench, folder, spec, old, new,
     outcome = run(pfbench)
     assert (outcome.status, outcome.out) == (2, "")
     assert says in outcome.err.splitlines()[-1]
-    assert list(folder.rglob("*.parquet")) == []
+    assert stored_runs(folder) == 0
 
 
 def test_wrong_options_are_refused(pfbench, folder, spec):
@@ -253,26 +255,32 @@ def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, interrupt
 @pytest.mark.faults
 def test_a_damaged_run_is_made_again(pfbench, folder, spec):
     run(pfbench)
-    damaged = next((folder / ".pfbench").rglob("*.parquet"))
-    damaged.write_bytes(damaged.read_bytes()[:100])
+    store = Store(folder / ".pfbench" / "store")
+    change(store, next(store.keys()))
     assert "4: 1 made now, 3 stored before" in run(pfbench).out
 
 
 @pytest.mark.faults
 def test_a_full_disk_ends_it_and_loses_nothing(pfbench, folder, spec, monkeypatch):
-    replace, calls = os.fsync, []
+    connect = sqlite3.connect
 
-    def full(descriptor):
-        calls.append(descriptor)
-        if len(calls) == 3:
-            raise OSError(28, "No space left on device")
-        return replace(descriptor)
+    class Full(sqlite3.Connection):
+        calls = 0
+
+        def executemany(self, *arguments):
+            Full.calls += 1
+            if Full.calls == 3:
+                error = sqlite3.OperationalError("database or disk is full")
+                error.sqlite_errorname = "SQLITE_FULL"
+                raise error
+            return super().executemany(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
+        patch.setattr("pfbench.runs.storage.write_batch._FAST", 0.0)
+        patch.setattr(sqlite3, "connect", lambda *a, **b: connect(*a, **b, factory=Full))
         outcome = run(pfbench)
     assert outcome.status == 1
-    assert "No space left on device" in outcome.err
+    assert "disk is full): free some space, and the same command goes on" in outcome.err
     assert "2 of 4 runs are kept" in outcome.err
     assert outcome.err.count("\n") == 1
     assert "4: 2 made now, 2 stored before" in run(pfbench).out
@@ -285,9 +293,9 @@ def test_a_full_disk_ends_it_and_loses_nothing(pfbench, folder, spec, monkeypatc
 def test_a_read_only_store_is_refused(pfbench, folder, spec):
     run(pfbench, "--store", "s")
     spec.write_text(SPEC.replace("seeds = 2", "seeds = 3"))
-    (folder / "s" / "runs").chmod(stat.S_IREAD | stat.S_IEXEC)
+    (folder / "s").chmod(stat.S_IREAD | stat.S_IEXEC)
     outcome = run(pfbench, "--store", "s")
-    (folder / "s" / "runs").chmod(0o755)
+    (folder / "s").chmod(0o755)
     assert "cannot be written" in outcome.err
 
 
@@ -319,7 +327,7 @@ def test_ctrl_c_ends_cleanly(folder, spec):
         env=os.environ | {"PYTHONPATH": tests},
     )
     until = time.monotonic() + 300.0
-    while not list(folder.rglob("*.parquet")) and time.monotonic() < until:
+    while not stored_runs(folder) and time.monotonic() < until:
         time.sleep(0.05)
     time.sleep(0.3)
     # As a terminal does: to every process of the group.

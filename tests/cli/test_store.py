@@ -1,13 +1,14 @@
 """`pfbench store`: what is stored, checked, cleared, merged and exported."""
 
 import json
-import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, key_of, made_run
+from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, change, key_of, made_run, set_aside
 
 from pfbench.runs.storage.content_keys import source_note
 from pfbench.runs.storage.store import Store
@@ -71,6 +72,10 @@ def test_list_filters(pfbench, store, filters, number):
         (["list", "--store", "typo"], "there is no store in typo"),
         (["check", "--store", "typo"], "there is no store in typo"),
         (["gc", "--store", "typo"], "there is no store in typo"),
+        (["forget"], "nothing is chosen"),
+        (["forget", "abc"], "is too short"),
+        (["forget", "0" * 8], "no such entry has the key"),
+        (["import", "typo"], "there is no store of an earlier pfbench in typo"),
         (["merge", "typo"], "there is no store in typo"),
         (["merge", ".pfbench/store"], "the store itself"),
         (["export", "cocos", "-o", "x"], "did you mean 'coco'"),
@@ -96,30 +101,27 @@ def test_an_empty_store_has_an_empty_list(pfbench, folder, conforms):
 
 
 def test_list_reports_damage_and_leaves_it(pfbench, store):
-    path = store.path(key_of("late"))
-    os.truncate(path, 90)
+    change(store, key_of("late"), seconds=3.0)
     outcome = pfbench("store", "list", "--json")
     assert len(outcome.json) == 6
-    assert f"run {key_of('late')} is damaged: truncated" in outcome.err
+    assert f"run {key_of('late')} is damaged: wrong content" in outcome.err
     assert outcome.err.count("\n") == 1
-    assert path.exists()
+    assert key_of("late") in [*store.keys()]
 
 
 def test_check_reports_and_repairs(pfbench, store, conforms):
     good = pfbench("store", "check", "--json")
-    assert (good.status, good.json) == (0, {"schema": 2, "files": 7, "damaged": []})
-    path = store.path(key_of("late"))
-    os.truncate(path, 90)
+    assert (good.status, good.json) == (0, {"schema": 2, "entries": 7, "damaged": []})
+    change(store, key_of("late"))
     for repair in ([], ["--repair"]):
         outcome = pfbench("store", "check", "--json", *repair)
         conforms(outcome.json, "store.json")
         assert outcome.status == 1
         (damage,) = outcome.json["damaged"]
-        assert (damage["key"], damage["reason"]) == (key_of("late"), "truncated")
+        assert (damage["key"], damage["reason"]) == (key_of("late"), "wrong content")
         assert (damage["quarantined"] is None) == (not repair)
-        assert path.name in outcome.err
-    assert not path.exists()
-    assert os.path.getsize(damage["quarantined"]) == 90
+        assert key_of("late") in outcome.err
+    assert set_aside(store) == [("run", key_of("late"), "wrong content")]
     assert pfbench("store", "check").status == 0
 
 
@@ -196,31 +198,84 @@ def test_listing_loads_neither_pyarrow_nor_numba(store):
     assert done.stdout.endswith("7 stored\n")
 
 
-def test_a_listing_opens_no_file_that_the_index_knows(pfbench, store, monkeypatch):
-    from pfbench.runs.storage import store as module
-
-    store.rows()
-    monkeypatch.setattr(module, "_row", lambda *file: pytest.fail(f"{file} was read"))
-    assert len(pfbench("store", "list", "--json").json) == 7
-
-
 def test_the_schema_refuses_what_is_not_an_entry(conforms):
     with pytest.raises(Exception, match="is not valid under any"):
         conforms([{"schema": 2, "kind": "run", "key": key_of(0)}], "store.json")
     with pytest.raises(Exception, match="is not valid under any"):
-        conforms(json.loads('{"schema": 1, "files": 1, "damaged": []}'), "store.json")
+        conforms(json.loads('{"schema": 1, "entries": 1, "damaged": []}'), "store.json")
 
 
-def test_pack_down(pfbench, store, conforms):
-    before = pfbench("store", "list", "--json").json
-    os.truncate(store.path(key_of("late")), 90)
-    found = pfbench("store", "pack-down", "--json")
-    conforms(found.json, "store.json")
-    assert found.json == {"schema": 2, "runs": 4, "segments": 1, "damaged": [key_of("late")]}
-    assert found.status == 1
-    after = pfbench("store", "list", "--json").json
-    assert after == [row for row in before if row["key"] != key_of("late")]
-    pfbench("store", "check", "--repair")
-    assert pfbench("store", "check").out.startswith("6 files read")
-    assert pfbench("store", "pack-down").out == "0 runs packed into 0 segments\n"
-    assert pfbench("store", "list", "--algorithm", "frank-wolfe").out.endswith("3 of 6 stored\n")
+def test_forget(pfbench, store, conforms):
+    dry = pfbench("store", "forget", "--status", "timeout", "--dry-run", "--json").json
+    conforms(dry, "store.json")
+    assert dry["removed"] == [key_of("late")]
+    assert len(store.rows()) == 7
+    assert (
+        pfbench("store", "forget", "--status", "timeout", "--json").json["removed"]
+        == (dry["removed"])
+    )
+    assert pfbench("store", "forget", key_of("v")[:9]).status == 0
+    assert [row["kind"] for row in store.rows()] == ["run"] * 4 + ["certificate"]
+    assert pfbench("store", "check").status == 0
+
+
+OLD = Path(__file__).parents[1] / "runs" / "storage" / "data" / "old-store.tar.gz"
+
+
+@pytest.fixture
+def old(folder):
+    """A store of before: six runs in a segment, two by themselves, a verdict, a certificate."""
+    shutil.unpack_archive(OLD, folder / "old", filter="data")
+    return folder / "old" / "store"
+
+
+def test_an_old_store_is_imported(pfbench, old, folder, conforms):
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
+    before = sorted(old.rglob("*"))
+    assert "pfbench store import" in pfbench("store", "list", "--store", old).refusal
+    done = pfbench("store", "import", old, "--store", "new", "--json")
+    conforms(done.json, "store.json")
+    assert (done.status, done.json["added"], done.json["damaged"]) == (0, 10, [])
+    store = Store(folder / "new")
+    for seed in range(8):
+        entry = store.get(key_of(seed))
+        assert (entry.run.rows, entry.run.as_json()) == (
+            made_run(seed).rows,
+            made_run(seed).as_json(),
+        )
+        assert (entry.environment, entry.notes["retries"]) == (ENVIRONMENT, seed)
+    assert store.get_row("verdict", key_of("v"))["measured"] == {"ratio": 0.1}
+    assert sorted(old.rglob("*")) == before
+    again = pfbench("store", "import", old, "--store", "new", "--json").json
+    assert (again["added"], again["identical"]) == (0, 10)
+
+
+def test_of_a_damaged_old_store_the_rest_is_imported(pfbench, old, folder):
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
+    first, second = sorted(old.glob("runs/*/*.parquet"))
+    first.write_bytes(first.read_bytes()[:-9])
+    data = second.read_bytes()
+    second.write_bytes(data.replace(b'"seed": 6', b'"seed": 8').replace(b'"seed": 7', b'"seed": 9'))
+    (trace,) = old.glob("segments/*/trace-0.parquet")
+    trace.write_bytes(trace.read_bytes()[:40])
+    (verdict,) = old.glob("verdicts/*/*.json")
+    verdict.write_text(verdict.read_text().replace("holds", "failed"))
+    done = pfbench("store", "import", old, "--store", "new", "--json")
+    assert (done.status, done.json["added"], len(done.json["damaged"])) == (1, 1, 4)
+    assert "Traceback" not in done.err
+
+
+def test_without_pyarrow_parquet_is_refused(pfbench, store, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    words = 'needs pyarrow: pip install "pfbench[parquet]"'
+    assert words in pfbench("store", "export", "benchopt", "-o", "x").refusal
+    options = ("-p", "simplex-norm", "-a", "frank-wolfe[iterations=2]", "--trace", "t.parquet")
+    assert words in pfbench("solve", *options).refusal
+    assert pfbench("store", "check").status == 0
+
+
+def test_without_pyarrow_an_old_store_is_refused_in_one_sentence(pfbench, old, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    words = 'needs pyarrow: pip install "pfbench[parquet]"'
+    assert words in pfbench("store", "import", old, "--store", "new").refusal

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from helpers import acting
-from stored import ENVIRONMENT, key_of, made_run
+from stored import ENVIRONMENT, change, key_of, made_run
 
 from pfbench.cli import terminal, terminal_tables
 from pfbench.cli.progress import StepProgress
@@ -58,10 +58,9 @@ def test_exported_texts_are_shown(pfbench, store, folder):
 
 
 def test_a_damage_is_told_and_not_obeyed(pfbench, store):
-    path = store.path(key_of("v"), "verdict")
-    path.write_text('{"schema": 1, "key": "\\u001b[2J\\u202e"}\n')
+    change(store, key_of("v"), "verdict", kind="\x1b[2J\u202e")
     outcome = pfbench("store", "check")
-    assert "wrong key" in outcome.err
+    assert "is damaged" in outcome.err
     assert not ACTS.search(outcome.err)
 
 

@@ -1,9 +1,9 @@
 """``pfbench verify``."""
 
-import errno
 import json
 import re
 import shutil
+import sqlite3
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS
 from pfbench.cli import verify as command
 from pfbench.cli.mutants import _caught_row
 from pfbench.runs.engines.engine import SingleProcessEngine
-from pfbench.runs.storage import store
+from pfbench.runs.storage.database import storage_error
 from pfbench.runs.storage.store import Store
 from pfbench.verification import Evidence, session
 from pfbench.verification.outcomes import MutantOutcome
@@ -64,7 +64,8 @@ def test_a_second_call_makes_nothing_and_prints_the_same(pfbench, folder):
     assert second.err == "verification: 2 checks, 0 of them made now\n"
     other = pfbench("verify", COUNT, "--jobs", 0, "--store", "other")
     assert other.err == "verification: 1 check, 1 of them made now\n"
-    assert len(list(folder.rglob("verdicts/??/*.json"))) == 3
+    stored = [[*Store(path, make=False).keys("verdict")] for path in (".pfbench/store", "other")]
+    assert list(map(len, stored)) == [2, 1]
     listed = pfbench("store", "list", "--kind", "verdict", "--json").json
     assert sorted(row["claim"] for row in listed) == sorted((COUNT, MEAN))
 
@@ -146,20 +147,19 @@ def test_a_store_that_cannot_be_made_is_named_before_the_work(pfbench, folder):
 def test_a_disk_that_fills_up_ends_with_1_and_one_sentence(pfbench, folder, monkeypatch):
     write, written = Store.write, []
 
-    def full(self, kind, key, data, header):
+    def full(self, records):
         if written:
-            monkeypatch.setattr(store, "atomic_write", refused)
-        written.append(key)
-        write(self, kind, key, data, header)
-
-    def refused(path):
-        raise OSError(errno.ENOSPC, "No space left on device")
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorname = "SQLITE_FULL"
+            raise storage_error(self.path, error, records[0].kind)
+        written.append(records)
+        write(self, records)
 
     monkeypatch.setattr(Store, "write", full)
     outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
     assert (outcome.status, outcome.out) == (1, "")
-    assert "No space left on device): free some space, and the same command goes on" in outcome.err
-    assert len(list(folder.rglob("verdicts/??/*.json"))) == 1
+    assert "disk is full): free some space, and the same command goes on" in outcome.err
+    assert len([*Store(".pfbench/store", make=False).keys("verdict")]) == 1
 
 
 def test_a_planted_error_of_a_user_is_named_violated(pfbench, own, conforms):

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from pfbench.runs.storage.store import Store
+from pfbench.runs.storage.store import Store, has_store
 
 SEEDS = 6
 SPEC = f"""
@@ -61,7 +61,8 @@ class Sweep:
 
     @property
     def stored(self):
-        return len(list(self.folder.glob(f"{self.kept}/runs/*/*.parquet")))
+        folder = self.folder / self.kept
+        return len(list(Store(folder).keys())) if has_store(folder) else 0
 
     def reach(self, number):
         """Wait until so many runs are stored, or the sweep has ended; return whether it runs."""

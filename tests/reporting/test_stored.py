@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from made_runs import run
+from stored import change
 
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
@@ -14,9 +15,6 @@ from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.storage import segment_writer
-from pfbench.runs.storage.compaction import compact
-from pfbench.runs.storage.segment import Segment
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
 
@@ -117,7 +115,7 @@ def test_the_targets_are_those_of_the_plans(store):
 def test_what_is_damaged_or_strange_is_left_out(store):
     put(store, 0)
     put(store, 1, seed=1)
-    store.path(key(1)).write_bytes(b"PAR1")
+    change(store, key(1))
     found = replace(run([1.0]), algorithm="a b [", seed=2)
     store.put(key(2), found, HERE, {"plan": {"problem": 3}})
     found = replace(run([1.0]), seed=3)
@@ -159,29 +157,13 @@ def test_several_reports_are_one_page(store, tmp_path):
     assert json.dumps([group.label for found in report.results for group in found])
 
 
-def test_of_many_runs_equal_parts_are_one_object_and_packed_ones_are_unpacked_once(
-    store, monkeypatch
-):
-    """By length, runs of both methods would take turns."""
-    monkeypatch.setattr(segment_writer, "GROUP", 10)
+def test_of_many_runs_equal_parts_are_one_object(store):
     for number in range(40):
         put(store, number, "p", "ab"[number % 2], number // 2, values=(2.0,) * (1 + number // 4))
-    compact(store)
-    unpacked = []
-    monkeypatch.setattr(Segment, "_decode_group", counted(Segment._decode_group, unpacked))
     (results,) = load_stored_report(Store(store.folder), "s").results
-    assert sorted(unpacked) == [0, 1, 2, 3]
     runs = [run for _, run in results.runs]
     assert [run.iterations for run in runs] == 2 * [number // 2 for number in range(20)]
     assert {len({id(getattr(run, name)) for run in runs}) for name in SHARED} == {1}
 
 
 SHARED = ("problem", "parameters", "columns", "status")
-
-
-def counted(method, asked):
-    def counting(self, group):
-        asked.append(group)
-        return method(self, group)
-
-    return counting

@@ -4,6 +4,7 @@ import py_compile
 import sys
 
 import pytest
+from stored import change
 
 from pfbench.runs.cached_tasks import CachedTask, run_cached_tasks
 from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
@@ -85,7 +86,7 @@ def test_kinds_are_apart(store):
 def test_a_damaged_row_is_made_again(store):
     rows([question(1)], store)
     (key,) = store.keys("verdict")
-    store.path(key, "verdict").write_text("{}\n")
+    change(store, key, "verdict")
     assert rows([question(1)], store) == [(2, True)]
     assert rows([question(1)], store) == [(2, False)]
 

@@ -82,16 +82,19 @@ def test_curves_keep_some_rows_between():
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda d: d | {"schema": 2},
+        lambda d: d | {"schema": 1},
         lambda d: d | {"runs": 3},
         lambda d: d | {"runs": [{}]},
         lambda d: d | {"made": None},
         lambda d: d | {"environments": []},
         lambda d: d | {"runs": [d["runs"][0] | {"environment": -9}]},
-        lambda d: d | {"runs": [d["runs"][0] | {"columns": ["a"]}]},
+        lambda d: d | {"runs": [d["runs"][0] | {"table": 1}]},
+        lambda d: d | {"runs": [d["runs"][0] | {"rows": 500}]},
         lambda d: d | {"runs": [d["runs"][0] | {"rows": [[1, 2]]}]},
-        lambda d: d | {"runs": [d["runs"][0] | {"rows": [["x"] * 10]}]},
-        lambda d: d | {"runs": [d["runs"][0] | {"rows": 5}]},
+        lambda d: d | {"tables": [d["tables"][0] | {"columns": ["a"]}]},
+        lambda d: d | {"tables": [d["tables"][0] | {"rows": 2**60}]},
+        lambda d: d | {"tables": [d["tables"][0] | {"rows": 1}]},
+        lambda d: d | {"tables": 3},
         lambda d: d | {"runs": [d["runs"][0] | {"notes": {}}]},
         lambda d: d | {"runs": [d["runs"][0] | {"run": d["runs"][0]["run"] | {"status": "x"}}]},
         lambda d: [],
@@ -100,8 +103,9 @@ def test_curves_keep_some_rows_between():
 )
 def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, spoil):
     write_suite_archive(tmp_path / "a.gz", outcomes(1), text="m")
-    found = json.loads(gzip.decompress((tmp_path / "a.gz").read_bytes()))
-    (tmp_path / "b.gz").write_bytes(gzip.compress(json.dumps(spoil(found)).encode()))
+    head, _, body = gzip.decompress((tmp_path / "a.gz").read_bytes()).partition(b"\n")
+    changed = json.dumps(spoil(json.loads(head))).encode() + b"\n" + body
+    (tmp_path / "b.gz").write_bytes(gzip.compress(changed))
     with pytest.raises(InputError, match=r"b\.gz is no whole archive of runs .*--rerun"):
         read_suite_archive(tmp_path / "b.gz")
 

@@ -65,14 +65,15 @@ class TraceRows(Sequence[tuple[Any, ...]]):
         return repr(list(self))
 
 
-def make_rows(columns: Sequence[npt.NDArray[Any]]) -> Sequence[tuple[Any, ...]]:
-    """Return the rows of some columns, of 64-bit integers or floats; see `TraceRows`.
+def rows_of_blocks(
+    integers: npt.NDArray[np.int64], floats: npt.NDArray[np.float64]
+) -> Sequence[tuple[Any, ...]]:
+    """Return the rows of columns, first those of integers, then those of floats; see `TraceRows`.
 
     Where an integer is beyond the exact ones of double precision, they are a list.
     """
-    complete = tuple(column.dtype.kind == "i" for column in columns)
-    numbers = np.array(columns, dtype=np.float64)
-    largest = np.abs(numbers).max(axis=1, initial=0.0).tolist()
-    if all(item < _EXACT for item, is_whole in zip(largest, complete, strict=True) if is_whole):
-        return TraceRows(numbers.T.copy(), complete)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+    if integers.size and max(int(integers.max()), -int(integers.min())) >= _EXACT:
+        return list(zip(*integers.tolist(), *floats.tolist(), strict=True))
+    numbers = np.empty((floats.shape[1], len(integers) + len(floats)))
+    numbers[:, : len(integers)], numbers[:, len(integers) :] = integers.T, floats.T
+    return TraceRows(numbers, (True,) * len(integers) + (False,) * len(floats))

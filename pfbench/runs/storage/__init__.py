@@ -1,1 +1,1 @@
-"""What is kept: the store, its index, the keys of what is stored, exports."""
+"""The store, the keys of what is stored, exports."""

@@ -2,8 +2,8 @@
 
 It is a zip file. Its manifest (of a sweep ``pack.json``) says what is inside, with the hash of
 every other file; ``code/`` has the modules of its author, never imported by reading it, with the
-files that they read; ``lock.txt`` the versions. A sweep has its spec, ``spec.toml``, and ``runs/``
-as a store has them.
+files that they read; ``lock.txt`` the versions. A sweep has its spec, ``spec.toml``, and its runs,
+``store.sqlite``, a file as that of a store.
 """
 
 import hashlib
@@ -24,7 +24,6 @@ from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_text
 from pfbench.base.files import atomic_write
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.entry_kinds import KINDS
 from pfbench.runs.storage.field_types import (
     Type,
     count,
@@ -102,18 +101,14 @@ class ArchiveKind:
 
 PACK = ArchiveKind(
     MANIFEST,
-    {
-        r"pack\.json": 2**26,
-        r"spec\.toml": 2**22,
-        r"runs/([0-9a-zA-Z_-]{2})/\1[0-9a-zA-Z_-]{6,126}\.parquet": KINDS["run"].max_bytes,
-    },
+    {r"pack\.json": 2**26, r"spec\.toml": 2**22, r"store\.sqlite": 2**31},
     {
         "planned": count,
         "own": list_type(text),
         "environments": list_type(mapping_type(text)),
         "problems": mapping_type(text),
     },
-    frozenset({SPEC}),
+    frozenset({SPEC, "store.sqlite"}),
 )
 """A sweep."""
 

@@ -210,13 +210,6 @@ def check_content(kind: str, header: Mapping[str, Any]) -> None:
     _check(run, OPTIONAL_RUN_FIELDS, "run.")
 
 
-def has_listed_type(kind: str, row: Mapping[str, Any]) -> bool:
-    """Return whether the row of an index has the types that a listing relies on."""
-    if kind == "run" and not all(fits(row[name]) for name, fits in RUN.items() if name in row):
-        return False
-    return all(fits(row[name]) for name, fits in _LISTED.items())
-
-
 def _check(
     results: Mapping[str, Any], fields: Mapping[str, Type], prefix: str, *, needed: bool = False
 ) -> None:

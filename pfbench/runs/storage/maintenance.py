@@ -1,8 +1,7 @@
-"""Looking after a store: checking every file, clearing away, and merging two stores."""
+"""Looking after a store: checking every entry, removing some, and merging two stores."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -11,36 +10,35 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import InputError
-from pfbench.base.files import PARTIAL
 from pfbench.base.selectors import replace_file_by_module
 from pfbench.base.user_code import is_builtin
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
-from pfbench.runs.storage.compaction import rewrite_segments
 from pfbench.runs.storage.content_keys import source_digest
 from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.database import DamagedStoreError
 from pfbench.runs.storage.entry_kinds import KINDS
 from pfbench.runs.storage.field_types import list_type, text
-from pfbench.runs.storage.safe_open import check_folders, is_file
-from pfbench.runs.storage.segment import PackedRun
-from pfbench.runs.storage.segment_writer import SEGMENTS, write_segments
-from pfbench.runs.storage.serialization import StoredRun, parse
-from pfbench.runs.storage.store import DAMAGED, Store
-from pfbench.runs.storage.store_files import is_young, iterate_files
+from pfbench.runs.storage.old_store import read_old_store
+from pfbench.runs.storage.repair import salvage
+from pfbench.runs.storage.serialization import Record, StoredRun, decode
+from pfbench.runs.storage.store import Store
 
 TIMES = frozenset({"seconds", "oracle_seconds"})
 """What may differ where a run is made again."""
 
 Progress = Callable[[], None]
 
+_AT_ONCE = 500
+
 
 @dataclass(frozen=True)
 class DamageReport:
-    """A damaged file.
+    """A damaged entry, or the damaged file of a store.
 
     Attributes
     ----------
-    kind, key, path
-        The entry, and its file.
+    kind, key
+        The entry; ``file`` and the name of the file, if that is damaged.
     reason, detail
         One of `pfbench.runs.storage.damage.DAMAGES`, and what was seen.
     aside
@@ -49,118 +47,68 @@ class DamageReport:
 
     kind: str
     key: str
-    path: Path
     reason: str
     detail: str
-    aside: Path | None = None
+    aside: str | None = None
 
 
-def check_files(
+def check_entries(
     store: Store, *, repair: bool = False, progress: Progress = lambda: None
 ) -> tuple[int, list[DamageReport]]:
-    """Read every file of a store whole.
+    """Read every entry of a store whole, and check the pages of its file.
 
     Parameters
     ----------
     repair
-        Set what is damaged aside, so that it counts as missing and is made again.
+        Set what is damaged aside, so that it counts as missing and is made again. Of a damaged
+        file what can be read goes into a new one.
 
     Returns
     -------
-    int, list of Damage
-        How many files were read, and which of them are damaged.
+    int, list of DamageReport
+        How many entries were read, and which of them are damaged.
 
     Raises
     ------
     StorageError
-        If the system does not let a file be read.
+        If the system does not let the file be read.
     """
-    number, reports = 0, []
-    for kind, key, _, content in _contents(store, progress):
-        number += 1
-        if isinstance(content, DamageReport):
-            packed = content.path.parent.name == SEGMENTS
-            aside = store.quarantine(kind, key) if repair and not packed else None
-            reports.append(replace(content, aside=aside))
-    for name in store.segments.names:
-        damage, path = store.segments.damage(name), store.folder / SEGMENTS / name
-        if damage is not None:
-            reports.append(DamageReport("segment", name, path, damage.reason, damage.detail))
-    if repair:
-        for path in {report.path for report in reports if report.path.parent.name == SEGMENTS}:
-            retained = rewrite_segments(store, path.name, aside=True)
-            reports = [
-                replace(report, aside=retained) if report.path == path else report
-                for report in reports
-            ]
-        _merge_entry(store)
+    reports = []
+    try:
+        wrong = store.check_structure()
+        if not wrong:
+            number, damages = _check_each(store, progress)
+    except DamagedStoreError as error:
+        wrong = str(error)
+    if wrong:
+        aside = salvage(store) if repair else None
+        reports.append(DamageReport("file", store.path.name, "unreadable", wrong, aside))
+        if not repair:
+            return 0, reports
+        number, damages = _check_each(store, progress)
+    for record, damage in damages:
+        kind, key = str(record.kind), str(record.key)
+        moved = repair and store.quarantine(record.kind, record.key, damage)
+        aside = "its table damaged" if moved else None
+        reports.append(DamageReport(kind, key, damage.reason, damage.detail, aside))
     return number, reports
 
 
-Content = tuple[Any, Mapping[str, Any]] | DamageReport
-"""What a file has, as `parse` returns it, or what is wrong with it."""
-
-
-def _contents(
+def _check_each(
     store: Store, progress: Progress
-) -> Iterator[tuple[str, str, bytes | PackedRun, Content]]:
-    """Yield kind, key, bytes and content of every entry that is still there."""
-    for kind in KINDS:
-        loose = [key for _, key, _, _ in iterate_files(store.folder, [kind])]
-        for key in loose:
-            progress()
-            data: bytes | None = b""
-            try:
-                data = store.read_file(kind, key)
-                if data is None:
-                    continue
-                content: Content = parse(kind, key, data)
-            except DamagedFileError as damage:
-                path = store.path(key, kind)
-                content = DamageReport(kind, key, path, damage.reason, damage.detail)
-            yield kind, key, data or b"", content
-        if kind == "run":
-            yield from _iterate_packed(store, frozenset(loose), progress)
+) -> tuple[int, list[tuple[Record, DamagedFileError]]]:
+    number, damages = 0, []
+    for record in store.records():
+        progress()
+        number += 1
+        try:
+            decode(record)
+        except DamagedFileError as damage:
+            damages.append((record, damage))
+    return number, damages
 
 
-def _iterate_packed(
-    store: Store, loose_keys: frozenset[str], progress: Progress
-) -> Iterator[tuple[str, str, bytes | PackedRun, Content]]:
-    """Yield the same of all packed runs that have no file of their own."""
-    for name in store.segments.names:
-        path = store.folder / SEGMENTS / name
-        for row, item, content in store.segments.runs(name):
-            key = row["key"]
-            if key in loose_keys:
-                continue
-            progress()
-            if isinstance(item, PackedRun) and content is not None:
-                yield "run", key, item, content
-            elif isinstance(item, DamagedFileError):
-                yield "run", key, b"", DamageReport("run", key, path, item.reason, item.detail)
-
-
-def _merge_entry(store: Store) -> None:
-    """Move what pfbench 0.1 set aside beside the runs to where it is now."""
-    folder = store.folder / DAMAGED / "runs"
-    for path in _find_files(store.folder, "runs/??/*.damaged"):
-        aside = folder / f"{path.stem}.parquet"
-        if not aside.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            path.rename(aside)
-
-
-def _find_files(folder: Path, pattern: str) -> list[Path]:
-    """Return the files of a store that a pattern finds; nothing behind a link is its own."""
-    paths = []
-    for path in sorted(folder.glob(pattern)):
-        with suppress(DamagedFileError):
-            check_folders(path, folder)
-            paths += [path] if is_file(path) else []
-    return paths
-
-
-# --- clearing away --------------------------------------------------------------------------------
+# --- removing -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -169,18 +117,15 @@ class GarbageReport:
 
     Attributes
     ----------
-    leftovers
-        Temporary files of killed processes, and what only earlier versions of pfbench read.
     outdated_entries
-        Kind and key of entries that a source which has changed since has made: nobody asks for
+        Kind and key of entries that a source which has changed since has made: nothing asks for
         them any more.
     bytes
-        The size of both.
+        Their size.
     retained
-        How many entries and files are kept, by the reason.
+        How many entries are kept, by the reason.
     """
 
-    leftovers: list[Path]
     outdated_entries: list[tuple[str, str]]
     bytes: int
     retained: Mapping[str, int]
@@ -189,80 +134,44 @@ class GarbageReport:
 def collect_garbage(
     store: Store, *, dry_run: bool = False, progress: Progress = lambda: None
 ) -> GarbageReport:
-    """Remove leftovers, and the entries whose source is no longer current.
+    """Remove the entries whose source is no longer current.
 
     An entry is outdated if the source of pfbench that it could reach differs from today's. Kept
-    are what is set aside, damaged files (see `check`), temporary files younger than an hour
-    (another process may be writing them), entries of somebody's own modules (nothing that a store
-    names is imported), and entries that do not say what made them.
+    are what is set aside, damaged entries (see `check_entries`), entries of user-defined modules
+    (nothing that a store names is imported), and entries without a note of what made them.
 
     Parameters
     ----------
     dry_run
         Remove nothing, and say what would be.
     """
-    leftovers, size, retained = [], 0, dict.fromkeys(RETAINED_KINDS, 0)
-    for path in (path for pattern in _LEFTOVERS for path in _find_files(store.folder, pattern)):
-        try:
-            stamp = path.lstat()
-        except FileNotFoundError:
-            continue
-        temporary = path.name.endswith(PARTIAL) or path.parent.name.endswith(PARTIAL)
-        if temporary and is_young(path):
-            retained["young"] += 1
-            continue
-        leftovers.append(path)
-        size += stamp.st_size
-    outdated, packed = [], set()
+    size, retained = 0, dict.fromkeys(RETAINED_KINDS, 0)
+    outdated = []
     sources = cache(source_digest)
-    for kind, key, data, content in _contents(store, progress):
-        state = "damaged" if isinstance(content, DamageReport) else _state(content[1], sources)
-        if state != "outdated":
+    for record in store.records():
+        progress()
+        try:
+            state = _state(decode(record)[1], sources)
+        except DamagedFileError:
+            state = "damaged"
+        if state == "outdated":
+            outdated.append((record.kind, record.key))
+            size += len(record.meta) + len(record.trace)
+        else:
             retained[state] += 1
-            continue
-        outdated.append((kind, key))
-        if isinstance(data, PackedRun):
-            packed.add(key)
-        size += data.size if isinstance(data, PackedRun) else len(data)
-    if not dry_run:
-        loose = (store.path(key, kind) for kind, key in outdated if key not in packed)
-        for path in [*leftovers, *loose]:
-            path.unlink(missing_ok=True)
-        for name in store.segments.names if packed else ():
-            if any(row["key"] in packed for row, _, _ in store.segments.runs(name)):
-                rewrite_segments(store, name, packed)
-        _remove_folders(store, leftovers)
-        store.listing()
-    return GarbageReport(leftovers, outdated, size, {name: n for name, n in retained.items() if n})
-
-
-def _remove_folders(store: Store, leftovers: Collection[Path]) -> None:
-    """Remove folders that have nothing in them, and to which nobody writes any more."""
-    emptied = {path.parent for path in leftovers}
-    for pattern in ("checkpoints/??", "checkpoints", f"{SEGMENTS}/.*{PARTIAL}"):
-        for folder in store.folder.glob(pattern):
-            with suppress(OSError, DamagedFileError):  # something may be left in them
-                check_folders(folder, store.folder)
-                if folder in emptied or pattern[0] == "c" or not is_young(folder):
-                    folder.rmdir()
+    outdated.sort(key=lambda entry: ([*KINDS].index(entry[0]), entry[1]))
+    if outdated and not dry_run:
+        store.remove(outdated)
+    return GarbageReport(outdated, size, {name: n for name, n in retained.items() if n})
 
 
 RETAINED_KINDS = {
     "current": "entries of the current source",
     "unnoted": "entries that do not say which source made them",
-    "own": "entries of somebody's own modules",
-    "damaged": "damaged files (`pfbench store check --repair` sets them aside)",
-    "young": "files younger than an hour that may still be needed",
+    "own": "entries of user-defined modules",
+    "damaged": "damaged entries (`pfbench store check --repair` sets them aside)",
 }
 """Why something is kept, by name."""
-
-
-_LEFTOVERS = (
-    *(f".*{PARTIAL}", f"*/??/.*{PARTIAL}", f"{SEGMENTS}/.*{PARTIAL}/*"),
-    *("checkpoints/??/[!.]*.npz", "families.jsonl"),
-)
-"""Files that nobody reads: temporary ones, and two kinds of earlier versions, which kept from where
-a run could be extended, and an index of the limits of runs."""
 
 
 def _state(header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]) -> str:
@@ -315,35 +224,64 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
     """
     if store.folder.resolve() == other.folder.resolve():
         raise InputError(f"{other.folder} is the store itself: name another one to merge.")
-    selected = equal = 0
+    return merge_records(store, other.records(), progress=progress)
+
+
+def import_old_store(
+    store: Store, folder: Path, *, progress: Progress = lambda: None
+) -> MergeReport:
+    """Copy what a store of an earlier pfbench has; see `merge`.
+
+    Raises
+    ------
+    InputError
+        If there is none, or pyarrow is not installed.
+    """
+    damages: list[DamageReport] = []
+
+    def valid_records() -> Iterator[Record]:
+        for entry in read_old_store(folder):
+            if isinstance(entry, Record):
+                yield entry
+            else:
+                kind, key, damage = entry
+                damages.append(DamageReport(kind, key, damage.reason, damage.detail))
+
+    report = merge_records(store, valid_records(), progress=progress)
+    return replace(report, damaged=[*damages, *report.damaged])
+
+
+def merge_records(
+    store: Store, records: Iterable[Record], *, progress: Progress = lambda: None
+) -> MergeReport:
+    """Copy entries of another store, or of an old one; see `merge`."""
+    added = equal = 0
     refused: list[tuple[str, str, str]] = []
     damaged: list[DamageReport] = []
-
-    def iterate_packed() -> Iterator[PackedRun]:
-        """Copy what has a file, and yield what goes into a segment."""
-        nonlocal selected, equal
-        for kind, key, data, content in _contents(other, progress):
-            if isinstance(content, DamageReport):
-                damaged.append(content)
-                continue
-            reference, header = content
-            row = store.get(key) if kind == "run" else store.get_row(kind, key)
-            differs = None if row is None else difference(kind, row, reference)
-            if row is None and isinstance(data, PackedRun):
-                selected += 1
-                yield data
-            elif row is None or (differs and _was_killed(row)):
-                complete = other.read(kind, key) if isinstance(data, PackedRun) else data
-                store.write(kind, key, complete or b"", header)
-                selected += 1
-            elif differs is None or _was_killed(reference):
-                equal += 1
-            else:
-                refused.append((kind, key, differs))
-
-    for _ in write_segments(store.folder, iterate_packed()):
-        pass
-    return MergeReport(selected, equal, refused, damaged)
+    waiting: list[Record] = []
+    for record in records:
+        progress()
+        try:
+            reference, _ = decode(record)
+        except DamagedFileError as damage:
+            report = DamageReport(str(record.kind), str(record.key), damage.reason, damage.detail)
+            damaged.append(report)
+            continue
+        kind, key = record.kind, record.key
+        row = store.get(key) if kind == "run" else store.get_row(kind, key)
+        differs = None if row is None else difference(kind, row, reference)
+        if row is None or (differs and _was_killed(row)):
+            added += 1
+            waiting.append(record)
+        elif differs is None or _was_killed(reference):
+            equal += 1
+        else:
+            refused.append((kind, key, differs))
+        if len(waiting) >= _AT_ONCE:
+            store.write(waiting)
+            waiting.clear()
+    store.write(waiting)
+    return MergeReport(added, equal, refused, damaged)
 
 
 def _was_killed(content: Any) -> bool:

@@ -15,7 +15,7 @@ from pfbench.base.status import Status
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import finite_or_none
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.storage.index import Row
+from pfbench.runs.storage.entry_list import Row
 from pfbench.runs.storage.run_keys import RunKeys
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
@@ -66,18 +66,12 @@ def is_outdated(entry: StoredRun) -> bool:
 
 
 class ContainedRuns:
-    """The stored runs by what is the same whatever their limits; found in the store's index.
+    """The stored runs by what is the same whatever their limits; found in the store's listing."""
 
-    Parameters
-    ----------
-    write
-        False: an index that lacks something is left as it is.
-    """
-
-    def __init__(self, store: Store, *, write: bool = True) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._rows_by_family: dict[str, dict[str, Row]] = {}
-        for row in store.listing(write=write).rows:
+        for row in store.listing().rows:
             if row["kind"] == "run" and row["family"] is not None and row["limits"] is not None:
                 self._take(row)
 

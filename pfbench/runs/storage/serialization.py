@@ -1,47 +1,38 @@
-"""What is inside the files of a store: read with limits, checked, and refused by name.
+"""Rows of the store's table from entries, and back: with limits, and checked.
 
-Nothing is unpacked before its size is known, and nothing is believed before its types are.
+Nothing is unpacked before its size is known, and nothing is used before its types are checked.
 """
 
 import hashlib
 import json
 import re
+import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
+from math import isnan
 from operator import sub
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.base.counts import Counts
+from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.loop.trace_rows import make_rows
-from pfbench.runs.storage import safe_open
+from pfbench.runs.loop.trace_rows import rows_of_blocks
 from pfbench.runs.storage.damage import DAMAGES, DamagedFileError
-from pfbench.runs.storage.entry_kinds import KINDS
-from pfbench.runs.storage.field_types import check_content, count
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+from pfbench.runs.storage.entry_kinds import KEY, KINDS
+from pfbench.runs.storage.field_types import check_content, count, list_type, text
 
 Columns = Mapping[str, "np.ndarray[Any, Any]"]
 """The columns of a trace by name, in order."""
-
-SCHEMA = 1
-"""Version of the metadata; files of another version are not read."""
 
 MOST_NUMBERS = 2**24
 """The most numbers that the trace of a run has."""
 
 MOST_COLUMNS = 500
 """The most columns that the trace of a run has."""
-
-MOST_TEXT = 2**22
-"""Bytes of the longest metadata of a run."""
 
 INTEGERS = frozenset(TRACE_COLUMNS) - {"seconds"}
 """The columns of a trace that are of 64-bit integers; all others are 64-bit floats."""
@@ -50,11 +41,7 @@ LONGEST_REASON = 10_000
 """Characters of a stop reason that are stored."""
 
 _DEEPEST = 32
-_GROUPS = 64
-_MARK = b"PAR1"  # the first and last bytes of a Parquet file
-_FOOTER = 8  # bytes after a Parquet file's metadata: their length, and the mark
-_METADATA, _DIGEST = b"pfbench", b"pfbench.digest"
-_SCHEMA = b"ARROW:schema"  # what pyarrow writes beside
+_LARGE = 2**20  # bytes of a trace beyond which it is compressed quickly
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _TEXT = re.compile(rb'"[^"]*"')
 _NOT_NESTING = bytes(index for index in range(256) if index not in b'[]{}"')
@@ -76,39 +63,290 @@ class StoredRun:
     notes: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Record(NamedTuple):
+    """A row of the store's table; `LISTED` names what a listing reads.
+
+    Attributes
+    ----------
+    kind, key
+        The entry.
+    problem, algorithm, claim, seed, status, stop_reason, iterations, seconds
+        What a listing shows; None where a kind has no such thing, or a number is NaN.
+    counts, limits
+        Objects of JSON.
+    family
+        The key that the limits of a run do not change.
+    stored
+        When it was stored, in seconds since 1970.
+    checksum
+        CRC-32 of all fields above.
+    meta
+        Everything but the trace, as compressed JSON.
+    trace
+        The compressed columns of the trace, one after the other; empty for other kinds than runs.
+    sha256
+        The hash of all fields above.
+    """
+
+    kind: str
+    key: str
+    problem: str | None
+    algorithm: str | None
+    claim: str | None
+    seed: int | None
+    status: str | None
+    stop_reason: str | None
+    iterations: int | None
+    counts: str | None
+    seconds: float | None
+    family: str | None
+    limits: str | None
+    stored: int
+    checksum: int
+    meta: bytes
+    trace: bytes
+    sha256: bytes
+
+
+LISTED = Record._fields[: Record._fields.index("meta")]
+"""The columns that a listing reads; the last is their checksum."""
+
+SHOWN = len(LISTED) - 1
+"""So many of them are shown."""
+
+CLOCK = LISTED.index("stored")
+"""The index of the time among them."""
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def run_record(
+    key: str,
+    run: Run,
+    environment: Mapping[str, str],
+    notes: Mapping[str, Any] | None = None,
+    stored: int | None = None,
+) -> Record:
+    """Return the row of a run.
+
+    Raises
+    ------
+    TypeError
+        If a count is not a whole number.
+    InputError
+        If a key has another form.
+    """
+    reason = run.stop_reason[:LONGEST_REASON].encode(errors="replace").decode()
+    meta = {
+        "run": run_fields(run) | {"stop_reason": reason},
+        "environment": dict(environment),
+        "notes": dict(notes or {}),
+    }
+    return columns_record(key, meta, run_columns(run), stored)
+
+
+def columns_record(
+    key: str, meta: Mapping[str, Any], columns: Columns, stored: int | None = None
+) -> Record:
+    """Return the row of a run, from its metadata and the columns of its trace."""
+    rows = len(next(iter(columns.values()), ()))
+    return make_record(
+        "run", key, {**meta, "trace": {"columns": [*columns], "rows": rows}}, columns, stored
+    )
+
+
+def make_record(
+    kind: str,
+    key: str,
+    meta: Mapping[str, Any],
+    columns: Columns | None = None,
+    stored: int | None = None,
+) -> Record:
+    """Return the row of an entry.
+
+    Parameters
+    ----------
+    meta
+        Of a run ``run``, ``environment``, ``notes`` and ``trace``; else ``row`` and ``notes``.
+    columns
+        The trace of a run.
+    stored
+        Seconds since 1970; now, if not specified.
+    """
+    encoded = json.dumps(meta, default=json_default).encode()
+    moment = int(time.time()) if stored is None else stored
+    listed = (*_listing_columns(kind, key, json.loads(encoded)), moment)
+    packed = pack_columns(columns or {})
+    meta_bytes = zlib.compress(encoded)
+    text = encode_columns(listed)
+    digest = hashlib.sha256(b"\0".join((text, meta_bytes, packed))).digest()
+    return Record._make((*listed, zlib.crc32(text), meta_bytes, packed, digest))
+
+
+def pack_columns(columns: Columns) -> bytes:
+    """Return columns as compressed bytes: little-endian 64-bit numbers, column by column."""
+    data = b"".join(
+        column.astype(column.dtype.newbyteorder("<"), copy=False).tobytes()
+        for column in columns.values()
+    )
+    return zlib.compress(data, 6 if len(data) < _LARGE else 1)
+
+
+def run_columns(run: Run) -> Columns:
+    """Return the columns of a run's trace.
+
+    Raises
+    ------
+    TypeError
+        If a count is not a whole number.
+    """
+    columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
+    kinds = {name: column_dtype(name) for name in run.columns}
+    return {
+        name: np.asarray(column, None if column else kind).astype(kind, casting="same_kind")
+        for (name, kind), column in zip(kinds.items(), columns, strict=True)
+    }
+
+
+def run_fields(run: Run) -> dict[str, Any]:
+    """Return what is kept of a run beside its trace, from which `make_run` makes it again."""
+    return run.as_json() | {"own_output": run.yields_output}
+
+
+def json_default(value: Any) -> Any:
+    """Return a NumPy number as a number, anything else that JSON does not know as text."""
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def column_dtype(name: str) -> type[np.generic]:
+    """Return the type of a column of a trace."""
+    return np.int64 if name in INTEGERS else np.float64
+
+
+def storage_obstacle(run: Run) -> str:
+    """Return why a run cannot be stored; empty if it can."""
+    if not all(map(count, (run.iterations, *run.counts.as_dict().values()))):
+        return "its counts are larger than 64 bits hold"
+    number = len(run.rows) * len(run.columns)
+    if number > MOST_NUMBERS or len(run.columns) > MOST_COLUMNS:
+        return (
+            f"its trace has {len(run.rows):,} rows of {len(run.columns):,} columns, and "
+            f"{MOST_NUMBERS:,} numbers is the most that is stored: record fewer iterates (every)"
+        )
+    return ""
+
+
+def _listing_columns(kind: str, key: str, meta: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the columns of a listing but the time, from the metadata of an entry."""
+    content = meta["run"] if kind == "run" else meta["row"]
+    notes = meta.get("notes") or {} if kind == "run" else {}
+    status = content.get("status")
+    if kind == "verdict":
+        status = content.get("verdict")
+    elif kind != "run":
+        statement = "shown" if kind == "finding" else "certified"
+        status = statement if content.get(statement) else f"not {statement}"
+    seconds = content.get("seconds")
+    return (
+        kind,
+        key,
+        *(content.get(name) for name in ("problem", "algorithm", "claim", "seed")),
+        status,
+        content.get("stop_reason"),
+        content.get("iterations"),
+        _as_json(content.get("counts")),
+        None if seconds is None or isnan(seconds) else float(seconds),
+        notes.get("family"),
+        _as_json(notes.get("limits")),
+    )
+
+
+def _as_json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)
+
+
+def encode_columns(listed: Sequence[Any]) -> bytes:
+    """Return the bytes of which a listing has the checksum."""
+    return "\0".join(map(str, listed)).encode(errors="surrogatepass")
+
+
 # --- reading --------------------------------------------------------------------------------------
 
 
-def parse(kind: str, key: str, data: bytes) -> tuple[Any, Mapping[str, Any]]:
-    """Return the content of a file (an `StoredRun`, or the row of another kind) and its metadata.
+def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
+    """Return the content of an entry (a `StoredRun`, or the row of another kind), and its metadata.
 
     Raises
     ------
     DamagedFileError
-        If the bytes are not those of this entry, or not whole.
+        If it is not whole, or not what pfbench writes.
     """
-    return make_entry(key, *split_run_file(data)) if kind == "run" else _parse_row(kind, key, data)
+    listed = record[:SHOWN]
+    if not all(isinstance(part, bytes) for part in record[-3:]) or record.kind not in KINDS:
+        raise DamagedFileError("incomplete", "a column of the store's table is of another type")
+    content = b"\0".join((encode_columns(listed), record.meta, record.trace))
+    if hashlib.sha256(content).digest() != record.sha256:
+        raise DamagedFileError("wrong content", DAMAGES["wrong content"])
+    meta = decode_json(_unpack(record.meta, KINDS[record.kind], "metadata"))
+    if not isinstance(meta, dict):
+        raise DamagedFileError("unreadable", f"its metadata are no {record.kind}")
+    check_content(record.kind, meta)
+    if not isinstance(record.key, str) or not KEY.fullmatch(record.key):
+        raise DamagedFileError("incomplete", "its key is no name of 8 to 128 letters or digits")
+    if record.kind != "run":
+        return meta["row"], meta
+    fields = meta["run"]
+    if any(fields[name] != getattr(record, name) for name in _COMPARED):
+        raise DamagedFileError("wrong content", "its columns differ from its metadata")
+    names, rows = _read_trace(meta.get("trace"), record.trace)
+    with refuse_damaged("incomplete"):
+        run = make_run(fields, names, rows)
+    return StoredRun(record.key, run, meta["environment"], meta.get("notes", {})), meta
 
 
-def read_header(kind: str, key: str, path: Path | str) -> Mapping[str, Any]:
-    """Return the metadata of a file; of a run's, only the end is read.
+_COMPARED = ("problem", "algorithm", "seed", "status", "iterations")
 
-    Raises
-    ------
-    DamagedFileError
-        If they are not those of this entry.
-    OSError
-        If the system does not let it be read.
-    """
-    if kind != "run":
-        return _parse_row(kind, key, safe_open.read_file(path, KINDS[kind].max_bytes))[1]
-    import pyarrow.parquet as pq
 
-    with safe_open.open_file(path) as file:
-        check_marks(file)
-        with refuse_damaged("unreadable"):
-            metadata = pq.read_metadata(file)
-    return _header((metadata.metadata or {}).get(_METADATA), key)
+def _read_trace(shape: Any, packed: bytes) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]]:
+    """Return the columns of a trace by name, and its rows; a count that it lacks is 0."""
+    if not isinstance(shape, dict) or not count(shape.get("rows")):
+        raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
+    names: list[str] = shape.get("columns", [])
+    rows: int = shape["rows"]
+    if not list_type(text)(names) or len(set(names)) < len(names):
+        raise DamagedFileError("incomplete", "its table has other columns than a trace")
+    stored = [name for name in TRACE_COLUMNS if name in names or name not in COUNTED]
+    if names[: len(stored)] != stored:
+        raise DamagedFileError("incomplete", "its table has other columns than a trace")
+    if len(names) > MOST_COLUMNS or rows * len(names) > MOST_NUMBERS:
+        raise DamagedFileError("too large", f"{rows:,} rows of {len(names):,} columns")
+    size = 8 * rows * len(names)
+    data = _unpack(packed, size, "a trace")
+    if len(data) != size:
+        raise DamagedFileError("truncated", f"{len(data):,} bytes of {size:,}")
+    integer_count = len(stored) - 1  # seconds, the last of them, is a float
+    integers = np.frombuffer(data, "<i8", rows * integer_count).reshape(integer_count, rows)
+    rest = len(names) - integer_count
+    floats = np.frombuffer(data, "<f8", rows * rest, 8 * rows * integer_count).reshape(rest, rows)
+    if len(stored) < len(TRACE_COLUMNS):
+        lacking = [name not in names for name in TRACE_COLUMNS[:-1]]
+        complete = np.zeros((len(lacking), rows), np.int64)
+        complete[~np.array(lacking)] = integers
+        integers, names = complete, [*TRACE_COLUMNS, *names[len(stored) :]]
+    return names, rows_of_blocks(integers, floats)
+
+
+def _unpack(data: bytes, limit: int, subject: str) -> bytes:
+    """Return what is compressed, if it has at most so many bytes."""
+    unpacker = zlib.decompressobj()
+    with refuse_damaged("unreadable"):
+        unpacked = unpacker.decompress(data, limit + 1)
+    if len(unpacked) > limit:
+        raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
+    if not unpacker.eof or unpacker.unused_data:
+        raise DamagedFileError("truncated", f"{subject} does not end where it should")
+    return unpacked
 
 
 def decode_json(data: bytes) -> Any:
@@ -136,153 +374,6 @@ def _is_deep(data: bytes) -> bool:
     return max(accumulate(steps), default=0) > _DEEPEST
 
 
-def split_run_file(data: bytes) -> tuple[bytes, Columns, str | None]:
-    """Return the metadata, the columns and the hash of a run's file; nothing is checked but sizes.
-
-    Files from before the hash was introduced have none: None.
-
-    Raises
-    ------
-    DamagedFileError
-        If it is no Parquet file, or not that of a trace.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    source = pa.BufferReader(data)
-    check_marks(source)
-    with refuse_damaged("unreadable"):
-        file = pq.ParquetFile(
-            source,
-            page_checksum_verification=True,
-            thrift_string_size_limit=2 * MOST_TEXT,
-            thrift_container_size_limit=MOST_COLUMNS * _GROUPS,
-        )
-        _check_sizes(file.metadata)
-        metadata = file.metadata.metadata or {}
-        columns = trace_columns(file.read(use_threads=False))
-    if _METADATA not in metadata:
-        raise DamagedFileError("unreadable", "it has no metadata of pfbench")
-    hidden = bool(metadata.keys() - {_METADATA, _SCHEMA})
-    digest = metadata.get(_DIGEST, b"").decode("ascii", "replace") if hidden else None
-    return metadata[_METADATA], columns, digest
-
-
-def make_entry(
-    key: str, text: bytes, columns: Columns, digest: str | None
-) -> tuple[StoredRun, Mapping[str, Any]]:
-    """Return a run and its metadata, from their text, its trace, and the hash of both.
-
-    Raises
-    ------
-    DamagedFileError
-        If they are not those of this key, or not whole.
-    """
-    header = _header(text, key)
-    if digest is not None and digest != run_digest(text, columns):
-        raise DamagedFileError("wrong content", DAMAGES["wrong content"])
-    with refuse_damaged("incomplete"):
-        run = make_run(header["run"], [*columns], make_rows([*columns.values()]))
-        return StoredRun(key, run, header["environment"], header.get("notes", {})), header
-
-
-def check_marks(file: "BinaryIO | pa.BufferReader") -> None:
-    """Refuse what is no whole Parquet file; its metadata end with their own length."""
-    size = file.seek(0, 2)
-    file.seek(0)
-    start = file.read(len(_MARK))
-    if not size:
-        raise DamagedFileError("truncated", "the file is empty")
-    if not start or not _MARK.startswith(start):
-        raise DamagedFileError("unreadable", "it is no Parquet file")
-    file.seek(max(0, size - _FOOTER))
-    end = file.read(_FOOTER)
-    file.seek(0)
-    if size < len(_MARK) + _FOOTER or not end.endswith(_MARK):
-        raise DamagedFileError("truncated", "Parquet's last bytes are missing")
-    length = int.from_bytes(end[:4], "little")
-    if length > min(2 * MOST_TEXT, size - _FOOTER - len(_MARK)):
-        raise DamagedFileError("too large", f"its metadata would have {length:,} bytes")
-
-
-def _check_sizes(metadata: "pq.FileMetaData") -> None:
-    """Refuse a Parquet file that is more than a trace once it is unpacked; nothing of it is yet."""
-    rows, names = metadata.num_rows, metadata.num_columns
-    if names > MOST_COLUMNS or not 0 <= rows * names <= MOST_NUMBERS:
-        raise DamagedFileError("too large", f"{rows:,} rows of {names:,} columns")
-    groups = metadata.num_row_groups
-    if groups > _GROUPS:
-        raise DamagedFileError("too large", f"{groups:,} groups of rows")
-    parts = [metadata.row_group(k) for k in range(groups)]
-    if any(part.num_rows < 0 for part in parts) or sum(part.num_rows for part in parts) != rows:
-        raise DamagedFileError("unreadable", "its groups have other rows than the whole")
-    for part in parts:
-        # A number has 8 bytes, and at most as many again where it is one of a dictionary. What a
-        # group says of single columns is not asked: pyarrow ends the process if it is damaged.
-        if not 0 <= part.total_byte_size <= names * (16 * part.num_rows + 2**16):
-            raise DamagedFileError(
-                "too large", f"{part.total_byte_size:,} bytes in a group of rows"
-            )
-    for k in range(names):
-        column = metadata.schema.column(k)
-        if column.physical_type not in ("INT64", "DOUBLE") or column.max_repetition_level:
-            raise DamagedFileError("unreadable", "a column of its table is none of numbers")
-
-
-def trace_columns(table: "pa.Table") -> Columns:
-    """Return the columns of a trace; refuse other columns, other types, and cells without one."""
-    names = tuple(table.column_names)
-    if names[: len(TRACE_COLUMNS)] != TRACE_COLUMNS or len(set(names)) < len(names):
-        raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    numpies = {}
-    for name, column in zip(names, table.columns, strict=True):
-        if column.null_count:
-            raise DamagedFileError("incomplete", f"its column {name} has empty cells")
-        numpies[name] = column.to_numpy()
-        if numpies[name].dtype != column_dtype(name):
-            raise DamagedFileError(
-                "incomplete", f"its column {name} is of type {numpies[name].dtype}"
-            )
-    return numpies
-
-
-def _header(result: bytes | None, key: str) -> Mapping[str, Any]:
-    """Return the checked metadata of a run."""
-    if result is None:
-        raise DamagedFileError("unreadable", "it has no metadata of pfbench")
-    if len(result) > MOST_TEXT:
-        raise DamagedFileError("too large", f"{len(result):,} bytes of metadata")
-    header: Mapping[str, Any] = decode_json(result)
-    _check_header(header, "run", key)
-    check_content("run", header)
-    return header
-
-
-def _parse_row(kind: str, key: str, data: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    if not data.endswith(b"}\n"):
-        raise DamagedFileError("truncated", f"{len(data)} bytes that do not end as JSON does")
-    header = decode_json(data)
-    _check_header(header, kind, key)
-    check_content(kind, header)
-    row: Mapping[str, Any] = header["row"]
-    with refuse_damaged("incomplete"):
-        same = header["kind"] == kind and header["sha256"] == row_digest(row)
-    if not same:
-        raise DamagedFileError("wrong content", DAMAGES["wrong content"])
-    return row, header
-
-
-def _check_header(header: Any, kind: str, key: str) -> None:
-    if not isinstance(header, dict):
-        raise DamagedFileError("unreadable", f"its metadata are no {kind}")
-    if header.get("schema") != SCHEMA:
-        raise DamagedFileError(
-            "wrong schema version", f"{header.get('schema')!r}, where {SCHEMA} is known"
-        )
-    if header.get("key") != key:
-        raise DamagedFileError("wrong key", f"it says {header.get('key')!r}")
-
-
 def make_run(
     fields: Mapping[str, Any], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> Run:
@@ -296,7 +387,7 @@ def make_run(
 
 @contextmanager
 def refuse_damaged(subject: str) -> Iterator[None]:
-    """Refuse a file whose bytes raise anything inside: libraries have many errors for them."""
+    """Refuse an entry whose bytes raise anything inside: libraries have many errors for them."""
     try:
         yield
     except (DamagedFileError, MemoryError):
@@ -305,97 +396,3 @@ def refuse_damaged(subject: str) -> Iterator[None]:
         first = (str(error).splitlines() or [""])[0]
         kind = f"{type(error).__name__}: " if isinstance(error, KeyError) else ""
         raise DamagedFileError(subject, f"{kind}{first}") from error
-
-
-# --- writing --------------------------------------------------------------------------------------
-
-
-def run_columns(run: Run) -> Columns:
-    """Return the columns of a run's trace.
-
-    Raises
-    ------
-    TypeError
-        If a count is not a whole number.
-    """
-    columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
-    kinds = {name: column_dtype(name) for name in run.columns}
-    return {
-        name: np.asarray(column, None if column else kind).astype(kind, casting="same_kind")
-        for (name, kind), column in zip(kinds.items(), columns, strict=True)
-    }
-
-
-def pack_run_file(text: bytes, columns: Columns) -> bytes:
-    """Return the bytes of a run's file, from its metadata and its trace."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pa.table(dict(columns)).replace_schema_metadata(
-        {_METADATA: text, _DIGEST: run_digest(text, columns)}
-    )
-    out = pa.BufferOutputStream()
-    pq.write_table(table, out, write_statistics=False, write_page_checksum=True)
-    data: bytes = out.getvalue().to_pybytes()
-    return data
-
-
-def run_metadata(
-    key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    """Return what the file of a run says beside its trace."""
-    return {
-        "schema": SCHEMA,
-        "key": key,
-        "run": run_fields(run) | {"stop_reason": run.stop_reason[:LONGEST_REASON]},
-        "environment": dict(environment),
-        "notes": dict(notes),
-    }
-
-
-def run_fields(run: Run) -> dict[str, Any]:
-    """Return what is kept of a run beside its trace, from which `make_run` makes it again."""
-    return run.as_json() | {"own_output": run.yields_output}
-
-
-def encode_metadata(header: Mapping[str, Any]) -> bytes:
-    """Return the metadata of a run as JSON."""
-    return json.dumps(header, default=json_default).encode()
-
-
-def json_default(value: Any) -> Any:
-    """Return a NumPy number as a number, anything else that JSON does not know as text."""
-    return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def column_dtype(name: str) -> type[np.generic]:
-    """Return the type of a column of a trace."""
-    return np.int64 if name in INTEGERS else np.float64
-
-
-def row_digest(row: Mapping[str, Any]) -> str:
-    """Return the hash of a row."""
-    return hashlib.sha256(json.dumps(row, sort_keys=True, allow_nan=False).encode()).hexdigest()
-
-
-def storage_obstacle(run: Run) -> str:
-    """Return why a run cannot be stored; empty if it can."""
-    if not all(map(count, (run.iterations, *run.counts.as_dict().values()))):
-        return "its counts are larger than 64 bits hold"
-    number = len(run.rows) * len(run.columns)
-    if number > MOST_NUMBERS or len(run.columns) > MOST_COLUMNS:
-        return (
-            f"its trace has {len(run.rows):,} rows of {len(run.columns):,} columns, and "
-            f"{MOST_NUMBERS:,} numbers is the most that is stored: record fewer iterates (every)"
-        )
-    return ""
-
-
-def run_digest(text: bytes, columns: Columns) -> str:
-    """Return the hash of the metadata and of every number of the trace, bit for bit."""
-    digest = hashlib.sha256(text)
-    for name, column in columns.items():
-        kind = "int64" if name in INTEGERS else "double"
-        digest.update(f"{name} {kind} {len(column)}\n".encode())
-        digest.update(np.ascontiguousarray(column).tobytes())
-    return digest.hexdigest()

@@ -1,54 +1,66 @@
-"""The store of finished runs, verdicts, findings and certificates: a file each, named by its key.
+"""The store of finished runs, verdicts, findings, certificates and faults: one SQLite file.
 
-Many runs lie in segments, once they are packed down (`pfbench.runs.storage.segment_index`). Before
-that, a run is a Parquet file: the trace as its table, everything else as JSON in the table's
-metadata. A verdict or a certificate is a JSON file. Each is written beside its final name, flushed
-to the disk, and renamed, so that a file with the right name is whole. A file that is damaged all
-the same is set aside in ``damaged``, never deleted, and the store goes on as if it were missing.
+An entry is a row, under its kind and key, with a hash of all its columns. One that is damaged all
+the same is moved to the table ``damaged``, never deleted, and counts as missing.
 """
 
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
-from heapq import merge
-from itertools import takewhile
+import sqlite3
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from threading import RLock
+from typing import Any, BinaryIO
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.files import atomic_write, check_writable
+from pfbench.base.files import check_writable
 from pfbench.runs.loop.run import Run
-from pfbench.runs.storage import safe_open
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.entry_kinds import KEY, KINDS
-from pfbench.runs.storage.index import Listing, Row, StoreIndex, gc_disabled, make_row
-from pfbench.runs.storage.segment_index import SegmentIndex
-from pfbench.runs.storage.segment_writer import SEGMENTS
-from pfbench.runs.storage.serialization import (
-    SCHEMA,
-    Columns,
-    StoredRun,
-    encode_metadata,
-    json_default,
-    make_entry,
-    pack_run_file,
-    parse,
-    read_header,
-    row_digest,
-    run_columns,
-    run_metadata,
+from pfbench.runs.storage.database import (
+    NAME,
+    ReadOnlyError,
+    check_structure,
+    damage_error,
+    has_leftovers,
+    lock_folder,
+    open_database,
+    share_lock,
+    transaction,
+    translate_errors,
 )
-from pfbench.runs.storage.store_files import iterate_files, translate_os_errors, unreadable_error
+from pfbench.runs.storage.entry_kinds import KEY
+from pfbench.runs.storage.entry_list import Listing, Row, gc_disabled, list_rows
+from pfbench.runs.storage.field_types import check_content
+from pfbench.runs.storage.serialization import (
+    LISTED,
+    Record,
+    StoredRun,
+    decode,
+    json_default,
+    make_record,
+    run_record,
+)
 
-DAMAGED = "damaged"
-"""The folder of a store for what is set aside."""
-
+_NAMES = ", ".join(Record._fields)
+_READ = f"SELECT {_NAMES} FROM entries"
+_WRITE = (
+    f"INSERT INTO entries ({_NAMES}) VALUES ({', '.join('?' * len(Record._fields))})"
+    " ON CONFLICT (kind, key) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in Record._fields)
+)
+_SET_ASIDE = (
+    f"INSERT INTO damaged ({_NAMES}, reason, detail) SELECT {_NAMES}, ?, ? FROM entries"
+    " WHERE kind = ? AND key = ?"
+)
+_AT_ONCE = 500  # rows that are read, or written, together
 _LOG = logging.getLogger(__name__)
 
 
 class Store:
-    """A folder of finished runs, and of verdicts and certificates beside them.
+    """A folder with the file of finished runs, verdicts and other entries.
 
     Any number of processes may read and write it at the same time.
 
@@ -69,29 +81,56 @@ class Store:
 
     def __init__(self, folder: Path | str, *, make: bool = True) -> None:
         self.folder = folder = Path(folder)
-        self._index = StoreIndex(folder)
-        self.segments = SegmentIndex(folder)
-        if not make and not (folder / "runs").is_dir():
+        self.path = folder / NAME
+        self._mutex = RLock()
+        self._opened: _Opened | None = None
+        exists = os.path.lexists(self.path)
+        old = not exists and (folder / "runs").is_dir()
+        if not make and not exists:
+            if old:
+                raise InputError(
+                    f"{folder} is a store of an earlier pfbench: read it once, with `pfbench store "
+                    f"import {folder} --store {folder}`."
+                )
             raise InputError(f"there is no store in {folder}: name another with --store.")
+        if old:
+            text = "%s has runs of an earlier pfbench: `pfbench store import %s` reads them."
+            _LOG.warning(text, folder, folder)
         try:
-            (folder / "runs").mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(
                 f"the store {folder} cannot be made ({error.strerror}): choose another with "
                 "--store, or mend its permissions."
             ) from error
+        if not exists:
+            try:
+                _ = self._database
+            except ReadOnlyError as error:
+                raise StorageError(
+                    f"the store {folder} cannot be made: choose another with --store, or mend its "
+                    "permissions."
+                ) from error
 
-    def path(self, key: str, kind: str = "run") -> Path:
-        """Return the file of a key.
+    def __getstate__(self) -> dict[str, Any]:
+        return {"folder": self.folder}
 
-        Raises
-        ------
-        InputError
-            If a key is no name of 8 to 128 letters, digits, - and _.
-        """
-        if not KEY.fullmatch(key):
-            raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
-        return self.folder / KINDS[kind].file.format(shard=key[:2], key=key)
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__init__(state["folder"])  # type: ignore[misc]
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    @property
+    def _database(self) -> sqlite3.Connection:
+        """The opened file; a forked process opens its own."""
+        if self._opened is None or self._opened.process != os.getpid():
+            with self._mutex:
+                self._opened = _Opened(self.path)
+        return self._opened.connection
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -103,13 +142,8 @@ class Store:
         StorageError
             If it cannot.
         """
-        check_writable(
-            self.folder / "runs",
-            f"the store {self.folder}",
-            folder=True,
-            remedy="choose another with --store",
-            error=StorageError,
-        )
+        subject, remedy = f"the store {self.folder}", "choose another with --store"
+        check_writable(self.folder, subject, folder=True, remedy=remedy, error=StorageError)
 
     def put(
         self,
@@ -118,15 +152,14 @@ class Store:
         environment: Mapping[str, str],
         notes: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write a finished run; an interruption leaves either the whole file or none.
+        """Write a finished run, which is on the disk at the end; an interruption leaves none.
 
         Raises
         ------
         StorageError
             If the disk is full or the store cannot be written; what is stored already stays.
         """
-        header = run_metadata(key, run, environment, notes or {})
-        self.write("run", key, pack_run_file(encode_metadata(header), run_columns(run)), header)
+        self.write([run_record(check_key(key), run, environment, notes)])
 
     def put_row(
         self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
@@ -136,46 +169,68 @@ class Store:
         Raises
         ------
         InputError
-            If the row is no JSON.
+            If the row is no JSON, or a field of it has another type than entries of this kind have.
         """
         try:
             plain = json.loads(json.dumps(row, allow_nan=False, default=json_default))
+            meta = {"row": plain, "notes": dict(notes or {})}
+            check_content(kind, meta)
         except ValueError as error:
             raise InputError(f"the row of {kind} {key} is no JSON ({error}).") from error
-        header = {
-            "schema": SCHEMA,
-            "kind": kind,
-            "key": key,
-            "sha256": row_digest(plain),
-            "row": plain,
-            "notes": dict(notes or {}),
-        }
-        self.write(kind, key, json.dumps(header, indent=1).encode() + b"\n", header)
+        except DamagedFileError as error:
+            raise InputError(f"the row of {kind} {key} is no such entry ({error}).") from error
+        self.write([make_record(kind, check_key(key), meta)])
 
-    def write(self, kind: str, key: str, data: bytes, header: Mapping[str, Any]) -> None:
-        """Write the file of an entry as it is (`header` is for the index); see `put`."""
-        path = self.path(key, kind)
-        with translate_os_errors(self.folder, f"{kind} {key}"):
-            safe_open.check_folders(path, self.folder)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_write(path) as file:
-                file.write(data)
-                file.flush()
-                stamp = os.fstat(file.fileno())
-        self._index.add(make_row(kind, key, header), stamp)
+    def write(self, records: Sequence[Record]) -> None:
+        """Write entries together; each takes the place of what its key had. See `put`."""
+        if not records:
+            return
+        first = f"{records[0].kind} {records[0].key}"
+        subject = first if len(records) == 1 else f"{first} and {len(records) - 1:,} more"
+        with self._mutex, translate_errors(self.path, subject), transaction(self._database):
+            self._database.executemany(_WRITE, records)
+
+    def quarantine(self, kind: str, key: str, damage: DamagedFileError) -> bool:
+        """Move a damaged entry to the table of those, and return whether it was moved.
+
+        It is not where the store cannot be written, or another process has mended it meanwhile.
+        """
+        with suppress(StorageError), self._mutex, translate_errors(self.path, f"{kind} {key}"):
+            with transaction(self._database):
+                try:
+                    record = self._find(kind, key)
+                    if record is None or decode(record):
+                        return False
+                except DamagedFileError:
+                    pass
+                self._database.execute(_SET_ASIDE, (damage.reason, damage.detail, kind, key))
+                self._delete([(kind, key)])
+            return True
+        return False
+
+    def remove(self, entries: Iterable[tuple[str, str]]) -> None:
+        """Remove entries by kind and key, and return their pages to the disk."""
+        with self._mutex, translate_errors(self.path, "the removal"):
+            with transaction(self._database):
+                self._delete(entries)
+            with suppress(sqlite3.OperationalError):  # another process reads, or the disk is full
+                self._database.execute("VACUUM")
+
+    def _delete(self, entries: Iterable[tuple[str, str]]) -> None:
+        self._database.executemany("DELETE FROM entries WHERE kind = ? AND key = ?", entries)
 
     # --- reading ----------------------------------------------------------------------------------
 
     def get(self, key: str) -> StoredRun | None:
         """Return a stored run, or None if there is none.
 
-        A damaged file is reported to the log and set aside, and None is returned, so that it is
-        run again.
+        A damaged one is reported to the log and set aside, and None is returned, so that it is run
+        again.
 
         Raises
         ------
         StorageError
-            If the file is there and cannot be read.
+            If the store cannot be read.
         """
         stored_run: StoredRun | None = self._get("run", key)
         return stored_run
@@ -186,173 +241,135 @@ class Store:
         return row
 
     def stat_entry(self, kind: str, key: str) -> tuple[Any, Mapping[str, Any]] | None:
-        """Return the content of a file and its metadata, as `parse` does; None if there is none.
+        """Return the content of an entry and its metadata; None if there is none.
 
         Raises
         ------
         DamagedFileError
             If it is damaged; it stays where it is.
         StorageError
-            If the system does not let it be read.
+            If the store cannot be read.
         """
-        data = self.read_file(kind, key)
-        if data is not None:
-            return parse(kind, key, data)
-        raw = self._read_packed(kind, key)
-        return None if raw is None else make_entry(key, *raw)
+        record = self.read(kind, key)
+        return None if record is None else decode(record)
+
+    def header(self, kind: str, key: str) -> Mapping[str, Any] | None:
+        """Return the metadata of an entry; see `stat_entry`."""
+        entry = self.stat_entry(kind, key)
+        return None if entry is None else entry[1]
+
+    def read(self, kind: str, key: str) -> Record | None:
+        """Return the row of an entry as it is, unchecked; None if there is none."""
+        check_key(key)
+        with self._mutex, translate_errors(self.path):
+            return self._find(kind, key)
+
+    def _find(self, kind: str, key: str) -> Record | None:
+        rows = self._fetch(f"{_READ} WHERE kind = ? AND key = ?", kind, key)
+        return Record(*rows[0]) if rows else None
+
+    def _fetch(self, query: str, *arguments: Any) -> list[Any]:
+        """Return the rows of a query; where a text is no Unicode, it is shown as well as it can."""
+        try:
+            return self._database.execute(query, arguments).fetchall()
+        except sqlite3.OperationalError as error:
+            if "decode" not in str(error):
+                raise
+            self._database.text_factory = lambda data: data.decode(errors="replace")
+            try:
+                return self._database.execute(query, arguments).fetchall()
+            finally:
+                self._database.text_factory = str
 
     def _get(self, kind: str, key: str) -> Any:
         try:
-            stat_entry = self.stat_entry(kind, key)
+            entry = self.stat_entry(kind, key)
         except DamagedFileError as damage:
-            aside = self.quarantine(kind, key)
-            location = "not moved" if aside is None else f"set aside as {aside}"
-            statement = "%s %s is damaged: %s; its file is %s, and it counts as missing."
-            _LOG.warning(statement, kind, key, damage, location)
+            moved = self.quarantine(kind, key, damage)
+            location = "set aside in its table damaged" if moved else "not moved"
+            statement = "%s %s of %s is damaged: %s; it is %s, and counts as missing."
+            _LOG.warning(statement, kind, key, self.path, damage, location)
             return None
-        return None if stat_entry is None else stat_entry[0]
-
-    def header(self, kind: str, key: str) -> Mapping[str, Any] | None:
-        """Return the metadata of an entry, of a run with a file only its end is read; see `look`.
-
-        Raises
-        ------
-        DamagedFileError
-            If they are damaged.
-        StorageError
-            If the system does not let them be read.
-        """
-        try:
-            return read_header(kind, key, self.path(key, kind))
-        except FileNotFoundError:
-            raw = self._read_packed(kind, key)
-            return None if raw is None else make_entry(key, *raw)[1]
-        except OSError as error:
-            raise unreadable_error(self.path(key, kind), error) from error
-
-    def read(self, kind: str, key: str) -> bytes | None:
-        """Return the bytes of an entry's file, of a packed run those that it had; None without one.
-
-        Raises
-        ------
-        DamagedFileError
-            If a packed run is damaged; see `read_file`.
-        StorageError
-            If the system does not let it be read.
-        """
-        data = self.read_file(kind, key)
-        raw = None if data is not None else self._read_packed(kind, key)
-        if raw is None:
-            return data
-        make_entry(key, *raw)
-        return pack_run_file(*raw[:2])
-
-    def _read_packed(self, kind: str, key: str) -> tuple[bytes, Columns, str] | None:
-        try:
-            return self.segments.read_bytes(key) if kind == "run" else None
-        except OSError as error:
-            raise unreadable_error(self.folder / SEGMENTS, error) from error
-
-    def read_file(self, kind: str, key: str) -> bytes | None:
-        """Return the bytes of a file, or None if there is none.
-
-        Raises
-        ------
-        DamagedFileError
-            If no regular file is in its place, or one that is larger than any that pfbench writes.
-        StorageError
-            If the system does not let it be read.
-        """
-        path = self.path(key, kind)
-        try:
-            os.lstat(path)  # most runs of a large store are packed
-            safe_open.check_folders(path, self.folder)
-            return safe_open.read_file(path, KINDS[kind].max_bytes)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise unreadable_error(path, error) from error
-
-    def quarantine(self, kind: str, key: str) -> Path | None:
-        """Move a damaged file, or what is in its place, to the store's folder ``damaged``.
-
-        Its name is kept. Nothing is moved if it is whole, as where another process has made it
-        again, or if a folder of the store is a link.
-
-        Returns
-        -------
-        Path or None
-            Where it lies now; None if it was not moved.
-        """
-        path = self.path(key, kind)
-        folder = self.folder / DAMAGED / path.parent.parent.name
-        aside, number = folder / path.name, 1
-        try:
-            safe_open.check_folders(aside, self.folder)
-            safe_open.check_folders(path, self.folder)
-            if _parses(lambda: self.stat_entry(kind, key)):
-                return None
-            folder.mkdir(parents=True, exist_ok=True)
-            while os.path.lexists(aside):
-                number += 1
-                aside = folder / f"{path.stem}.{number}{path.suffix}"
-            path.rename(aside)
-            max_bytes = KINDS[kind].max_bytes
-            if _parses(lambda: parse(kind, key, safe_open.read_file(aside, max_bytes))):
-                aside.replace(path)  # it was written anew in between
-                return None
-        except (OSError, DamagedFileError):
-            return None
-        return aside
+        return None if entry is None else entry[0]
 
     def keys(self, kind: str = "run") -> Iterator[str]:
         """Return the keys of all entries of a kind, sorted."""
-        loose = (key for _, key, _, _ in iterate_files(self.folder, [kind]))
-        if kind != "run":
-            return loose
-        packed = self.segments.keys()
-        return iter(sorted({*loose, *packed})) if packed else loose
+        query = "SELECT key FROM entries WHERE kind = ? ORDER BY key"
+        with self._mutex, translate_errors(self.path):
+            keys = [key for (key,) in self._fetch(query, kind)]
+        return (key for key in keys if isinstance(key, str) and KEY.fullmatch(key))
 
-    @gc_disabled()
-    def listing(self, *, write: bool = True) -> Listing:
-        """Return a row for each entry, and what is damaged; nothing is moved.
+    def records(self) -> Iterator[Record]:
+        """Yield the rows of all entries, unchecked; some are read at a time."""
+        last = -(2**63)
+        while True:
+            query = f"SELECT id, {_NAMES} FROM entries WHERE id > ? ORDER BY id LIMIT {_AT_ONCE}"
+            with self._mutex, translate_errors(self.path):
+                rows = self._fetch(query, last)
+            yield from (Record(*row[1:]) for row in rows)
+            if not rows:
+                return
+            last = rows[-1][0]
 
-        Of what has a file the index is asked first. It is believed only where the size and the time
-        of a file are those it was told; any other file is read, and the index written anew if
-        `write` says so. Of packed runs the columns of a listing are read.
-        """
-        # Files first: what is packed down in between is found in its segment.
-        listing = self._index.listing(iterate_files(self.folder, KINDS), _row, write=write)
-        loose = {row["key"] for row in listing.rows if row["kind"] == "run"}
-        try:
-            rows, lost = self.segments.rows(loose)
-        except OSError as error:
-            raise unreadable_error(self.folder / SEGMENTS, error) from error
-        if not rows and not lost:
-            return listing
-        runs = [*takewhile(lambda row: row["kind"] == "run", listing.rows)]
-        both = list(merge(runs, rows, key=lambda row: row["key"])) if runs else rows
-        damaged = [("segment", name, damage) for name, damage in lost]
-        return Listing(both + listing.rows[len(runs) :], listing.damaged + damaged)
+    def check_structure(self) -> str:
+        """Return what is wrong with the pages of the file; empty if nothing is."""
+        with self._mutex:
+            return check_structure(self._database)
+
+    def listing(self) -> Listing:
+        """Return a row for each entry, and what is damaged; nothing is moved."""
+        query = f"SELECT {', '.join(LISTED)}, length(meta) + length(trace) FROM entries"
+        with self._mutex, translate_errors(self.path), gc_disabled():
+            return list_rows(self._fetch(query))
 
     def rows(self) -> list[Row]:
         """Return a row for each entry that is whole, as ``pfbench store list --json`` prints it."""
         return self.listing().rows
 
 
-def _parses(read: Callable[[], object]) -> bool:
-    try:
-        read()
-    except DamagedFileError:
-        return False
-    return True
+def has_store(folder: Path) -> bool:
+    """Return whether a folder has a store."""
+    return os.path.lexists(folder / NAME)
 
 
-def _row(kind: str, key: str, path: str) -> Row:
-    """Return the index's row of a file."""
-    try:
-        return make_row(kind, key, read_header(kind, key, path))
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise unreadable_error(path, error) from error
+def check_key(key: str) -> str:
+    """Refuse a key of another form than 8 to 128 letters, digits, - and _.
+
+    Raises
+    ------
+    InputError
+        If it has another.
+    """
+    if not KEY.fullmatch(key):
+        raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
+    return key
+
+
+class _Opened:
+    """The opened file of a store, in one process; closed when the store is forgotten."""
+
+    def __init__(self, path: Path) -> None:
+        self.process = os.getpid()
+        lock, alone = lock_folder(path.parent)
+        try:
+            killed = alone and has_leftovers(path)
+            self.connection = open_database(path)
+            if killed and (wrong := check_structure(self.connection, quick=True)):
+                self.connection.close()
+                raise damage_error(path, wrong)
+        except BaseException:
+            if lock is not None:
+                lock.close()
+            raise
+        if alone:
+            share_lock(lock)
+        self.close = weakref.finalize(self, _close, self.connection, lock, self.process)
+
+
+def _close(connection: sqlite3.Connection, lock: BinaryIO | None, process: int) -> None:
+    if os.getpid() != process:  # a forked process has no right to it
+        return
+    with suppress(sqlite3.Error):
+        connection.close()
+    if lock is not None:
+        lock.close()

@@ -19,7 +19,7 @@ ABOUT = {
     "data": {},
 }
 SPEC = b'problems = "p"\n'
-FILES = {"spec.toml": SPEC, "code/mine.py": b"raise SystemExit\n"}
+FILES = {"spec.toml": SPEC, "store.sqlite": b"", "code/mine.py": b"raise SystemExit\n"}
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_many_files_within_their_limits_are_not_more_than_the_archives(path):
         forged(path, {**FILES, "code/zeros.py": b"\0" * 3000}, {"schema": 1, **ABOUT})
         assert "once it is unpacked" in refusal(path)
         patch.setattr(f"{name}.MOST_FILES", 2)
-        assert "4 files" in refusal(path)
+        assert "5 files" in refusal(path)
 
 
 def test_a_size_that_is_a_lie_is_found(path):

@@ -1,11 +1,11 @@
 """A stored run is cut where less is asked, and used as it is where the limit changed nothing."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from command_line import SMALL, SVRG
+from stored import change
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.runs.engines.engine import SingleProcessEngine
@@ -13,7 +13,6 @@ from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import execute_sweep, predict_origins
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.storage.index import NAME
 from pfbench.runs.storage.store import Store
 
 # 60 components: iterations 1, 5 and 9 spend 60 SFO, the others 14; 10 iterations spend 278.
@@ -129,41 +128,24 @@ def test_of_two_limits_the_first_one_cuts(tmp_path, most):
     assert (cut.status, cut.iterations) == (alone.status, alone.iterations)
 
 
-@pytest.mark.faults
-def test_an_index_that_is_gone_or_torn_hides_no_run(tmp_path):
+def test_what_a_listing_says_of_limits_is_what_was_stored(tmp_path):
     how(tmp_path, budget(250))
-    index = tmp_path / NAME
-    text = index.read_text()
-    assert json.loads(text)[-1] == {"sfo": 250, "iterations": 10}
-    index.unlink()
-    assert how(tmp_path, budget(100)) == ["cut"]
-    assert index.read_text().strip() == text.strip()
-    index.write_text(text + text[:30])
-    other = replace(budget(250), seed=1)
-    assert how(tmp_path, budget(100), other) == ["cut", "made"]
-    assert how(tmp_path, replace(other, budget=Budget(sfo=100))) == ["cut"]
-    # An index that promises what the store has not makes the run again.
-    for path in tmp_path.rglob("*.parquet"):
-        path.unlink()
+    (row,) = Store(tmp_path).rows()
+    assert row["limits"] == {"sfo": 250, "iterations": 10}
+    change(Store(tmp_path), row["key"])
     assert how(tmp_path, budget(100)) == ["made"]
-
-
-def test_the_index_of_earlier_versions_is_ignored(tmp_path):
-    how(tmp_path, budget(250))
-    (tmp_path / "families.jsonl").write_text("{")
-    assert how(tmp_path, budget(100), budget(250)) == ["cut", "stored"]
 
 
 def test_what_would_come_about_is_told_and_nothing_written(tmp_path):
     how(tmp_path, budget(250))
-    (tmp_path / NAME).unlink()
+    before = Store(tmp_path).rows()
     plans = [budget(100), budget(250), budget(500)]
     assert list(predict_origins(plans, tmp_path, SingleProcessEngine()).values()) == [
         "cut",
         "stored",
         "made",
     ]
-    assert not (tmp_path / NAME).exists()
+    assert Store(tmp_path).rows() == before
 
 
 def test_the_order_of_measures_makes_no_other_run(tmp_path):

@@ -1,30 +1,32 @@
-"""The store gives back what it was given, notices every damage, and its index never lies."""
+"""The store returns what was put, notices every damage, and its listing is what is stored."""
 
-import errno
 import json
 import math
 import os
+import pickle
+import random
 import shutil
+import sqlite3
 import subprocess
 import sys
+import zlib
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stored import ENVIRONMENT, RECOVERY, key_of, made_run
+from stored import ENVIRONMENT, RECOVERY, change, key_of, made_run, set_aside, stored_runs
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
-from pfbench.runs.storage import maintenance, safe_open, serialization
+from pfbench.runs.storage import database, maintenance, serialization
 from pfbench.runs.storage.content_keys import source_digest, source_note
-from pfbench.runs.storage.damage import DAMAGES, DamagedFileError
-from pfbench.runs.storage.index import NAME
-from pfbench.runs.storage.serialization import parse
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.database import DamagedStoreError
 from pfbench.runs.storage.store import Store
+from pfbench.runs.storage.write_batch import WriteBatch
 
 KEY = key_of("a")
 VERDICT = {"claim": "qu2018-thm1", "verdict": "holds", "measured": {"ratio": 0.1}, "seconds": 1.0}
@@ -112,197 +114,324 @@ def test_a_key_is_no_path(store, key):
         store.put(key, made_run(), ENVIRONMENT)
 
 
-def test_a_store_of_the_first_layout_is_read(store):
-    """As pfbench 0.1 wrote it: no notes, no hash, no list of unmet assumptions."""
-    store.put(KEY, made_run(), ENVIRONMENT)
-    table = pq.read_table(store.path(KEY))
-    header = json.loads(table.schema.metadata[b"pfbench"])
-    del header["notes"], header["run"]["unmet"]
-    table = table.replace_schema_metadata({b"pfbench": json.dumps(header)})
-    pq.write_table(table, store.path(KEY))
-    (store.folder / NAME).unlink()
-    assert [row["key"] for row in store.rows()] == [KEY]
-    entry = store.get(KEY)
-    assert (entry.run.rows, entry.run.unmet_assumptions, entry.notes) == (made_run().rows, (), {})
-
-
-def test_pyarrow_is_loaded_only_for_use(store):
+def test_what_reads_without_pyarrow_or_numba(store):
     fill(store)
     script = (
         "import sys; from pathlib import Path; from pfbench.runs.storage.store import Store\n"
-        f"assert len(Store(Path({str(store.folder)!r})).rows()) == 6\n"
-        "assert 'pyarrow' not in sys.modules and 'pandas' not in sys.modules"
+        f"store = Store(Path({str(store.folder)!r}))\n"
+        f"assert store.get({key_of(1)!r}).run.seed == 1 and len(store.rows()) == 6\n"
+        "assert not {'pyarrow', 'pandas', 'numba', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_count_that_a_store_lacks_reads_0(store):
+    """As in a store of before a new kind of oracle: the trace and the counts lack it."""
+    run = made_run()
+    record = serialization.run_record(KEY, run, ENVIRONMENT)
+    meta = json.loads(zlib.decompress(record.meta))
+    columns = serialization.run_columns(run)
+    del columns["po"], meta["run"]["counts"]["po"]
+    del meta["trace"]
+    store.write([serialization.columns_record(KEY, meta, columns)])
+    found = store.get(KEY).run
+    assert (found.rows, found.counts, found.columns) == (run.rows, run.counts, run.columns)
+
+
+def test_integers_beyond_double_precision_keep_their_bits(store):
+    rows = [(2**53 + 1, *[2**62 + 1] * 7, 0.5, 1.0, math.nan)]
+    store.put(KEY, made_run(rows=0, iterations=2**53 + 1), ENVIRONMENT)
+    store.put(key_of("b"), replace(made_run(), rows=rows), ENVIRONMENT)
+    assert repr(store.get(key_of("b")).run.rows) == repr(rows)
+
+
+def test_a_text_that_is_no_unicode_is_stored_as_what_can_be_read(store):
+    store.put(KEY, made_run(stop_reason="caf\udce9"), ENVIRONMENT)
+    assert store.get(KEY).run.stop_reason == "caf?"
+
+
+def test_a_store_travels_to_another_process_as_its_folder(store):
+    fill(store)
+    assert len(pickle.loads(pickle.dumps(store)).rows()) == 6
+
+
+def test_an_outside_reader_needs_sqlite_alone(store):
+    """Columns by SQL, metadata as JSON, the trace as little-endian numbers."""
+    store.put(KEY, made_run(), ENVIRONMENT)
+    store.close()
+    with closing(sqlite3.connect(store.path)) as opened:
+        query = "SELECT seed, json_extract(counts, '$.lo'), meta, trace FROM entries"
+        ((seed, lo, meta, trace),) = opened.execute(query).fetchall()
+    about = json.loads(zlib.decompress(meta))["trace"]
+    data, rows = zlib.decompress(trace), about["rows"]
+    place = about["columns"].index("objective")
+    values = np.frombuffer(data, "<f8", rows, 8 * rows * place)
+    assert (seed, lo, values.tolist()) == (0, 3, [row[place] for row in made_run().rows])
 
 
 # --- damage ---------------------------------------------------------------------------------------
 
 
-def rewritten(store, **changes):
-    """Write the header of the file anew, with its hash, so that only the changes are wrong."""
-    table = pq.read_table(store.path(KEY))
-    header = json.loads(table.schema.metadata[b"pfbench"]) | changes
-    text = json.dumps({name: value for name, value in header.items() if value is not None})
-    digest = serialization.run_digest(text.encode(), serialization.trace_columns(table))
-    table = table.replace_schema_metadata({b"pfbench": text, b"pfbench.digest": digest})
-    pq.write_table(table, store.path(KEY))
+def crafted(record, **columns):
+    """Return a row of the store with other columns, whose checksum and hash are right."""
+    record = record._replace(**columns)
+    text = serialization.encode_columns(record[: serialization.SHOWN])
+    checksum = zlib.crc32(text)
+    whole = b"\0".join((text, record.meta, record.trace))
+    digest = serialization.hashlib.sha256(whole).digest()
+    return record._replace(checksum=checksum, sha256=digest)
 
 
-def cut(store):
-    with store.path(KEY).open("r+b") as file:
-        file.truncate(700)
-
-
-def emptied(store):
-    store.path(KEY).write_bytes(b"")
-
-
-def replaced(store):
-    store.path(KEY).write_bytes(b"<html>404</html>" * 20)
-
-
-def of_another(store):
-    store.put(key_of("b"), made_run(1), ENVIRONMENT)
-    shutil.copy(store.path(key_of("b")), store.path(KEY))
-
-
-def edited(store):
-    """The header is changed and its hash is not."""
-    table = pq.read_table(store.path(KEY))
-    metadata = dict(table.schema.metadata)
-    metadata[b"pfbench"] = metadata[b"pfbench"].replace(b'"iterations": 3', b'"iterations": 2')
-    pq.write_table(table.replace_schema_metadata(metadata), store.path(KEY))
-
-
-def bomb(store):
-    """Kilobytes that unpack to hundreds of megabytes."""
-    table = pq.read_table(store.path(KEY))
-    many = pa.table({name: pa.array(np.zeros(2_000_000, int)) for name in table.column_names})
-    pq.write_table(many.replace_schema_metadata(table.schema.metadata), store.path(KEY))
-    assert store.path(KEY).stat().st_size < 200_000
-
-
-def hash_garbled(store):
-    """Bytes that are no text."""
-    data = store.path(KEY).read_bytes()
-    place = data.rindex(b"pfbench.digest") + 30
-    store.path(KEY).write_bytes(data[:place] + b"\xb5" + data[place + 1 :])
-
-
-def hash_hidden(store):
-    """The name of the hash is damaged, and so is a number."""
-    number_changed(store)
-    data = store.path(KEY).read_bytes()
-    store.path(KEY).write_bytes(data.replace(b"pfbench.digest", b"pfbench.digect"))
-
-
-def number_changed(store):
-    table = pq.read_table(store.path(KEY))
-    place = table.column_names.index("objective")
-    values = np.asarray(table.column("objective")).copy()
-    values[2] *= 1.0 + 1e-15
-    table = table.set_column(place, table.schema.field(place), [values])
-    pq.write_table(table, store.path(KEY))
+def with_meta(record, **parts):
+    meta = json.loads(zlib.decompress(record.meta)) | parts
+    return crafted(record, meta=zlib.compress(json.dumps(meta).encode()))
 
 
 DAMAGE = {
-    "truncated": [cut, emptied],
-    "unreadable": [replaced],
-    "wrong key": [of_another],
-    "wrong schema version": [lambda store: rewritten(store, schema=2)],
-    "wrong content": [edited, number_changed, hash_garbled, hash_hidden],
-    "incomplete": [lambda store: rewritten(store, environment=None)],
-    "too large": [bomb],
+    "hash": ("wrong content", lambda r: r._replace(sha256=b"")),
+    "trace": ("wrong content", lambda r: r._replace(trace=r.trace[:-1])),
+    "meta": ("wrong content", lambda r: r._replace(meta=r.meta[:9] + b"x" + r.meta[10:])),
+    "column": ("wrong content", lambda r: r._replace(seed=5)),
+    "no blob": ("incomplete", lambda r: r._replace(trace="text")),
+    "other column": ("wrong content", lambda r: crafted(r, seed=5)),
+    "cut trace": ("truncated", lambda r: crafted(r, trace=r.trace[:-5])),
+    "no trace": ("truncated", lambda r: crafted(r, trace=zlib.compress(b""))),
+    "more trace": ("truncated", lambda r: crafted(r, trace=r.trace + b"x")),
+    "bomb": ("too large", lambda r: crafted(r, trace=zlib.compress(bytes(10**6)))),
+    "long meta": ("too large", lambda r: crafted(r, meta=zlib.compress(b" " * 2**23))),
+    "no JSON": ("unreadable", lambda r: crafted(r, meta=zlib.compress(b"{"))),
+    "field": ("incomplete", lambda r: with_meta(r, environment=None)),
+    "rows": ("too large", lambda r: with_meta(r, trace={"columns": ["iteration"], "rows": 2**60})),
 }
 
 
-@pytest.mark.parametrize(
-    ("what", "damage"), [(what, damage) for what, some in DAMAGE.items() for damage in some]
-)
-def test_damage_is_reported_by_name_set_aside_and_counts_as_missing(store, caplog, what, damage):
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_is_reported_set_aside_and_counts_as_missing(store, caplog, name):
+    reason, damage = DAMAGE[name]
     store.put(KEY, made_run(), ENVIRONMENT)
-    damage(store)
-    data = store.path(KEY).read_bytes()
+    store.write([damage(store.read("run", KEY))])
+    if reason == "too large" and name == "rows":
+        reason = "incomplete"
     assert store.get(KEY) is None
     (message,) = caplog.messages
-    assert message.startswith(f"run {KEY} is damaged: {what} (")
-    aside = store.folder / "damaged" / "runs" / f"{KEY}.parquet"
-    assert str(aside) in message
-    assert aside.read_bytes() == data
+    assert f"run {KEY} of {store.path} is damaged: {reason} (" in message
+    assert "set aside in its table damaged" in message
+    assert set_aside(store) == [("run", KEY, reason)]
     assert KEY not in [*store.keys()]
     store.put(KEY, made_run(), ENVIRONMENT)
     assert store.get(KEY).run.rows == made_run().rows
-    assert aside.read_bytes() == data
 
 
-def test_every_damage_has_a_test():
-    assert {*DAMAGE, "not a file"} == set(DAMAGES)
-
-
-def test_two_damaged_files_of_one_key_are_both_kept(store):
-    for size in (100, 200):
-        store.put(KEY, made_run(), ENVIRONMENT)
-        os.truncate(store.path(KEY), size)
-        assert store.get(KEY) is None
-    sizes = {path.name: path.stat().st_size for path in (store.folder / "damaged/runs").iterdir()}
-    assert sizes == {f"{KEY}.parquet": 100, f"{KEY}.2.parquet": 200}
-
-
-def test_a_file_that_was_written_anew_in_between_is_not_set_aside(store):
+def test_what_another_process_has_mended_is_not_set_aside(store):
     store.put(KEY, made_run(), ENVIRONMENT)
-    assert store.quarantine("run", KEY) is None
+    assert not store.quarantine("run", KEY, DamagedFileError("unreadable", ""))
     assert store.get(KEY).run.seed == 0
 
 
-@given(data=st.data())
-@settings(max_examples=80)
-def test_no_flipped_bit_and_no_cut_goes_unnoticed(tmp_path_factory, data):
-    store = Store(tmp_path_factory.getbasetemp() / "flips")
-    kind = data.draw(st.sampled_from(["run", "verdict"]))
-    path = store.path(KEY, kind)
-    if not path.exists():
-        store.put(KEY, made_run(), ENVIRONMENT)
-        store.put_row("verdict", KEY, VERDICT)
-    whole = path.read_bytes()
-    expected, _ = parse(kind, KEY, whole)
-    place = data.draw(st.integers(0, len(whole) - 1))
-    if data.draw(st.booleans()):
-        flipped = bytearray(whole)
-        flipped[place] ^= 1 << data.draw(st.integers(0, 7))
-        changed = bytes(flipped)
-    else:
-        changed = whole[:place]
+def outcome_of(read, *arguments, **options):
+    """What a reader gets; None where it is refused in a sentence."""
     try:
-        found, _ = parse(kind, KEY, changed)
-    except DamagedFileError:
-        return
-    assert repr(found) == repr(expected)
-    assert kind == "verdict" or repr(found.run.rows) == repr(expected.run.rows)
+        return read(*arguments, **options)
+    except StorageError:
+        return None
 
 
-def test_a_damaged_verdict_is_set_aside(store, caplog):
-    store.put_row("verdict", KEY, VERDICT)
-    path = store.path(KEY, "verdict")
-    path.write_text(path.read_text().replace("holds", "within-10"))
-    assert store.get_row("verdict", KEY) is None
-    assert "wrong content" in caplog.text
-    assert (store.folder / "damaged" / "verdicts" / f"{KEY}.json").exists()
+@pytest.mark.parametrize("seed", [*range(6), pytest.param(7, marks=pytest.mark.long)])
+def test_no_corrupted_file_gives_a_wrong_value(tmp_path, seed):
+    """Bytes are changed, zeroed or cut at random; what is read is right, and repair keeps it."""
+    store = Store(tmp_path / "whole")
+    expected = {key_of(k): made_run(k, rows=3 + 150 * (k == 3)) for k in range(12)}
+    for key, run in expected.items():
+        store.put(key, run, ENVIRONMENT)
+    store.put_row("verdict", key_of("v"), VERDICT)
+    listed = {row["key"]: dict(row) for row in store.rows()}
+    store.close()
+    whole, rng, kept = store.path.read_bytes(), random.Random(seed), []
+    for case in range(640 if seed == 7 else 10):
+        folder = tmp_path / str(case)
+        folder.mkdir()
+        data = bytearray(whole)
+        for _ in range(rng.choice((1, 1, 1, 5))):
+            place = rng.randrange(len(data))
+            way = rng.randrange(4)
+            if way == 0:
+                data[place] ^= 1 << rng.randrange(8)
+            elif way == 1:
+                data[place : place + 64] = bytes(rng.randrange(256) for _ in range(64))
+            elif way == 2:
+                data[place - place % 4096 :][:4096] = bytes(4096)
+            else:
+                data[place - place % 4096 : place - place % 4096 + 4096] = bytes(4096)
+        (folder / "store.sqlite").write_bytes(
+            data[: rng.choice((len(data),) * 4 + (len(data) // 2,))]
+        )
+        damaged = Store(folder, make=False)
+
+        def check_values(damaged=damaged):
+            right = 0
+            for key, run in expected.items():
+                entry = outcome_of(damaged.get, key)
+                if entry is not None:
+                    assert entry.run.as_json() == run.as_json()
+                    assert entry.run.rows == run.rows
+                    right += 1
+            assert outcome_of(damaged.get_row, "verdict", key_of("v")) in (None, VERDICT)
+            for row in outcome_of(damaged.rows) or ():
+                assert listed[row["key"]] == row
+            return right
+
+        readable = check_values()
+        if outcome_of(maintenance.check_entries, damaged, repair=True) is not None:
+            assert maintenance.check_entries(damaged) == (len(damaged.rows()), [])
+            assert check_values() >= min(readable, 1)
+            damaged.put(KEY, made_run(), ENVIRONMENT)
+            kept.append(len(damaged.rows()))
+        damaged.close()
+        shutil.rmtree(folder)
+    assert kept
 
 
-def test_a_file_that_the_system_does_not_let_be_read_is_no_damage(store, monkeypatch):
-    store.put(KEY, made_run(), ENVIRONMENT)
+def test_a_damaged_file_is_one_sentence_and_repair_keeps_what_can_be_read(store):
+    for seed in range(60):
+        store.put(key_of(seed), made_run(seed, rows=60), ENVIRONMENT)
+    store.close()
+    data = bytearray(store.path.read_bytes())
+    data[len(data) // 2 :][:1] = b""
+    data[4096 * 6 : 4096 * 8] = bytes(8192)
+    store.path.write_bytes(data)
+    number, (report,) = maintenance.check_entries(store)
+    assert (number, report.kind, report.key) == (0, "file", "store.sqlite")
+    number, (report, *_) = maintenance.check_entries(store, repair=True)
+    assert os.path.exists(report.aside)
+    assert 20 <= number < 60
+    assert maintenance.check_entries(store) == (number, [])
+    assert all(store.get(key).run.rows == made_run(0, rows=60).rows for key in [*store.keys()])
 
-    def denied(path, flags):
-        raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(safe_open, "_open_regular", denied)
-    with pytest.raises(StorageError, match="mend its permissions"):
+def test_another_file_is_refused_and_repair_sets_it_aside(store, tmp_path):
+    store.close()
+    store.path.write_bytes(b"<html>404</html>" * 20)
+    with pytest.raises(DamagedStoreError, match=r"damaged .*pfbench store check --repair --store"):
         store.get(KEY)
-    (store.folder / NAME).unlink()
-    with pytest.raises(StorageError, match="mend its permissions"):
+    assert maintenance.check_entries(store, repair=True)[0] == 0
+    assert (store.folder / "damaged" / "1-store.sqlite").read_bytes()[:6] == b"<html>"
+    store.put(KEY, made_run(), ENVIRONMENT)
+    assert stored_runs(tmp_path) == 1
+
+
+def test_other_tables_are_refused(store):
+    store.close()
+    with closing(sqlite3.connect(store.path)) as opened:
+        opened.execute("CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END")
+    with pytest.raises(DamagedStoreError, match="its tables are not those"):
         store.rows()
-    assert store.path(KEY).exists()
+
+
+def test_a_killed_writer_leaves_a_file_that_is_checked(store, monkeypatch):
+    fill(store)
+    looked = []
+    monkeypatch.setattr("pfbench.runs.storage.store.has_leftovers", lambda path: True)
+    monkeypatch.setattr(
+        "pfbench.runs.storage.store.check_structure", lambda *a, **b: looked.append(1) or ""
+    )
+    other = Store(store.folder)
+    assert len(other.rows()) == 6
+    assert looked == []  # the first has it open
+    other.close()
+    store.close()
+    assert len(other.rows()) == 6
+    assert looked == [1]
+
+
+# --- where it lies --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("why", ["no shared memory", "network"])
+def test_without_shared_memory_a_rollback_journal_is_used(tmp_path, monkeypatch, why):
+    folder = tmp_path / "store"
+    folder.mkdir()
+    if why == "network":
+        monkeypatch.setattr(database, "_is_on_network", lambda folder: True)
+    else:
+        (folder / "store.sqlite-shm").mkdir()  # SQLite cannot make it
+    store = Store(folder)
+    fill(store)
+    assert store._database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    assert len(Store(folder).rows()) == 6
+    store.put(KEY, made_run(), ENVIRONMENT)
+    assert Store(folder).get(KEY) is not None
+    assert not (folder / "store.sqlite-wal").exists()
+
+
+def test_a_log_is_ended_where_no_memory_can_be_shared(store):
+    fill(store)
+    store.close()
+    (store.folder / "store.sqlite-shm").mkdir()
+    assert len(store.rows()) == 6
+    store.put(KEY, made_run(), ENVIRONMENT)
+    assert len(Store(store.folder).rows()) == 7
+
+
+def test_a_store_that_must_be_there(tmp_path):
+    with pytest.raises(InputError, match="there is no store in"):
+        Store(tmp_path / "typo", make=False)
+    assert not (tmp_path / "typo").exists()
+    (tmp_path / "old" / "runs").mkdir(parents=True)
+    with pytest.raises(InputError, match="pfbench store import"):
+        Store(tmp_path / "old", make=False)
+
+
+def test_a_batch_reports_what_is_on_the_disk_and_nothing_else(store, monkeypatch):
+    moment = [100.0]
+    monkeypatch.setattr("pfbench.runs.storage.write_batch.time.monotonic", lambda: moment[0])
+    records = [serialization.run_record(key_of(k), made_run(k), ENVIRONMENT) for k in range(40)]
+    reported = []
+
+    def interrupted():
+        with WriteBatch(store) as batch:
+            for number, record in enumerate(records):
+                moment[0] += 0.01
+                reported.extend(batch.add(record, [number]))
+                assert {key_of(k) for k in reported} == set(store.keys())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert 1 < len(reported) < 40
+    assert stored_runs(store.folder) == 40
+
+
+# --- listing --------------------------------------------------------------------------------------
+
+
+def test_a_listing_is_what_is_stored(store):
+    fill(store)
+    rows = store.rows()
+    assert [row["key"] for row in rows[:4]] == sorted(key_of(seed) for seed in range(4))
+    run = made_run(2)
+    row = next(row for row in rows if row["seed"] == 2 and row["kind"] == "run")
+    assert row["counts"] == run.counts.as_dict()
+    assert (row["problem"], row["algorithm"]) == (run.problem, run.algorithm)
+    record = store.read("run", key_of(2))
+    assert row["bytes"] == len(record.meta) + len(record.trace)
+    store.put(key_of(0), made_run(0, status="budget", seconds=math.nan), ENVIRONMENT)
+    (row,) = [row for row in store.rows() if row["key"] == key_of(0)]
+    assert (row["status"], repr(row["seconds"])) == ("budget", "nan")
+
+
+@pytest.mark.parametrize("right", [False, True], ids=["changed", "crafted"])
+def test_a_damaged_column_is_reported_and_the_others_are_listed(store, right):
+    fill(store)
+    columns = {"seed": "x", "status": "new", "counts": '{"lo": 1.5}', "limits": "[[", "stored": -1}
+    for name, value in columns.items():
+        store.put(KEY, made_run(), ENVIRONMENT)
+        record = store.read("run", KEY)
+        change_one = crafted if right else serialization.Record._replace
+        store.write([change_one(record, **{name: value})])
+        listing = store.listing()
+        assert len(listing.rows) == 6
+        reason = "incomplete" if right else "wrong content"
+        assert [(k, key, d.reason) for k, key, d in listing.damaged] == [("run", KEY, reason)]
 
 
 @pytest.mark.parametrize(
@@ -324,132 +453,27 @@ def test_a_reason_of_a_megabyte_is_cut(store):
     assert len(store.get(KEY).run.stop_reason) == serialization.LONGEST_REASON
 
 
-# --- the index ------------------------------------------------------------------------------------
-
-
-def test_the_index_is_what_the_files_say(store):
-    fill(store)
-    from_index = store.rows()
-    (store.folder / NAME).unlink()
-    assert store.rows() == from_index
-    assert [row["key"] for row in from_index[:4]] == sorted(key_of(seed) for seed in range(4))
-    run = made_run(2)
-    row = next(row for row in from_index if row["seed"] == 2 and row["kind"] == "run")
-    assert row["counts"] == run.counts.as_dict()
-    assert (row["problem"], row["algorithm"]) == (run.problem, run.algorithm)
-    assert row["bytes"] == store.path(key_of(2)).stat().st_size
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda text: text[: len(text) // 2],
-        lambda text: text[len(text) // 3 :],
-        lambda text: text.replace('1, "run"', '2, "run"').replace("finished", "budget"),
-        lambda text: text.replace('"run"', '["run"]'),
-        lambda text: text.replace(', "finished"', ""),
-        lambda text: "[[[\n5\n[1, 2, 3]\nnull\n[1, 2, [3]]\n" + text,
-        lambda text: text.replace("\n", "\ngarbage"),
-        lambda text: "\x00" * 5000,
-        lambda text: "",
-    ],
-)
-def test_a_spoilt_index_costs_time_only(store, spoil):
-    fill(store)
-    expected = store.rows()
-    index = store.folder / NAME
-    index.write_text(spoil(index.read_text()))
-    assert store.rows() == expected
-    assert store.rows() == expected
-
-
-def test_the_index_is_not_believed_over_a_file_that_changed(store):
-    fill(store)
-    store.rows()
-    path = store.path(key_of(0))
-    saved = (store.folder / NAME).read_text()
-    store.put(key_of(0), made_run(0, status="budget"), ENVIRONMENT)
-    store.path(key_of(1)).unlink()
-    (store.folder / NAME).write_text(saved)
-    rows = {row["key"]: row for row in store.rows() if row["kind"] == "run"}
-    assert rows[key_of(0)]["status"] == "budget"
-    assert key_of(1) not in rows
-    path.write_bytes(path.read_bytes()[:-1])
-    listing = store.listing()
-    assert key_of(0) not in {row["key"] for row in listing.rows}
-    assert [(kind, key, damage.reason) for kind, key, damage in listing.damaged] == [
-        ("run", key_of(0), "truncated")
-    ]
-    assert path.exists()
-
-
-def test_a_listing_reads_no_file_that_the_index_knows(store, monkeypatch):
-    fill(store)
-    from pfbench.runs.storage import store as module
-
-    monkeypatch.setattr(module, "_row", lambda *file: pytest.fail(f"{file} was read"))
-    assert len(Store(store.folder).rows()) == 6
-
-
-def test_strange_files_are_left_alone(store):
-    fill(store)
-    folder = store.path(key_of(0)).parent
-    (folder / "notes.txt").write_text("mine")
-    (folder / "x.parquet").write_text("mine")
-    (folder / f".{key_of(0)}.parquet.77-ab.partial").write_text("half")
-    assert len(store.rows()) == 6
-    assert [*store.keys()] == sorted(key_of(seed) for seed in range(4))
-
-
-def test_a_store_that_must_be_there(tmp_path):
-    with pytest.raises(InputError, match="there is no store in"):
-        Store(tmp_path / "typo", make=False)
-    assert not (tmp_path / "typo").exists()
-
-
 # --- looking after it -----------------------------------------------------------------------------
 
 
-def test_check_reads_every_file_and_repair_sets_aside(store):
+def test_check_reads_every_entry_and_repair_sets_aside(store):
     fill(store)
-    os.truncate(store.path(key_of(1)), 50)
-    path = store.path(key_of("v"), "verdict")
-    path.write_text(path.read_text()[:-5])
+    change(store, key_of(1))
+    change(store, key_of("v"), "verdict")
     told = []
     for repair in (False, True):
         told.clear()
-        number, damaged = maintenance.check_files(
+        number, damaged = maintenance.check_entries(
             store, repair=repair, progress=lambda: told.append(1)
         )
         assert number == len(told) == 6
         assert {(d.kind, d.key, d.reason) for d in damaged} == {
-            ("run", key_of(1), "truncated"),
-            ("verdict", key_of("v"), "truncated"),
+            ("run", key_of(1), "wrong content"),
+            ("verdict", key_of("v"), "wrong content"),
         }
         assert all((d.aside is not None) == repair for d in damaged)
-    assert maintenance.check_files(store) == (4, [])
-    assert len(store.rows()) == 4
-
-
-def test_a_file_that_goes_while_it_is_read_does_not_count(store, monkeypatch):
-    fill(store)
-    gone, read = store.path(key_of(1)), store.read_file
-    found = {gone: None}
-    monkeypatch.setattr(
-        store, "read_file", lambda kind, key: found.get(store.path(key, kind), read(kind, key))
-    )
-    assert maintenance.check_files(store) == (5, [])
-
-
-def test_repair_takes_up_what_the_first_layout_set_aside(store):
-    store.put(KEY, made_run(), ENVIRONMENT)
-    old = store.path(KEY).with_suffix(".damaged")
-    old.write_bytes(b"old")
-    assert maintenance.check_files(store) == (1, [])
-    assert old.exists()
-    maintenance.check_files(store, repair=True)
-    assert not old.exists()
-    assert (store.folder / "damaged" / "runs" / f"{KEY}.parquet").read_bytes() == b"old"
+    assert maintenance.check_entries(store) == (4, [])
+    assert len(set_aside(store)) == 2
 
 
 def noted(modules, digest=None):
@@ -457,7 +481,7 @@ def noted(modules, digest=None):
     return {"source": source_note(modules, digest or source_digest(modules))}
 
 
-def test_gc_removes_old_leftovers_and_what_is_outdated_and_nothing_else(store):
+def test_gc_removes_what_is_outdated_and_nothing_else(store):
     fill(store, 1)
     loop = ["pfbench.runs.loop.stop"]
     store.put(key_of("now"), made_run(), ENVIRONMENT, noted(loop))
@@ -467,48 +491,18 @@ def test_gc_removes_old_leftovers_and_what_is_outdated_and_nothing_else(store):
     store.put_row("finding", key_of("old"), {"shown": True}, noted(loop, "0" * 64))
     store.put(key_of("own"), made_run(), ENVIRONMENT, noted([*loop, "mine"], "0" * 64))
     store.put(key_of("bad"), made_run(), ENVIRONMENT, noted(loop, "0" * 64))
-    os.truncate(store.path(key_of("bad")), 99)
-    old, young = (store.path(KEY).with_name(f".{KEY}.{k}.partial") for k in "ab")
-    old.parent.mkdir(exist_ok=True)
-    for path in (old, young):
-        path.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    files = sorted(path for path in store.folder.rglob("*") if path.is_file())
-
-    planned = maintenance.collect_garbage(store, dry_run=True)
-    assert sorted(path for path in store.folder.rglob("*") if path.is_file()) == files
-    kinds = ("run", "verdict", "finding")
-    outdated = [store.path(key_of("old"), kind) for kind in kinds]
-    size = 4 + sum(path.stat().st_size for path in outdated)
+    change(store, key_of("bad"))
+    planned, rows = maintenance.collect_garbage(store, dry_run=True), store.rows()
+    assert len(rows) == 10
     found = maintenance.collect_garbage(store)
-    assert (found.leftovers, found.bytes) == ([old], size)
+    kinds = ("run", "verdict", "finding")
     assert found.outdated_entries == [(kind, key_of("old")) for kind in kinds]
+    assert found.bytes == sum(row["bytes"] for row in rows if row["key"] == key_of("old"))
     assert planned == found
-    assert found.retained == {"current": 2, "unnoted": 3, "own": 1, "damaged": 1, "young": 1}
-    left = sorted(path for path in store.folder.rglob("*") if path.is_file())
-    assert left == [path for path in files if path not in (old, *outdated)]
-
-
-def test_a_store_of_earlier_versions_is_read_and_gc_removes_what_only_they_read(store):
-    fill(store, 1)
-    checkpoint = store.folder / "checkpoints" / key_of(0)[:2] / f"{key_of(0)}.npz"
-    half = checkpoint.with_name(f".{checkpoint.name}.a.partial")
-    second = store.folder / "families.jsonl"
-    checkpoint.parent.mkdir(parents=True)
-    for path in (checkpoint, half, second):
-        path.write_bytes(b"old")
-    assert store.get(key_of(0)).run.seed == 0
-    assert maintenance.check_files(store) == (3, [])
-    assert len(store.rows()) == 3
-    found = maintenance.collect_garbage(store, dry_run=True)
-    assert (found.leftovers, found.bytes) == ([checkpoint, second], 6)
-    assert maintenance.collect_garbage(store) == found
-    # One that is still being written stays for an hour.
-    assert half.exists()
-    os.utime(half, (0, 0))
-    assert maintenance.collect_garbage(store).leftovers == [half]
-    assert not (store.folder / "checkpoints").exists()
-    assert store.get(key_of(0)) is not None
+    assert found.retained == {"current": 2, "unnoted": 3, "own": 1, "damaged": 1}
+    assert [row["key"] for row in store.rows()] == [
+        row["key"] for row in rows if row["key"] != key_of("old")
+    ]
 
 
 def test_gc_imports_nothing_that_a_store_names(store, tmp_path, monkeypatch):
@@ -538,22 +532,18 @@ def test_merging_takes_what_lacks_and_keeps_bytes(store, other):
     other.put_row("verdict", key_of("v"), VERDICT | {"seconds": 33.0})
     report = maintenance.merge(store, other)
     assert (report.added, report.equal, report.refused, report.damaged) == (2, 4, [], [])
-    assert store.path(key_of(3)).read_bytes() == other.path(key_of(3)).read_bytes()
+    assert store.read("run", key_of(3)) == other.read("run", key_of(3))
     assert store.get(key_of(0)).run.seconds == 0.75
-    assert len(store.rows()) == 6
-    (store.folder / NAME).unlink()
     assert len(store.rows()) == 6
 
 
 def test_merged_runs_keep_the_limits_that_they_were_made_with(store, other):
-    """A stored run may contain one that is asked for: the index learns of it."""
+    """A stored run may contain one that is asked for: its limits are listed."""
     notes = {"family": "f" * 64, "limits": {"sfo": 9.0}}
     other.put(key_of(1), made_run(1), ENVIRONMENT, notes)
     maintenance.merge(store, other)
-    for _ in range(2):
-        (row,) = store.rows()
-        assert (row["family"], row["limits"]) == (notes["family"], notes["limits"])
-        (store.folder / NAME).unlink()
+    (row,) = store.rows()
+    assert (row["family"], row["limits"]) == (notes["family"], notes["limits"])
 
 
 def bumped(run, name):
@@ -576,13 +566,13 @@ def bumped(run, name):
 )
 def test_merging_refuses_another_content_by_name_and_keeps_ours(store, other, change, where):
     fill(store, 1)
-    before = store.path(key_of(0)).read_bytes()
+    before = store.read("run", key_of(0))
     other.put(key_of(0), change(made_run(0)), ENVIRONMENT)
     other.put(KEY, made_run(), ENVIRONMENT)
     report = maintenance.merge(store, other)
     assert report.refused == [("run", key_of(0), where)]
     assert (report.added, report.equal) == (1, 0)
-    assert store.path(key_of(0)).read_bytes() == before
+    assert store.read("run", key_of(0)) == before
 
 
 def test_merging_refuses_another_environment_and_another_verdict(store, other):
@@ -615,13 +605,13 @@ def test_a_killed_run_gives_way_whichever_store_has_it(store, other, ours):
 def test_merging_skips_what_is_damaged_there_and_replaces_what_is_damaged_here(store, other):
     fill(store, 2)
     fill(other, 2)
-    os.truncate(store.path(key_of(0)), 60)
-    os.truncate(other.path(key_of(1)), 60)
+    change(store, key_of(0))
+    change(other, key_of(1))
     report = maintenance.merge(store, other)
-    assert [(d.key, d.reason) for d in report.damaged] == [(key_of(1), "truncated")]
+    assert [(d.key, d.reason) for d in report.damaged] == [(key_of(1), "wrong content")]
     assert report.added == 1
-    assert maintenance.check_files(store) == (4, [])
-    assert other.path(key_of(1)).exists()
+    assert maintenance.check_entries(store) == (4, [])
+    assert other.read("run", key_of(1)) is not None
 
 
 def test_a_store_is_not_merged_into_itself(store):

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pfbench.base.errors import InputError, StorageError
+from pfbench.runs.storage.entry_list import Row
 from pfbench.runs.storage.exports.coco import write_coco
 from pfbench.runs.storage.exports.csv_tables import write_benchopt, write_long, write_wide
 from pfbench.runs.storage.exports.iohprofiler import write_iohprofiler
 from pfbench.runs.storage.exports.measure_curves import ExportView
 from pfbench.runs.storage.exports.selection import SelectedRuns
-from pfbench.runs.storage.index import Row
 from pfbench.runs.storage.store import Store
 
 FORMATS: Mapping[str, Callable[[SelectedRuns, ExportView, Path], list[Path]]] = MappingProxyType(

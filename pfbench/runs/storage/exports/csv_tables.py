@@ -17,6 +17,7 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.escaping import escape_spreadsheet
+from pfbench.base.files import require_pyarrow
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.storage.exports.measure_curves import ExportView
@@ -197,6 +198,7 @@ def write_benchopt(runs: SelectedRuns, view: ExportView, folder: Path) -> list[P
     algorithm's selector the ``solver_name``. Measures are ``objective_NAME``, but ``objective``
     itself is ``objective_value``, which benchopt draws first; counts are ``count_NAME``.
     """
+    require_pyarrow("the format benchopt")
     path = folder / "benchopt_run_pfbench.parquet"
     with closing(_Spool(folder, ())) as spool:
         for entry in runs:

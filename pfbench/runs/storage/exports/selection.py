@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pfbench.runs.storage.compaction import sort_key
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.index import Row
+from pfbench.runs.storage.entry_list import Row
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
+
+SORT_COLUMNS = ("algorithm", "problem", "seed", "key")
+"""By what runs are sorted."""
 
 
 class SelectedRuns:
@@ -40,6 +42,11 @@ class SelectedRuns:
             entry: StoredRun = stat_entry[0]
             run = entry.run
             if (run.algorithm, run.problem, run.seed, entry.key) != sort_key(row):
-                self.omitted["not what the index says: delete the store's index.jsonl"] += 1
+                self.omitted["not what was listed: stored again meanwhile"] += 1
                 continue
             yield entry
+
+
+def sort_key(row: Row) -> tuple[object, ...]:
+    """Return what runs are sorted by."""
+    return tuple(row[name] for name in SORT_COLUMNS)

@@ -1,0 +1,327 @@
+"""The one file of a store: opening it, and the sentences for what a disk does not let be done.
+
+It is a SQLite file, with a write-ahead log where the file system lets processes share memory, and a
+rollback journal where it does not or is on a network. It may be anybody's: its tables must be
+those below to the letter, and nothing but a regular file is opened.
+"""
+
+import os
+import sqlite3
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote
+
+from pfbench.base.errors import StorageError
+from pfbench.runs.storage.serialization import Record
+
+if sys.platform != "win32":
+    import fcntl
+
+NAME = "store.sqlite"
+"""The file of a store in its folder."""
+
+LOCK = "store.lock"
+"""A file that each process that has a store open holds a shared lock on."""
+
+_KINDS = {"seed": "INTEGER", "iterations": "INTEGER", "stored": "INTEGER", "checksum": "INTEGER"}
+_KINDS |= {"seconds": "REAL", "meta": "BLOB", "trace": "BLOB", "sha256": "BLOB"}
+_COLUMNS = ", ".join(f"{name} {_KINDS.get(name, 'TEXT')}" for name in Record._fields)
+_TABLES = (
+    f"CREATE TABLE entries (id INTEGER PRIMARY KEY, {_COLUMNS}, UNIQUE (kind, key))",
+    f"CREATE TABLE damaged (id INTEGER PRIMARY KEY, {_COLUMNS}, reason TEXT, detail TEXT)",
+)
+_PATIENCE = 60.0  # seconds to wait for another process that writes
+_LONGEST = 2**28  # bytes of the largest cell that is read
+_NETWORK = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "gpfs", "beegfs"}
+)
+_LOG_FILES = ("-wal", "-journal")
+
+
+class DamagedStoreError(StorageError):
+    """The file of a store that is no whole SQLite file, or none of pfbench."""
+
+
+class ReadOnlyError(StorageError):
+    """A store that cannot be written."""
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """Open the file of a store, which is made if it is not there.
+
+    Raises
+    ------
+    StorageError
+        If the system does not let it be read or made.
+    DamagedStoreError
+        If it is damaged, or another file.
+    """
+    _check_regular(path)
+    errors = []
+    for attempt in (_open_shared, _open_exclusive, _open_read_only, _open_immutable):
+        with translate_errors(path):
+            try:
+                return attempt(path)
+            except sqlite3.OperationalError as error:
+                if _name(error) in ("SQLITE_BUSY", "SQLITE_ERROR") or not path.exists():
+                    raise
+                errors.append(error)
+    raise storage_error(path, errors[0]) from errors[0]
+
+
+def _open_shared(path: Path) -> sqlite3.Connection:
+    """Open a file to read and write, with a write-ahead log if it is new and on a local disk."""
+    new = not path.exists()
+    connection = _connect(path, "mode=rwc")
+    with _closing_on_error(connection):
+        if new and not _is_on_network(path.parent):
+            _set_journal(connection, "WAL")
+        _check_tables(connection, path)
+        # Where no memory can be shared a log may still be read.
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+    return connection
+
+
+def _open_exclusive(path: Path) -> sqlite3.Connection:
+    """Open a file with a write-ahead log where no memory can be shared, and end the log."""
+    connection = _connect(path, "mode=rwc")
+    with _closing_on_error(connection):
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        _set_journal(connection, "DELETE")
+        connection.execute("PRAGMA locking_mode = NORMAL")
+        _check_tables(connection, path)
+    return connection
+
+
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    connection = _connect(path, "mode=ro")
+    with _closing_on_error(connection):
+        _check_tables(connection, path)
+    return connection
+
+
+def _open_immutable(path: Path) -> sqlite3.Connection:
+    """Open a file that nobody can change, as on a medium that is read-only."""
+    connection = _connect(path, "immutable=1")
+    with _closing_on_error(connection):
+        _check_tables(connection, path)
+    return connection
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote(os.fspath(path.absolute()))}?{mode}",
+        uri=True,
+        timeout=_PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    for statement in ("trusted_schema = OFF", "cell_size_check = ON"):
+        connection.execute(f"PRAGMA {statement}")
+    return connection
+
+
+def connect_raw(path: Path) -> sqlite3.Connection:
+    """Open a damaged file as far as it goes, without a look at its tables."""
+    _check_regular(path)
+    return _connect(path, "mode=rw")
+
+
+@contextmanager
+def _closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
+    """Change the journal; SQLite does not wait by itself for a process that does the same."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute(f"PRAGMA journal_mode = {mode}").fetchall()
+            return
+        except sqlite3.OperationalError as error:
+            if _name(error) != "SQLITE_BUSY" or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new file, and refuse a file that has any others."""
+    query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
+    if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        with transaction(connection):
+            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                for table in _TABLES:
+                    connection.execute(table)
+    tables = tuple(sql for (sql,) in connection.execute(query))
+    if tables != _TABLES:
+        raise damage_error(path, "its tables are not those of this version of pfbench")
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Write all of a block, or nothing; it is on the disk at the end."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+        raise
+
+
+def check_structure(connection: sqlite3.Connection, *, quick: bool = False) -> str:
+    """Return what is wrong with the pages of a file; empty if nothing is."""
+    try:
+        pragma = "quick_check" if quick else "integrity_check"
+        (text,) = connection.execute(f"PRAGMA {pragma}(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        text = str(error)
+    return "" if text == "ok" else str(text).splitlines()[-1]
+
+
+# --- who has it open ------------------------------------------------------------------------------
+
+
+def has_leftovers(path: Path) -> bool:
+    """Return whether a log of changes lies beside a file: somebody has it open, or was killed."""
+    for suffix in _LOG_FILES:
+        with suppress(OSError):
+            if os.stat(f"{path}{suffix}").st_size:
+                return True
+    return False
+
+
+def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
+    """Hold a shared lock on a store; return it, and whether no other process had one.
+
+    Where there are no locks, or none can be made, it is None, and others are assumed.
+    """
+    file = None
+    with suppress(OSError):
+        file = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666), "r+b")
+    if file is None or sys.platform == "win32":
+        return file, False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_SH)
+        return file, False
+    except OSError:
+        return file, False
+    return file, True
+
+
+def share_lock(file: BinaryIO | None) -> None:
+    """Let other processes lock a store, too."""
+    if file is not None and sys.platform != "win32":
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_SH)
+
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+def _check_regular(path: Path) -> None:
+    """Refuse a pipe, a device, a link or a folder in place of a file; SQLite may wait for ever."""
+    for suffix in ("", "-wal", "-journal", "-shm"):
+        name = f"{path}{suffix}"
+        try:
+            mode = os.lstat(name).st_mode
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise StorageError(
+                f"{name} cannot be read ({error.strerror}): mend its permissions, or the disk."
+            ) from error
+        # Without a shared memory SQLite has another journal.
+        if not stat.S_ISREG(mode) and not (suffix == "-shm" and stat.S_ISDIR(mode)):
+            raise DamagedStoreError(
+                f"{name} is a link, a folder, a pipe or a device: remove it, or choose another "
+                "store with --store."
+            )
+
+
+def _is_on_network(folder: Path) -> bool:
+    """Return whether a folder lies on a network disk, as far as the system says."""
+    try:
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    own = folder.resolve()
+    points = [line.split()[1:3] for line in mounts.splitlines() if len(line.split()) > 2]
+    above = [(point, kind) for point, kind in points if own.is_relative_to(point)]
+    kind = max(above, key=lambda item: len(item[0]), default=("", ""))[1]
+    return kind in _NETWORK or kind.startswith("fuse.ssh")
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+
+def _name(error: sqlite3.Error) -> str:
+    name: str = getattr(error, "sqlite_errorname", "") or ""
+    return "_".join(name.split("_")[:2])
+
+
+def damage_error(path: Path, detail: str) -> DamagedStoreError:
+    """Return the sentence for a file that is damaged."""
+    return DamagedStoreError(
+        f"the store's file {path} is damaged ({detail}): `pfbench store check --repair --store "
+        f"{path.parent}` keeps what can be read, and sets the rest aside."
+    )
+
+
+def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> StorageError:
+    """Return the sentence for what SQLite cannot do.
+
+    Parameters
+    ----------
+    subject
+        What could not be stored; it could not be read, if not specified.
+    """
+    name, reason = _name(error), str(error)
+    kind: type[StorageError] = StorageError
+    if name in ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_SCHEMA", ""):
+        return damage_error(path, reason)
+    if name == "SQLITE_FULL":
+        remedy = "free some space, and the same command goes on"
+    elif name in ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"):
+        kind, remedy = ReadOnlyError, "it is read-only: mend its permissions"
+    elif name in ("SQLITE_BUSY", "SQLITE_LOCKED"):
+        remedy = "another process holds it: wait for its end, and the same command goes on"
+    elif name == "SQLITE_TOOBIG":
+        remedy = "it is larger than any entry may be"
+    else:
+        remedy = "free some space, or mend its disk"
+    if not subject:
+        if kind is ReadOnlyError:
+            remedy = "mend its permissions, or the disk"
+        return kind(f"{path} cannot be read ({reason}): {remedy}.")
+    return kind(
+        f"{subject} could not be stored in {path.parent} ({reason}): {remedy}, or choose another "
+        "store with --store; what is stored already is safe."
+    )
+
+
+@contextmanager
+def translate_errors(path: Path, subject: str = "") -> Iterator[None]:
+    """Raise the sentence for an error of SQLite inside; see `storage_error`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise storage_error(path, error, subject) from error

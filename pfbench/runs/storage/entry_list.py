@@ -1,0 +1,147 @@
+"""The entries of a store as it lists them: their columns, checked without the rest."""
+
+import gc
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from math import nan
+from typing import Any
+
+from pfbench.base.counts import COUNTED
+from pfbench.base.escaping import escape_text
+from pfbench.runs.loop.run import STATUSES
+from pfbench.runs.storage.damage import DAMAGES, DamagedFileError
+from pfbench.runs.storage.entry_kinds import KEY, KINDS
+from pfbench.runs.storage.serialization import CLOCK, LISTED, SHOWN, encode_columns
+
+Row = Mapping[str, Any]
+"""An entry in a listing: `FIELDS`."""
+
+FIELDS = ("schema", *LISTED[:SHOWN], "bytes")
+"""The fields of a row: a version, the columns of the store, and the bytes of an entry."""
+
+_INDEX = {name: index for index, name in enumerate(LISTED[:SHOWN])} | {"bytes": len(LISTED)}
+_ORDER = {kind: index for index, kind in enumerate(KINDS)}
+_STATUS, _ITERATIONS = _INDEX["status"], _INDEX["iterations"]
+_COUNTS, _LIMITS = _INDEX["counts"], _INDEX["limits"]
+_NUMBER = r"-?\d{1,18}(?:\.\d{1,18})?(?:e[+-]?\d{1,3})?"
+_FORM_OF_COUNTS = re.compile(rf'\{{(?:"(?:{"|".join(COUNTED)})": \d{{1,18}}(?:, |(?=\}})))*\}}')
+_FORM_OF_LIMITS = re.compile(rf'\{{(?:"\w{{1,40}}": {_NUMBER}(?:, |(?=\}})))*\}}')
+_MOST_SECONDS = 2**36
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The entries of a store.
+
+    Attributes
+    ----------
+    rows
+        One for each entry whose columns are whole, by kind and key.
+    damaged
+        Kind, key, and what is wrong.
+    """
+
+    rows: list[Row]
+    damaged: list[tuple[str, str, DamagedFileError]] = field(default_factory=list)
+
+
+class _ListedRow(Row):
+    """The columns of an entry as a mapping; what is JSON is parsed where it is asked for."""
+
+    __slots__ = ("cells",)
+
+    def __init__(self, cells: Sequence[Any]) -> None:
+        self.cells = cells
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "schema":
+            return 1
+        value = self.cells[_INDEX[name]]
+        if name in ("counts", "limits"):
+            return None if value is None else json.loads(value)
+        if name == "stored":
+            return _format_time(value)
+        return nan if name == "seconds" and value is None and self.cells[0] == "run" else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(FIELDS)
+
+    def __len__(self) -> int:
+        return len(FIELDS)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
+    """Return a listing from the columns `LISTED` of rows, each with the bytes of its entry."""
+    damaged, valid = [], []
+    shared: dict[Any, Any] = {}
+    share = shared.setdefault
+    for row in cells:
+        reason = "incomplete"
+        columns = row[:SHOWN]
+        if zlib.crc32(encode_columns(columns)) != row[SHOWN]:
+            reason = "wrong content"
+        elif _is_listed(columns):
+            # Equal texts of very many rows are one object.
+            valid.append((row[0], row[1], *map(share, row[2:], row[2:])))
+            continue
+        damage = DamagedFileError(reason, DAMAGES[reason])
+        damaged.append((escape_text(str(row[0])), escape_text(str(row[1])), damage))
+    valid.sort(key=lambda row: (_ORDER[row[0]], row[1]))
+    return Listing([*map(_ListedRow, valid)], damaged)
+
+
+def _is_listed(row: Sequence[Any]) -> bool:
+    """Return whether the columns of a listing have the types that it relies on."""
+    kind, key, counts, limits = row[0], row[1], row[_COUNTS], row[_LIMITS]
+    return (
+        _are_types(kind, tuple(map(type, row)))
+        and KEY.fullmatch(key) is not None
+        and 0 <= row[CLOCK] < _MOST_SECONDS
+        and (row[_ITERATIONS] or 0) >= 0
+        and (counts is None or _FORM_OF_COUNTS.fullmatch(counts) is not None)
+        and (limits is None or _FORM_OF_LIMITS.fullmatch(limits) is not None)
+        and (kind != "run" or row[_STATUS] in STATUSES)
+    )
+
+
+_NUMERIC = {"seed": (int,), "iterations": (int,), "stored": (int,), "seconds": (float, int)}
+_TYPES: Sequence[tuple[type, ...]] = [_NUMERIC.get(name, (str,)) for name in LISTED[:SHOWN]]
+_ALWAYS = ("kind", "key", "stored")
+_IN_RUNS = ("problem", "algorithm", "seed", "status", "stop_reason", "iterations", "counts")
+
+
+@lru_cache(maxsize=1024)
+def _are_types(kind: Any, types: tuple[type, ...]) -> bool:
+    if types[0] is not str or kind not in KINDS:
+        return False
+    needed = {_INDEX[name] for name in (*_ALWAYS, *(_IN_RUNS if kind == "run" else ()))}
+    return all(
+        own in allowed or (own is type(None) and index not in needed)
+        for index, (own, allowed) in enumerate(zip(types, _TYPES, strict=True))
+    )
+
+
+@lru_cache(maxsize=4096)
+def _format_time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@contextmanager
+def gc_disabled() -> Iterator[None]:
+    """Collect no garbage inside: of half a million small objects none is garbage."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()

@@ -1,0 +1,118 @@
+"""Moving what can be read of the damaged file of a store to a new one."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pfbench.base.errors import StorageError
+from pfbench.base.files import sync_folder, translate_os_errors
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.database import NAME, connect_raw, lock_folder, translate_errors
+from pfbench.runs.storage.serialization import Record, decode
+from pfbench.runs.storage.store import Store
+
+ASIDE = "damaged"
+"""The folder of a store for its damaged files."""
+
+_NAMES = ", ".join(Record._fields)
+_LEAST_ROW = 256  # bytes: a file has no more rows than it has room for
+_LEAST_GAP = 1000  # rows that are looked for one by one between two damaged pages
+_AT_ONCE = 500
+
+
+def salvage(store: Store) -> str:
+    """Write what can be read of a damaged store to a new file, and set the old one aside.
+
+    Entries that are damaged themselves are left in the old file.
+
+    Returns
+    -------
+    str
+        Where the old file lies now.
+
+    Raises
+    ------
+    StorageError
+        If another process has the store open, or the disk does not let it be written.
+    """
+    store.close()
+    lock, alone = lock_folder(store.folder)
+    try:
+        if lock is not None and not alone:
+            raise StorageError(
+                f"the store {store.folder} is open in another process: end that first."
+            )
+        subject = f"the repaired store {store.folder}"
+        with (
+            translate_os_errors(subject),
+            TemporaryDirectory(prefix=".repair-", dir=store.folder) as temporary,
+        ):
+            new = Store(temporary)
+            with translate_errors(store.path):
+                _copy_whole(store.path, new)
+            new.close()
+            aside = _move_aside(store.path)
+            os.replace(new.path, store.path)
+            sync_folder(store.folder)
+    finally:
+        if lock is not None:
+            lock.close()
+    return str(aside)
+
+
+def _copy_whole(path: Path, new: Store) -> None:
+    waiting: list[Record] = []
+    for row in _readable_rows(path):
+        record = Record._make(row)
+        with suppress(DamagedFileError):
+            decode(record)
+            waiting.append(record)
+        if len(waiting) >= _AT_ONCE:
+            new.write(waiting)
+            waiting.clear()
+    new.write(waiting)
+
+
+def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
+    """Yield the rows from both ends to the first damaged page, and those between one by one."""
+    try:
+        connection = connect_raw(path)
+    except sqlite3.DatabaseError:
+        return
+    with closing(connection):
+        low, high = -1, -1
+        for order in ("ASC", "DESC"):
+            try:
+                query = f"SELECT id, {_NAMES} FROM entries NOT INDEXED ORDER BY id {order}"
+                for number, *row in connection.execute(query):
+                    if order == "ASC":
+                        low = number
+                    elif number <= low:
+                        return
+                    else:
+                        high = number
+                    yield tuple(row)
+                return
+            except (sqlite3.Error, OverflowError):
+                continue
+        limit = low + 1 + max(_LEAST_GAP, path.stat().st_size // _LEAST_ROW)
+        for number in range(low + 1, min(high, limit) if high > low else limit):
+            with suppress(sqlite3.Error):
+                query = f"SELECT {_NAMES} FROM entries NOT INDEXED WHERE id = ?"
+                yield from connection.execute(query, (number,)).fetchall()
+
+
+def _move_aside(path: Path) -> Path:
+    """Move a file, with what lies beside it, to a name in the folder of damaged ones."""
+    folder = path.parent / ASIDE
+    folder.mkdir(exist_ok=True)
+    number = 1
+    while os.path.lexists(aside := folder / f"{number}-{NAME}"):
+        number += 1
+    for suffix in ("-wal", "-shm", "-journal", ""):
+        with suppress(FileNotFoundError):
+            os.rename(f"{path}{suffix}", f"{aside}{suffix}")
+    return aside

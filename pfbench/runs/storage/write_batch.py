@@ -1,0 +1,52 @@
+"""Writing entries together, where they come in fast succession."""
+
+import time
+from collections.abc import Iterable
+from typing import Generic, Self, TypeVar
+
+from pfbench.runs.storage.serialization import Record
+from pfbench.runs.storage.store import Store
+
+_AT_ONCE = 500
+_FAST, _LONGEST_WAIT = 0.02, 0.25  # seconds
+Report = TypeVar("Report")
+
+
+class WriteBatch(Generic[Report]):
+    """Entries that are written together, and what is reported once they are on the disk.
+
+    An entry waits only while others follow fast: a disk flushes some hundred times a second, and a
+    kill loses work of less than a second.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._records: list[Record] = []
+        self._reports: list[Report] = []
+        self._first = self._last = -_FAST
+
+    def __enter__(self) -> Self:
+        """Write what waits also where the block is left early."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.flush()
+
+    def add(self, record: Record, reports: Iterable[Report]) -> list[Report]:
+        """Take an entry, and return the reports of those that are on the disk now."""
+        now = time.monotonic()
+        follows = now - self._last < _FAST
+        if not self._records:
+            self._first = now
+        self._last = now
+        self._records.append(record)
+        self._reports += reports
+        full = len(self._records) >= _AT_ONCE or now - self._first > _LONGEST_WAIT
+        return [] if follows and not full else self.flush()
+
+    def flush(self) -> list[Report]:
+        """Write what waits, and return its reports."""
+        records, reports = self._records, self._reports
+        self._records, self._reports = [], []
+        self._store.write(records)
+        return reports
