@@ -258,7 +258,7 @@ def fine_difference(path: Callable[[float], Any], tolerance: float) -> Floats:
     away from what is claimed.
     """
     rounding = float(np.finfo(float).eps) * norm(path(0.0))
-    step = min(max(rounding / tolerance, _FINEST), _STEPS[-1])
+    step = min(max(_FINEST, rounding / tolerance), _STEPS[-1])  # the finest if it is NaN
     return np.asarray((np.asarray(path(step)) - np.asarray(path(-step))) / (2.0 * step))
 
 
