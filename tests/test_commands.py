@@ -98,9 +98,7 @@ LEFT_OUT = {
     "pfbench verify shen2019-mse-spiderg --algorithm my_methods.py:MySpider": (
         "tests/verification/test_own.py puts a right method in its place, and wrong ones"
     ),
-    "pfbench verify --mutants": "all planted faults: each claim's own tests catch them",
-    "pfbench faults": "the same",
-    "pfbench verify nfwu-spiderg --mutants": "tests/verification/faults, at smaller size",
+    "pfbench faults": "all planted faults: each claim's own tests catch them",
     "pfbench compare my_methods.py:Mine": "docs/compare.md, by a test of tests/test_docs.py",
     "pfbench run epochs.toml --scheduler": "needs a cluster: tests/runs/engines",
     "pfbench data fetch": "downloads",

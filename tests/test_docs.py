@@ -119,8 +119,8 @@ def test_your_own_theorem(tmp_path, monkeypatch, capsys):
     try:
         for command in commands:
             arguments = shlex.split(command, comments=True)[1:]
-            own = [] if arguments[0] == "solve" else ["--jobs", "0"]
-            own += ["--faults", "1"] if "--mutants" in arguments else []
+            own = [] if arguments[0] in ("solve", "explain", "units") else ["--jobs", "0"]
+            own += ["--max-faults", "1"] if arguments[0] == "faults" else []
             result = CliRunner().invoke(app, [*arguments, *own])
             assert result.exit_code == 0, result.stderr
             out.append(result.stdout)

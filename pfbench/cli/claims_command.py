@@ -1,4 +1,4 @@
-"""One claim or erratum whole, for ``pfbench info`` and ``pfbench verify --explain``."""
+"""One claim or erratum whole, for ``pfbench info`` and ``pfbench explain``."""
 
 import math
 from typing import TYPE_CHECKING

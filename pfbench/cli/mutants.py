@@ -1,4 +1,4 @@
-"""``pfbench verify --mutants``: which claim catches which planted fault, and generated ones."""
+"""``pfbench faults``: which claim catches which planted fault, and generated ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -82,7 +82,7 @@ def verify_user_faults(
     tested, claims = algorithm_and_claims(algorithm, work.names)
     if not claims:
         raise InputError(
-            f"--mutants --algorithm {algorithm} needs claims that its faults are held to: name "
+            f"--algorithm {algorithm} needs claims that its faults are held to: name "
             "them, or let its class say them in an attribute claims."
         )
     Subject(tested).check_importable()

@@ -1,4 +1,4 @@
-"""``pfbench verify --power``: the smallest planted error that each claim's check finds."""
+"""``pfbench power``: the smallest planted error that each claim's check finds."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

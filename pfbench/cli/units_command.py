@@ -1,4 +1,4 @@
-"""Which bounds keep their units: said first of a theorem of somebody's own, and by ``--units``."""
+"""Which bounds keep their units: shown before a theorem of one's own is verified, and alone."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

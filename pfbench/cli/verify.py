@@ -20,9 +20,7 @@ from pfbench.cli.harder_report import (
     try_harder_instances,
 )
 from pfbench.cli.interim_report import verify_informative_first
-from pfbench.cli.mutants import show_fault_detection
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.power_command import measure_power
 from pfbench.cli.receipt import (
     check_receipt_request,
     make_receipt,
@@ -30,7 +28,7 @@ from pfbench.cli.receipt import (
 )
 from pfbench.cli.report_command import current_command_line
 from pfbench.cli.terminal_tables import READABLE, make_table, print_parts, section_with_title
-from pfbench.cli.units_command import check_homogeneity, report_unit_dependence, show_units
+from pfbench.cli.units_command import check_homogeneity, report_unit_dependence
 from pfbench.cli.verification_job import VerificationJob, open_job
 from pfbench.cli.worst_case_report import show_worst_cases
 
@@ -46,35 +44,18 @@ def verify(
     quick: bool = flag("Claims that take seconds each (default).", "--quick"),
     full: bool = flag("All claims, with full effort.", "--full"),
     algorithm: str | None = option("FILE.py:NAME", "Hold your own algorithm to the claims."),
-    mutants: bool = flag("The verb `faults`: which claim catches which fault.", "--mutants"),
-    planted_only: bool = flag("Of --mutants: the planted faults alone.", "--planted-only"),
-    faults: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
-    late_faults: int | None = option(
-        "N", "Of --mutants: late generated faults of each method, too."
-    ),
-    worst_case: bool = flag(
-        "The verb `worst-case`: worst cases of a few steps; of your own method or claim, too.",
-        "--worst-case",
-    ),
-    function_class: str | None = option(
-        "TEXT", "Of --worst-case FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
-    ),
-    power: bool = flag("The verb `power`: the smallest error that each check finds.", "--power"),
-    units: bool = flag(
-        "Say which bounds and schedules keep the units of f and x, without any run.", "--units"
-    ),
+    faults: int | None = option("N", "Of --receipt: generated faults of each method at most."),
     harder_instances: bool = flag(
         "Of FILE.py: try the instances of the catalogue on bounds that hold, too.",
         "--harder-instances",
     ),
     max_check_seconds: float | None = option(
-        "SECONDS", "Of --power, --receipt: no power of checks that take longer."
+        "SECONDS", "Of --receipt: no power of checks that take longer."
     ),
     receipt: Path | None = option(
         "OUT.zip", "Of FILE.py: put it to every test, and write all into one archive."
     ),
     listing: bool = flag("List the claims and the time.", "--list"),
-    explain: str | None = option("NAME", "The verb `explain`: all of a claim or an erratum."),
     seed: int = option("N", "Seed of every random stream.", default=0),
     case_seed: int | None = option(
         "N", "Draws sizes and start of runs at size (0: as stated; of --algorithm: a fresh one)."
@@ -100,27 +81,15 @@ def verify(
 
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
-    if mutants + worst_case + power + units > 1:
-        raise InputError("--mutants, --worst-case, --power and --units exclude each other.")
-    if algorithm is not None and (worst_case or power or units):
-        raise InputError("--algorithm goes with claims alone: leave the other option out.")
-    if function_class is not None and not worst_case:
-        raise InputError("--function-class goes with --worst-case FILE.py:NAME: give both.")
-    if max_check_seconds is not None and not (power or receipt):
-        raise InputError("--max-check-seconds goes with --power or --receipt: give both.")
-    if late_faults is not None and (not mutants or planted_only):
-        raise InputError("--late-faults goes with --mutants, without --planted-only.")
-    if planted_only and (not mutants or faults is not None or algorithm is not None):
-        raise InputError("--planted-only goes with --mutants, without --faults and --algorithm.")
-    if faults is not None and not (mutants or receipt):
-        raise InputError("--faults goes with --mutants: give both.")
-    if receipt is not None and (algorithm or mutants or worst_case or power or units or repeat > 1):
+    if max_check_seconds is not None and not receipt:
+        raise InputError("--max-check-seconds goes with --receipt: give both.")
+    if faults is not None and not receipt:
+        raise InputError("--faults goes with --receipt: give both.")
+    if receipt is not None and (algorithm or repeat > 1):
         raise InputError("--receipt makes every test: leave the other option out.")
-    if case_seed is not None and (mutants or worst_case or power or units or receipt):
+    if case_seed is not None and receipt:
         raise InputError("--case-seed goes with claims alone: leave the other option out.")
-    if harder_instances and (
-        algorithm or mutants or worst_case or power or units or receipt or repeat > 1
-    ):
+    if harder_instances and (algorithm or receipt or repeat > 1):
         raise InputError("--harder-instances goes with claims alone: leave the other option out.")
     options.check_engine_options(jobs, scheduler)
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
@@ -128,21 +97,13 @@ def verify(
     if case_seed is not None:
         check_integer("--case-seed", case_seed, minimum=0)
     if faults is not None:
-        check_integer("--faults", faults, minimum=0 if receipt else 1)
-    if late_faults is not None:
-        check_integer("--late-faults", late_faults, minimum=0)
+        check_integer("--faults", faults, minimum=0)
     if max_check_seconds is not None:
         check_real("--max-check-seconds", max_check_seconds, above=0)
     names = resolve_claim_names(claims, as_json)
-    if explain is not None:
-        explain_named(explain)
-        return
     if listing:
         effort = "full" if full else "quick"
-        if worst_case:
-            list_worst_cases(names, effort)
-        else:
-            print_parts(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
+        print_parts(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
         return
     if receipt is not None:
         check_receipt_request(names, receipt)
@@ -150,14 +111,6 @@ def verify(
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         if receipt is not None:
             make_receipt(work, receipt, faults, max_check_seconds)
-        elif mutants:
-            show_fault_detection(work, algorithm, 0 if planted_only else faults, late_faults or 0)
-        elif worst_case:
-            verify_worst_cases(work, function_class or "")
-        elif power:
-            measure_power(work, max_check_seconds)
-        elif units:
-            show_units(work)
         elif repeat > 1:
             work.case_seed = case_seed or 0
             _verify_repeatedly(work)
@@ -257,7 +210,7 @@ def verify_worst_cases(work: VerificationJob, function_class: str) -> None:
     own = [name for name in work.names if is_user_defined(name)]
     if own or function_class:
         if len(work.names) != 1 or not own:
-            raise InputError("--worst-case takes one FILE.py:NAME at a time, or names of cases.")
+            raise InputError("worst-case takes one FILE.py:NAME at a time, or names of cases.")
         worst_case.check_installed()
         show_worst_cases(work, own[0], function_class)
         return

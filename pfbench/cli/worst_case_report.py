@@ -1,4 +1,4 @@
-"""``pfbench verify --worst-case FILE.py:NAME``: worst cases of somebody's own, step by step."""
+"""``pfbench worst-case FILE.py:NAME``: worst cases of somebody's own, step by step."""
 
 import math
 from typing import TYPE_CHECKING, Any

@@ -40,7 +40,7 @@ REPLAY = "pfbench.verification.replay."
 EVERYTHING = [*CLAIMS.values(), *MUTANTS.values(), *ERRATA.values()]
 QUICK = [one for one in CLAIMS.values() if one.expected_seconds[0] is not None]
 PAIRS = [pair for paper in PAPERS.values() for pair in pairs(paper.mutants)]
-# Of each claim's faults one is tested here; `pfbench verify --mutants` tests all.
+# Of each claim's faults one is tested here; `pfbench faults` tests all.
 FIRST = {claim.name: (mutant, claim) for mutant, claim in reversed(PAIRS)}
 # Methods that go nowhere spend their whole budget.
 LONG = {"lacoste2016-rate"}

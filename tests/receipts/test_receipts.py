@@ -212,7 +212,7 @@ def test_rows_of_no_cell_are_refused(receipt):
     [
         (["verify", "page-count", "--receipt", "a.zip"], "takes one FILE.py"),
         (["verify", "a.py", "b.py", "--receipt", "a.zip"], "takes one FILE.py"),
-        (["verify", "a.py", "--receipt", "a.zip", "--mutants"], "makes every test"),
+        (["verify", "a.py", "--receipt", "a.zip", "--repeat", "2"], "makes every test"),
         (["receipt", "--check", "none.zip"], "none.zip"),
     ],
 )

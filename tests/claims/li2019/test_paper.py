@@ -18,7 +18,7 @@ VERDICTS = {
     "li2019-lemma1": "holds",
 }
 
-# Theorem 1 needs seconds for a fault that moves slowly; `pfbench verify --mutants` tests all pairs.
+# Theorem 1 needs seconds for a fault that moves slowly; `pfbench faults` tests all pairs.
 QUICK_PAIRS = [
     (mutant, claim)
     for mutant, claim in pairs(PAPER.mutants)

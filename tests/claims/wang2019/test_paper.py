@@ -14,7 +14,7 @@ ROWS = (
 FAST = (theorem1, theorem2, step)
 """Files whose faults are tested here, each by its first claim.
 
-`pfbench verify --mutants` tests all pairs.
+`pfbench faults` tests all pairs.
 """
 
 VERDICTS = {
