@@ -18,7 +18,6 @@ from pfbench.verification.description import describe
 from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.outcomes import ErratumFinding, MutantOutcome, Verification
-from pfbench.verification.replay.same_runs import is_same_in_long_runs
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import EFFORTS, Trial
 from pfbench.verification.verdict import Verdict, as_json_value
@@ -270,6 +269,8 @@ class Session:
         )
 
     def _equivalence_request(self, fault: Fault, claim: Claim | None) -> _Request[str]:
+        from pfbench.verification.replay.same_runs import is_same_in_long_runs
+
         task = Task(_equivalence_row, (fault, claim), COMPARISON_LIMIT)
         statement = (
             [fault, find_equivalence] if claim is None else [fault, is_same_in_long_runs, claim]
@@ -317,6 +318,8 @@ def _finding_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
 
 def _equivalence_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
     """Return as a store keeps it why a fault changes nothing."""
+    from pfbench.verification.replay.same_runs import is_same_in_long_runs
+
     if claim is None:
         why = find_equivalence(fault)
     else:
