@@ -65,7 +65,7 @@ def run(
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
     recomputed: str | None = option(
-        "STATUS", "Make stored runs of this status again: error, timeout."
+        "STATUS", "Make stored runs of this status again: error, timeout.", "--again"
     ),
     dry_run: bool = options.DRY_RUN,
     as_json: bool = options.AS_JSON,

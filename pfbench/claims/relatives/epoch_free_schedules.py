@@ -140,7 +140,7 @@ def check_squared_error(trial: Trial, *, kind: type[NFWU]) -> Evidence:
         ]
         return float(np.mean(squares)) / squared_error_limit
 
-    looks = {"purpose": item.name, "batch": 10, "most": trial.choose_by_effort(80, 160)}
+    looks = {"purpose": item.name, "batch": 10, "limit": trial.choose_by_effort(80, 160)}
     decision, runs = trial.decide_mean_sequentially(ratio, **looks)
     return Evidence(decision, {"ratio": 1.0}, runs)
 
