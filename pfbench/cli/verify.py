@@ -337,7 +337,8 @@ def _describe_deciding_evidence(row: "Verdict") -> str:
         return ""
     if row.claim.user_source is None:
         return ""
-    return f" ({describe_deciding_evidence(row.measured, getattr(row.claim.check, 'statistic', ''))}.)"
+    statistic = getattr(row.claim.check, "statistic", "")
+    return f" ({describe_deciding_evidence(row.measured, statistic)}.)"
 
 
 def _render_findings(results: "Sequence[ErratumFinding]") -> RenderableType:
