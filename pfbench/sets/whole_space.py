@@ -1,4 +1,4 @@
-"""The whole space, of vectors or of matrices: no constraint."""
+"""Whole space, of vectors or of matrices: no constraint."""
 
 import math
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from pfbench.sets.vectors import VectorSet
 
 
 class _WholeSpaceBase(ConvexBody):
-    """No constraint."""
+    """Whole space, without any constraint."""
 
     name: ClassVar[str] = "none"
     source: ClassVar[str] = "no constraint"
@@ -24,13 +24,13 @@ class _WholeSpaceBase(ConvexBody):
         return math.inf
 
     def lo(self, g: Floats) -> Floats:
-        """Refuse: a linear function has no minimum on the whole space."""
+        """Raise: a linear function has no minimum on the whole space."""
         raise RefusedError(
             "there is no linear minimisation without a feasible set: choose set=l1, l2 …"
         )
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Refuse, as `lo` does."""
+        """Raise, as `lo` does."""
         raise RefusedError("a linear function has no minimum without a feasible set.")
 
     def project(self, y: Floats) -> Floats:
@@ -42,7 +42,7 @@ class _WholeSpaceBase(ConvexBody):
         return is_point(x, self.shape)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Refuse: there is no vertex."""
+        """Raise: there is no vertex."""
         raise RefusedError("the whole space has no vertex.")
 
 
