@@ -1,4 +1,4 @@
-"""Reading packed text files in blocks of whole lines."""
+"""Reading of packed text files in blocks of whole lines."""
 
 import bz2
 import gzip
@@ -13,21 +13,21 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Protocol, cast
 
 BLOCK = 1 << 23
-"""Bytes that are parsed at a time, so that memory stays bounded for the largest sets."""
+"""Number of bytes parsed at a time, so that memory stays bounded for the largest sets."""
 
 PACKED = (".bz2", ".gz", ".xz", ".zip")
-"""The packed forms that are read, by the end of the file's name."""
+"""Supported compression formats, by the suffix of the file's name."""
 
 
 class ContentError(Exception):
-    """Why a file's content is refused: a clause, to which the caller adds file and remedy."""
+    """Reason why a file's content is invalid, as a clause; the caller adds file and remedy."""
 
 
 class HashObject(Protocol):
-    """The part of a `hashlib` object that is used here."""
+    """Part of the interface of a `hashlib` object used here."""
 
     def update(self, data: bytes, /) -> None:
-        """Take in more bytes."""
+        """Add more bytes."""
 
 
 @contextmanager
@@ -39,17 +39,17 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[IO[
     path
         The file.
     form
-        The name that tells how it is packed (``.bz2``, ``.gz``, ``.xz``, ``.zip``; else: not);
-        it is apart from `path` because a download is checked before it gets its name.
+        The file name that determines the compression (``.bz2``, ``.gz``, ``.xz``, ``.zip``; else:
+        none); it differs from `path` because a download is checked before it is renamed.
     members
-        Names of the wanted file inside a zip, whatever its folder there; the first that is found
-        is taken, and it may itself be packed as ``.gz``, ``.bz2`` or ``.xz``.
+        Names of the wanted file inside a zip, in any folder; the first match is opened, and it may
+        itself be packed as ``.gz``, ``.bz2`` or ``.xz``.
 
     Raises
     ------
     ContentError
-        If the file cannot be read, is damaged or truncated, or lacks the member; also when that
-        shows only while the stream is being read.
+        If the file cannot be read, is damaged or truncated, or lacks the member; also when this is
+        detected only while the stream is being read.
     """
     suffix = PurePosixPath(form).suffix
     try:
@@ -98,16 +98,16 @@ def _find_member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
 def iterate_line_blocks(
     stream: IO[bytes], digest: HashObject | None = None, size: int = BLOCK
 ) -> Iterator[tuple[int, bytes]]:
-    """Cut a stream into blocks of whole lines, each ended by a newline.
+    """Split a stream into blocks of whole lines, each ended by a newline.
 
     Parameters
     ----------
     stream
         Unpacked bytes.
     digest
-        Is fed with every byte of the stream, as it is.
+        Updated with every byte of the stream.
     size
-        About how many bytes a block has; a line is never cut.
+        Approximate number of bytes of a block; a line is never split.
 
     Yields
     ------
@@ -132,7 +132,7 @@ def iterate_line_blocks(
 
 
 def _prefetch(stream: IO[bytes], size: int) -> Iterator[bytes]:
-    """Read chunks of a stream, the next one while the last is worked on: unpacking takes long."""
+    """Read chunks of a stream, unpacking the next one while the last one is parsed."""
     with ThreadPoolExecutor(1) as thread:
         chunk = stream.read(size)
         while chunk:
@@ -144,7 +144,7 @@ def _prefetch(stream: IO[bytes], size: int) -> Iterator[bytes]:
 def make_content_error(
     first: int, block: bytes, reason: Callable[[bytes], str | None]
 ) -> ContentError:
-    """Name the first line of a block for which `reason` finds something wrong.
+    """Return the error of the first line of a block for which `reason` returns a fault.
 
     Parameters
     ----------
@@ -153,8 +153,8 @@ def make_content_error(
     block
         The lines.
     reason
-        Says what is wrong with a line, or None. It is the slow and exact form of the check that
-        refused the block.
+        Returns the fault of a line, or None. It is the slow and exact form of the check that the
+        block failed.
     """
     for number, line in enumerate(block.split(b"\n")[:-1], start=first):
         why = reason(line)
@@ -165,7 +165,7 @@ def make_content_error(
 
 
 def excerpt(line: bytes) -> str:
-    """Return the beginning of a line, fit for a one-line message."""
+    """Return the beginning of a line, for a one-line message."""
     text = line[:40].decode("ascii", "replace").strip()
     displayed = "".join(
         c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text

@@ -1,4 +1,4 @@
-"""Downloading a file over HTTP, so that a cut connection costs only what had not arrived."""
+"""Download of a file over HTTP, resumed where a connection was cut."""
 
 import json
 import os
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     import requests
 
 Progress = Callable[[int, int | None], None]
-"""Is told the number of bytes that are there, and the number there will be (None: not known)."""
+"""Called with the number of bytes received, and the total (None: not known)."""
 
 _CHUNK = 1 << 13
-"""Bytes that are taken at a time; at a cut, less than this is lost."""
+"""Number of bytes read at a time; a cut connection loses less than this."""
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""The HTTP statuses after which another try may help."""
+"""HTTP statuses after which another attempt may succeed."""
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long a download goes on trying.
+    """Limits of the attempts of a download.
 
     Attributes
     ----------
     attempts
-        Tries in a row in which nothing new arrives before it gives up.
+        Consecutive attempts without new bytes before it gives up.
     wait
-        Seconds before the second try; doubled after each further one without progress.
+        Seconds before the second attempt; doubled after each further one without progress.
     timeout
         Seconds to wait for the connection, and for the next bytes.
     """
@@ -45,7 +45,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True)
 class _DownloadState:
-    """What is kept beside a part, to continue the same file and no other."""
+    """Record stored with a partial download, to resume the same file only."""
 
     url: str
     validator: str | None
@@ -53,7 +53,7 @@ class _DownloadState:
 
     @classmethod
     def load(cls, path: Path, url: str) -> "_DownloadState | None":
-        """Return the note in a file, None if there is none on this address that can be read."""
+        """Return the record in a file, None if it is unreadable or about another address."""
         try:
             note = cls(**json.loads(path.read_text(encoding="utf-8")))
             return note if note.url == url else None
@@ -61,33 +61,33 @@ class _DownloadState:
             return None
 
     def write(self, path: Path) -> None:
-        """Keep the note in a file."""
+        """Write the record to a file."""
         path.write_text(json.dumps(self.__dict__), encoding="utf-8")
 
 
 class _IncompleteDownloadError(Exception):
-    """A try ended before the file was whole; the next may continue it."""
+    """Attempt that ended before the file was complete; the next one may resume it."""
 
 
 def download_note_path(part: Path) -> Path:
-    """Return the path of the note that belongs to an unfinished download."""
+    """Return the path of the record of an unfinished download."""
     return part.with_name(f"{part.name}.json")
 
 
 def discard(part: Path) -> None:
-    """Remove an unfinished download and its note, if they are there."""
+    """Remove an unfinished download and its record, if they exist."""
     part.unlink(missing_ok=True)
     download_note_path(part).unlink(missing_ok=True)
 
 
 @contextmanager
 def lock_folder(folder: Path, name: str) -> Iterator[None]:
-    """Keep other downloads out of a folder, where platform and file system can.
+    """Lock a folder against other downloads, where platform and file system can.
 
     Raises
     ------
     DataError
-        If another one is at work there.
+        If another download holds the lock.
     """
     try:
         import fcntl
@@ -118,11 +118,12 @@ def download(
     progress: Progress | None = None,
     patience: RetryPolicy | None = None,
 ) -> None:
-    """Bring a file, continuing an earlier part of it.
+    """Download a file, resuming an earlier partial download.
 
-    What arrives is appended to `part`. If the connection is cut, the part stays and the rest is
-    asked for (HTTP ``Range``, with ``If-Range`` so that a file changed meanwhile is sent whole);
-    at last the part stays for the next call. A server that does not know ranges sends it whole.
+    Received bytes are appended to `part`. If the connection is cut, the part stays and the rest is
+    requested (HTTP ``Range``, with ``If-Range`` so that a file changed meanwhile is sent whole);
+    at the end the part stays for the next call. A server without range support sends the whole
+    file.
 
     Parameters
     ----------
@@ -133,9 +134,9 @@ def download(
     name
         The data set's name, for messages.
     progress
-        Is called after each piece.
+        Called after each chunk.
     patience
-        How long to go on trying.
+        Limits of the attempts.
 
     Raises
     ------
@@ -179,7 +180,7 @@ def _try_download(
     progress: Progress | None,
     timeout: float,
 ) -> None:
-    """Ask once for what is missing; return when the part is whole."""
+    """Request the missing bytes once; return when the part is complete."""
     note = _DownloadState.load(download_note_path(part), url)
     have = 0 if note is None else _part_size(part)
     if note is not None and have and have == note.total:
@@ -240,12 +241,12 @@ def _parse_content_range(header: str) -> tuple[int | None, int | None]:
 
 
 def _parse_number(text: str) -> int | None:
-    """Return the number that a part of a header is, None if it is none."""
+    """Return the number in a part of a header, None if it is not a number."""
     return int(text) if text.isdigit() else None
 
 
 def _strong_etag(answer: "requests.Response") -> str | None:
-    """Return what tells this edition of the file from another in If-Range: a strong one only."""
+    """Return the value of If-Range for this version of the file: a strong ETag, or a date."""
     tag = answer.headers.get("ETag")
     if tag is not None and not tag.startswith("W/"):
         return tag
@@ -253,7 +254,7 @@ def _strong_etag(answer: "requests.Response") -> str | None:
 
 
 def _give_up_error(name: str, url: str, part: Path, error: Exception) -> DataError:
-    """Return the sentence with which a download ends after too many tries."""
+    """Return the error after too many attempts."""
     have = _part_size(part)
     text = f"the {have:,} bytes that arrived are kept, " if have else ""
     return DataError(
@@ -263,7 +264,7 @@ def _give_up_error(name: str, url: str, part: Path, error: Exception) -> DataErr
 
 
 def _describe_failure(error: Exception) -> str:
-    """Return the reason of a failed try in a few words."""
+    """Return the reason of a failed attempt in a few words."""
     if isinstance(error, _IncompleteDownloadError):
         return str(error)
     kind = type(error).__name__

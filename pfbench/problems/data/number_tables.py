@@ -31,7 +31,7 @@ def parse_table(
     separator
         ``b","`` or ``b" "``.
     digest
-        Is fed with the bytes that are read.
+        Updated with the bytes that are read.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _parse(block: bytes, columns: int, separator: bytes) -> Floats | None:
 
 
 def _explain_malformed_line(line: bytes, columns: int, separator: bytes) -> str | None:
-    """Say what is wrong with one line, or return None."""
+    """Return the fault of a line, or None."""
     fields = line.split(separator)
     if len(fields) != columns:
         return f"has {len(fields)} fields instead of {columns}"

@@ -19,10 +19,10 @@ from pfbench.problems.data.block_reader import (
 )
 
 MEMBERS = ("ratings.csv", "ratings.dat", "u.data")
-"""The names that the file has in the home's archives."""
+"""Names of the file in the home's archives."""
 
 LOWEST, HIGHEST = 0.5, 5.0
-"""The scale of the ratings, in stars."""
+"""Scale of the ratings, in stars."""
 
 _HEADER = (b"userId", b"movieId", b"rating")
 _LARGEST = 2**31 - 1
@@ -37,7 +37,7 @@ class RatingTriples(NamedTuple):
 
 
 class _RatingLayout(NamedTuple):
-    """How the lines are divided: the separator, and where user, item and rating stand."""
+    """Layout of the lines: the separator, and the columns of user, item and rating."""
 
     separator: bytes
     columns: tuple[int, int, int]
@@ -46,17 +46,17 @@ class _RatingLayout(NamedTuple):
 
 
 def parse_ratings(stream: IO[bytes], digest: HashObject | None = None) -> RatingTriples:
-    """Parse a stream of ratings, whichever of the three formats it has.
+    """Parse a stream of ratings in any of the three formats.
 
-    The format is told from the first line: ``::`` or a tab between the fields, or else a header
-    with the columns ``userId``, ``movieId`` and ``rating``. Timestamps are not kept.
+    The format is detected from the first line: ``::`` or a tab between the fields, or else a header
+    with the columns ``userId``, ``movieId`` and ``rating``. Timestamps are dropped.
 
     Parameters
     ----------
     stream
         Unpacked bytes.
     digest
-        Is fed with the bytes that are read.
+        Updated with the bytes that are read.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def parse_ratings(stream: IO[bytes], digest: HashObject | None = None) -> Rating
 
 
 def _detect_layout(block: bytes) -> _RatingLayout:
-    """Tell the format from the first line."""
+    """Detect the format from the first line."""
     line = block[: block.index(b"\n")].strip()
     for separator in (b"::", b"\t"):
         if separator in line:
@@ -117,7 +117,7 @@ def _strip_empty_lines(block: bytes) -> bytes:
 
 
 def _parse(block: bytes, layout: _RatingLayout) -> RatingTriples | None:
-    """Return the ratings of whole lines, or None if any of them is to be refused."""
+    """Return the ratings of whole lines, or None if any line is invalid."""
     import pandas as pd
 
     text = _strip_empty_lines(block)
@@ -156,7 +156,7 @@ def _parse(block: bytes, layout: _RatingLayout) -> RatingTriples | None:
 
 
 def _explain_malformed_line(line: bytes, layout: _RatingLayout) -> str | None:
-    """Say what is wrong with one line, or return None."""
+    """Return the fault of a line, or None."""
     if not line.strip():
         return "is empty"
     fields = line.split(layout.separator)
@@ -178,7 +178,7 @@ def _explain_malformed_line(line: bytes, layout: _RatingLayout) -> str | None:
 
 
 def _sort_ratings(triples: RatingTriples, first: int) -> RatingTriples:
-    """Sort by user, then item, and refuse a pair that occurs twice."""
+    """Sort by user, then item; raise for a repeated pair."""
     pair = (triples.users.astype(np.int64) << 32) | triples.items
     if (np.diff(pair) > 0).all():
         return triples

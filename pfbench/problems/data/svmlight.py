@@ -25,7 +25,7 @@ class SparseRows(NamedTuple):
     """Rows in compressed sparse row form, and a label for each.
 
     `indptr` int64 (n + 1,), `indices` int32 (nnz,) from 0 and sorted in each row, `data` float64
-    (nnz,), `labels` float64 (n,) as the file has them.
+    (nnz,), `labels` float64 (n,) as in the file.
     """
 
     indptr: Integers
@@ -39,23 +39,23 @@ def parse_svmlight(
 ) -> SparseRows:
     """Parse a stream of LIBSVM text.
 
-    Empty lines and comments (``#`` to the end of the line) are skipped; every value is read with
-    correct rounding, so the arrays do not depend on the machine.
+    Empty lines and comments (``#`` to the end of the line) are skipped; every value is correctly
+    rounded, so the arrays do not depend on the machine.
 
     Parameters
     ----------
     stream
         Unpacked bytes.
     features
-        Number of features d; an index above it is refused.
+        Number of features d; an index above it is an error.
     digest
-        Is fed with the bytes that are read.
+        Updated with the bytes that are read.
 
     Raises
     ------
     ContentError
         Naming the first line that is malformed, has an index that is not an integer in 1..d or
-        occurs twice, or a number that is not finite.
+        is repeated, or a number that is not finite.
     """
     return concatenate(
         [
@@ -66,7 +66,7 @@ def parse_svmlight(
 
 
 def concatenate(parts: Sequence[SparseRows]) -> SparseRows:
-    """Return the rows of all parts, one after the other; refuse it if there are none."""
+    """Return the rows of all parts, one after the other; raise if there are none."""
     if not sum(part.labels.size for part in parts):
         raise ContentError("it is empty")
     counts = np.concatenate([np.diff(part.indptr) for part in parts])
@@ -77,7 +77,7 @@ def concatenate(parts: Sequence[SparseRows]) -> SparseRows:
 
 
 def _parse_block(first: int, block: bytes, features: int) -> SparseRows:
-    """Parse whole lines at once; anything doubtful goes to the exact check, line by line."""
+    """Parse whole lines at once; lines that fail are checked one by one."""
     text = _COMMENT.sub(b"", block) if b"#" in block else block
     rows = _parse(text, features)
     if rows is None:
@@ -143,7 +143,7 @@ def _parse(text: bytes, features: int) -> SparseRows | None:
 
 
 def _explain_malformed_line(line: bytes, features: int) -> str | None:
-    """Say what is wrong with one line, or return None."""
+    """Return the fault of a line, or None."""
     tokens = _COMMENT.sub(b"", line).split()
     if not tokens:
         return None
