@@ -121,7 +121,7 @@ def check_source(note: Mapping[str, Any]) -> None:
         own = ", ".join(sorted(name for name in modules if not is_builtin(name)))
         raise WorkerDied(
             f"its worker has another {own}, or a module that it imports, than the process that "
-            "asked: have the same in both, and start them anew"
+            "asked: install the same in both, and restart them"
         )
 
 
