@@ -1,4 +1,4 @@
-"""The verbs that ask other things of claims than ``pfbench verify``, which has them as options."""
+"""Commands on claims other than ``pfbench verify``, which also has them as options."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from pfbench.cli.verify import (
 
 _FULL = flag("All claims, with full effort.", "--full")
 _SEED = option("N", "Seed of every random stream.", default=0)
-_TABLE = option("FILE.md", "Write what is found as Markdown.")
+_TABLE = option("FILE.md", "Write the report as Markdown.")
 _JSON = option("FILE", "Write all as JSON; - to print.", "--json")
 
 
@@ -26,9 +26,11 @@ def faults(
     full: bool = _FULL,
     planted_only: bool = flag("The planted faults alone.", "--planted-only"),
     max_faults: int | None = option(
-        "N", "Generated faults of each method at most (12; --full: all)."
+        "N", "Maximum number of generated faults per method (12; with --full, all)."
     ),
-    late_faults: int | None = option("N", "Late generated faults of each method at most, too."),
+    late_faults: int | None = option(
+        "N", "Also a maximum number of late generated faults per method."
+    ),
     algorithm: str | None = option("FILE.py:NAME", "Faults generated from your own algorithm."),
     seed: int = _SEED,
     store: Path = options.STORE,
@@ -37,7 +39,7 @@ def faults(
     table: Path | None = _TABLE,
     as_json: Path | None = _JSON,
 ) -> None:
-    """Show which claim catches which fault.
+    """Report which faults each claim catches.
 
     Faults are planted by hand, or generated from the method's source; as `verify --mutants`.
     """
@@ -63,7 +65,7 @@ def faults(
 def power(
     claims: list[str] | None = argument("CLAIM"),
     full: bool = _FULL,
-    max_check_seconds: float | None = option("SECONDS", "Leave out checks that take longer."),
+    max_check_seconds: float | None = option("SECONDS", "Skip checks that take longer than this."),
     seed: int = _SEED,
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
@@ -71,7 +73,7 @@ def power(
     table: Path | None = _TABLE,
     as_json: Path | None = _JSON,
 ) -> None:
-    """Find the smallest planted error that each check finds.
+    """Find the smallest error each check detects.
 
     As `verify --power`.
     """
@@ -99,7 +101,7 @@ def compute_worst_cases(
 ) -> None:
     """Compute worst cases of a few steps.
 
-    Methods and bounds are held to them; as `verify --worst-case`.
+    Methods and bounds are checked against them; as `verify --worst-case`.
     """
     if listing:
         list_worst_cases(claims or [], "quick")
@@ -110,7 +112,7 @@ def compute_worst_cases(
 
 
 def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
-    """Say all of a claim or an erratum.
+    """Show a claim or an erratum in full.
 
     As `verify --explain`.
     """

@@ -45,39 +45,42 @@ def verify(
     claims: list[str] | None = argument("CLAIM"),
     quick: bool = flag("Claims that take seconds each (default).", "--quick"),
     full: bool = flag("All claims, with full effort.", "--full"),
-    algorithm: str | None = option("FILE.py:NAME", "Hold your own algorithm to the claims."),
-    mutants: bool = flag("The verb `faults`: which claim catches which fault.", "--mutants"),
-    planted_only: bool = flag("Of --mutants: the planted faults alone.", "--planted-only"),
-    faults: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
+    algorithm: str | None = option("FILE.py:NAME", "Check the claims on your own algorithm."),
+    mutants: bool = flag("As `pfbench faults`: which faults each claim catches.", "--mutants"),
+    planted_only: bool = flag("With --mutants: only planted faults.", "--planted-only"),
+    faults: int | None = option(
+        "N", "Maximum number of generated faults per method (12; with --full, all)."
+    ),
     late_faults: int | None = option(
-        "N", "Of --mutants: late generated faults of each method, too."
+        "N", "With --mutants: also late generated faults of each method."
     ),
     worst_case: bool = flag(
-        "The verb `worst-case`: worst cases of a few steps; of your own method or claim, too.",
+        "As `pfbench worst-case`: worst cases of a few steps, also of your method or claim.",
         "--worst-case",
     ),
     function_class: str | None = option(
-        "TEXT", "Of --worst-case FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
+        "TEXT", "With --worst-case FILE.py:NAME: function class, as in n=4,L=2,delta=1,convex=true."
     ),
-    power: bool = flag("The verb `power`: the smallest error that each check finds.", "--power"),
+    power: bool = flag("As `pfbench power`: the smallest error each check detects.", "--power"),
     units: bool = flag(
-        "Say which bounds and schedules keep the units of f and x, without any run.", "--units"
+        "List which bounds and schedules keep the units of f and x; run nothing.", "--units"
     ),
     harder_instances: bool = flag(
-        "Of FILE.py: try the instances of the catalogue on bounds that hold, too.",
-        "--harder-instances",
+        "Also test user-defined bounds on the catalogue's harder instances.", "--harder-instances"
     ),
     max_check_seconds: float | None = option(
-        "SECONDS", "Of --power, --receipt: no power of checks that take longer."
+        "SECONDS", "With --power, --receipt: skip the power of checks that take longer than this."
     ),
     receipt: Path | None = option(
-        "OUT.zip", "Of FILE.py: put it to every test, and write all into one archive."
+        "OUT.zip", "Of FILE.py: run every test, and write the results to an archive."
     ),
     listing: bool = flag("List the claims and the time.", "--list"),
-    explain: str | None = option("NAME", "The verb `explain`: all of a claim or an erratum."),
+    explain: str | None = option(
+        "NAME", "As `pfbench explain`: show a claim or an erratum in full."
+    ),
     seed: int = option("N", "Seed of every random stream.", default=0),
     case_seed: int | None = option(
-        "N", "Draws sizes and start of runs at size (0: as stated; of --algorithm: a fresh one)."
+        "N", "Seed for test sizes and start points (default: 0; random with --algorithm)."
     ),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
@@ -86,12 +89,12 @@ def verify(
     table: Path | None = option("FILE.md", "Write the verdicts as Markdown."),
     as_json: Path | None = option("FILE", "Write all as JSON; - to print.", "--json"),
 ) -> None:
-    """Put claims to the test: verdicts with their evidence.
+    """Verify claims: verdicts with their evidence.
 
     Verdicts: holds; within-10 (holds, and at least a tenth of the bound was measured); attained (at
     least 0.99 of it); violated; failed (the method raised, hung, or lacks what is needed: nothing
-    was measured); disputed (its proof is known to be broken); inconclusive. What the store has is
-    not made again, and after an interruption the same command goes on. Exit status 1 if a claim is
+    was measured); disputed (its proof is known to be broken); inconclusive. Results in the store
+    are reused, and after an interruption the same command continues. Exit status 1 if a claim is
     violated or failed, or a check was lost.
     """
     from pfbench.base.checks import check_integer, check_real
@@ -168,7 +171,7 @@ def verify(
 def resolve_claim_names(claims: Sequence[str] | None, target: Path | None) -> list[str]:
     """Return names of claims, a plug-in's as MODULE:NAME; print whose files are imported.
 
-    Unless JSON alone is printed.
+    Nothing is printed if only JSON is.
     """
     names = [_expand_name(name) for name in claims or ()]
     for name in dict.fromkeys(filter(is_user_defined, names)):
@@ -190,7 +193,7 @@ def _expand_name(name: str) -> str:
 
 
 def explain_named(name: str) -> None:
-    """Say all of a claim or an erratum."""
+    """Show a claim or an erratum in full."""
     from pfbench.claims.catalogue import ERRATA, claim
 
     (name,) = resolve_claim_names([name], None)
@@ -251,7 +254,7 @@ def list_worst_cases(names: Sequence[str], effort: str) -> None:
 
 
 def verify_worst_cases(work: VerificationJob, function_class: str) -> None:
-    """Compute the worst cases that are named, or those of somebody's own method or claim."""
+    """Compute the named worst cases, or those of a user-defined method or claim."""
     from pfbench.verification import worst_case
 
     own = [name for name in work.names if is_user_defined(name)]
@@ -274,7 +277,7 @@ def _report_results(
     work: VerificationJob,
     tried: "Sequence[HardestInstance]" = (),
 ) -> None:
-    """Write and show verdicts and findings; exit if one is not as it should be."""
+    """Write and show verdicts and findings; exit with status 1 if one is unexpected."""
     from pfbench.claims.catalogue import PAPERS, load_user_papers, paper_titles
     from pfbench.verification.statistics import MOST_TESTS
     from pfbench.verification.summaries import format_summary
@@ -318,7 +321,7 @@ def _report_results(
 
 
 def _verify_repeatedly(work: VerificationJob) -> None:
-    """Verify once for each seed; tell how often each claim had each verdict."""
+    """Verify once for each seed; report how often each claim had each verdict."""
     from pfbench.claims.catalogue import select_claims
     from pfbench.verification.verdict_tables import repetition_table
 
@@ -341,7 +344,7 @@ def _verify_repeatedly(work: VerificationJob) -> None:
 
 
 def _check_algorithm_without_claim(algorithm: str, work: VerificationJob) -> None:
-    """Say that no claim was named, and hold the algorithm to what every algorithm keeps."""
+    """Report that no claim is named, and check the algorithm as `pfbench check` does."""
     from pfbench.checking import check
     from pfbench.cli.check import render_report
 
@@ -377,7 +380,7 @@ def _render_verdicts(done: "Verification") -> RenderableType:
 
 
 def _describe_deciding_evidence(row: "Verdict") -> str:
-    """Return what would decide a bound of somebody's own that is inconclusive; else nothing."""
+    """Return what would decide an inconclusive user-defined bound; else an empty string."""
     from pfbench.verification.summaries import describe_deciding_evidence
 
     if row.verdict != VerdictName.INCONCLUSIVE or row.lost or row.claim.kind != "bound":
