@@ -196,7 +196,7 @@ class FunctionChecks(ProblemChecks):
         )
 
     def _describe_worst_entry(self, x: Floats) -> str:
-        """Return which entry of the gradient is off most, in words."""
+        """Return the entry of the gradient with the largest error, in words."""
         value, g = partial(evaluate_value, self.problem), np.ravel(self.problem.gradient(x))
         d = x.size
         deviation, patience = np.full(d, -1.0), TimeLimit(1.0)

@@ -115,7 +115,7 @@ def check_schedule_units(runs: RunRecords) -> str:
 
 
 def _compare_schedules(runs: RunRecords) -> str | None:
-    """Return how a run by the schedule differs in other units; None if there is no schedule."""
+    """Return the difference of a run by the schedule in other units; None without a schedule."""
     kind, homogeneity = type(runs.algorithm), check_schedule(type(runs.algorithm))
     if homogeneity is None or homogeneity.accuracy is None:
         return None
@@ -149,7 +149,7 @@ def _compare_schedules(runs: RunRecords) -> str | None:
 def _compare_scaled_run(
     runs: RunRecords, created: Callable[[Scaling], Any], scaling: Scaling
 ) -> str:
-    """Return how the run of an algorithm in other units differs; empty if it does not."""
+    """Return the difference of an algorithm's run in other units; empty if there is none."""
     try:
         other = RunRecords(
             created(scaling), RescaledProblem(runs.problem, scaling)

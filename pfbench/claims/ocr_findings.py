@@ -1,4 +1,4 @@
-"""Findings on papers that were read in a copy made by machine: *doubtful*, whatever they show."""
+"""Findings on papers that were read in machine-made copies: always *doubtful*."""
 
 from collections.abc import Callable, Mapping
 
@@ -18,16 +18,16 @@ def make_unverified_erratum(
     *,
     also: str = "",
 ) -> Erratum:
-    """Return a finding until its paper is compared with the print; it quotes nothing.
+    """Return a finding that is doubtful until its paper is compared with the print, without quotes.
 
     Parameters
     ----------
     name, printed, corrected, examine, objection
-        As of `pfbench.verification.Erratum`.
+        As in `pfbench.verification.Erratum`.
     derivation, instance, readings
-        As of `pfbench.verification.Dossier`.
+        As in `pfbench.verification.Dossier`.
     also
-        What is assumed beside the copy's being true to the print.
+        Assumptions in addition to the copy's being true to the print.
     """
     dossier = Dossier(
         conclusion="doubtful",

@@ -307,7 +307,7 @@ def _report_comparison(
 def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
-    """Return where a method is better and worse, in words and tables; write a requested report."""
+    """Return the comparison of a method in words and tables; write a requested report."""
     from pfbench.reporting.documents.report_contents import make_contents
     from pfbench.reporting.documents.told import ReportSummary
     from pfbench.reporting.findings import duels, tuning_effects

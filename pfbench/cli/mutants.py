@@ -210,7 +210,7 @@ def _caught_row(outcome: "MutantOutcome") -> tuple[str, Text]:
 
 
 def _describe_missed_fault(outcome: "MutantOutcome") -> str:
-    """Return why no claim catches a fault, and which kind of claim would."""
+    """Return the reason why no claim catches a fault, and the kind of claim that would."""
     from pfbench.verification.summaries import slack_factor
 
     why = []

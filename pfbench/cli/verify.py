@@ -380,7 +380,7 @@ def _render_verdicts(done: "Verification") -> RenderableType:
 
 
 def _describe_deciding_evidence(row: "Verdict") -> str:
-    """Return what would decide an inconclusive user-defined bound; else an empty string."""
+    """Return the evidence that would decide an inconclusive user-defined bound; else ""."""
     from pfbench.verification.summaries import describe_deciding_evidence
 
     if row.verdict != VerdictName.INCONCLUSIVE or row.lost or row.claim.kind != "bound":

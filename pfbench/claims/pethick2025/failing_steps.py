@@ -16,7 +16,7 @@ from pfbench.claims.pethick2025.parabolas import make_distant_parabola, make_osc
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 
 _LONG = 2_000
-"""So many steps of a recursion are looked at."""
+"""Number of examined steps of a recursion."""
 
 # --- recursions -----------------------------------------------------------------------------------
 

@@ -42,19 +42,19 @@ READINGS: Mapping[str, str] = {
 def _measure_readings(
     estimator: str, over: Floats, S: int, n: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return what is measured over its bound under the readings of `READINGS` on the error.
+    """Return measured over bound of the error under each of `READINGS`.
 
     Parameters
     ----------
     estimator
-        Its name.
+        Name of the estimator.
     over
         E|g - grad f|^2 over its bound at j = 0 .. p-1, shape (p,), on a path in R^2: there the
         error is a sum of means of S signs, of which E|.| is sampled.
     S, n
         Batch and number of components.
     rng
-        For the signs.
+        Generator of the signs.
     """
     amounts = np.sqrt(S * (np.diff(over) if estimator in RECURSIVE else over[-1:]))
     signs = sum(a * (2.0 * rng.binomial(S, 0.5, 1000) / S - 1.0) for a in amounts)

@@ -356,8 +356,8 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
             if text != part:
                 raise ContentError(
                     f"its sha256 is {_abbreviate(text)}, but its first download had {_abbreviate(part)}, "  # noqa: E501
-                    f"as {first.name} beside it says (delete that too if the home has a new "
-                    "edition)"
+                    f"as recorded in {first.name} next to it (delete that too if the home has a "
+                    "new edition)"
                 )
     except OSError as error:
         raise ContentError(f"it cannot be read ({error.strerror})") from error

@@ -262,7 +262,7 @@ class Worker:
 
 
 def describe_exit_code(code: int | None) -> str:
-    """Return in words how a process ended."""
+    """Return a description of the end of a process."""
     if code is None:
         return "its process closed the connection to the one that started it"
     if code is not None and code < 0:

@@ -333,7 +333,7 @@ class _Driver:
         return "error" if self.ledger.overflowing else "budget", self.ledger.end_reason
 
     def _invalid_part(self, state: State) -> str:
-        """Return which part of a state is no point or gradient of the problem; empty if none."""
+        """Return the part of a state that is no point or gradient of the problem; "" if none."""
         form, is_point = self.form, self.form.is_point
         x, point, estimate, output, _ = state
         reported = (point is None or is_point(point)) and (
