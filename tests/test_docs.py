@@ -32,7 +32,7 @@ def test_readme(capsys):
     for block in blocks("README.md"):
         exec(compile(block, "README.md", "exec"), names)
     assert "finished Counts(fo=4, sfo=688896, sso=230016" in capsys.readouterr().out
-    assert names["run"].counts.lo == 50
+    assert names["run"].counts.lo == 960
 
 
 def test_adding_an_algorithm(capsys):

@@ -9,7 +9,7 @@ from pfbench.reporting.tables import column_meaning
 from pfbench.reporting.wording import WORDS as OURS
 
 ROOT = Path(__file__).resolve().parents[1]
-WORDS = (ROOT / "docs/words.md").read_text(encoding="utf-8")
+WORDS = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
 ANCHORS = re.findall(r'<a id="([\w-]+)"></a>', WORDS)
 
 FIRST = {
@@ -31,7 +31,7 @@ def test_each_word_has_one_place():
 
 
 def linked(page):
-    return re.findall(r"words\.md#([\w-]+)", (ROOT / page).read_text(encoding="utf-8"))
+    return re.findall(r"glossary\.md#([\w-]+)", (ROOT / page).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", FIRST)
@@ -43,7 +43,7 @@ def test_pages_link_to_words_that_are_there(page):
 def test_a_verdict_is_linked_where_a_page_first_says_it(word, pages_with_it):
     """So it is defined once: whoever reads it is led to the same place."""
     said = re.compile(rf"(\[)?\*{{1,2}}{word}\*{{1,2}}(\]\()?")
-    pages = [path for path in (ROOT / "docs").glob("*.md") if path.name != "words.md"]
+    pages = [path for path in (ROOT / "docs").glob("*.md") if path.name != "glossary.md"]
     first = {path.name: said.search(path.read_text(encoding="utf-8")) for path in pages}
     unlinked = [name for name, match in first.items() if match and not all(match.groups())]
     assert unlinked == []

@@ -1,7 +1,7 @@
-"""Your own tools: plain functions as problems, and other libraries' solvers as algorithms.
+"""Adapters for external tools: plain functions as problems, and other libraries' solvers.
 
-`pfbench.adapters` is public. The names are loaded on first use; a library that is not installed is
-missed only where it is used.
+`pfbench.adapters` is public. The names are loaded on first use; a missing library raises only where
+it is used.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What the files of a benchmark of benchopt call: `pfbench new benchopt` writes them."""
+"""Functions for benchopt benchmarks; `pfbench new benchopt` writes files that call them."""
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.protocols import Problem
@@ -11,22 +11,22 @@ from pfbench.runs.planning.name_resolution import select_algorithm, select_probl
 
 
 def load_problem(selector: str) -> Problem:
-    """Return the problem of a selector, ours or FILE.py:NAME."""
+    """Return the problem of a selector, built-in or FILE.py:NAME."""
     return select_problem(selector)
 
 
 def run_algorithm(problem: Problem, selector: str, iterations: int, seed: int = 0) -> Run:
-    """Return a run of so many iterations, at least 1, of the algorithm of a selector."""
+    """Run the algorithm of a selector for a number of iterations, at least 1."""
     parsed = Selector.parse(selector)
     longer = Selector(parsed.name, {**parsed.parameters, "iterations": iterations})
     return solve(problem, select_algorithm(str(longer)), seed=seed)
 
 
 def evaluate_measures(problem: Problem, x: Point, run: Run | None = None) -> dict[str, float]:
-    """Return all measures that are defined at a point, of an interval the upper end.
+    """Return all measures that are defined at a point; of an interval the upper end.
 
-    The objective is called ``value``, as benchopt has it. The counts and seconds of a run stand
-    beside them, and are 0 where there is none.
+    The objective is called ``value``, as in benchopt. The counts and seconds of the run are
+    included, and are 0 without a run.
     """
     measured = {
         name: measure(problem, State(x)) for name, measure in available_measures(problem).items()

@@ -1,4 +1,4 @@
-"""Somebody's solver as an algorithm: it calls functions, and these are the counting oracles."""
+"""Base class of external solvers as algorithms: they call functions that count."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -17,45 +17,45 @@ from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 
 Tell = Callable[[Any], None]
-"""Takes the new iterate, a flat vector, which is copied."""
+"""Function that takes the new iterate, a flat vector, and copies it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlackBox(Algorithm):
-    """A solver that is handed functions, and calls back with each iterate.
+    """Solver that receives oracles as functions, and reports each iterate by a callback.
 
-    A subclass states `minimise`, and the fields, `requires` and so on of any algorithm. What the
-    solver asks is counted outside it; a budget stops it before the call that would exceed it.
+    A subclass defines `minimise`, and the fields, `requires` and so on of any algorithm. Calls are
+    counted outside the solver; a budget stops it before the call that would exceed it.
 
     Attributes
     ----------
     libraries
-        The packages whose code it runs: a stored run is used again with the same versions alone.
+        The packages whose code it runs: a stored run is reused only with the same versions.
     """
 
     libraries: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats | None:
-        """Run the solver from `plain.start`.
+        """Run the solver from `oracles.start`.
 
         Parameters
         ----------
         oracles
             The oracles, as functions of flat vectors.
         tell
-            To be called with each new iterate.
+            Callback for each new iterate.
         rng
-            For all that it draws.
+            Random generator for all draws.
 
         Returns
         -------
         Floats or None
-            The solution, an iterate more if it is not the one told last.
+            The solution; a further iterate unless it equals the last reported one.
         """
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state whenever the solver tells an iterate, which waits meanwhile."""
+        """Yield a state whenever the solver, which then waits, reports an iterate."""
         plain = FlatOracles(ask, x)
 
         def work(hand_over: Callable[[State], None]) -> None:
@@ -77,7 +77,7 @@ class BlackBox(Algorithm):
 
 
 def import_optional_library(name: str, extra: str = "") -> Any:
-    """Return a module of another library.
+    """Import a module of an optional library.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""copt's solvers as algorithms: those that call functions, which compiled ones do not."""
+"""Solvers of copt that call functions; its compiled solvers do not."""
 
 from dataclasses import MISSING, dataclass
 from typing import Any
@@ -13,11 +13,11 @@ from pfbench.base.parameters import integer, nonnegative, one_of_values, positiv
 
 @dataclass(frozen=True, kw_only=True)
 class CoptFrankWolfe(BlackBox):
-    """`copt.minimize_frank_wolfe`, the vanilla variant.
+    """Algorithm `copt.minimize_frank_wolfe`, the vanilla variant.
 
     One gradient and one linear minimisation an iteration, and the gradient at the last iterate;
-    with backtracking one more gradient for each further trial. Values count where they are read:
-    with backtracking alone.
+    with backtracking one more gradient for each further trial. Values count only if they are read:
+    with backtracking.
     """
 
     name = "copt-frank-wolfe"
@@ -37,11 +37,11 @@ class CoptFrankWolfe(BlackBox):
 
     @property
     def asks(self) -> frozenset[str]:
-        """What the step asks."""
+        """Oracles that the step rule queries."""
         return self.requires | ({"value"} if self.step == "backtracking" else set())
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
-        """See `BlackBox.minimise`."""
+        """Run the solver from `oracles.start`."""
         reported = -1
 
         def callback(results: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ class CoptFrankWolfe(BlackBox):
 
 @dataclass(frozen=True, kw_only=True)
 class CoptProximalGradient(BlackBox):
-    """`copt.minimize_proximal_gradient` with a fixed step, for a penalty or a set's projection."""
+    """Algorithm `copt.minimize_proximal_gradient` with a fixed step, for a penalty or a set."""
 
     name = "copt-proximal-gradient"
     summary = "copt's proximal gradient, a black box"
@@ -81,7 +81,7 @@ class CoptProximalGradient(BlackBox):
     step: float = positive(MISSING, "length of a step")
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
-        """See `BlackBox.minimise`."""
+        """Run the solver from `oracles.start`."""
 
         def callback(results: dict[str, Any]) -> None:
             if results["n_iterations"] > 0:

@@ -1,4 +1,4 @@
-"""The oracles as other libraries want them: plain functions of flat vectors."""
+"""Oracles in the form that other libraries expect: functions of flat vectors."""
 
 import numbers
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from pfbench.points.point_formats import describe
 
 
 class FlatOracles:
-    """The counting oracles of one run as functions of flat vectors, shape (d,).
+    """Counting oracles of one run as functions of flat vectors, shape (d,).
 
     Parameters
     ----------
@@ -30,13 +30,13 @@ class FlatOracles:
     n
         Number of components.
     stop_requested
-        The budget or the time limit that ended the run; None so far. It is kept because a library
+        The budget or the time limit that ended the run; None so far. It is stored because a library
         may swallow the exception.
 
     Raises
     ------
     InputError
-        If the points of the problem are no arrays.
+        If the points of the problem are not arrays.
     """
 
     def __init__(self, ask: AlgorithmOracles, x: Any) -> None:
@@ -67,7 +67,7 @@ class FlatOracles:
         return self._query_and_flatten(self._ask.batch, sample, self.point(z))
 
     def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
-        """Return f and its gradient; f is asked only where it is read, at n FV."""
+        """Return f and its gradient; f is computed, at n FV, only if it is read."""
         return LazyValue(self.value, self.point(z)), self.gradient(z)
 
     def lo(self, g: Any) -> Floats:
@@ -76,7 +76,7 @@ class FlatOracles:
         return np.ravel(v if isinstance(v, np.ndarray) else v.matrix())
 
     def lmo(self, u: Any, z: Any, active_set: Any = None) -> tuple[Floats, None, None, float]:
-        """Return what copt wants for u = -grad: v - z, no names of vertices, the longest step."""
+        """Return a linear minimiser in copt's form: v - z, no vertex names, the maximum step."""
         return self.lo(-np.asarray(u)) - z, None, None, 1.0
 
     def prox(self, z: Any, lam: float) -> Floats:
@@ -85,7 +85,7 @@ class FlatOracles:
         return self._query_and_flatten(self._ask.prox, y, np.zeros_like(y), float(lam))
 
     def hessian_product(self) -> Callable[[Any, Any], Floats]:
-        """Return (z, p) -> Hessian of f at z times p: n HVP, and n SSO where z is another one."""
+        """Return (z, p) -> Hessian of f at z times p: n HVP, and n SSO if z is new."""
         last: list[Any] = [None, None]
 
         def product(z: Any, p: Any) -> Floats:
@@ -109,9 +109,9 @@ class FlatOracles:
 
 
 class LazyValue:
-    """A function value that is asked where it is first read, and never if it is not.
+    """Function value that is computed at its first use, and counted only then.
 
-    It acts as the float in every operation, of numpy too; copies and pickles are floats.
+    It acts as a float in every operation, also of NumPy; copies and pickles are floats.
     """
 
     def __init__(self, value: Callable[[Any], float], z: Floats) -> None:
@@ -136,7 +136,7 @@ class LazyValue:
 
 
 def _make_float_operation(name: str) -> Callable[..., Any]:
-    """Return an operation of floats for a value that is asked by it."""
+    """Return an operation of floats for a lazy value."""
 
     def operation(self: LazyValue, *rest: Any) -> Any:
         items = (float(item) if isinstance(item, LazyValue) else item for item in rest)

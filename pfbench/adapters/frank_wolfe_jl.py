@@ -1,8 +1,8 @@
-"""Trajectories of FrankWolfe.jl: read, recounted by the method's rule, stored beside our runs.
+"""Import of trajectories of FrankWolfe.jl into a store, with counts by the step rule.
 
 With ``trajectory=true`` it records t, primal, dual, dual gap and time after each iteration. Row
-t = k has f and gap at x_{k-1}, where iteration k began; a last row, with t as before, has those of
-the output.
+t = k has f and gap at x_{k-1}, where iteration k started; a last row, with t as before, has those
+of the output.
 """
 
 import csv
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RECORDED = ("t", "primal", "dual", "dual_gap", "time")
-"""What FrankWolfe.jl records by itself."""
+"""Columns that FrankWolfe.jl records by default."""
 
 TRACKED: Mapping[str, str] = MappingProxyType(
     {"gradient_calls": "fo", "lmo_calls": "lo", "f_calls": "fv"}
 )
-"""What its trackers count, if a callback records them, with our words for it."""
+"""Quantities that its trackers count, if a callback records them, and their names in pfbench."""
 
 NO_TRIALS = ("Agnostic", "Shortstep", "FixedStep", "Nonconvex")
-"""Step rules of frank_wolfe that ask for nothing: a gradient and a vertex an iteration are all."""
+"""Step rules of frank_wolfe without trial points: one gradient and one vertex an iteration."""
 
 _MOST_BYTES = 2**28
 
@@ -44,16 +44,16 @@ Numbers = tuple[float | None, ...]
 
 @dataclass(frozen=True)
 class Trajectory:
-    """What FrankWolfe.jl recorded of one run, and what each iterate took.
+    """Trajectory of one run of FrankWolfe.jl, with the counts of each iterate.
 
     Attributes
     ----------
     columns
         iteration, the counts, seconds, objective and fw_gap.
     rows
-        The numbers; None for a count that nobody knows.
+        The numbers; None for an unknown count.
     digest
-        A hash of what was read.
+        A hash of the file's data.
     """
 
     columns: tuple[str, ...]
@@ -62,14 +62,14 @@ class Trajectory:
 
     @property
     def table(self) -> "pd.DataFrame":
-        """The rows as a table; an unknown count is <NA>."""
+        """Rows as a table; an unknown count is <NA>."""
         import pandas as pd
 
         frame = pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
         return frame.astype(dict.fromkeys(("iteration", *COUNTED), "Int64"))
 
     def as_run(self, problem: str, algorithm: str) -> Run:
-        """Return it as a run of ours, under the names of its problem and its method.
+        """Return the trajectory as a run, under the names of its problem and its method.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class Trajectory:
         )
 
     def store(self, folder: Path, problem: str, algorithm: str) -> str:
-        """Put that run into a store, for `pfbench report --store`; return its key."""
+        """Store the run for `pfbench report --store`; return its key."""
         run = self.as_run(problem, algorithm)
         description = f"{self.digest} {problem} {algorithm}"
         key = hashlib.sha256(description.encode()).hexdigest()
@@ -124,19 +124,19 @@ def read_trajectory(
     Parameters
     ----------
     path
-        A JSON file of rows, or one of several such by name; or rows of numbers between commas or
-        tabs, as DelimitedFiles writes them.
+        A JSON file of rows, or of several such lists by name; or rows of numbers separated by
+        commas or tabs, as written by DelimitedFiles.
     entry
-        Which one, where the file has several.
+        Name of the trajectory, if the file has several.
     columns
-        What a row has: `RECORDED`, and those of `TRACKED` that a callback adds, in its order; any
-        other name is not looked at.
+        Columns of a row: `RECORDED`, and those of `TRACKED` that a callback adds, in its order;
+        other names are ignored.
     n
         Number of components: a gradient is n SFO, a value n FV.
     step
-        Its step rule. One of `NO_TRIALS` recounts what was not tracked: to come to x_k it takes k
-        gradients and k linear minimisations. What FrankWolfe.jl asks beyond that, for the
-        trajectory and to verify the output, is no work of the method.
+        Its step rule. One of `NO_TRIALS` determines counts that were not tracked: x_k takes k
+        gradients and k linear minimisations. Further calls of FrankWolfe.jl, for the trajectory and
+        to verify the output, are not counted.
 
     Raises
     ------
@@ -175,9 +175,9 @@ def read_trajectory(
 
 
 def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None:
-    """Refuse rows that are not those of one run: what counts from 0 on is whole, and never falls.
+    """Raise for rows that are not those of one run: counts are integers that never decrease.
 
-    Time is not whole, and may be equal in several rows.
+    Time is not an integer, and may be equal in several rows.
     """
     for name in (name for name in ("t", "time", *TRACKED) if name in named[0]):
         lower = 0.0
@@ -196,7 +196,7 @@ def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None
 def _make_trace_row(
     named: Sequence[Mapping[str, float]], k: int, n: int, step: str | None
 ) -> Numbers:
-    """Return our row of the k-th of theirs."""
+    """Return pfbench's row for their k-th row."""
     row, is_repeated = named[k], k > 0 and named[k]["t"] == named[k - 1]["t"]
     iteration = int(row["t"]) if is_repeated else max(int(row["t"]) - 1, 0)
     counts: dict[str, float | None] = dict.fromkeys(COUNTED, 0)

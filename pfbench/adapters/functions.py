@@ -1,4 +1,4 @@
-"""Plain functions as a problem: those of copt, of FrankWolfe-book-code, of scipy."""
+"""Problems from plain functions, in the form of copt, of FrankWolfe-book-code and of scipy."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -25,40 +25,40 @@ from pfbench.sets.body import ConvexBody, check_gradient, is_point
 from pfbench.sets.whole_space import WholeSpace
 
 _ROUNDS = 500
-"""So many vertices at most decide whether a point is in a set."""
+"""Maximum number of vertices that decide whether a point is in a set."""
 
 Jacobian = Callable[..., Any] | bool
-"""The gradient; True where the function returns it beside its value."""
+"""Gradient function; True if `fun` returns the gradient with the value."""
 
 
 class FunctionSet(ConvexBody):
-    """The set over which a function minimises linearly.
+    """Feasible set of a function that minimises linearly over it.
 
     Parameters
     ----------
     lmo
-        ``lmo(g)`` returns a vertex that minimises <g, v>; or, as copt has it, ``lmo(u, x, active)``
+        ``lmo(g)`` returns a vertex that minimises <g, v>; or, as in copt, ``lmo(u, x, active)``
         returns v - x first, where v maximises <u, v>.
     start
         A point of the set, any shape.
     diameter
-        Its Euclidean diameter. If not given, it is bounded by the box around the set, from two
-        linear minimisations for each entry of a point.
+        Its Euclidean diameter; by default the diagonal of the box around the set, from two linear
+        minimisations for each entry of a point.
     project
-        Returns the nearest point of the set; None where that is not known.
+        Returns the nearest point of the set; None if unknown.
     contains
-        Whether a point is in the set, (x, tolerance) -> bool. If not given, a point is outside
-        where a linear function, found by linear minimisations, separates it from the set.
+        Whether a point is in the set, (x, tolerance) -> bool. By default, a point is outside if
+        linear minimisations find a linear function that separates it from the set.
 
     Raises
     ------
     InputError
-        If `start` is no array of numbers, or `lmo` does not return a vertex like it.
+        If `start` is not an array of numbers, or `lmo` does not return a vertex of its shape.
     """
 
     name = "functions"
     summary = "what a linear minimisation oracle is given for"
-    source = "somebody's own"
+    source = "user-defined"
     points = "arrays"
     required_arguments = "pfbench.adapters.FunctionSet(lmo, start)"
     diameter_is_exact = False
@@ -96,12 +96,12 @@ class FunctionSet(ConvexBody):
 
     @property
     def has_projection(self) -> bool:
-        """Whether a projection was given."""
+        """Whether a projection is available."""
         return self._project is not None
 
     @cached_property
     def diameter(self) -> float:
-        """The one that was given, or the diagonal of the box around the set."""
+        """Diameter, by default the diagonal of the box around the set."""
         return float(np.sqrt(sum((high - low) ** 2 for low, high in self._coordinate_ranges())))
 
     def _coordinate_ranges(self) -> list[tuple[float, float]]:
@@ -124,7 +124,7 @@ class FunctionSet(ConvexBody):
         return v
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest point of the set; refused where none was given."""
+        """Return the nearest point of the set; raise if there is no projection."""
         if self._project is None:
             return super().project(y)
         return np.array(self._project(np.array(y)), dtype=np.float64)
@@ -158,12 +158,12 @@ class FunctionSet(ConvexBody):
         return self.lo(rng.standard_normal(self.shape))
 
     def start(self) -> Floats:
-        """Return a fresh copy of the given start."""
+        """Return a fresh copy of the start."""
         return self._start.copy()
 
 
 def _copy_as_real_array(source: str, value: Any) -> Floats:
-    """Return what a function of the user returns as a new array of float64, if it is real."""
+    """Return the result of a user function as a new float64 array; raise if it is complex."""
     if hasattr(value, "toarray"):
         value = value.toarray()
         value = value.ravel() if 1 in value.shape else value
@@ -173,7 +173,7 @@ def _copy_as_real_array(source: str, value: Any) -> Floats:
 
 
 def _make_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
-    """Return g -> v of a linear minimisation in either shape."""
+    """Return g -> v for a linear minimisation in either form."""
     if _count_required_arguments(lmo) < 2:
         return lambda g: _copy_as_real_array("lmo", lmo(g))
 
@@ -185,7 +185,7 @@ def _make_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
 
 
 def _count_required_arguments(function: Callable[..., Any]) -> int:
-    """Return how many arguments a function needs; 0 where that cannot be seen."""
+    """Return the number of required arguments of a function; 0 if unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -213,7 +213,7 @@ def _project_onto_hull(vertices: Floats, x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FunctionProblem(FiniteSum):
-    """f and its gradient as functions; see `from_functions`, which looks at them."""
+    """Problem with f and its gradient as functions; `from_functions` validates them."""
 
     name: ClassVar[str] = "functions"
 
@@ -258,11 +258,11 @@ class FunctionProblem(FiniteSum):
         )
 
     def _copy_point(self, x: Any) -> Floats:
-        """Return a copy of a point, which a function may change."""
+        """Return a copy of a point, which a user function may change."""
         return check_dense_point(x, self.shape).copy()
 
     def constants(self, start: Any) -> Constants:
-        """Return what was stated, and the diameter."""
+        """Return the stated constants, and the diameter."""
         D = "stated" if "D" in self.stated_constants else "the diagonal of the box around the set"
         statement = {name: (value, "stated") for name, value in self.stated_constants.items()}
         derived: dict[str, Any] = {"D": (self.set.diameter, D)} | statement
@@ -280,7 +280,7 @@ def from_functions(
     constants: Mapping[str, float] = MappingProxyType({}),
     properties: tuple[str, ...] = (),
 ) -> FiniteSum:
-    """Return plain functions as a problem, for `solve`, `check`, and all else that takes one.
+    """Return a problem from plain functions, for `solve`, `check`, and all other functions.
 
     Parameters
     ----------
@@ -289,24 +289,24 @@ def from_functions(
     jac
         ``jac(x, *args)`` returns the gradient; True if `fun` does.
     lmo
-        The linear minimisation, in a shape that `FunctionSet` takes; a feasible set; None for none.
+        The linear minimisation, in a form that `FunctionSet` takes; a feasible set; None for none.
     start
         The start, a point of the set.
     args
         Further arguments of `fun` and `jac`.
     components
-        Of a finite sum: n, and ``grad(x, indices)``, which returns the *mean* of the component
+        For a finite sum: n, and ``grad(x, indices)``, which returns the *mean* of the component
         gradients over an array of indices, with multiplicity.
     constants
-        What is known, by its name in `pfbench.base.constants`: ``{"L_f": 1.0, "D": 2.0}``. A
-        schedule that needs another one is refused, and says which.
+        Known constants, by their names in `pfbench.base.constants`: ``{"L_f": 1.0, "D": 2.0}``. A
+        schedule that needs another one raises with its name.
     properties
-        What is known of f: ``("convex",)``.
+        Known properties of f: ``("convex",)``.
 
     Raises
     ------
     InputError
-        If a function does not return what it should at the start, or a name is unknown.
+        If a function returns an invalid value at the start, or a name is unknown.
     """
     point = _copy_start(start)
     _check_functions(fun=fun, jac=None if jac is True else jac)
@@ -350,7 +350,7 @@ def from_functions(
 
 
 def _copy_start(start: Any) -> Floats:
-    """Return an own copy of a start."""
+    """Return a copy of a start."""
     point = check_finite_array("start", start).copy()
     if not point.size or not np.ndim(start):
         raise InputError("start must be an array with an entry for each variable, not a number.")
@@ -379,7 +379,7 @@ def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> Feasi
 
 
 def _check_functions_at_start(problem: FunctionProblem, x: Floats) -> None:
-    """Look once at what the functions return at the start."""
+    """Check the results of the functions at the start."""
     with blame_user_code("fun"):
         value = problem.value(x)
     check_real("f(start)", value)

@@ -1,4 +1,4 @@
-"""Optax's optimisers as algorithms: their updates, of the counted gradients."""
+"""Optimisers of Optax as algorithms, with counted gradients."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
@@ -15,10 +15,10 @@ from pfbench.base.parameters import integer, parameter, positive
 
 @dataclass(frozen=True, kw_only=True)
 class OptaxOptimizer(BlackBox):
-    """An optimiser of `optax`, in double precision.
+    """Optimiser of `optax`, in double precision.
 
-    Each update takes one gradient, or one batch of S component gradients. What wants values beside
-    it, as `lbfgs` does, is not run.
+    Each update takes one gradient, or one batch of S component gradients. An optimiser that also
+    needs values, such as `lbfgs`, is not supported.
     """
 
     name = "optax-optimizer"
@@ -36,11 +36,11 @@ class OptaxOptimizer(BlackBox):
 
     @property
     def asks(self) -> frozenset[str]:
-        """What its updates are made of."""
+        """Oracles that its updates query."""
         return self.requires | {"gradient" if self.batch is None else "batch"}
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
-        """See `BlackBox.minimise`."""
+        """Run the optimiser from `oracles.start`."""
         optax, jax = import_optional_library("optax"), import_optional_library("jax")
         try:
             created = attrgetter(self.optimizer)(optax)

@@ -1,4 +1,4 @@
-"""`scipy.optimize.minimize` as an algorithm."""
+"""Methods of `scipy.optimize.minimize` as algorithms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ _HESSIANS = ("Newton-CG", "trust-ncg", "trust-krylov")
 
 @dataclass(frozen=True, kw_only=True)
 class ScipyMinimize(BlackBox):
-    """A method of `scipy.optimize.minimize`, counted from outside.
+    """Method of `scipy.optimize.minimize`, counted outside of it.
 
-    Every value is n FV, every gradient 1 FO, a Hessian product n HVP (and n SSO where its point is
+    Every value is n FV, every gradient 1 FO, a Hessian product n HVP (and n SSO if its point is
     new): scipy's own `nfev`, `njev` times n.
     """
 
@@ -39,13 +39,13 @@ class ScipyMinimize(BlackBox):
 
     @property
     def asks(self) -> frozenset[str]:
-        """What the method asks."""
+        """Oracles that the method queries."""
         if self.method in _VALUES:
             return self.requires - {"gradient"}
         return self.requires | ({"hessian"} if self.method in _HESSIANS else set())
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
-        """See `BlackBox.minimise`."""
+        """Run the method from `oracles.start`."""
         options = dict(self.options or {})
         if self.iterations is not None:
             options |= {"maxfun" if self.method == "TNC" else "maxiter": self.iterations}

@@ -1,10 +1,10 @@
-"""scikit-learn's estimators with `partial_fit` as algorithms.
+"""Estimators of scikit-learn with `partial_fit` as algorithms.
 
-Their loops are compiled and hold the data themselves, so that no oracle sees what they compute. But
-a call of `partial_fit` computes one gradient for each row that it is given: just these are asked of
-the oracles, too, which count them, check the budget, and are not read. The `fit` of solvers such as
-saga or liblinear shows passes alone, in `n_iter_`: a pass is n gradients of SAG and SAGA, and
-nothing known of the others.
+Their loops are compiled and hold the data themselves, so no oracle sees their computations. But a
+call of `partial_fit` computes one gradient for each row: the same gradients are queried from the
+oracles, which count them and check the budget; the answers are not used. The `fit` of solvers such
+as saga or liblinear only reports passes, in `n_iter_`: a pass is n gradients of SAG and SAGA, and
+unknown for the others.
 """
 
 from collections.abc import Callable
@@ -21,19 +21,19 @@ from pfbench.base.parameters import integer, parameter
 
 @dataclass(frozen=True, kw_only=True)
 class PartialFit(BlackBox):
-    """A scikit-learn estimator that is fitted to a few rows at a time, one drawn at random each.
+    """Estimator of scikit-learn that is fitted to a few random rows at a time.
 
     Parameters
     ----------
     estimator
-        Makes the estimator anew for each run, with ``fit_intercept=False`` and ``shuffle=False``,
-        so that its coefficients are the point; its loss and penalty are to be those of f.
+        Returns a new estimator for each run, with ``fit_intercept=False`` and ``shuffle=False``,
+        so that its coefficients are the point; its loss and penalty must be those of f.
     features, labels
         The data of the problem: row i is that of f_i.
     iterations
         T.
     batch
-        S: so many rows each time, on which it makes S steps one after another.
+        S: number of rows in each call, on which it makes S steps one after another.
     """
 
     name = "partial-fit"
@@ -50,7 +50,7 @@ class PartialFit(BlackBox):
     batch: int = integer(1, "S")
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
-        """See `BlackBox.minimise`."""
+        """Run the estimator from 0."""
         if not callable(self.estimator):
             raise InputError("estimator must be a function that returns a new estimator.")
         model = self.estimator()

@@ -1,4 +1,4 @@
-"""The front door of Python: `pfbench.solve`, which takes names, classes and functions, too."""
+"""Function `pfbench.solve`, which accepts names, classes and functions."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -37,39 +37,38 @@ def solve(
     Parameters
     ----------
     problem
-        A name, as in ``"quadratic"`` or ``"quadratic[rows=20]"``; from `pfbench.problem` or
-        `pfbench.adapters.from_functions`; or somebody's own: an object, a class that needs no
-        parameters, a function that makes one, ``"FILE.py:NAME"``.
+        A name, as in ``"quadratic"`` or ``"quadratic[rows=20]"``; a problem from `pfbench.problem`
+        or `pfbench.adapters.from_functions`; or a user-defined one: an object, a class that needs
+        no parameters, a function that returns a problem, ``"FILE.py:NAME"``.
     algorithm
-        A name, as in ``"frank-wolfe[iterations=100]"``; from `pfbench.algorithm`; or somebody's
-        own in the same ways. A function of (ask, x, rng) that yields states is one, too, and so
-        is a solver of (grad, lmo, x0); see `pfbench.adapters.method_class`.
+        A name, as in ``"frank-wolfe[iterations=100]"``; an algorithm from `pfbench.algorithm`; or a
+        user-defined one in the same forms. A function of (ask, x, rng) that yields states is an
+        algorithm, and so is a solver of (grad, lmo, x0); see `pfbench.adapters.method_class`.
     seed
         Seed of the algorithm, at least 0; the problem's data have a seed of their own.
     budget
-        Most oracle calls, as in ``{"sfo": 100}``; the run stops before the call that would exceed
-        it.
+        Maximum numbers of oracle calls, as in ``{"sfo": 100}``; the run stops before the call that
+        would exceed it.
     stop
-        Target at which the run stops, as in ``"fw_gap=0.01"``; it is looked at in every recorded
-        row.
+        Target at which the run stops, as in ``"fw_gap=0.01"``; it is checked in every recorded row.
     time_limit
-        Seconds, on the clock that stands still during measures and compilation.
+        Time limit in seconds, excluding measures and compilation.
     measures
         Names, or functions of (problem, state) by name, to record in the trace. A function is
-        called once for each row, so that it can also tell how far the run has come.
+        called once for each row, so it can also report progress.
     every
         Record a row each `every` iterations (and the first and the last).
     start
-        Start point in the set; the problem's own if not given.
+        Start point in the set; by default the problem's own.
     isolated
-        Run the method in a process of its own, where nothing of the problem is: see
+        Run the method in a separate process without access to the problem: see
         `pfbench.runs.loop.solve.solve`.
 
     Returns
     -------
     Run
-        However the run ended: see its status. A method that raises after its first oracle call has
-        the status "error".
+        The run, however it ended: see its status. A method that raises after its first oracle call
+        has the status "error".
 
     Raises
     ------
@@ -77,8 +76,8 @@ def solve(
         If an argument is out of range or of another kind, a name is unknown, or nothing would ever
         end the run; if the method raises before its first oracle call.
     RefusedError
-        If the problem lacks an oracle that the algorithm asks, or a constant of its schedule, or
-        is not known to meet what the theorem of its schedule assumes.
+        If the problem lacks an oracle that the algorithm queries, or a constant of its schedule, or
+        is not known to meet the assumptions of its schedule's theorem.
     """
     on = as_problem(problem)
     method = as_algorithm(algorithm, on)
@@ -114,12 +113,12 @@ def solve(
 
 
 def as_problem(subject: Any) -> Problem:
-    """Return a problem from whatever `solve` takes for one.
+    """Return a problem from any argument that `solve` accepts.
 
     Raises
     ------
     InputError
-        If it is none, and cannot be made one.
+        If it is not a problem, and cannot be converted to one.
     """
     problem = (
         select_problem(expand_plugin_name("problem", subject))
@@ -140,12 +139,12 @@ def as_problem(subject: Any) -> Problem:
 
 
 def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
-    """Return an algorithm from whatever `solve` takes for one; see `as_problem`.
+    """Return an algorithm from any argument that `solve` accepts; see `as_problem`.
 
     Parameters
     ----------
     on
-        What it runs on: a function may ask all that this problem offers.
+        The problem it runs on: a function may query all of its oracles.
     """
     if isinstance(subject, str):
         return select_algorithm(expand_plugin_name("algorithm", subject))
@@ -167,7 +166,7 @@ def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
 
 
 def _instantiate(subject: Any) -> Any:
-    """Return what a class makes with its defaults, or a function that needs no arguments."""
+    """Instantiate a class with its defaults, or call a function that needs no arguments."""
     if not isinstance(subject, type) and not inspect.isroutine(subject):
         return subject
     if isinstance(subject, type) and not any(hasattr(subject, part) for part in ("run", "start")):
@@ -185,7 +184,7 @@ def _instantiate(subject: Any) -> Any:
 
 
 def _list_required_arguments(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the arguments that a class or function needs."""
+    """Return the names of the required arguments of a class or function."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # written in C, which tells nothing

@@ -1,4 +1,4 @@
-"""The loss of a PyTorch module as a finite sum over its parameters."""
+"""Loss of a PyTorch module as a finite sum over its parameters."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -17,12 +17,12 @@ from pfbench.problems.base import FiniteSum
 
 
 class _ModuleLosses:
-    """The losses of a module's copy, in double precision and as it is evaluated.
+    """Losses of a copy of a module, in double precision and evaluation mode.
 
     Parameters
     ----------
     module, loss, inputs, targets
-        As `from_module` takes them.
+        As in `from_module`.
     """
 
     def __init__(self, module: Any, loss: Callable[..., Any], inputs: Any, targets: Any) -> None:
@@ -46,7 +46,7 @@ class _ModuleLosses:
             return float(self._mean_loss(x, slice(None)))
 
     def gradient(self, x: Floats, indices: Any = slice(None)) -> Floats:
-        """Return the gradient of the mean of some losses, of all if not said which."""
+        """Return the gradient of the mean of some losses, by default of all."""
         with self._torch.enable_grad():
             mean = self._mean_loss(x, indices)
             grad = self._torch.autograd.grad(mean, self._parameters, allow_unused=True)
@@ -55,7 +55,7 @@ class _ModuleLosses:
         return np.concatenate(flat)
 
     def check(self) -> None:
-        """Refuse losses of which each input has another than it has among all."""
+        """Raise if the loss of an input depends on the other inputs."""
         with self._torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of shapes that differ, which is the error below
             first, recomputed, both = (self._per_input_losses(slice(stop)) for stop in (1, 1, 2))
@@ -117,7 +117,7 @@ def from_module(
     """Return the loss of a PyTorch module as a problem: f_i is that of input i.
 
     A point has all parameters that require a gradient, one after the other, in double precision;
-    the start is what they are. The module is copied, and evaluated as by ``eval()``.
+    the start is their current value. The module is copied, and evaluated as after ``eval()``.
 
     Parameters
     ----------
@@ -128,12 +128,12 @@ def from_module(
     inputs, targets
         Tensors or arrays, a component for each entry of the first axis.
     lmo, constants, properties
-        As `from_functions` takes them; a set has to have the module's parameters in it.
+        As in `from_functions`; a set has to contain the module's parameters.
 
     Raises
     ------
     InputError
-        If torch is not installed, or something does not fit.
+        If torch is not installed, or an argument does not fit.
     """
     losses = _ModuleLosses(module, loss, inputs, targets)
     losses.check()

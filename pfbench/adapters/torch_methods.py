@@ -1,4 +1,4 @@
-"""PyTorch's optimisers as algorithms: a closure hands them the counted gradients."""
+"""Optimisers of PyTorch as algorithms: a closure returns the counted gradients."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -17,11 +17,11 @@ from pfbench.base.user_code import load_user_object
 
 @dataclass(frozen=True, kw_only=True)
 class TorchOptimizer(BlackBox):
-    """An optimiser of torch, in double precision: of `torch.optim`, or any class like those.
+    """Optimiser of torch, in double precision: of `torch.optim`, or a class with that interface.
 
     Its one parameter has the shape of a point of the problem. Each call of its closure is one
-    gradient, or one batch of S component gradients; the value is asked only by LBFGS, which reads
-    it. A class whose `step` does not call its closure gets one gradient before each step.
+    gradient, or one batch of S component gradients; only LBFGS reads the value and thus queries it.
+    A class whose `step` does not call its closure gets one gradient before each step.
     """
 
     name = "torch-optimizer"
@@ -50,12 +50,12 @@ class TorchOptimizer(BlackBox):
 
     @property
     def asks(self) -> frozenset[str]:
-        """What the closure asks."""
+        """Oracles that the closure queries."""
         gradients = "gradient" if self.batch is None else "batch"
         return self.requires | {gradients} | ({"value"} if self._reads_values else set())
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
-        """See `BlackBox.minimise`."""
+        """Run the optimiser from `oracles.start`."""
         torch = import_optional_library("torch", '"pfbench[torch]"')
         data = self.optimizer
         if isinstance(data, str) and ":" in data:

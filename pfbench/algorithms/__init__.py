@@ -1,4 +1,4 @@
-"""The algorithms: one file a family, each beside its paper's pseudo-code."""
+"""Algorithms: one file for each family, with its paper's pseudo-code."""
 
 from pfbench.algorithms.base import Algorithm, get_parameters
 from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice, algorithm

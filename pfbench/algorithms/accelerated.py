@@ -22,7 +22,7 @@ from pfbench.points import combine, keep, shift
 
 @dataclass(frozen=True, kw_only=True)
 class AcceleratedMethod(Algorithm):
-    """What the three have in common: T, a batch, a step."""
+    """Base class of the three methods: T, a batch and a step."""
 
     anytime = True
 
@@ -54,7 +54,7 @@ class ProxASVRG(AcceleratedMethod):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; a smoothness that is not given is the problem's L_max."""
+        """Return the algorithm; the smoothness defaults to the problem's L_max."""
         if math.isfinite(constants.L_max):
             overrides = {"smoothness": constants.L_max} | overrides
         return super().explicit(constants, **overrides)
@@ -66,7 +66,7 @@ class ProxASVRG(AcceleratedMethod):
         return 1.0 - tau * product / (1.0 - product)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's pseudo-code."""
+        """Yield a state after each update; see the class's pseudo-code."""
         w = self.first_weight(ask.n)
         snapshot, y = keep(x), keep(x)
         for t in range(self.iterations):
@@ -88,7 +88,7 @@ class ProxASVRG(AcceleratedMethod):
 
 
 class ASVRG(ProxASVRG):
-    """ASVRG without set and penalty."""
+    """ASVRG without a set or penalty."""
 
     name = "asvrg"
     summary = "accelerated SVRG, unconstrained (theory for convex f)"
@@ -120,7 +120,7 @@ class ProxKatyushaNS(AcceleratedMethod):
     option: int = one_of_values(1, "1 or 2, as in the source", (1, 2))
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's pseudo-code."""
+        """Yield a state after each update; see the class's pseudo-code."""
         snapshot, y, z = keep(x), keep(x), keep(x)
         for t in range(self.iterations):
             s, j = divmod(t, self.period)
@@ -142,7 +142,7 @@ class ProxKatyushaNS(AcceleratedMethod):
 
 
 class KatyushaNS(ProxKatyushaNS):
-    """Katyusha^ns without set and penalty."""
+    """Katyusha^ns without a set or penalty."""
 
     name = "katyusha-ns"
     summary = "Katyusha^ns, unconstrained (theory for convex f)"
@@ -177,7 +177,7 @@ class ProxRSAG(AcceleratedMethod):
     )
 
     def output_weight(self, k: int) -> float:
-        """p_k proportional to 1/Gamma_k = k (k+1)/2."""
+        """Return p_k, proportional to 1/Gamma_k = k (k+1)/2."""
         return k * (k + 1.0) / 2.0
 
     @classmethod
@@ -201,7 +201,7 @@ class ProxRSAG(AcceleratedMethod):
         )
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's pseudo-code."""
+        """Yield a state after each update; see the class's pseudo-code."""
         beta, ag, everyone = self.step, keep(x), np.arange(ask.n)
         for k in range(1, self.iterations + 1):
             alpha = 2.0 / (k + 1.0)
@@ -215,7 +215,7 @@ class ProxRSAG(AcceleratedMethod):
 
 
 class RSAG(ProxRSAG):
-    """RSAG without set and penalty."""
+    """RSAG without a set or penalty."""
 
     name = "rsag"
     summary = "stochastic accelerated gradient, unconstrained"

@@ -13,8 +13,8 @@ Notation: x_t = sum over S_t of lambda_v v, S_t the active set, L >= L_f.
         gamma = min(gamma_max, <g, -d>/(L |d|^2)), or the best on [0, gamma_max] (line-search)
         x_{t+1} = x_t + gamma d
 
-Lazy bpfw asks LO only where S_t has no pair that is good enough;
-what S_t answers is no LO (the form of it is of pfbench):
+Lazy bpfw queries LO only where S_t has no pair that is good enough;
+minimisation over S_t counts no LO (this form is pfbench's):
 
     <g, a - l> >= phi/2:          d = l - a
     else w = LO(g), V = <g, x_t - w>;  phi = min(phi, V) where V < phi/2;
@@ -41,7 +41,7 @@ from pfbench.points.active_atoms import ActiveSet
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveSetMethod(Algorithm):
-    """Frank-Wolfe that keeps the vertices its iterate is made of; a subclass says how it moves."""
+    """Frank-Wolfe with an active set of vertices; a subclass defines the move."""
 
     counts = "T iterations: FO T, SFO nT, LO T; line-search also n FV for each value it asks"
     requires = frozenset({"gradient", "lo", "polytope"})
@@ -58,19 +58,19 @@ class ActiveSetMethod(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """`requires`, and function values where they are searched along."""
+        """Return `requires`, and function values if the step size is searched."""
         return self.requires | {"value"} if self.step == "line-search" else self.requires
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; a smoothness that is not given is L_f."""
+        """Return the algorithm; the smoothness defaults to L_f."""
         if "smoothness" not in overrides:
             overrides["smoothness"] = constants.require("L_f", f"{cls.name} without smoothness")
         cls.check_zero_bound(overrides, "smoothness", constants.L_f)
         return super().explicit(constants, **overrides)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         for t in range(self.iterations):
             g = ask.gradient(x)
             if t == 0:
@@ -93,10 +93,10 @@ class ActiveSetMethod(Algorithm):
         upper: float,
         end: Callable[[], Point],
     ) -> float:
-        """Return gamma, at most gamma_max; 0 where d does not descend.
+        """Return gamma, at most gamma_max; 0 if d is not a descent direction.
 
-        `end` returns x + gamma_max d as a combination of vertices: between x and that, rounding
-        takes no trial point out of the set.
+        `end` returns x + gamma_max d as a combination of vertices: trial points between x and that
+        point stay in the set despite rounding.
         """
         descent = -inner(g, d)
         if descent <= 0.0:
@@ -123,7 +123,7 @@ class AwayStepFW(ActiveSetMethod):
     cites = ("guelat1986", "lacoste2015")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move toward w, or away from a, whichever descends more."""
+        """Move toward w, or away from a, whichever is the better descent direction."""
         a, _ = S.find_extreme_vertices(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
@@ -149,7 +149,7 @@ class PairwiseFW(ActiveSetMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class BlendedPairwiseFW(ActiveSetMethod):
-    """Blended pairwise Frank-Wolfe; lazy, LO is asked only where the active set is not enough."""
+    """Blended pairwise Frank-Wolfe; the lazy form queries LO only if the active set fails."""
 
     name = "bpfw"
     summary = "blended pairwise Frank-Wolfe on polytopes"
@@ -160,7 +160,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     lazy: bool = parameter(False, "true: answers of the active set take the place of LO")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move weight from a to l, or toward w, whichever descends more."""
+        """Move weight from a to l, or move toward w, whichever is the better descent direction."""
         a, low = S.find_extreme_vertices(g)
         pair = S.vertex(low) - S.vertex(a)
         if -inner(g, pair) >= inner(g, x - w):
@@ -170,7 +170,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         if not self.lazy:
             yield from super().run(ask, x, rng)
             return
@@ -187,7 +187,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     def move_lazily(
         self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, phi: float
     ) -> float:
-        """Move S as `move` does where its own pair is not enough; return phi."""
+        """Move S as `move` does if its own pair is not enough; return phi."""
         a, low = S.find_extreme_vertices(g)
         pair = S.vertex(low) - S.vertex(a)
         if len(S) > 1 and -inner(g, pair) >= phi / 2.0:

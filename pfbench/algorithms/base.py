@@ -1,4 +1,4 @@
-"""What an algorithm is: frozen parameters, what it requires, its theorem's schedule, and `run`."""
+"""Base class of algorithms: parameters, requirements, the theorem's schedule, and `run`."""
 
 import math
 from abc import ABC, abstractmethod
@@ -27,7 +27,7 @@ _MOST = 2**62
 
 
 def round_up(number: float) -> int:
-    """Return the least integer that is at least `number`, up to rounding errors in it.
+    """Return the smallest integer that is at least `number`, up to rounding errors.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def round_down(number: float) -> int:
 
 
 def smallest_integer(condition: Callable[[int], bool]) -> int:
-    """Return the least integer, at least 1, for which a condition holds that stays true."""
+    """Return the smallest integer, at least 1, from which on a monotone condition holds."""
     high = 1
     while not condition(high):
         high *= 2
@@ -60,37 +60,36 @@ def smallest_integer(condition: Callable[[int], bool]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(ABC):
-    """A method with its parameters; the fields of a subclass are its parameters.
+    """Method with its parameters; the fields of a subclass are its parameters.
 
     Attributes
     ----------
     name
-        The name on the command line; that of the class where none is stated.
+        Name on the command line; by default that of the class.
     summary
-        One line on what it does.
+        One-line description.
     source
         Paper and number of the algorithm that the code follows.
     cites
-        The papers of it, by their keys in `pfbench.base.bibliography`.
+        Cited papers, by their keys in `pfbench.base.bibliography`.
     counts
         The exact counts of a run, as a formula.
     requires
-        The oracles that it asks, by verb.
+        The oracles that it queries, by verb.
     assumes
-        What its theorem assumes beyond smooth f_i and a convex set, in the words of
-        `pfbench.base.assumptions`; a problem that is not known to meet it is refused for
-        schedule=theory.
+        Assumptions of its theorem beyond smooth f_i and a convex set, by the names of
+        `pfbench.base.assumptions`; schedule=theory is refused for a problem not known to meet them.
     deterministic
         Whether it draws no random numbers.
     schedule_parameters
         The parameters that its theorem's schedule sets.
     guarantee
-        What that schedule promises; None if no number is.
+        Guarantee of that schedule; None if it is not a number.
     scale_dependence
-        Why that schedule changes with the units of f and x; empty if it does not.
+        Reason why that schedule changes with the units of f and x; empty if it does not.
     kinds
-        The parameters whose other values make another method: where a claim sets one, a method that
-        lacks it is not the one that the claim is about.
+        Parameters whose other values define another method: a claim that sets one does not apply to
+        a method that lacks it.
     """
 
     name: ClassVar[str]
@@ -130,12 +129,12 @@ class Algorithm(ABC):
 
     @property
     def asks(self) -> frozenset[str]:
-        """What a run with these parameters requires: `requires`, unless a subclass knows more."""
+        """Oracles that a run with these parameters requires; `requires` by default."""
         return self.requires
 
     @property
     def anytime(self) -> bool:
-        """Whether no iterate depends on `iterations`: a shorter run begins every longer one."""
+        """Whether no iterate depends on `iterations`: a shorter run is a prefix of a longer one."""
         return False
 
     @property
@@ -145,7 +144,7 @@ class Algorithm(ABC):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the theorem's schedule for accuracy `epsilon`; `overrides` parameters replace it.
+        """Return the theorem's schedule for accuracy `epsilon`; `overrides` replace its parameters.
 
         Raises
         ------
@@ -158,7 +157,7 @@ class Algorithm(ABC):
 
     @classmethod
     def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return a schedule for where the theorem's is absurd, as `theory` does.
+        """Return a schedule for accuracy `epsilon` with practical instead of theoretical constants.
 
         Raises
         ------
@@ -188,12 +187,12 @@ class Algorithm(ABC):
 
     @classmethod
     def schedule_constants(cls, constants: Constants, *names: str) -> list[float]:
-        """Return the constants that a schedule needs, "L" for that of stochastic methods.
+        """Return the constants that a schedule needs; "L" stands for that of stochastic methods.
 
         Raises
         ------
         RefusedError
-            If one is missing.
+            If a constant is missing.
         """
         purpose = f"the schedule of {cls.name}"
         return [
@@ -203,13 +202,13 @@ class Algorithm(ABC):
 
     @classmethod
     def check_zero_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
-        """Refuse 0 as an upper bound that is given, unless the problem's constants derive 0."""
+        """Raise for an explicit upper bound of 0, unless the problem's constants derive 0."""
         if parameters.get(name) is not None and derived != 0.0:
             check_real(name, parameters[name], above=0.0)
 
     @classmethod
     def from_schedule(cls, parameters: Mapping[str, Any], **schedule: Any) -> Self:
-        """Return the algorithm with the given parameters, and the schedule's for the others."""
+        """Return the algorithm with these parameters, and the schedule's for the others."""
         return cls(**schedule | dict(parameters))
 
     @classmethod
@@ -224,7 +223,7 @@ class Algorithm(ABC):
 
 
 class EstimatorAlgorithm(Algorithm):
-    """A method that moves along a gradient estimate."""
+    """Method that moves along a gradient estimate."""
 
     @property
     @abstractmethod
@@ -233,13 +232,13 @@ class EstimatorAlgorithm(Algorithm):
 
     @property
     def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
+        """Whether no iterate depends on `iterations`; see `Algorithm.anytime`."""
         return True
 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingAlgorithm(Algorithm):
-    """A method that draws components uniformly, or in proportion to their L_i."""
+    """Method that draws components uniformly, or in proportion to their L_i."""
 
     kinds = ("sampling",)
 
@@ -249,13 +248,13 @@ class SamplingAlgorithm(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """`requires`, and the L_i where they are drawn by."""
+        """Oracles: `requires`, and the L_i for importance sampling."""
         by_smoothness = self.sampling == "importance"
         return self.requires | {"component_smoothness"} if by_smoothness else self.requires
 
     @classmethod
     def schedule_smoothness(cls, constants: Constants, parameters: Mapping[str, Any]) -> float:
-        """Return L_mean where components are drawn by their L_i, else the largest of L_f and L_ms.
+        """Return L_mean for importance sampling, else the larger of L_f and L_ms.
 
         With q_i = L_i/(n L_mean) the mean square of (grad f_i(x) - grad f_i(y))/(n q_i) is at most
         the mean of L_mean L_i |x - y|^2, which is L_mean^2 |x - y|^2.
@@ -266,7 +265,7 @@ class SamplingAlgorithm(Algorithm):
 
 
 def get_parameters(algorithm: Any) -> dict[str, Any]:
-    """Return the values of an algorithm's parameters, by name; a dataclass says what they are."""
+    """Return the values of an algorithm's parameters by name; the fields of a dataclass."""
     if not is_dataclass(algorithm):
         return {}
     return {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}

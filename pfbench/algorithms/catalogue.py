@@ -1,4 +1,4 @@
-"""The algorithms by name, and the choice of one with its parameters."""
+"""Catalogue of algorithms, and selection of an algorithm with its parameters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -55,47 +55,47 @@ _FAMILIES = (
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {method.name: method for methods in _FAMILIES for method in methods}
 )
-"""Every algorithm by its name."""
+"""Class of each algorithm, by name."""
 
 
 @dataclass(frozen=True)
 class AlgorithmChoice:
-    """An algorithm by name with the parameters that were given; `resolve` makes the algorithm."""
+    """Algorithm name with explicit parameters; `resolve` instantiates the algorithm."""
 
     name: str
     parameters: Mapping[str, Any]
     algorithm_class: type[Algorithm]
 
     def __repr__(self) -> str:
-        """Return it as `pfbench.algorithm` makes it again."""
+        """Return the call of `pfbench.algorithm` that creates this choice."""
         return f"algorithm({self.selector!r})"
 
     @property
     def selector(self) -> str:
-        """The choice as the command line writes it."""
+        """Selector of the choice, as on the command line."""
         return str(Selector(self.name, self.parameters))
 
     @property
     def schedule(self) -> str:
-        """What the parameters ask for: theory, practical or explicit."""
+        """Requested schedule: theory, practical or explicit."""
         if self.parameters.get("epsilon") is None or self._overridden_parameters:
             return "explicit"
         return str(self.parameters.get("schedule") or "theory")
 
     @property
     def assumes(self) -> frozenset[str]:
-        """What the algorithm's theorem assumes, in the words of `pfbench.base.assumptions`."""
+        """Assumptions of the algorithm's theorem, by the names of `pfbench.base.assumptions`."""
         return self.algorithm_class.assumes
 
     @property
     def _overridden_parameters(self) -> set[str]:
-        """The given parameters that a schedule would set."""
+        """Explicit parameters that a schedule would set."""
         return set(self.algorithm_class.schedule_parameters & set(self.parameters))
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
         """Return the algorithm with all its parameters, and the schedule's name.
 
-        A parameter that is a formula, as in ``step=3/L``, is its value for these constants.
+        A formula as a parameter, such as ``step=3/L``, is evaluated for these constants.
 
         Raises
         ------
@@ -146,25 +146,25 @@ _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
         "schedule": Parameter("theory, practical or explicit", "as the others say", text=True),
     }
 )
-"""What every algorithm has beside its own parameters."""
+"""Parameters of every algorithm in addition to its own."""
 
 
 def select_algorithm(selector: Selector) -> AlgorithmChoice:
-    """Choose the algorithm of a selector; its texts stay texts. See `algorithm`."""
+    """Choose the algorithm of a selector; string values remain strings. See `algorithm`."""
     return select_user_algorithm(find_entry("algorithm", selector.name, ALGORITHMS), selector)
 
 
 def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
-    """Choose an algorithm by name; see ``pfbench info NAME`` for its parameters.
+    """Choose an algorithm by name; ``pfbench info NAME`` lists its parameters.
 
-    With `epsilon` alone the theorem's schedule is used; with explicit parameters, those.
+    `epsilon` alone selects the theorem's schedule; explicit parameters replace it.
 
     Parameters
     ----------
     name
         As in ``"frank-wolfe"``, or with parameters, as in ``"frank-wolfe[iterations=100]"``.
     parameters
-        By their names.
+        Parameters by name.
 
     Raises
     ------

@@ -16,7 +16,7 @@ Backtracking, with an estimate M of the smoothness L_f (Pedregosa, Negiar, Askar
 
     M = g_t^2 / (2 (f(x_{t-1}) - f(x_t)) |d|^2), clipped to [eta M_{t-1}, M_{t-1}]
     gamma = min(g_t/(M |d|^2), 1)
-    while f(x_t + gamma d) > f(x_t) - gamma g_t + gamma^2 M |d|^2/2:  M = tau M, gamma anew
+    while f(x_t + gamma d) > f(x_t) - gamma g_t + gamma^2 M |d|^2/2:  M = tau M, gamma again
     M_t = M;  M_{-1} = |grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|) if it is not given
 """
 
@@ -42,22 +42,22 @@ from pfbench.points import combine, distance, inner, keep
 STEPS = ("line-search", "adaptive", "short", "open-loop", "log-adaptive", "backtracking")
 
 _OF_L = ("short", "backtracking")
-"""Those that go by an L_f, and not by the curvature."""
+"""Step rules that use L_f, and not the curvature."""
 
 _LINE_SEARCH_TOLERANCE = 1e-10
 
 _GROWTH, _DECAY = 2.0, 0.9
-"""tau and eta of backtracking, as its source runs it."""
+"""tau and eta of backtracking, with the values of its source."""
 
 _PROBE = 1e-3
-"""Part of the first direction over which the first estimate compares gradients."""
+"""Part of the first direction over which the initial estimate compares gradients."""
 
 _ROUNDING = 1e-12
 """Relative error of a function value that backtracking allows for."""
 
 
 def line_search(value: Callable[[float], float], upper: float, *rest: float) -> float:
-    """Return the best of Brent's minimiser of a function on [0, most], both ends, and others."""
+    """Return the best of Brent's minimiser of a function on [0, upper], both ends, and others."""
 
     def try_step(gamma: float) -> float:
         return _replace_nan(value(gamma))
@@ -75,7 +75,7 @@ def line_search(value: Callable[[float], float], upper: float, *rest: float) -> 
 
 
 def _replace_nan(value: float) -> float:
-    """Return the value of a trial point: NaN counts as infinity, so that it loses."""
+    """Return the value of a trial point, with infinity for NaN."""
     return math.inf if math.isnan(value) else float(value)
 
 
@@ -134,13 +134,13 @@ class FrankWolfe(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """`requires`, and function values where they are searched along."""
+        """Oracles: `requires`, and function values if the step size is searched."""
         searches = self.step in ("line-search", "backtracking")
         return self.requires | {"value"} if searches else self.requires
 
     @property
     def runs_until_stopped(self) -> bool:
-        """See `Algorithm.runs_until_stopped`."""
+        """Whether a run ends only by a budget, a target or a time limit."""
         return self.iterations is None
 
     @classmethod
@@ -168,7 +168,7 @@ class FrankWolfe(Algorithm):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; a curvature that is not given is L_f D^2."""
+        """Return the algorithm; the curvature defaults to L_f D^2."""
         cls._check_zero_constants(constants, overrides)
         if overrides.get("step") == "adaptive" and overrides.get("curvature") is None:
             constants.require("L_f", "the adaptive step without curvature")
@@ -182,12 +182,12 @@ class FrankWolfe(Algorithm):
 
     @classmethod
     def _check_zero_constants(cls, constants: Constants, parameters: Mapping[str, Any]) -> None:
-        """Refuse a given curvature or smoothness of 0 unless f is known to be linear."""
+        """Raise for an explicit curvature or smoothness of 0 unless f is known to be linear."""
         cls.check_zero_bound(parameters, "curvature", constants.L_f * constants.D**2)
         cls.check_zero_bound(parameters, "smoothness", constants.L_f)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         for t in count() if self.iterations is None else range(self.iterations):
             gradient = ask.gradient(x)
             v = ask.lo(gradient)
@@ -211,7 +211,7 @@ class FrankWolfe(Algorithm):
             del gradient  # as large as the problem: the next one takes its room
 
     def _adaptive_step(self, gap: float) -> float:
-        """Return gamma; where f is linear the whole way is the best."""
+        """Return gamma; 1 if f is linear, where the full step is the best."""
         assert self.curvature is not None
         if self.curvature == 0.0:
             return 1.0 if gap > 0.0 else 0.0
@@ -226,23 +226,23 @@ class FrankWolfe(Algorithm):
         return min(gap / curvature, 1.0) if curvature > 0.0 else 1.0
 
     def _line_search(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Return the best step to v; the adaptive one is tried, too, if C is known."""
+        """Return the best step to v; the adaptive one is a candidate if C is known."""
         adaptive = () if self.curvature is None else (self._adaptive_step(gap),)
         return self.line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *adaptive)
 
 
 @dataclass
 class BacktrackingState:
-    """The estimate of the smoothness and the function values that backtracking goes on with.
+    """State of backtracking: smoothness estimate and function values.
 
     Attributes
     ----------
     M
         The estimate of L_f.
     value
-        f at the current point, which the search of the iteration before has asked.
+        f at the current point, computed by the search of the previous iteration.
     decrease
-        How much that iteration lowered f; infinite before the first one.
+        Decrease of f in the previous iteration; infinite before the first one.
     """
 
     M: float
@@ -253,7 +253,7 @@ class BacktrackingState:
     def from_start(
         cls, ask: AlgorithmOracles, x: Point, gradient: Any, v: Point, M: float | None
     ) -> Self:
-        """Ask f(x_0), and one more gradient where there is no first estimate M."""
+        """Query f(x_0), and one more gradient if there is no initial estimate M."""
         value = _replace_nan(ask.value(x))
         if M is None:
             length = distance(v, x)
@@ -263,7 +263,7 @@ class BacktrackingState:
         return cls(M, value)
 
     def find_step_size(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Return gamma; 0 where there is no descent, and then nothing is asked."""
+        """Return gamma; 0, without any query, if there is no descent."""
         if gap <= 0.0:
             return 0.0
         square = distance(v, x) ** 2

@@ -1,4 +1,4 @@
-"""What a theorem promises of its schedule for an accuracy, in the theorem's own criterion."""
+"""Guarantee of a theorem's schedule for an accuracy, in the theorem's criterion."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ WHERE: Mapping[str, str] = MappingProxyType(
         "mean": "in expectation of the last iterate; a single run may be above",
     }
 )
-"""Of which points a promise is, and whether of every run."""
+"""Points for which a guarantee holds, and whether it holds for every run."""
 
 
 Bound = Callable[[float, Constants], float]
-"""The number of a bound, for an accuracy and the constants of a problem."""
+"""Value of a bound, for an accuracy and the constants of a problem."""
 
 
 def epsilon_bound(epsilon: float, constants: Constants) -> float:
@@ -33,23 +33,22 @@ def epsilon_squared_bound(epsilon: float, constants: Constants) -> float:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A bound by which a schedule for accuracy epsilon is made.
+    """Bound that a schedule for accuracy epsilon guarantees.
 
     Attributes
     ----------
     criterion
-        What is bounded, in the notation of the method's source.
+        The bounded quantity, in the notation of the method's source.
     bound_text
         The bound as a formula.
     location
-        Of which points, one of `WHERE`.
+        The points it holds for, a key of `WHERE`.
     measure
-        The measure that is the same quantity; "excess" is f + h minus its least value.
+        The measure that is the same quantity; "excess" is f + h minus its minimum.
     power
         The criterion is this power of the measure.
     bound
-        The bound's number for an accuracy and the constants of a problem; the accuracy itself if
-        not given.
+        Value of the bound for an accuracy and the constants of a problem; by default the accuracy.
     """
 
     criterion: str
@@ -61,26 +60,26 @@ class Guarantee:
 
     @property
     def description(self) -> str:
-        """What is promised, in one line."""
+        """Guarantee in one line."""
         return f"{self.criterion} <= {self.bound_text}: {WHERE[self.location]}"
 
 
 def gap_guarantee(bound_text: str = "epsilon", bound: Bound = epsilon_bound) -> Guarantee:
-    """Return the promise of a bound on the expected Frank-Wolfe gap V at the output."""
+    """Return the guarantee of a bound on the expected Frank-Wolfe gap V at the output."""
     return Guarantee("E V(x)", bound_text, "output", "fw_gap", bound=bound)
 
 
 def mapping_guarantee(
     lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
-    """Return the promise of a bound on the squared gradient mapping at a lambda."""
+    """Return the guarantee of a bound on the squared gradient mapping at a lambda."""
     return _make_squared_guarantee(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
 
 
 def gradient_guarantee(
     location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
-    """Return the promise of a bound on the squared gradient."""
+    """Return the guarantee of a bound on the squared gradient."""
     return _make_squared_guarantee("|grad f|^2", location, bound_text, bound)
 
 

@@ -52,7 +52,7 @@ class ConvexCGS(Algorithm):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; smoothness and diameter are the problem's if they are known."""
+        """Return the algorithm; smoothness and diameter default to the problem's if known."""
         existing = {"smoothness": constants.L_f, "diameter": constants.D}
         return super().explicit(
             constants, **{k: v for k, v in existing.items() if math.isfinite(v)} | overrides
@@ -60,7 +60,7 @@ class ConvexCGS(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take the least N of 15 L D^2/(2(N+1)(N+2)) <= epsilon.
+        """Take the smallest N with 15 L D^2/(2(N+1)(N+2)) <= epsilon.
 
         beta gamma/Gamma grows, Gamma_k = 6/(k(k+1)(k+2)), so f(y_k) - min f <= beta_k gamma_k D^2/2
         + Gamma_k sum of eta_i gamma_i/Gamma_i (Lan 2020, section 7.2).
@@ -71,7 +71,7 @@ class ConvexCGS(Algorithm):
         return cls.from_schedule(overrides, iterations=N, smoothness=L, diameter=D)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's pseudo-code."""
+        """Yield a state after each update; see the class's pseudo-code."""
         L = self.smoothness
         x, y = keep(x), keep(x)
         for k in range(1, self.iterations + 1):
@@ -87,8 +87,8 @@ class ConvexCGS(Algorithm):
 class NCGSSpider(SlidingMethod, SamplingAlgorithm):
     """Sliding for non-convex sums: x+ = condg(G, x, 1/L, eta) with SPIDER estimates G.
 
-    The source draws components by their own constants L_i, and has the mean of these for L: so does
-    sampling=importance. Uniform draws, of pfbench, have L of the mean square.
+    The source draws components in proportion to their constants L_i, and uses their mean for L:
+    so does sampling=importance. The uniform draws, added by pfbench, use the L of the mean square.
     """
 
     name = "ncgs-spider"
@@ -125,7 +125,7 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm):
         )
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's text."""
+        """Yield a state after each update; see the class docstring."""
         estimate = SPIDERG(self.batch, self.period, sampling=self.sampling).start(ask, rng)
         for _ in range(self.iterations):
             G = estimate(x)

@@ -59,7 +59,7 @@ def lsvrg_error_constant(batch: int, refresh: float) -> float:
 
 
 def renewal_probability(n: int, batch: int) -> float:
-    """Return q = 1 - (1 - 1/n)^b, the chance that an entry of a table is stored anew in a step."""
+    """Return q = 1 - (1 - 1/n)^b, the probability that a step stores an entry of a table again."""
     return 1.0 - (1.0 - 1.0 / n) ** batch
 
 
@@ -77,7 +77,7 @@ def max_step_schedule(error: float, L: float, h0: float, epsilon: float) -> dict
 
 @dataclass(frozen=True, kw_only=True)
 class LooplessMethod(ProximalMethod):
-    """Steps along an estimate with a coin."""
+    """Proximal steps along an estimate with a coin."""
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R)"
     requires = frozenset({"gradient", "difference"}) | SMOOTH
@@ -187,17 +187,17 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @property
     def asks(self) -> frozenset[str]:
-        """A table that begins with zeros is kept by the method, and asks for batches."""
+        """Oracles: with a table of zeros, which the method keeps itself, only batches."""
         return self.requires if self.table == "full" else frozenset({"batch"}) | SMOOTH
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """b = sqrt n, lambda = q/2 with q = 1 - (1 - 1/n)^b, so c is about 2; as for PAGE.
+        """Take b = sqrt n, lambda = q/2 with q = 1 - (1 - 1/n)^b, so c is about 2; as for PAGE.
 
         Raises
         ------
         RefusedError
-            Of a table of zeros, whose bound needs the mean of all |grad f_i(x_0)|^2.
+            For a table of zeros, whose bound needs the mean of all |grad f_i(x_0)|^2.
         """
         if overrides.get("table") == "zero":
             raise RefusedError(
@@ -244,7 +244,7 @@ class StormMethod(Algorithm):
     floor: float = positive(MISSING, "w, added to the squared gradients that were seen")
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's pseudo-code."""
+        """Yield a state after each update; see the class's pseudo-code."""
         floor, a, d, before = self.floor, 1.0, None, x
         for _ in range(self.iterations):
             i = rng.integers(ask.n, size=1)

@@ -77,7 +77,7 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
 
     @property
     def estimator(self) -> SPIDERG:
-        """SPIDER."""
+        """SPIDER estimator."""
         return SPIDERG(self.batch, self.period, sampling=self.sampling)
 
     @classmethod
@@ -109,7 +109,7 @@ class LooplessFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> Estimator:
-        """The class's estimator with this batch and chance."""
+        """Estimator of the class with this batch and probability."""
         return self.estimator_class(self.batch, self.refresh)
 
 
@@ -176,7 +176,7 @@ class ZeroSARAHFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> ZeroSARAH:
-        """ZeroSARAH."""
+        """ZeroSARAH estimator."""
         return ZeroSARAH(self.batch, self.table_weight)
 
     @classmethod
@@ -209,7 +209,7 @@ class StormFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> STORM:
-        """STORM."""
+        """STORM estimator."""
         return STORM(self.batch, self.alpha, self.snapshot)
 
     @classmethod
@@ -246,7 +246,7 @@ class StormFW(StochasticFrankWolfe):
 
 @dataclass(frozen=True, kw_only=True)
 class ConvexFW(EstimatorAlgorithm):
-    """Frank-Wolfe for convex f with steps that fall as 2/t, along an estimate."""
+    """Frank-Wolfe for convex f with steps that decrease as 2/t, along an estimate."""
 
     assumes = frozenset({"convex"})
     guarantee = Guarantee("E f(x) - min f", "epsilon", "mean", "excess")
@@ -260,7 +260,7 @@ class ConvexFW(EstimatorAlgorithm):
         return 2.0 / (t + 2.0) if self.step is None else self.step
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         for t in range(self.iterations):
             g = estimate(x)
@@ -271,7 +271,7 @@ class ConvexFW(EstimatorAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class OneSampleFW(ConvexFW):
-    """Steps 2/(t+2), along an average of which the newest gradient fades."""
+    """Steps 2/(t+2) along an average with decreasing weights of the newest gradient."""
 
     counts = "T iterations: SFO b + 2b(T-1), LO T"
     requires = _BATCHES
@@ -283,7 +283,7 @@ class OneSampleFW(ConvexFW):
 
 
 class OneSFW(OneSampleFW):
-    """1-SFW where the law of the samples does not depend on x: STORM with alpha_t = 1/(t+1)."""
+    """1-SFW for sample distributions that do not depend on x: STORM with alpha_t = 1/(t+1)."""
 
     name = "one-sfw"
     summary = "one-sample Frank-Wolfe for convex f"
@@ -292,7 +292,7 @@ class OneSFW(OneSampleFW):
 
     @property
     def estimator(self) -> STORM:
-        """STORM, whose alpha_t is 1/(t+1) if none is given."""
+        """STORM estimator, with alpha_t = 1/(t+1) by default."""
         return STORM(self.batch, self.alpha or VanishingWeights(1.0))
 
     @classmethod
@@ -321,7 +321,7 @@ class MomentumSFW(OneSampleFW):
 
     @property
     def estimator(self) -> HeavyBall:
-        """The heavy ball, whose alpha_t is (t+1)^(-2/3) if none is given."""
+        """Heavy-ball estimator, with alpha_t = (t+1)^(-2/3) by default."""
         return HeavyBall(self.batch, self.alpha or VanishingWeights(2 / 3))
 
     @classmethod
@@ -361,7 +361,7 @@ class PAGEConvexFW(ConvexFW):
 
     @property
     def estimator(self) -> PAGE:
-        """PAGE."""
+        """PAGE estimator."""
         return PAGE(self.batch, self.refresh)
 
     @classmethod
@@ -393,14 +393,14 @@ class SpiderConvexFW(ConvexFW):
     source = "Yurtsever, Sra, Cevher 2019, SPIDER-FW for convex finite sums"
     cites = ("yurtsever2019",)
     counts = (
-        "T iterations, E epochs begun: FO E, SFO nE + 2 sum over epochs of 2^s (its steps - 1), "
+        "T iterations, E epochs started: FO E, SFO nE + 2 sum over epochs of 2^s (its steps - 1), "
         "LO T"
     )
     requires = _DIFFERENCES
 
     @property
     def estimator(self) -> DoublingSPIDER:
-        """SPIDER whose epochs double."""
+        """SPIDER estimator with doubling epochs."""
         return DoublingSPIDER()
 
     @classmethod

@@ -61,7 +61,7 @@ class Natasha15(Algorithm):
 
     @property
     def period(self) -> int:
-        """m, the steps of a sub-epoch: B/(p b), at least 1."""
+        """Number m of steps of a sub-epoch: B/(p b), at least 1."""
         return max(1, self.snapshot // (self.subepochs * self.batch))
 
     @classmethod
@@ -93,7 +93,7 @@ class Natasha15(Algorithm):
         )
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         if self.snapshot > ask.n:
             raise InputError(f"snapshot={self.snapshot} must be at most n = {ask.n}.")
         m, centre = self.period, keep(x)

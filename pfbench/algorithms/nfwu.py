@@ -45,7 +45,7 @@ from pfbench.points import combine, inner, keep
 
 @dataclass(frozen=True, kw_only=True)
 class NFWU(EstimatorAlgorithm):
-    """Normalised Frank-Wolfe updates; a subclass says which estimator."""
+    """Normalised Frank-Wolfe updates; a subclass defines the estimator."""
 
     guarantee = gap_guarantee(
         "2 epsilon D", bound=lambda epsilon, constants: 2.0 * epsilon * constants.D
@@ -65,23 +65,23 @@ class NFWU(EstimatorAlgorithm):
 
     @property
     def run_count(self) -> int:
-        """k, the number of independent runs; 1 unless restarts or probability is given."""
+        """Number k of independent runs; 1 unless restarts or probability is set."""
         if self.probability is not None:
             return round_up(math.log2(1.0 / self.probability))
         return self.restarts or 1
 
     @property
     def asks(self) -> frozenset[str]:
-        """`requires`, and the full gradient where the best of several runs is chosen by it."""
+        """Oracles: `requires`, and the full gradient if it chooses the best of several runs."""
         return self.requires | {"gradient"} if self.run_count > 1 else self.requires
 
     @property
     def anytime(self) -> bool:
-        """See `Algorithm.anytime`; the best of several runs has them end at T."""
+        """Whether no iterate depends on `iterations`; false if several runs end at T."""
         return self.run_count == 1
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code; several runs as in remark 3.1."""
+        """Yield a state after each update; see the module's pseudo-code and remark 3.1."""
         if self.run_count > 1:
             yield from self.run_restarts(ask, x, rng)
             return
@@ -95,7 +95,7 @@ class NFWU(EstimatorAlgorithm):
     def run_restarts(
         self, ask: AlgorithmOracles, x0: Point, rng: np.random.Generator
     ) -> Iterator[State]:
-        """Run k times from x0; output the sampled iterate with the least Frank-Wolfe gap."""
+        """Run k times from x0; output the sampled iterate with the smallest Frank-Wolfe gap."""
         nfwu = replace(self, restarts=None, probability=None)
         start, best, lower = keep(x0), keep(x0), math.inf
         for _ in range(self.run_count):
@@ -117,7 +117,7 @@ class NFWU(EstimatorAlgorithm):
     def estimator_parameters(
         cls, epsilon: float, L: float, constants: Constants
     ) -> Mapping[str, Any]:
-        """Return the theorem's batch and, where there are, period, chance or weight."""
+        """Return the theorem's batch and, if any, period, probability or weight."""
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -154,7 +154,7 @@ class NFWUSG(NFWU):
 
     @property
     def estimator(self) -> SG:
-        """GE 1."""
+        """Estimator GE 1."""
         return SG(self.batch)
 
     @classmethod
@@ -277,7 +277,7 @@ class LooplessNFWU(NFWU):
 
     @property
     def estimator(self) -> Estimator:
-        """The class's estimator with this batch and chance."""
+        """Estimator of the class with this batch and probability."""
         return self.estimator_class(self.batch, self.refresh)
 
 
@@ -330,7 +330,7 @@ class NFWUSTORM(NFWU):
 
     @property
     def estimator(self) -> STORM:
-        """STORM."""
+        """STORM estimator."""
         return STORM(self.batch, self.alpha, self.snapshot)
 
     @classmethod

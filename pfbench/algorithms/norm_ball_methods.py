@@ -12,8 +12,8 @@ gradient, gamma the step, rho the radius of the ball, lmo(d) = argmin of <d, v> 
     muon-nesterov:  M_k = beta M_{k-1} + g_k, the same step with lmo(g_k + beta M_k)
     signum, normalised-sgd:  m_k = beta m_{k-1} + (1 - beta) g_k, the same step with lmo(m_k)
 
-How the minimisation over a spectral ball is made (exactly, by Newton-Schulz, by the quintic) is a
-parameter of the problem's norm, and so are its products of matrices and what it is worth: the
+The algorithm of the minimisation over a spectral ball (exact, Newton-Schulz, the quintic) is a
+parameter of the problem's norm. Its number of matrix products and its accuracy are the
 measures lmo_products, lmo_lower and lmo_upper.
 """
 
@@ -32,12 +32,12 @@ from pfbench.estimators import STORM
 from pfbench.points import combine
 
 INITIAL_MOMENTA = ("gradient", "zero")
-"""How a momentum begins: d_1 = g_1, or d_0 = 0."""
+"""Initial values of a momentum: d_1 = g_1, or d_0 = 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MomentumAlgorithm(Algorithm):
-    """Steps by linear minimisations at a momentum of batch gradients."""
+    """Base class of methods that step by linear minimisation at a momentum of batch gradients."""
 
     requires = frozenset({"batch", "lo", "norm"})
     counts = "K iterations: SFO bK, LO K"
@@ -56,7 +56,7 @@ class MomentumAlgorithm(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalGradient(MomentumAlgorithm):
-    """What scg and uscg share: an average of gradients, the newest of which weighs alpha."""
+    """Base class of scg and uscg: an average of gradients, the newest of weight alpha."""
 
     alpha: float | None = positive(
         None, "alpha, weight of the newest gradient, in (0, 1]; k^(-1/2) if not given", upper=1.0
@@ -74,7 +74,7 @@ class ConditionalGradient(MomentumAlgorithm):
         return k**-0.5 if self.alpha is None else self.alpha
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         d: Any = 0.0
         for k in range(1, self.iterations + 1):
             alpha = self.weight(k)
@@ -102,7 +102,7 @@ class SCG(ConditionalGradient):
 
 @dataclass(frozen=True, kw_only=True)
 class WeightDecayAlgorithm(MomentumAlgorithm):
-    """Steps that are not held in the ball, with weight decay."""
+    """Base class of steps that may leave the ball, with weight decay."""
 
     decay: float = nonnegative(0.0, "mu, weight decay: gamma mu x is subtracted in a step")
 
@@ -149,11 +149,11 @@ class USCGMVR(EstimatorAlgorithm):
 
     @property
     def estimator(self) -> STORM:
-        """The estimate."""
+        """STORM estimator."""
         return STORM(self.batch, self.alpha, self.snapshot)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         for _ in range(self.iterations):
             d = estimate(x)
@@ -163,7 +163,7 @@ class USCGMVR(EstimatorAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class Almond(MomentumAlgorithm):
-    """Averages linear minimisers in place of gradients."""
+    """Almond: average of linear minimisers instead of gradients."""
 
     name = "almond"
     summary = "steps along averages of minimisers over the ball of a norm"
@@ -173,7 +173,7 @@ class Almond(MomentumAlgorithm):
     alpha: float = positive(MISSING, "alpha, weight of the newest minimiser, in (0, 1]", upper=1.0)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code; d_1 = lmo(g_1)."""
+        """Yield a state after each update, with d_1 = lmo(g_1); see the module's pseudo-code."""
         d: Any = None
         for _ in range(self.iterations):
             g = self.batch_gradient(ask, x, rng)
@@ -201,7 +201,7 @@ class Muon(WeightDecayAlgorithm):
             raise InputError(f"beta={self.beta:g} must be below 1.")
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code; the estimate is (1 - beta) M."""
+        """Yield a state after each update, with the estimate (1 - beta) M."""
         M: Any = 0.0
         for _ in range(self.iterations):
             M = self.beta * M + self.batch_gradient(ask, x, rng)
@@ -211,7 +211,7 @@ class Muon(WeightDecayAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class MuonNesterov(Muon):
-    """Muon as it is run in practice; no bound of pfbench's is about it."""
+    """Muon as used in practice; no bound in pfbench covers it."""
 
     name = "muon-nesterov"
     summary = "Muon with Nesterov's momentum, over the spectral norm; no theorem here"
@@ -219,7 +219,7 @@ class MuonNesterov(Muon):
     cites = ("jordan2024",)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code; the estimate is (1 - beta)(g + beta M)."""
+        """Yield a state after each update, with the estimate (1 - beta)(g + beta M)."""
         M: Any = 0.0
         for _ in range(self.iterations):
             g = self.batch_gradient(ask, x, rng)
@@ -231,7 +231,7 @@ class MuonNesterov(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class Signum(Muon):
-    """Steps by the signs of averaged gradients; its step is eta = gamma rho."""
+    """Signum: steps by the signs of averaged gradients; its step is eta = gamma rho."""
 
     name = "signum"
     summary = "Signum: signs of averaged gradients, over the l-infinity norm"
@@ -243,7 +243,7 @@ class Signum(Muon):
     beta: float = nonnegative(MISSING, "beta, weight of the old average, in [0, 1)")
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         m: Any = 0.0
         for k in range(self.iterations):
             g = self.batch_gradient(ask, x, rng)
@@ -255,7 +255,7 @@ class Signum(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class NormalisedSGD(Signum):
-    """Steps of a fixed length along averaged gradients; its step is eta = gamma rho."""
+    """Steps of a fixed length along averaged gradients; the step is eta = gamma rho."""
 
     name = "normalised-sgd"
     summary = "normalised gradient steps with momentum, over the l2 norm"

@@ -41,14 +41,14 @@ SMOOTH = frozenset({"prox", "smooth"})
 
 @dataclass(frozen=True, kw_only=True)
 class ProximalMethod(EstimatorAlgorithm):
-    """Proximal steps along a gradient estimate; a subclass says which."""
+    """Proximal steps along a gradient estimate; a subclass defines the estimator."""
 
     output: str = parameter("uniform", "uniform (the theorem's), or last")
     iterations: int = integer(MISSING, "T")
     step: float = positive(MISSING, "eta")
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         for _ in range(self.iterations):
             g = estimate(x)
@@ -115,7 +115,7 @@ class ProxSGD(ProximalMethod):
 
     @property
     def estimator(self) -> SG:
-        """A fresh batch at each iteration."""
+        """Estimator with a fresh batch in each iteration."""
         return SG(self.batch)
 
     @classmethod
@@ -153,7 +153,7 @@ class ProxSVRG(ProximalMethod):
 
     @property
     def estimator(self) -> SVRG:
-        """SVRG that also asks its batch at the snapshot."""
+        """SVRG estimator that also queries its batch at the snapshot."""
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     @classmethod
@@ -171,7 +171,7 @@ class ProxSVRG(ProximalMethod):
 
 
 class SmoothSVRG(ProxSVRG):
-    """SVRG without set and penalty; its schedule is that of prox-svrg with h = 0."""
+    """SVRG without a set or penalty; its schedule is that of prox-svrg with h = 0."""
 
     name = "svrg"
     summary = "SVRG for non-convex f, unconstrained"
@@ -283,7 +283,7 @@ class ProxSAGA(ProximalMethod):
 
     @property
     def estimator(self) -> SAGA:
-        """SAGA."""
+        """SAGA estimator."""
         return SAGA(self.batch)
 
     @classmethod
@@ -299,7 +299,7 @@ class ProxSAGA(ProximalMethod):
 
 
 class SmoothSAGA(ProxSAGA):
-    """SAGA without set and penalty."""
+    """SAGA without a set or penalty."""
 
     name = "saga"
     summary = "SAGA for non-convex f, unconstrained"
@@ -353,7 +353,7 @@ class ProxSpiderBoost(ProximalMethod):
 
     @property
     def estimator(self) -> SPIDERG:
-        """SPIDER."""
+        """SPIDER estimator."""
         return SPIDERG(self.batch, self.period, self.snapshot)
 
     @classmethod
@@ -376,7 +376,7 @@ class ProxSpiderBoost(ProximalMethod):
 
 
 class SpiderBoost(ProxSpiderBoost):
-    """SpiderBoost without set and penalty: E|grad f|^2 <= 4 L Delta/T."""
+    """SpiderBoost without a set or penalty: E|grad f|^2 <= 4 L Delta/T."""
 
     name = "spiderboost"
     summary = "SpiderBoost, unconstrained"

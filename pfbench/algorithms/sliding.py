@@ -24,13 +24,13 @@ from pfbench.estimators import SVRG
 from pfbench.points import combine, gap_and_distance, keep, shift, tilt
 
 _MOVES = 1e-15
-"""A weight below this moves no point by more than rounding."""
+"""Weight below which a move changes a point by no more than rounding."""
 
 
 def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
     """Return a point of C where the gap of phi is at most eta (qu2018 algorithm 1).
 
-    u itself if the gap is at most eta there. The result is a new point; u stays readable.
+    It is u itself if the gap is at most eta there. The result is a new point; u stays readable.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Po
 
 @dataclass(frozen=True, kw_only=True)
 class SlidingMethod(Algorithm):
-    """What the sliding methods of qu2018 have in common: N, L, eta."""
+    """Base class of the sliding methods of qu2018: N, L, eta."""
 
     output: str = parameter("uniform", "uniform, weighted, or last")
     iterations: int = integer(MISSING, "N, updates of the main sequence")
@@ -71,16 +71,16 @@ class SlidingMethod(Algorithm):
 
     @property
     def eta(self) -> float:
-        """The gap at which condg stops."""
+        """Gap at which condg stops."""
         return 1.0 / self.iterations if self.tolerance is None else self.tolerance
 
     @property
     def anytime(self) -> bool:
-        """See `Algorithm.anytime`; the tolerance 1/N depends on N."""
+        """Whether no iterate depends on `iterations`; false if the tolerance is 1/N."""
         return self.tolerance is not None
 
     def output_weight(self, k: int) -> float:
-        """p_k proportional to k (k+1)."""
+        """Return p_k, proportional to k (k+1)."""
         return k * (k + 1.0)
 
 
@@ -125,7 +125,7 @@ class NCGS(SlidingMethod):
         return cls.from_schedule(overrides, iterations=N, smoothness=L)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's pseudo-code."""
+        """Yield a state after each update; see the class's pseudo-code."""
         beta = 1.0 / (2.0 * self.smoothness)
         theta, ag = keep(x), keep(x)
         for k in range(1, self.iterations + 1):
@@ -142,7 +142,7 @@ class NCGS(SlidingMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticNCGS(SlidingMethod):
-    """NCGS, option 2, with the mean of m_k = k fresh samples; one batch serves both condg."""
+    """NCGS, option 2, with the mean of m_k = k fresh samples; both condg calls share a batch."""
 
     name = "ncgs-stochastic"
     summary = "stochastic non-convex conditional gradient sliding"
@@ -173,7 +173,7 @@ class StochasticNCGS(SlidingMethod):
         return cls.from_schedule(overrides, iterations=N, smoothness=L)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See `NCGS`, option 2."""
+        """Yield a state after each update; see `NCGS`, option 2."""
         beta = 1.0 / (2.0 * self.smoothness)
         theta, ag = keep(x), keep(x)
         for k in range(1, self.iterations + 1):
@@ -212,7 +212,7 @@ class NCGSVR(SlidingMethod):
         return cls.from_schedule(overrides, iterations=T, smoothness=L, batch=b, period=m)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's text."""
+        """Yield a state after each update; see the class docstring."""
         estimate = SVRG(self.batch, self.period, at_snapshot=True).start(ask, rng)
         lam = 1.0 / (3.0 * self.smoothness)
         for _ in range(self.iterations):
@@ -256,9 +256,9 @@ class CGS(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """li2019 theorem 1: N = 8 sqrt(L/sigma_hat), restarts = log2(delta0/epsilon).
+        """Take li2019 theorem 1: N = 8 sqrt(L/sigma_hat), restarts = log2(delta0/epsilon).
 
-        L, sigma_hat and delta0 are the given ones, else the problem's.
+        L, sigma_hat and delta0 are explicit, else the problem's.
         """
         L = cls.resolve_constant("smoothness", constants, overrides)
         sigma = cls.resolve_constant("curvature", constants, overrides)
@@ -274,7 +274,7 @@ class CGS(Algorithm):
 
     @classmethod
     def resolve_constant(cls, name: str, constants: Constants, parameters: dict[str, Any]) -> float:
-        """Return a parameter that is a constant: as given, else as the problem states it."""
+        """Return the explicit value of a constant, else the problem's."""
         if name in parameters:
             return check_real(name, parameters[name], above=0.0)
         constant = {"smoothness": "L_f", "curvature": "sigma_hat", "delta": "delta"}[name]
@@ -290,11 +290,11 @@ class CGS(Algorithm):
         return ask.gradient(z)
 
     def snapshot_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
-        """Return what each outer iteration begins with: nothing."""
+        """Return the gradient that each outer iteration starts with; here None."""
         return None
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's pseudo-code."""
+        """Yield a state after each update; see the class's pseudo-code."""
         theta = keep(x)
         for t in range(1, self.restarts + 1):
             x, y = keep(theta), keep(theta)
@@ -337,7 +337,7 @@ class STORC(CGS):
 
     @classmethod
     def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """As the theorem, with m = n^(2/3) rounded down: the theorem's m is far above n."""
+        """Return the theorem's schedule with m = n^(2/3) rounded down; its m is far above n."""
         batch = round_down(constants.n ** (2 / 3))
         return super().theory(epsilon, constants, **{"batch": batch} | overrides)
 

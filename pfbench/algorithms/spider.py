@@ -27,7 +27,7 @@ _NEEDS = frozenset({"gradient", "difference"})
 
 @dataclass(frozen=True, kw_only=True)
 class RecursiveMethod(EstimatorAlgorithm):
-    """What the three have in common: T, S, the epoch length, and the estimate."""
+    """Base class of the three methods: T, S, the epoch length, and the estimate."""
 
     iterations: int = integer(MISSING, "T")
     batch: int = integer(MISSING, "S")
@@ -35,7 +35,7 @@ class RecursiveMethod(EstimatorAlgorithm):
 
     @property
     def estimator(self) -> SPIDERG:
-        """The recursive estimate."""
+        """Recursive estimator."""
         return SPIDERG(self.batch, self.period)
 
 
@@ -62,7 +62,7 @@ class SARAH(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """One outer loop of p steps: E|grad f|^2 <= 2 h0/(eta p) <= epsilon, b = sqrt n.
+        """Take one outer loop of p steps: E|grad f|^2 <= 2 h0/(eta p) <= epsilon, b = sqrt n.
 
         eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1; p is the least that satisfies the bound.
         """
@@ -78,7 +78,7 @@ class SARAH(RecursiveMethod):
         return cls.from_schedule(overrides, iterations=p, period=p, batch=b, step=step(p))
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's pseudo-code."""
+        """Yield a state after each update; see the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         goes_on = self.output == "last"
         chosen = None if goes_on else keep(x)
@@ -139,7 +139,7 @@ class Spider(RecursiveMethod):
         )
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's pseudo-code."""
+        """Yield a state after each update; see the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         longest = math.inf if self.lam is None else self.lam
         for _ in range(self.iterations):
@@ -187,7 +187,7 @@ class ProxSpiderBoostM(RecursiveMethod):
         )
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the class's pseudo-code."""
+        """Yield a state after each update; see the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         y, beta = keep(x), self.step
         for k in range(self.iterations):

@@ -32,7 +32,7 @@ from pfbench.points import combine
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticFrankWolfe(EstimatorAlgorithm):
-    """Frank-Wolfe with a constant step along a gradient estimate; a subclass says which."""
+    """Frank-Wolfe with a constant step along a gradient estimate, which a subclass defines."""
 
     output: str = parameter("uniform", "uniform (the source's), or last")
     iterations: int = integer(MISSING, "T")
@@ -40,7 +40,7 @@ class StochasticFrankWolfe(EstimatorAlgorithm):
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         for _ in range(self.iterations):
             g = estimate(x)
@@ -52,10 +52,10 @@ class StochasticFrankWolfe(EstimatorAlgorithm):
 def constant_step_schedule(
     error: float, L: float, D: float, h0: float, epsilon: float
 ) -> dict[str, Any]:
-    """Return T and gamma that make h0/(T gamma) + error L D^2 gamma at most epsilon.
+    """Return T and gamma for which h0/(T gamma) + error L D^2 gamma is at most epsilon.
 
     The best gamma is sqrt(h0/(error T L D^2)), which gives 2 sqrt(error L D^2 h0/T); T is raised
-    where gamma would exceed 1.
+    if gamma would exceed 1.
     """
     curvature = error * L * D * D
     iterations = max(1, round_up(4.0 * curvature * h0 / epsilon**2), round_up(h0 / curvature))
@@ -76,7 +76,7 @@ class SFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> SG:
-        """A fresh batch at each iteration."""
+        """Estimator with a fresh batch in each iteration."""
         return SG(self.batch)
 
     @classmethod
@@ -106,7 +106,7 @@ class SVFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> SVRG:
-        """SVRG that also asks its batch at the snapshot."""
+        """SVRG estimator that also queries its batch at the snapshot."""
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     @classmethod
@@ -140,7 +140,7 @@ class SAGAFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> SAGA:
-        """SAGA."""
+        """SAGA estimator."""
         return SAGA(self.batch)
 
     @classmethod

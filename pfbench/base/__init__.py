@@ -1,4 +1,4 @@
-"""The words that all other rooms share: arrays, errors, counts, budgets, constants, states."""
+"""Types shared by all subpackages: arrays, errors, counts, budgets, constants, states."""
 
 import copyreg
 from collections.abc import Mapping

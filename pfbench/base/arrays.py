@@ -1,4 +1,4 @@
-"""The types of the arrays that all rooms pass to each other, their norm, and their memory."""
+"""Array types used throughout the package, norms and memory-saving helpers."""
 
 import math
 import weakref
@@ -13,24 +13,24 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _PART = 1 << 17
-"""Most numbers that are worked on together where all of them would take as much memory again."""
+"""Maximum length of a chunk in a computation that would otherwise need a temporary array."""
 
 
 def norm(x: Floats) -> float:
-    """Return the Euclidean (Frobenius) norm, bit for bit numpy's, at a quarter of its overhead."""
+    """Return the Euclidean (Frobenius) norm, bit for bit NumPy's, at a quarter of its overhead."""
     flat = x.ravel(order="K")
     return math.sqrt(flat.dot(flat))
 
 
 def nan_or_maximum(*numbers: float) -> float:
-    """Return the largest of some numbers; infinity if one is NaN, which `max` may leave out."""
+    """Return the largest number, or infinity if any is NaN (`max` can ignore a NaN)."""
     return math.inf if any(map(math.isnan, numbers)) else max(numbers)
 
 
 def chunk_slices(n: int) -> Iterator[slice]:
-    """Return ranges of about equal size that cover 0, ..., n - 1, at most 2^17 numbers each.
+    """Return slices of about equal size that cover 0, ..., n - 1, at most 2^17 entries each.
 
-    What is computed from one range after the other needs no memory of the size of all.
+    A computation slice by slice needs no temporary array of full length.
     """
     count = -(-n // _PART)
     bounds = [n * k // count for k in range(count + 1)] if n else []
@@ -38,17 +38,17 @@ def chunk_slices(n: int) -> Iterator[slice]:
 
 
 def as_read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a view through which an array cannot be changed."""
+    """Return a read-only view of an array."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 class VectorPool:
-    """Vectors of one length; the memory of one that nobody holds any more becomes the next.
+    """Pool of vectors of one length: a released vector's memory is reused for the next one.
 
-    The first touch of fresh memory takes as long as a third of a sweep over it. Where vectors are
-    short, the allocator itself gives back what was freed. One spare is kept.
+    First access to fresh memory takes as long as a third of a sweep over it. Where vectors are
+    short, the allocator reuses memory itself. The pool keeps one spare vector.
     """
 
     def __init__(self, size: int) -> None:
@@ -59,7 +59,7 @@ class VectorPool:
         return VectorPool, (self._size,)
 
     def take(self) -> Floats:
-        """Return a vector with anything in it."""
+        """Return an uninitialised vector."""
         if self._size < _LONG:
             return np.empty(self._size)
         memory = self._spare.pop() if self._spare else np.empty(self._size)

@@ -1,4 +1,4 @@
-"""What theorems assume of a problem beyond smoothness, and whether a problem is known to meet it.
+"""Assumptions of theorems beyond smoothness, and the check whether a problem meets them.
 
 Algorithms declare `assumes`, problems state `properties`; both take their words from `ASSUMPTIONS`.
 """
@@ -19,11 +19,11 @@ ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
-"""Every assumption by its name, with what it says."""
+"""Meaning of each assumption, by name."""
 
 
 def list_known_assumptions(problem: Problem) -> frozenset[str]:
-    """Return what a problem is known to meet: its `properties`, and what its set shows."""
+    """Return the assumptions that a problem is known to meet: its `properties` and its set's."""
     properties = problem.properties
     return properties | {"bounded domain"} if math.isfinite(problem.set.diameter) else properties
 
@@ -31,7 +31,7 @@ def list_known_assumptions(problem: Problem) -> frozenset[str]:
 def unmet_assumptions(assumes: Iterable[str], problem: Problem) -> tuple[str, ...]:
     """Return the assumptions that a problem is not known to meet, in alphabetical order.
 
-    A problem is only asked for its properties, which may be costly, if something is assumed.
+    The properties of the problem, which may be costly, are computed only if something is assumed.
     """
     needed = frozenset(assumes)
     return tuple(sorted(needed - list_known_assumptions(problem))) if needed else ()

@@ -1,4 +1,4 @@
-"""The papers that all comes from, read from `references.bib`; keys are those of `source`."""
+"""Bibliography, read from `references.bib`; its keys are the values of `source`."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 _ENTRY = re.compile(r"^@(\w+)\{(\w+),\n((?:  \w+ = \{.*\},\n)+)\}$", re.MULTILINE)
 _FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
-"""An entry, and a field of it on a line of its own; what is no entry is a remark, as in BibTeX."""
+"""Patterns of an entry and of a field on its own line; as in BibTeX, other text is a comment."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,18 @@ class Publication:
 
 
 def parse_bibtex(text: str) -> Mapping[str, Publication]:
-    """Return the entries of a file of BibTeX, by key.
+    """Return the entries of a BibTeX file, by key.
 
     Raises
     ------
     ValueError
-        If an entry is not laid out as `format_bibtex` writes it, or a key or a field is given
-        twice.
+        If an entry is not laid out as `format_bibtex` writes it, or a key or a field is repeated.
     """
     publications: dict[str, Publication] = {}
     for kind, key, lines in _ENTRY.findall(text):
         fields = _FIELD.findall(lines)
         if key in publications or len(dict(fields)) < len(fields):
-            raise ValueError(f"{key} is there twice, or has a field twice.")
+            raise ValueError(f"{key} is repeated, or has a repeated field.")
         publications[key] = Publication(kind, MappingProxyType(dict(fields)))
     if text.count("@") != len(publications):
         raise ValueError(
@@ -55,12 +54,12 @@ REFERENCES = parse_bibtex((files("pfbench.base") / "references.bib").read_text("
 
 
 def format_bibtex(keys: Iterable[str]) -> str:
-    """Return BibTeX's entries of papers, each once.
+    """Return the BibTeX entries of papers, each once.
 
     Raises
     ------
     KeyError
-        If one is not in `REFERENCES`.
+        If a key is not in `REFERENCES`.
     """
     return "\n".join(_format_bibtex_entry(key, REFERENCES[key]) for key in dict.fromkeys(keys))
 

@@ -1,4 +1,4 @@
-"""A function that calls back, turned into a generator: each stands still while the other runs."""
+"""Conversion of a function with a callback to a generator."""
 
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
@@ -9,15 +9,15 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 _PATIENCE = 5.0
-"""Seconds that a function gets to end after it was told to."""
+"""Seconds that a function has to end after the generator is closed."""
 
 
 class ConsumerClosed(BaseException):
-    """Raised in the function where it hands something over that nobody waits for any more."""
+    """Raised in the function at its next callback after the generator is closed."""
 
 
 class _CallbackChannel(Generic[Item]):
-    """What goes to and fro between the generator and the function in its thread."""
+    """Exchange of items between the generator and the function in its thread."""
 
     def __init__(self, work: Callable[[Callable[[Item], None]], object]) -> None:
         self.work = work
@@ -25,13 +25,13 @@ class _CallbackChannel(Generic[Item]):
         self.came: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()
 
     def hand_over(self, item: Item) -> None:
-        """Hand an item over, and wait until more is asked for."""
+        """Pass an item to the generator, and wait until the next one is requested."""
         self.came.put((item,))
         if not self.go_on.get():
             raise ConsumerClosed
 
     def run_work(self) -> None:
-        """Run the function to its end, or to what it raises."""
+        """Run the function until it returns or raises."""
         ended: BaseException | None = None
         try:
             self.work(self.hand_over)
@@ -41,12 +41,12 @@ class _CallbackChannel(Generic[Item]):
 
 
 def iterate_callback(work: Callable[[Callable[[Item], None]], object]) -> Iterator[Item]:
-    """Yield what a function hands to the callback that it is given.
+    """Yield the items that a function passes to its callback.
 
-    The function runs in a thread of its own, but never at the same time as who asks for the items:
-    so both see what they would in one thread, in the same order each time. What it raises is raised
-    where the next item is asked for. If no more is asked for, its next callback raises
-    `ConsumerClosed`.
+    The function runs in its own thread, but never at the same time as the consumer of the
+    items: both see what they would in a single thread, in the same order each time. An
+    exception of the function is raised where the next item is requested. If the generator is
+    closed, the next callback raises `ConsumerClosed`.
     """
     exchange = _CallbackChannel(work)
     # Settings such as numpy's errstate belong to the context.

@@ -1,4 +1,4 @@
-"""Validation of parameters, up front and in one voice."""
+"""Validation of parameters."""
 
 import math
 import re
@@ -14,7 +14,7 @@ from pfbench.base.names import brief_repr, unknown_name_error
 
 
 def check_integer(name: str, value: Any, *, minimum: int) -> int:
-    """Return `value` as an int, or refuse it by `name` if it is not an integer >= `minimum`."""
+    """Return `value` as an int; raise if it is not an integer >= `minimum`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{name}={brief_repr(value)} must be an integer of at least {minimum}.")
     if value < minimum:
@@ -50,7 +50,7 @@ def check_real(
 
 
 def unwrap_scalar(name: str, value: Any) -> Any:
-    """Return the number of an array of one entry, refuse other arrays; all else stays as it is."""
+    """Return the number in an array of one entry; raise for other arrays, pass other values on."""
     if not isinstance(value, np.ndarray):
         return value
     if value.size != 1:
@@ -59,7 +59,7 @@ def unwrap_scalar(name: str, value: Any) -> Any:
 
 
 def check_text(name: str, value: Any, example: str = "") -> str:
-    """Return `value` if it is a text, else refuse it by `name` with an example of one."""
+    """Return `value` if it is a string, else raise with an example."""
     if not isinstance(value, str):
         such = f", as in {example!r}" if example else ""
         raise InputError(f"{name}={brief_repr(value)} must be a text{such}.")
@@ -67,7 +67,7 @@ def check_text(name: str, value: Any, example: str = "") -> str:
 
 
 def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
-    """Return `value` if it is one of `allowed`, else refuse it with the nearest one."""
+    """Return `value` if it is among `allowed`, else raise with the nearest allowed value."""
     if not isinstance(value, str) or value not in allowed:
         raise unknown_name_error(
             f"value for {name}", value if isinstance(value, str) else brief_repr(value), allowed
@@ -76,7 +76,7 @@ def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
 
 
 def check_file_name(name: str, value: str) -> str:
-    """Return `value` if a file can be called so anywhere, else refuse it by `name`."""
+    """Return `value` if it is a portable file name, else raise."""
     if not re.fullmatch(r"[^\W_][\w .+-]{0,99}", value):
         raise InputError(
             f"{name}={value!r:.100} becomes a file's name: use letters, digits, spaces, hyphens, "
@@ -88,7 +88,7 @@ def check_file_name(name: str, value: str) -> str:
 def check_finite_array(
     name: str, value: npt.ArrayLike, *, shape: tuple[int, ...] | None = None
 ) -> Floats:
-    """Return `value` as a float64 array, refused if it is not numeric, finite and of `shape`."""
+    """Return `value` as a float64 array; raise unless it is numeric, finite and of `shape`."""
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -107,7 +107,7 @@ def check_finite_array(
 
 
 def check_float_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
-    """Refuse what is no array of float64 of a shape; finite or not."""
+    """Raise unless `value` is a float64 array of a shape; its entries may be infinite."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
         text = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else value
         raise InputError(f"{name} must be an array of float64 of shape {shape}, not {text}.")

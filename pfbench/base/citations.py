@@ -1,4 +1,4 @@
-"""What a `source` cites: the papers of the bibliography that a text names, and each in words."""
+"""Papers cited by a `source` text, and references in words."""
 
 import re
 import unicodedata
@@ -12,14 +12,14 @@ from pfbench.base.bibliography import REFERENCES, Publication
 _ACCENTS: Mapping[str, str] = MappingProxyType(
     {"'": "\u0301", "`": "\u0300", "^": "\u0302", "v": "\u030c"}
 )
-"""What TeX's accents are in Unicode, after their letter."""
+"""Combining Unicode character of each TeX accent."""
 
 
 def find_cited_paper_keys(source: str) -> tuple[str, ...]:
-    """Return the keys of the papers that a source names, by key or by authors and year.
+    """Return the keys of the papers that a source cites, by key or by authors and year.
 
-    ``Reddi, Sra, Poczos, Smola 2016 (NIPS)`` tells papers of one year apart by the end of the key;
-    ``et al.`` stands for all authors but the first.
+    ``Reddi, Sra, Poczos, Smola 2016 (NIPS)`` distinguishes papers of one year by the end of the
+    key; ``et al.`` stands for all authors but the first.
     """
     keys = (
         key
@@ -34,7 +34,7 @@ def _citations_by_key(part: str) -> Iterator[str]:
 
 
 def _citations_by_authors(part: str) -> Iterator[str]:
-    """Yield one paper for each first author and year that are named."""
+    """Yield one paper for each first author and year in a text."""
     named = [key for key in REFERENCES if _cites_paper(part, key)]
     for _, group in groupby(sorted(named, key=_author_and_year), key=_author_and_year):
         keys = list(group)
@@ -44,7 +44,7 @@ def _citations_by_authors(part: str) -> Iterator[str]:
 
 
 def _cites_paper(part: str, key: str) -> bool:
-    """Return whether a text has the year of a paper and its authors, of whom et al. leaves some."""
+    """Return whether a text has a paper's year and authors, of whom `et al.` may replace some."""
     reference = REFERENCES[key]
     authors = [_strip_accents(surname) for surname in surnames(reference)]
     needed = authors[:1] if "et al" in part else authors
@@ -64,7 +64,7 @@ def surnames(reference: Publication) -> list[str]:
 
 
 def strip_tex(text: str) -> str:
-    """Return a field of BibTeX without TeX."""
+    """Return a BibTeX field without TeX markup."""
 
     def replace_accent(match: re.Match[str]) -> str:
         return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
@@ -78,7 +78,7 @@ def _strip_accents(text: str) -> str:
 
 
 def format_reference(key: str) -> str:
-    """Return a paper in a line: authors, title, where and when it appeared."""
+    """Return a reference in one line: authors, title, venue and year."""
     reference = REFERENCES[key]
     fields = {name: strip_tex(text) for name, text in reference.fields.items()}
     authors = ", ".join(surnames(reference))
@@ -89,7 +89,7 @@ def format_reference(key: str) -> str:
 
 
 def find_urls(key: str) -> dict[str, str]:
-    """Return where a paper is found, by what the address is: its DOI, arXiv, its proceedings."""
+    """Return the addresses of a paper by kind: DOI, arXiv, proceedings."""
     fields = REFERENCES[key].fields
     urls = {}
     if "doi" in fields:

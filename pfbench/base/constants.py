@@ -1,4 +1,4 @@
-"""The constants that schedules and bounds use, each with its derivation."""
+"""Constants of a problem used by schedules and bounds, each with its derivation."""
 
 import math
 from collections.abc import Mapping
@@ -32,12 +32,12 @@ MEANING = {
 
 @dataclass(frozen=True)
 class Constants:
-    """Constants of one problem and start; what is not stated is infinite.
+    """Constants of one problem and start point; a constant that is not stated is infinite.
 
     Attributes
     ----------
     n, D, L_f, L_ms, L_max, L_mean, L2_ms, sigma2, delta, M, sigma_hat, ell
-        See `MEANING`; so in the next ones.
+        See `MEANING`.
     L_norm, rho, zeta, omega
         See `MEANING`. Gradients have the units of f per unit of x.
     derivations
@@ -67,14 +67,14 @@ class Constants:
             object.__setattr__(self, name, unwrap_scalar(name, getattr(self, name)))
 
     def __getattr__(self, name: str) -> float:
-        """Refuse a constant that there is not; the nearest name is suggested."""
+        """Raise for an unknown constant, with the nearest name."""
         if name.startswith("_"):
             raise AttributeError(name)
         raise AttributeError(str(unknown_name_error("constant", name, (*MEANING, "L"))))
 
     @classmethod
     def from_derivations(cls, **statement: tuple[float, str]) -> Self:
-        """Return the constants that are finite, each given with its derivation."""
+        """Return constants from pairs of value and derivation, without the infinite ones."""
         scalars = {
             name: unwrap_scalar(name, statement[name][0]) for name in MEANING if name in statement
         }
@@ -83,7 +83,7 @@ class Constants:
         return cls(**numbers, derivations=words)
 
     def require(self, name: str, purpose: str) -> float:
-        """Return the constant `name`, refused where the problem does not state it.
+        """Return the constant `name`.
 
         Raises
         ------
@@ -99,10 +99,10 @@ class Constants:
         return value
 
     def smoothness(self, purpose: str) -> float:
-        """Return max(L_f, L_ms), the L of stochastic methods, refused where one is missing."""
+        """Return max(L_f, L_ms), the L of stochastic methods; raise if either is not stated."""
         return max(self.require("L_f", purpose), self.require("L_ms", purpose))
 
     @property
     def L(self) -> float:
-        """The paper's single L for stochastic methods: max(L_f, L_ms)."""
+        """Single L of papers on stochastic methods: max(L_f, L_ms)."""
         return max(self.L_f, self.L_ms)

@@ -1,4 +1,4 @@
-"""Oracle counts and budgets: what is charged, and what stops a run."""
+"""Oracle counts and budgets."""
 
 import math
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from pfbench.base.names import unknown_name_error
 
 
 class OracleKind(StrEnum):
-    """A kind of counted oracle calls; as text the name of its count.
+    """Kind of counted oracle calls; its text is the name of its count.
 
-    A new kind is a member here, a field of `Counts` and `Budget`, a verb of the bundle that counts
-    it, and a word of ``cli/schemas/spec.json``. All other lists derive from this one.
+    A new kind is a member here, a field of `Counts` and `Budget`, a counting method of the oracle
+    bundle, and a word of ``cli/schemas/spec.json``. All other lists derive from this one.
     """
 
     meaning: str
@@ -49,14 +49,14 @@ class OracleKind(StrEnum):
 
 
 COUNTED = tuple(kind.value for kind in OracleKind)
-"""The counted oracles, in the order in which tables show them."""
+"""Names of the counts, in the order of tables."""
 
 MEANING = {kind.value: kind.meaning for kind in OracleKind}
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Numbers of oracle calls; see `MEANING` for the unit of each."""
+    """Numbers of oracle calls; `MEANING` has the unit of each."""
 
     fo: int = 0
     sfo: int = 0
@@ -73,7 +73,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most calls a run may make; a run stops before the call that would exceed one of them.
+    """Maximum number of oracle calls of a run, which stops before a call that would exceed it.
 
     Every field is a number of calls in the units of `Counts`; infinity means no limit.
 
@@ -99,13 +99,13 @@ class Budget:
 
     @property
     def limits(self) -> dict[str, float]:
-        """The limits of the counts that are limited, by name."""
+        """Finite limits, by name of the count."""
         limits = {name: getattr(self, name) for name in COUNTED}
         return {name: limit for name, limit in limits.items() if limit != math.inf}
 
     @classmethod
     def parse(cls, value: str) -> "Budget":
-        """Read ``"sfo=10000,lo=100"``.
+        """Parse a budget such as ``"sfo=10000,lo=100"``.
 
         Raises
         ------

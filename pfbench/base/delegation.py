@@ -1,4 +1,4 @@
-"""What an object says as another one does that it holds."""
+"""Attributes that an object delegates to one of its parts."""
 
 from typing import Any, Generic, Self, TypeVar, overload
 
@@ -6,12 +6,12 @@ T = TypeVar("T")
 
 
 class DelegatedAttribute(Generic[T]):
-    """An attribute of an object's part as its own: ``radius = PassedOn[float]("ball")``.
+    """Attribute delegated to a part: ``radius = DelegatedAttribute[float]("ball")``.
 
     Parameters
     ----------
     part
-        The name of the attribute that holds the part.
+        Name of the attribute that holds the part.
     """
 
     def __init__(self, part: str) -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong, as types: each message is one sentence with the culprit and the remedy."""
+"""Exceptions; each message is one sentence with the cause and the remedy."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -6,28 +6,28 @@ from contextlib import contextmanager
 from pfbench.base.failures import brief_error_text
 
 _MOST_MISTAKES = 20
-"""So many are told at once."""
+"""Maximum number of errors in one message."""
 
 
 class PfbenchError(Exception):
-    """Anything pfbench refuses or cannot do."""
+    """Base class of all errors that pfbench raises."""
 
 
 class InputError(PfbenchError, ValueError):
-    """A bad parameter, name, selector or file given by the user; raised before any work."""
+    """Invalid parameter, name, selector or file from the user; raised before any work."""
 
 
 class FailedBeforeFirstQuery(InputError):
-    """A method that raised before it queried an oracle; its cause is what it raised."""
+    """Error of a method that raised before its first oracle call; chained to the cause."""
 
 
 class InputErrors(InputError):
-    """Several mistakes at once, e.g. all of a file.
+    """Several input errors at once, e.g. all errors of a file.
 
     Attributes
     ----------
     messages
-        A sentence for each.
+        One sentence for each error.
     """
 
     def __init__(self, each: Iterable[str]) -> None:
@@ -36,38 +36,38 @@ class InputErrors(InputError):
 
 
 class DataError(PfbenchError):
-    """A data set that is missing, damaged, truncated or not the one it claims to be."""
+    """Data set that is missing, damaged, truncated or not the expected one."""
 
 
 class RefusedError(PfbenchError):
-    """An algorithm whose requirements or assumptions the problem does not meet."""
+    """Algorithm whose requirements or assumptions the problem does not meet."""
 
 
 class StorageError(PfbenchError):
-    """A store, report folder or output file that cannot be read or written."""
+    """Store, report folder or output file that cannot be read or written."""
 
 
 class StalePoint(PfbenchError):
-    """A point was read after its sequence moved on by more than one step without `keep`."""
+    """Access to a point after its sequence moved on by more than one step without `keep`."""
 
 
 class DivergedError(PfbenchError, FloatingPointError):
-    """A number that must be finite is not: the run has diverged."""
+    """Non-finite number where a finite one is needed: the run has diverged."""
 
 
 class WorkerDied(PfbenchError):
-    """A process that makes runs was killed from outside, or is not fit to make one."""
+    """Worker process that was killed from outside, or cannot execute a run."""
 
 
 class ErrorCollector:
-    """Notes what is refused in its blocks, so that all of it is told at once."""
+    """Collector of input errors, to report all of them at once."""
 
     def __init__(self) -> None:
         self._errors: dict[str, None] = {}
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Note what a block refuses, and go on behind it."""
+        """Record the input errors of a block, and continue after it."""
         try:
             yield
         except InputErrors as error:
@@ -79,34 +79,34 @@ class ErrorCollector:
         return len(self._errors)
 
     def raise_collected(self) -> None:
-        """Refuse what was noted, if anything was.
+        """Raise the recorded errors, if any.
 
         Raises
         ------
         InputError
-            With the only sentence.
+            If there is one error.
         InputErrors
-            With all sentences; of very many, the first.
+            If there are several errors; of very many, with the first ones.
         """
         noted = list(self._errors)
         if len(noted) == 1:
             raise InputError(noted[0])
         if len(noted) > _MOST_MISTAKES:
             left_out = len(noted) - _MOST_MISTAKES
-            noted = [*noted[:_MOST_MISTAKES], f"There are {left_out:,} more mistakes like these."]
+            noted = [*noted[:_MOST_MISTAKES], f"{left_out:,} more errors of this kind."]
         if noted:
             raise InputErrors(noted)
 
 
 def format_error(error: BaseException) -> str:
-    """Return the text of an error, after its type if it is none of pfbench's."""
+    """Return the text of an error, preceded by its type if it is not pfbench's."""
     if isinstance(error, PfbenchError):
         return brief_error_text(error)
     return f"{type(error).__name__}: {brief_error_text(error)}"
 
 
 def format_error_with_notes(error: BaseException) -> str:
-    """Return the type and the text of an error, and the notes added to it."""
+    """Return the type and the text of an error, with its notes."""
     return ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
 
 

@@ -1,4 +1,4 @@
-"""Texts of strangers as they can be printed: nothing in them acts, and nothing is hidden."""
+"""Escaping of untrusted text for terminals and spreadsheets."""
 
 import unicodedata
 
@@ -6,16 +6,17 @@ _FORMULA = frozenset("=+-@\t\r")
 
 
 def escape_text(text: str, keep: str = "") -> str:
-    r"""Return a text in which every character that would act stands as it is escaped in Python.
+    r"""Return a text with every control or invisible character in Python's escaped form.
 
-    These are control characters (C0 with newlines and tabs, C1), those that turn the direction of
-    writing or have no width, separators of lines, surrogates, and what Unicode has not assigned:
-    an escape becomes ``\x1b``, a newline ``\n``.
+    These are control characters (C0 with newlines and tabs, C1), characters that change the
+    direction of writing or have no width, line separators, surrogates, and unassigned code
+    points: an escape becomes ``\\x1b``, a newline ``\
+    ``.
 
     Parameters
     ----------
     keep
-        Characters that stay as they are.
+        Characters that are not escaped.
     """
     if text.isprintable():
         return text
@@ -28,8 +29,8 @@ def escape_text(text: str, keep: str = "") -> str:
 
 
 def escape_spreadsheet(text: str) -> str:
-    """Return a text that is no formula in a spreadsheet: what would begin one is quoted.
+    """Return a text that no spreadsheet reads as a formula: an initial formula character is quoted.
 
-    It is `escape_text`, too.
+    `escape_text` is applied as well.
     """
     return ("'" if text[:1] in _FORMULA else "") + escape_text(text)

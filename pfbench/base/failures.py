@@ -1,4 +1,4 @@
-"""Where somebody's code raised, and what the name may be that he meant."""
+"""Source locations of errors in user code, and suggestions for misspelled names."""
 
 import difflib
 import linecache
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 LONGEST = 500
-"""Characters of an error's text that are kept in a reason."""
+"""Maximum number of characters of an error's text in a reason."""
 
 _OURS = str(Path(__file__).resolve().parents[1])
 _METHODS = (f"{_OURS}/algorithms", f"{_OURS}/estimators")
@@ -16,12 +16,12 @@ _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platlib", "p
 
 
 class SourceLocation(NamedTuple):
-    """A line of code.
+    """Line of code.
 
     Attributes
     ----------
     file, line
-        Its file and its number.
+        File and line number.
     code
         The line itself, without its indentation; empty where the file cannot be read.
     """
@@ -31,16 +31,16 @@ class SourceLocation(NamedTuple):
     code: str
 
     def __str__(self) -> str:
-        """Return FILE:LINE with the line itself; FILE is relative to the current folder in it."""
+        """Return FILE:LINE with the code of the line; FILE is relative to the current folder."""
         inside = self.file.startswith(os.getcwd() + os.sep)
         file = os.path.relpath(self.file) if inside else self.file
         return f"{file}:{self.line}" + (f": {self.code}" if self.code else "")
 
 
 def locate_error(error: BaseException) -> SourceLocation | None:
-    """Return the line of a method that raised: the innermost one that is no library's.
+    """Return the line of a method that raised: the innermost one outside libraries.
 
-    Of what is neither somebody's nor one of our methods, there is none.
+    Return None if the traceback has neither user code nor a built-in method.
     """
     lines = []
     trace = error.__traceback__
@@ -55,7 +55,7 @@ def locate_error(error: BaseException) -> SourceLocation | None:
 
 
 def is_raised_within(error: BaseException, room: str) -> bool:
-    """Return whether an error was raised by, or below, the code of a room of pfbench."""
+    """Return whether an error was raised by, or below, the code of a subpackage."""
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename.startswith(f"{_OURS}/{room}/"):
@@ -65,7 +65,7 @@ def is_raised_within(error: BaseException, room: str) -> bool:
 
 
 def brief_error_text(error: BaseException) -> str:
-    """Return the text of an error: at most `LONGEST` characters, each of which can be encoded."""
+    """Return the text of an error: at most `LONGEST` characters, all encodable."""
     try:
         text = f"{error}{suggest_attribute(error)}"
     except (Exception, SystemExit) as another:  # of its own __str__
@@ -80,13 +80,13 @@ def _text_or_error_text(text: object) -> str:
 
 
 def end_sentence(text: object) -> str:
-    """Return a text with a single mark at its end: a full stop, unless it has another one."""
+    """Return a text that ends with one punctuation mark: a full stop, unless it has another."""
     words = _text_or_error_text(text).rstrip(". ")
     return words if words.endswith(("?", "!")) else f"{words}."
 
 
 def add_location(text: object, location: SourceLocation | None, then: str = "") -> str:
-    """Return a text as a sentence, with the line of code in brackets and what follows."""
+    """Return a text as a sentence, with the line of code in brackets and a continuation."""
     if location is None and not then:
         return end_sentence(text)
     other_location = "" if location is None else f" ({location})"
@@ -94,7 +94,7 @@ def add_location(text: object, location: SourceLocation | None, then: str = "") 
 
 
 def suggest_attribute(error: BaseException) -> str:
-    """Return ``: did you mean 'NAME'?`` for an attribute that is not there; else empty."""
+    """Return ``: did you mean 'NAME'?`` for an unknown attribute, else an empty string."""
     if not isinstance(error, AttributeError) or not error.name:
         return ""
     existing = [name for name in dir(error.obj) if not name.startswith("_")]

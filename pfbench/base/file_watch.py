@@ -1,6 +1,6 @@
-"""The files that user-defined code opens for reading in this process, with their digests.
+"""Files that user-defined code opens for reading in this process, with their digests.
 
-A file that a library opens in a way that Python does not see (its own code in C) is not noticed.
+Files that a library opens from its own C code raise no Python audit event and are missed.
 """
 
 import hashlib
@@ -18,19 +18,19 @@ from typing import Any
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".nbi", ".nbc")
 _PACKAGE = str(Path(__file__).parents[1])
 _READERS = tuple(os.path.join(_PACKAGE, room, "") for room in ("problems", "verification"))
-"""Rooms of pfbench that open the files named in a selector."""
+"""Subpackages that open the files named in a selector."""
 
 
 @dataclass
 class FileWatch:
-    """An audit hook that notes the files that user-defined code opens for reading.
+    """Audit hook that records the files that user-defined code opens for reading.
 
     Attributes
     ----------
     opened
-        The digest of each file, by its name in the code and its full path.
+        Digest of each file, by its name in the code and its full path.
     created
-        The files that this process made, which it does not read from outside.
+        Files that this process created; these are not inputs.
     """
 
     opened: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class FileWatch:
     _busy: bool = False
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note a file; called by Python at each audited event."""
+        """Record an opened file; Python calls this at each audit event."""
         if event != "open" or self._busy or not isinstance(arguments[0], str | bytes | os.PathLike):
             return
         name = os.fsdecode(arguments[0])
@@ -56,13 +56,13 @@ class FileWatch:
 
     @property
     def digests(self) -> dict[str, str]:
-        """The digest of each file by its name: a relative path as in the code, else a full one."""
+        """Digest of each file, by relative path as in the code, else by full path."""
         return {full if os.path.isabs(name) else name: d for (name, full), d in self.opened.items()}
 
 
 @cache
 def process_file_watch() -> FileWatch:
-    """Return the watch of this process, which begins at the first call and does not end."""
+    """Return the watch of this process, installed at the first call and never removed."""
     watch = FileWatch()
     sys.addaudithook(watch)
     return watch
@@ -70,7 +70,7 @@ def process_file_watch() -> FileWatch:
 
 @contextmanager
 def record_opened_files() -> Iterator[dict[str, str]]:
-    """Yield a mapping that has, after the block, the files opened inside; see `FileWatch.digests`."""  # noqa: E501
+    """Yield a mapping that has, after the block, its opened files; see `FileWatch.digests`."""
     existing, digests = process_file_watch(), dict[str, str]()
     opened, created = existing.opened, existing.created
     existing.opened, existing.created = {}, set()
@@ -84,9 +84,9 @@ def record_opened_files() -> Iterator[dict[str, str]]:
 def call_and_record_files(
     function: Callable[..., Any], *arguments: Any
 ) -> tuple[Any, dict[str, str]]:
-    """Call a function; return with its value the files that user-defined code has read.
+    """Call a function; return its value and the files that user-defined code has read.
 
-    In a worker these are all that were read there, as code may keep what it read before.
+    In a worker these are all files read since its start, as code may keep their content.
     """
     with record_opened_files() as files:
         value = function(*arguments)
@@ -97,9 +97,9 @@ def call_and_record_files(
 
 
 def find_changed_file(files: Mapping[str, str]) -> str:
-    """Return the first file whose digest is another now; empty if there is none.
+    """Return the first file whose digest has changed; an empty string if there is none.
 
-    A file that is not there is taken to be as it was: another machine may have it.
+    A missing file counts as unchanged: it may be on another machine.
     """
     return next(
         (name for name, d in files.items() if file_digest_or_empty(name) not in ("", d)), ""
@@ -107,7 +107,7 @@ def find_changed_file(files: Mapping[str, str]) -> str:
 
 
 def file_digest_or_empty(path: str) -> str:
-    """Return the sha256 of a file; empty if it cannot be read."""
+    """Return the SHA-256 of a file; an empty string if it cannot be read."""
     try:
         state = os.stat(path)
         return _digest_by_path_and_stat(
@@ -124,12 +124,12 @@ def _digest_by_path_and_stat(path: str, *state: int) -> str:
 
 
 def is_user_file(path: str) -> bool:
-    """Return whether a file is neither pfbench's, nor Python's, a library's or the system's."""
+    """Return whether a file belongs neither to pfbench, Python, a library nor the system."""
     return not any(Path(path).is_relative_to(folder) for folder in _library_folders())
 
 
 def _is_opened_by_user_code() -> bool:
-    """Return whether user-defined code opens a file, not the import of a library from it."""
+    """Return whether user-defined code opens a file, as opposed to importing a library from it."""
     frame = sys._getframe(2)
     while frame:
         name = frame.f_code.co_filename

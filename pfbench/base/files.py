@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and whether they can be written."""
+"""Atomic writing of files, and checks that they can be written."""
 
 import errno
 import os
@@ -13,14 +13,14 @@ from typing import BinaryIO
 from pfbench.base.errors import InputError, PfbenchError, StorageError
 
 PARTIAL = ".partial"
-"""The end of the name of a file that is being written, or that a killed process left."""
+"""Suffix of a file that is being written, or that a killed process left behind."""
 
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """Open a file beside `path` for writing, which takes its place once it is on the disk.
+    """Open a temporary file for writing, which replaces `path` once it is on the disk.
 
-    If the block or the disk fails, or the user interrupts, `path` is as it was and nothing else is
+    If the block or the disk fails, or the user interrupts, `path` is unchanged and nothing else is
     left. A killed process leaves a hidden file whose name ends in `PARTIAL`.
 
     Parameters
@@ -31,7 +31,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     Yields
     ------
     BinaryIO
-        What to write to, from its start.
+        An empty file, open for writing.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush to the disk which names a folder has; where a system knows no such thing, nothing."""
+    """Flush the entries of a folder to the disk, where the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -62,7 +62,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def translate_os_errors(subject: str) -> Iterator[None]:
-    """Say in one sentence that the system does not let something be written inside.
+    """Convert an OSError of the block to a StorageError with one sentence.
 
     Raises
     ------
@@ -79,19 +79,19 @@ def translate_os_errors(subject: str) -> Iterator[None]:
 
 
 def require_pyarrow(subject: str) -> None:
-    """Refuse what reads or writes Parquet where pyarrow is not installed.
+    """Raise unless pyarrow, which reads and writes Parquet, is installed.
 
     Raises
     ------
     InputError
-        If it is not; `subject` begins the sentence.
+        If it is not installed; `subject` begins the sentence.
     """
     if find_spec("pyarrow") is None:
         raise InputError(f'{subject} needs pyarrow: pip install "pfbench[parquet]".')
 
 
 def temporary_sibling(path: Path) -> Path:
-    """Return a new hidden name beside a file."""
+    """Return a new hidden name in the folder of a file."""
     return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
 
 
@@ -103,25 +103,25 @@ def check_writable(
     remedy: str = "choose another",
     error: type[PfbenchError] = InputError,
 ) -> None:
-    """Refuse a file or folder that could not be written, before any work is done for it.
+    """Raise if a file or folder cannot be written, before any work is done for it.
 
-    It makes nothing, and leaves nothing behind even if the process is killed. Whether the disk has
-    room for what comes is known only when it is written.
+    It creates nothing, and leaves nothing behind even if the process is killed. Free disk space is
+    not checked.
 
     Parameters
     ----------
     path
-        What will be written: a file, for which its folder must exist (see `atomic_write`), or a
+        Path to be written: a file, for which its folder must exist (see `atomic_write`), or a
         folder. A device or a pipe that exists must only be writable itself.
     name
-        What the message calls it, e.g. ``--output a.json``; the path if not given.
+        Name of the path in the message, e.g. ``--output a.json``; by default the path.
     folder
         Whether it is a folder, which need not exist yet: the nearest folder above it that exists
         must then be writable.
     remedy
-        How another one is chosen, as the message says it.
+        Remedy in the message: how to choose another path.
     error
-        The type of the error.
+        Type of the error.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def check_writable(
 
 
 def _check_by_writing(folder: Path) -> None:
-    """Raise the system's error if no file can be made in a folder."""
+    """Raise the system's error if no file can be created in a folder."""
     # On Linux it has no name, so that nothing is left even by a kill.
     with TemporaryFile(dir=folder):
         pass

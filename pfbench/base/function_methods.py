@@ -1,4 +1,4 @@
-"""Plain functions as methods: generators of states, and solvers that call functions back."""
+"""Adapters from plain functions to methods: generators of states, and solvers with callbacks."""
 
 import copyreg
 import inspect
@@ -28,17 +28,17 @@ _ROLES: Mapping[str, str] = MappingProxyType(
         **{"x0": "x0", "rng": "rng", "n": "n", "callback": "callback"},
     }
 )
-"""What an argument of a solver stands for, by its name."""
+"""Role of a solver's argument, by its name."""
 
 _QUERIES = frozenset({"value", "gradient", "batch", "lo", "prox"})
 
 
 class _FunctionMethodType(type):
-    """The type of classes that are made of functions, which pickle as the function does."""
+    """Metaclass of classes derived from functions; instances pickle as their function does."""
 
 
 class FunctionMethod(metaclass=_FunctionMethodType):
-    """A plain function as a method; `method_class` makes a subclass of each function."""
+    """Plain function as a method; `method_class` derives a subclass from each function."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -53,7 +53,7 @@ class FunctionMethod(metaclass=_FunctionMethodType):
     deterministic: ClassVar[bool] = False
 
     def run(self, ask: Any, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update, starting at x; at most `iterations`, if given."""
+        """Yield a state after each update, starting at x; at most `iterations` if stated."""
         fields: Any = self.__dataclass_fields__  # type: ignore[attr-defined]
         hyper = {name: getattr(self, name) for name in fields}
         iterations = hyper.pop("iterations") if self.is_truncated else None
@@ -116,7 +116,7 @@ def is_method(function: Any) -> bool:
 
 
 def _map_solver_arguments(function: Any, names: Mapping[str, str]) -> dict[str, str]:
-    """Return what the arguments of a solver stand for, by name; empty of another function."""
+    """Return the role of each solver argument by name; an empty mapping for any other function."""
     mapped = {reference: _ROLES[name] for name, reference in names.items() if name in _ROLES}
     roles = {**_ROLES, **mapped}
     results = {p: roles[p] for p in inspect.signature(function).parameters if p in roles}
@@ -184,14 +184,14 @@ def method_class(
     names: Mapping[str, str] | None = None,
     requires: frozenset[str] | None = None,
 ) -> type[FunctionMethod]:
-    """Return a plain function as the class of a method, of which its parameters are fields.
+    """Return a method class for a plain function; its fields are the function's parameters.
 
     A function ``mine(ask, x, rng, **parameters)`` yields states. A solver takes some of ``f``,
     ``grad``, ``batch_grad``, ``lmo``, ``project``, ``x0``, ``rng``, ``n``, ``callback``. Its
-    iterates are what it passes to `callback`, or yields, else the points at which it queries a
-    gradient and the last that it returns. Both have a parameter `iterations` that ends the run, if
-    they state none. The attributes ``requires``, ``deterministic``, ``output``, ``names`` of the
-    function are those of the method.
+    iterates are the points that it passes to `callback` or yields; otherwise the points at which it
+    queries a gradient, and the point that it returns. Both kinds have a parameter `iterations` that
+    ends the run, unless they state their own. The attributes ``requires``, ``deterministic``,
+    ``output``, ``names`` of the function become those of the method.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def method_class(
     names
         Its parameters by the names that pfbench uses: ``{"step": "learning_rate"}``.
     requires
-        The oracles that it queries; those that its code names if not given.
+        The oracles that it queries; by default those that its code names.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def method_class(
 
 
 def _list_oracle_names(code: Any) -> frozenset[str]:
-    """Return the oracles that a code object names, and those inside of it."""
+    """Return the oracles that a code object and its nested code objects name."""
     inner = [co_const for co_const in code.co_consts if inspect.iscode(co_const)]
     verbs = {name for name in code.co_names if name in vars(OracleProtocol) and name[0] != "_"}
     return frozenset(verbs.union(*map(_list_oracle_names, inner)))

@@ -1,4 +1,4 @@
-"""Packages whose public names are loaded on first use, so that importing one module is quick."""
+"""Lazy loading of a package's public names, so that importing one module is quick."""
 
 import ast
 import sys
@@ -15,10 +15,10 @@ def public_modules(package: str, listing: str = "") -> dict[str, str]:
     Parameters
     ----------
     package
-        Its name.
+        Name of the package.
     listing
-        The name of its module that imports the public names; if empty, they are what the package
-        imports under ``if TYPE_CHECKING:``. Neither is executed here.
+        Name of its module that imports the public names; if empty, they are the names that the
+        package imports under ``if TYPE_CHECKING:``. Neither is executed here.
     """
     module = sys.modules[package]
     file = str(module.__file__)
@@ -39,9 +39,9 @@ def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]
     Parameters
     ----------
     package
-        Its name.
+        Name of the package.
     homes
-        The module of each public name.
+        Module of each public name.
     """
 
     def load(name: str) -> Any:

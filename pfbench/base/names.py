@@ -1,4 +1,4 @@
-"""Unknown names: one sentence that suggests the nearest known one."""
+"""Errors for unknown names, with the nearest known name."""
 
 import difflib
 import reprlib
@@ -10,25 +10,25 @@ from pfbench.base.errors import InputError
 T = TypeVar("T")
 
 _MOST_LISTED = 40
-"""Up to so many names are listed in an error; of more, the first ten."""
+"""Maximum number of names listed in an error; of more, the first ten."""
 
 
 def find_entry(kind: str, name: Any, entries: Mapping[str, T]) -> T:
-    """Return the entry of a name, refused as `unknown_name_error` does where there is none."""
+    """Return the entry of a name; raise as `unknown_name_error` if there is none."""
     if not isinstance(name, str) or name not in entries:
         raise unknown_name_error(kind, name, entries)
     return entries[name]
 
 
 def check_names(kind: str, names: Iterable[str], existing: Collection[str]) -> None:
-    """Refuse the first name that is not known, as `unknown_name_error` does."""
+    """Raise for the first unknown name, as `unknown_name_error`."""
     for name in names:
         if name not in existing:
             raise unknown_name_error(kind, name, existing)
 
 
 def brief_repr(value: Any) -> str:
-    """Return a value of whatever type as a sentence names it, in short."""
+    """Return a short representation of a value of any type for an error message."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if callable(value) and hasattr(value, "__name__"):
@@ -47,9 +47,9 @@ def unknown_name_error(kind: str, name: Any, existing: Iterable[str]) -> InputEr
     Parameters
     ----------
     kind
-        What the name should have named, e.g. ``"algorithm"``.
+        Kind of object, e.g. ``"algorithm"``.
     name
-        What was given, of whatever type.
+        The unknown name, of any type.
     existing
         The names that exist.
     """

@@ -1,4 +1,4 @@
-"""Results as HTML tables, as Jupyter shows them; nothing in anybody's texts acts."""
+"""Results as HTML tables for Jupyter; all texts are escaped."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -10,7 +10,7 @@ _LEFT = ' style="text-align: left"'
 
 
 def html_table(names: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """Return a table with a line of names and a caption above; numbers to six digits."""
+    """Return a table with a header row and a caption above; numbers have six digits."""
     head = "".join(f"<th{_LEFT}>{html_text(name)}</th>" for name in names)
     lines = [f"<tr>{''.join(map(_format_cell, row))}</tr>" for row in rows]
     text = f"<caption{_LEFT}>{html_text(caption)}</caption>" if caption else ""
@@ -18,13 +18,13 @@ def html_table(names: Sequence[str], rows: Iterable[Sequence[Any]], caption: str
 
 
 def html_fields(values: Mapping[str, Any], caption: str = "") -> str:
-    """Return names and values below one another; those without a value are left out."""
+    """Return a two-column table of names and values, without those that are None."""
     displayed = ((name, value) for name, value in values.items() if value not in (None, ""))
     return html_table(("", ""), displayed, caption)
 
 
 def html_text(text: str) -> str:
-    """Return a text as HTML."""
+    """Return a text escaped for HTML."""
     return escape(escape_text(text))
 
 

@@ -1,8 +1,8 @@
-"""Parameters of what has a name: declared once, as fields of a dataclass, with a line about each.
+"""Parameters of named components, declared once as fields of a dataclass.
 
     rows: int = parameter(2000, "number of rows")
 
-`integer`, `positive`, `nonnegative` and `one_of_values` also say what its values may be. A field
+`integer`, `positive`, `nonnegative` and `one_of_values` also restrict the values. A field
 without `about` in its metadata is no parameter.
 """
 
@@ -17,25 +17,25 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr, check_names
 
 Check = Callable[[str, Any], object]
-"""Refuses a value of a parameter, by its name."""
+"""Function that raises for an invalid value of a parameter, given name and value."""
 
 _TEXTS = (str, str | None, "str", "str | None")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of an algorithm, a problem, a source of data, a set or a penalty.
+    """Parameter of an algorithm, a problem, a source of data, a set or a penalty.
 
     Attributes
     ----------
     description
-        A line about it.
+        One-line description.
     default
-        Its default in words; empty if it is needed.
+        Default in words; empty if the parameter is required.
     text
-        Whether its value is a text: it then stays one, whatever it looks like.
+        Whether its value is a string, even where it looks like a number.
     sources
-        The sources of data that know it; empty if all do.
+        Sources of data that have it; empty if all do.
     """
 
     description: str
@@ -45,17 +45,17 @@ class Parameter:
 
     @property
     def is_required(self) -> bool:
-        """Whether there is no default."""
+        """Whether the parameter has no default."""
         return not self.default
 
 
 def parameter(
     default: Any, description: str, words: str = "", check: Check | None = None, **options: Any
 ) -> Any:
-    """Return the field of a parameter: its default, a line about it, a computed default in words.
+    """Return the field of a parameter: default, description, and a computed default in words.
 
-    The default is `MISSING` if it is needed; options are those of `dataclasses.field`. For `check`
-    see `check_field_values`.
+    A required parameter has the default `MISSING`; options are those of `dataclasses.field`. For
+    `check` see `check_field_values`.
     """
     metadata = {"about": description, "check": check} | ({"words": words} if words else {})
     return field(default=default, metadata=metadata, **options)
@@ -67,7 +67,7 @@ def integer(default: Any, description: str, minimum: int = 1) -> Any:
 
 
 def positive(default: Any, description: str, upper: float = math.inf) -> Any:
-    """Return the field of a number above 0, and of at most `upper`."""
+    """Return the field of a number above 0, and at most `upper`."""
     return parameter(default, description, check=partial(check_real, above=0.0, upper=upper))
 
 
@@ -77,7 +77,7 @@ def nonnegative(default: Any, description: str) -> Any:
 
 
 def one_of_values(default: Any, description: str, allowed: tuple[Any, ...]) -> Any:
-    """Return the field of a value that is one of a few texts, or of a few numbers."""
+    """Return the field of a value from a list of strings or numbers."""
 
     def check(name: str, value: Any) -> None:
         if isinstance(default, str):
@@ -91,7 +91,7 @@ def one_of_values(default: Any, description: str, allowed: tuple[Any, ...]) -> A
 
 
 def check_field_values(obj: Any) -> None:
-    """Refuse the first value of a dataclass that its parameter's check refuses.
+    """Raise for the first invalid field of a dataclass, by the parameters' checks.
 
     None is allowed where it is the default.
     """
@@ -102,7 +102,7 @@ def check_field_values(obj: Any) -> None:
 
 
 def collect_declared_parameters(cls: Any, *, includes_all: bool = False) -> dict[str, Parameter]:
-    """Return the parameters that a dataclass declares, by name; with `includes_all`, all its fields."""  # noqa: E501
+    """Return the parameters of a dataclass by name; with `includes_all`, all its fields."""
     return dict(_list_declared(cls, includes_all))
 
 
@@ -120,24 +120,24 @@ def _list_declared(cls: Any, includes_all: bool) -> Mapping[str, Parameter]:
 
 
 def text_parameter_names(parameters: Mapping[str, Parameter]) -> list[str]:
-    """Return the names of the parameters whose values are texts."""
+    """Return the names of the parameters whose values are strings."""
     return [name for name, parameter in parameters.items() if parameter.text]
 
 
 def format_value(value: Any) -> str:
-    """Return a value as the command line would write it."""
+    """Return a value as written on the command line."""
     if isinstance(value, bool):
         return str(value).lower()
     return "none" if value is None else str(value)
 
 
 def check_parameter_names(kind: str, names: Iterable[str], existing: Collection[str]) -> None:
-    """Refuse a parameter that a `kind` of thing does not have; the nearest one is suggested."""
+    """Raise for a parameter that a `kind` of component does not have, with the nearest name."""
     check_names(f"parameter of {kind}", names, existing)
 
 
 def check_text_parameters(parameters: Mapping[str, Any], existing: Mapping[str, Parameter]) -> None:
-    """Refuse what is given for a parameter that is a text, and is nothing that could be one."""
+    """Raise if the value of a string parameter cannot be a string."""
     for name, value in parameters.items():
         if existing[name].text and value is not None and not isinstance(value, (str, int, float)):
             check_text(name, value)
@@ -146,16 +146,16 @@ def check_text_parameters(parameters: Mapping[str, Any], existing: Mapping[str, 
 def check_required_parameters(
     subject: str, names: Iterable[str], parameters: Mapping[str, Parameter]
 ) -> None:
-    """Refuse to leave out a parameter that has no default."""
+    """Raise if a required parameter is missing."""
     for name, parameter in parameters.items():
         if parameter.is_required and name not in names:
             raise InputError(f"{subject} needs {name}, the {parameter.description}.")
 
 
 def merge_parameters(alternatives: Mapping[str, Mapping[str, Parameter]]) -> dict[str, Parameter]:
-    """Return the parameters of all alternatives, each with the alternatives that know it.
+    """Return the parameters of all alternatives, each with the alternatives that have it.
 
-    Defaults that differ are told one by one.
+    Defaults that differ are listed one by one.
     """
     parameters: dict[str, dict[str, Parameter]] = {}
     for alternative, existing in alternatives.items():

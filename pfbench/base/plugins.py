@@ -1,4 +1,4 @@
-"""Plug-ins: somebody's things that an installed package names by its entry points.
+"""Plug-ins: components that an installed package declares by entry points.
 
 In the `pyproject.toml` of the package::
 
@@ -26,12 +26,12 @@ GROUPS: Mapping[str, str] = MappingProxyType(
         "claim": "pfbench.claims",
     }
 )
-"""The group of entry points of each kind of thing; penalties are among the sets."""
+"""Group of entry points of each kind of component; penalties belong to the sets."""
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """A name with what it stands for, MODULE:NAME, and the package that says so."""
+    """Name of a plug-in with its target, MODULE:NAME, and its package."""
 
     name: str
     target: str
@@ -50,7 +50,7 @@ def find_plugin(kind: str, name: str) -> Plugin | None:
     Raises
     ------
     InputError
-        If several packages have one.
+        If several packages declare the name.
     """
     results = [plugin for plugin in list_plugins(kind) if plugin.name == name]
     if len(results) > 1:

@@ -1,4 +1,4 @@
-"""The interfaces between the rooms: who answers, who asks, and what passes between them."""
+"""Interfaces between the subpackages."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -13,7 +13,7 @@ from pfbench.base.state import Point as Point
 from pfbench.base.state import State as State
 
 Gradient = npt.NDArray[np.float64]
-"""A plain array in the problem's own order; for matrix recovery the observed entries."""
+"""Array in the problem's own order; for matrix recovery the observed entries."""
 
 
 class Hessian(Protocol):
@@ -27,24 +27,24 @@ class Hessian(Protocol):
 
 
 class Table(Protocol):
-    """One stored gradient a_i for each component, in the most compact form the problem has."""
+    """Stored gradient a_i of each component, in the most compact form of the problem."""
 
     @property
     def mean(self) -> Gradient:
-        """The mean of all a_i."""
+        """Mean of all a_i."""
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of grad f_i(x) - a_i over the sample."""
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """As `difference`, then store grad f_i(x) as a_i, once for each distinct index."""
+        """Return the `difference`, then store grad f_i(x) as a_i once for each distinct index."""
 
 
 class OracleProtocol(Protocol):
-    """The oracles."""
+    """Oracles of a problem."""
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the gradient of f at x; a recorded step of x is applied on the way."""
+        """Return the gradient of f at x, after applying any recorded step of x."""
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of the sampled component gradients at x."""
@@ -53,7 +53,7 @@ class OracleProtocol(Protocol):
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample."""
 
     def value(self, x: Point) -> float:
-        """Return f(x); nothing is applied to x."""
+        """Return f(x); a recorded step of x is not applied."""
 
     def lo(self, g: Any) -> Point:
         """Return a vertex of the set that minimises <g, v>."""
@@ -72,7 +72,7 @@ class OracleProtocol(Protocol):
 
 
 class Backend(OracleProtocol, Protocol):
-    """What answers the oracles during one run; it never counts and never knows who asks."""
+    """Oracles of one run without counting; unaware of the caller."""
 
     @property
     def n(self) -> int:
@@ -84,27 +84,27 @@ class Backend(OracleProtocol, Protocol):
 
 
 class PointFormat(Protocol):
-    """What the points and gradients of a problem look like; see `pfbench.points.point_formats`."""
+    """Format of the points and gradients of a problem; see `pfbench.points.point_formats`."""
 
     @property
     def points_text(self) -> str:
-        """What points are, in words."""
+        """Description of points, in words."""
 
     @property
     def gradients_text(self) -> str:
-        """What gradients are, in words."""
+        """Description of gradients, in words."""
 
     def is_point(self, x: Any) -> bool:
         """Return whether x is a point of the problem's space."""
 
     def is_gradient(self, g: Any) -> bool:
-        """Return whether g is a gradient there, or a tilted one."""
+        """Return whether g is a gradient of the problem, possibly tilted."""
 
     def is_vertex(self, v: Any) -> bool:
-        """Return whether v may be what a linear minimisation returns."""
+        """Return whether v can be the result of a linear minimisation."""
 
     def describe(self, obj: Any) -> str:
-        """Return what something is, in words."""
+        """Return a description of an object, in words."""
 
 
 class FeasibleSet(Protocol):
@@ -112,11 +112,11 @@ class FeasibleSet(Protocol):
 
     @property
     def name(self) -> str:
-        """As a selector writes it."""
+        """Name in selectors."""
 
     @property
     def has_projection(self) -> bool:
-        """Whether `project` answers, or refuses."""
+        """Whether `project` is available."""
 
     @property
     def diameter(self) -> float:
@@ -152,14 +152,14 @@ class Penalty(Protocol):
 
 
 class Problem(Protocol):
-    """A finite sum over a feasible set, with its constants; the same for every run.
+    """Finite sum over a feasible set, with its constants; the same for every run.
 
-    All derive from `pfbench.problems.base.FiniteSum`.
+    The base class of all problems is `pfbench.problems.base.FiniteSum`.
     """
 
     @property
     def name(self) -> str:
-        """Its name, as a selector writes it."""
+        """Name in selectors."""
 
     @property
     def n(self) -> int:
@@ -171,15 +171,15 @@ class Problem(Protocol):
 
     @property
     def penalty(self) -> Penalty | None:
-        """The penalty h on the whole space, None for none."""
+        """Penalty h on the whole space, None if there is none."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The parameters that define the problem, by name."""
+        """Parameters that define the problem, by name."""
 
     @property
     def digest(self) -> str:
-        """A hash of the problem's data."""
+        """Hash of the problem's data."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -187,15 +187,15 @@ class Problem(Protocol):
 
     @property
     def properties(self) -> frozenset[str]:
-        """What is known of f, in the words of `pfbench.base.assumptions`."""
+        """Known properties of f, by the names of `pfbench.base.assumptions`."""
 
     @property
     def best_known(self) -> tuple[float, str] | None:
-        """The least known value of f + h with where it comes from, None if none is known."""
+        """Best known value of f + h with its origin, None if none is known."""
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """What the problem cannot offer, by what algorithms require, with the reason."""
+        """Reason for each algorithm requirement that the problem cannot meet, by requirement."""
 
     @property
     def unconstrained(self) -> bool:
@@ -208,10 +208,10 @@ class Problem(Protocol):
         """Return the constants, each with its derivation."""
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return a fresh backend for one run; `rng` is for its own approximate oracles."""
+        """Return a fresh backend for one run; `rng` is for its approximate oracles."""
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the gradient of f at x, exactly."""
+        """Return the exact gradient of f at x."""
 
     def value(self, x: Point) -> float:
         """Return f(x)."""
@@ -220,28 +220,28 @@ class Problem(Protocol):
         """Return certified bounds of the minimum of <g, v> over the set."""
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """Return the exact projection of x - lam g; `Refused` where there is none."""
+        """Return the exact projection of x - lam g; raise `RefusedError` where there is none."""
 
     def measures(self) -> "Mapping[str, Measure]":
-        """Return the problem's own measures, by name."""
+        """Return the measures that only this problem has, by name."""
 
 
 IntervalMeasure = tuple[float, float]
-"""A certified interval [lower, upper] of a measure that is not computed exactly."""
+"""Certified interval [lower, upper] of a measure that is not computed exactly."""
 
 Measure = Callable[[Problem, State], float | IntervalMeasure | None]
-"""A function of problem and state that is never counted; None where it is not defined."""
+"""Uncounted function of problem and state; None where it is not defined."""
 
 
 class AlgorithmOracles(OracleProtocol, Protocol):
-    """The oracles as an algorithm sees them."""
+    """Oracles as an algorithm sees them."""
 
     n: int
     D: float
 
 
 class Algorithm(Protocol):
-    """A method with its parameters fixed."""
+    """Method with fixed parameters."""
 
     name: ClassVar[str]
     requires: ClassVar[frozenset[str]]
@@ -250,7 +250,7 @@ class Algorithm(Protocol):
 
     @property
     def output(self) -> str:
-        """The declared output: last or uniform."""
+        """Declared output rule, e.g. last or uniform."""
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update, starting at x."""
@@ -258,7 +258,7 @@ class Algorithm(Protocol):
 
 @runtime_checkable
 class AlgorithmSpec(Protocol):
-    """An algorithm that still has to be resolved against a problem's constants."""
+    """Algorithm whose parameters are not yet resolved against a problem's constants."""
 
     @property
     def name(self) -> str:
@@ -266,15 +266,15 @@ class AlgorithmSpec(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The parameters that were given, by name."""
+        """Explicit parameters, by name."""
 
     @property
     def schedule(self) -> str:
-        """What they ask for: theory, practical or explicit."""
+        """Requested schedule: theory, practical or explicit."""
 
     @property
     def assumes(self) -> frozenset[str]:
-        """What the theorem of the schedule assumes."""
+        """Assumptions of the schedule's theorem."""
 
     def resolve(self, constants: Constants) -> "tuple[Algorithm, str]":
-        """Return the algorithm with its parameters fixed, and the name of its schedule."""
+        """Return the algorithm with fixed parameters, and the name of its schedule."""

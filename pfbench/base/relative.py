@@ -1,8 +1,8 @@
-"""Parameters that follow a constant of the problem: ``step=3/L``, ``period=ceil(n/8)``.
+"""Parameters as formulas of the problem's constants: ``step=3/L``, ``period=ceil(n/8)``.
 
-Such a value is a formula of numbers, of the names of `pfbench.base.constants.MEANING`, of L (the
-larger of L_f and L_ms, as in `Constants.L`), of + - * /, parentheses, ceil and sqrt. It becomes a
-number where the problem is known.
+A formula has numbers, the names of `pfbench.base.constants.MEANING`, L (the larger of L_f and
+L_ms, as in `Constants.L`), + - * /, parentheses, ceil and sqrt. It becomes a number once the
+problem is known.
 """
 
 import ast
@@ -17,7 +17,7 @@ from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError
 
 LONGEST = 100
-"""The most characters of a formula."""
+"""Maximum number of characters of a formula."""
 
 _NAMES = (*MEANING, "L")
 _NUMBER = r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
@@ -34,7 +34,7 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], float]] = MappingP
 
 
 def is_constant_formula(value: Any) -> bool:
-    """Return whether a value is a formula: of these parts alone, with a constant, and a sign."""
+    """Return whether a value is a formula: only the allowed parts, a constant and an operator."""
     if not isinstance(value, str) or len(value) > LONGEST:
         return False
     formula = _TOKENS.fullmatch(value) and _CONSTANT.search(value)
@@ -44,7 +44,7 @@ def is_constant_formula(value: Any) -> bool:
 def evaluate_formulas(
     constants: Constants, parameters: Mapping[str, Any], texts: Collection[str], owner: str
 ) -> dict[str, Any]:
-    """Return parameters with numbers in place of formulas; those named in `texts` are texts.
+    """Return parameters with formulas evaluated; those named in `texts` remain strings.
 
     Raises
     ------

@@ -10,22 +10,22 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
 
 MOST_COUNTED = 2**53 - 1
-"""Every count stays below 2^53: so far a float holds each integer."""
+"""Maximum count: a float represents every integer up to it."""
 
 _INDEX = np.dtype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A multiset of component indices given by counts: for batches far above n.
+    """Multiset of component indices with counts, for batches much larger than n.
 
     Attributes
     ----------
     indices
         Distinct component indices, integers of shape (k,).
     counts
-        How often each was drawn, integers of shape (k,); `len` of the sample is their sum, which
-        is below 2^53. Both arrays are copied.
+        Number of draws of each index, integers of shape (k,); `len` of the sample is their sum,
+        which is below 2^53. Both arrays are copied.
 
     Raises
     ------
@@ -57,16 +57,16 @@ class Sample:
 
 
 Indices = Integers | Sample
-"""What `batch` and `difference` take: drawn indices with repetitions, or a `Sample`."""
+"""Argument of `batch` and `difference`: drawn indices with repetitions, or a `Sample`."""
 
 
 def index_array(value: Any, name: str = "a sample") -> Integers:
-    """Return a vector of indices as int64, whatever integer type it has.
+    """Return a vector of indices as int64, from any integer type.
 
     Raises
     ------
     InputError
-        If it is no array of integers of one dimension, or one is above the largest int64.
+        If it is not a one-dimensional integer array, or an index is above the largest int64.
     """
     if not isinstance(value, np.ndarray):
         raise InputError(
@@ -87,7 +87,7 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
 
 
 def as_indices(sample: Any) -> Indices:
-    """Return a sample as the oracles take it; see `index_array`."""
+    """Return a sample in the form that the oracles take; see `index_array`."""
     return sample if isinstance(sample, Sample) else index_array(sample)
 
 
@@ -96,7 +96,7 @@ _ONCE.setflags(write=False)
 
 
 def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
-    """Return indices (k,), how often each was drawn, and the number of draws.
+    """Return indices (k,), the number of draws of each, and their total.
 
     The counts have shape (k,), or (0,) where each index stands for one draw.
 
@@ -114,7 +114,7 @@ def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
 
 
 def weight_indices(sample: Indices) -> tuple[Integers, Floats]:
-    """Return indices (k,) and weights (k,) such that the mean over the sample is the weighted sum.
+    """Return indices (k,) and weights (k,) whose weighted sum is the mean over the sample.
 
     Raises
     ------

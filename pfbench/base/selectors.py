@@ -13,10 +13,10 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
 
 FILE = ".py"
-"""How the place of a name ends that is a file, as in ``my_methods.py:MySpider``."""
+"""Suffix of the file in a name such as ``my_methods.py:MySpider``."""
 
 USER_PARTS = frozenset({"set", "penalty", "optimizer"})
-"""The parameters that may be user-defined, MODULE:NAME or FILE.py:NAME."""
+"""Parameters that may be user-defined, MODULE:NAME or FILE.py:NAME."""
 
 _PATH = r"(?=\S)[^\[\]=,\"'\x00-\x1f]+\.py"
 # Before a name nothing else stands, so that its path may have what ends a value.
@@ -35,14 +35,14 @@ _FILES = (
 
 @dataclass(frozen=True)
 class Selector:
-    """A name and its parameters (int, float, bool or str).
+    """Name and parameters (int, float, bool or str).
 
     Attributes
     ----------
     name, parameters
-        The name, and the parameters' values as they look like.
+        Name and parameter values, typed by their form.
     texts
-        The values as they were written, where they were.
+        Values as originally written, where available.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Selector:
 
     @classmethod
     def parse(cls, text: str) -> "Selector":
-        """Read ``name`` or ``name[key=value,...]``.
+        """Parse ``name`` or ``name[key=value,...]``.
 
         Raises
         ------
         InputError
-            If the text does not have that form, or a key comes twice.
+            If the text does not have that form, or a key is repeated.
         """
         if not isinstance(text, str):
             raise InputError(
@@ -67,17 +67,17 @@ class Selector:
         return _parse_cached(text)
 
     def parameter_values(self, texts: Collection[str]) -> dict[str, Any]:
-        """Return the parameters; those named in `texts` as they were written."""
+        """Return the parameters; those named in `texts` as originally written."""
         return {
             key: self.texts.get(key, value) if key in texts else value
             for key, value in self.parameters.items()
         }
 
     def with_parameters(self, extra: Mapping[str, Any]) -> "Selector":
-        """Return the selector with more parameters; one that it has already is refused."""
+        """Return the selector with additional parameters; raise for one that it has already."""
         for name in extra:
             if name in self.parameters:
-                raise InputError(f"{name} is given twice, in {str(self)!r} and beside it.")
+                raise InputError(f"{name} is given twice, in {str(self)!r} and outside of it.")
         return Selector(self.name, {**self.parameters, **extra}, self.texts)
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class Selector:
 
 @lru_cache(maxsize=1024)
 def _parse_cached(text: str) -> Selector:
-    """Return the selector of a text; the runs of a store have the same few many times."""
+    """Return the selector of a text, cached because the runs of a store repeat few texts."""
     bracket = re.match(r"[^\[\]]*([\[\]])[^=]*/[^=]*\.py(:|$)", text)
     if bracket is not None:
         raise InputError(
@@ -118,36 +118,36 @@ def _parse_cached(text: str) -> Selector:
 
 
 def _name_of_non_ascii_character(text: str) -> str:
-    """Return the name of the first character that no keyboard of ASCII has; empty if none is."""
+    """Return the name of the first non-ASCII character; an empty string if there is none."""
     result = next((name for name in text if ord(name) > 126), "")
     return result and f", which has the character {unicodedata.name(result, ascii(result))}"
 
 
 def selector_matches(selector: str, requested: str) -> bool:
-    """Return whether a selector, or its name alone, is the one that is asked for."""
+    """Return whether a selector, or its name alone, equals the requested one."""
     return requested in (selector, selector.partition("[")[0])
 
 
 def is_user_defined(name: str, kinds: Collection[str] = ()) -> bool:
-    """Return whether a name means somebody's own code: FILE.py, FILE.py:NAME or MODULE:NAME.
+    """Return whether a name refers to user-defined code: FILE.py, FILE.py:NAME or MODULE:NAME.
 
     Parameters
     ----------
     kinds
-        What stands before the colon in KIND:NAME, which is ours.
+        Words KIND in KIND:NAME that refer to built-in components.
     """
     before, colon, _ = name.partition(":")
     return before not in kinds if colon else name.endswith(FILE)
 
 
 def module_name(name: str) -> str:
-    """Return MODULE of MODULE:NAME; of FILE.py:NAME the module that the file is imported as."""
+    """Return MODULE of MODULE:NAME, or the module name under which FILE.py is imported."""
     location = name.rpartition(":")[0].strip()
     return PurePath(location).stem if location.endswith(FILE) else location
 
 
 def list_user_code_names(selector: str) -> list[str]:
-    """Return the names MODULE:NAME and FILE.py:NAME in a selector: its own, and those of parts.
+    """Return the names MODULE:NAME and FILE.py:NAME of a selector and its parts.
 
     Raises
     ------
@@ -163,12 +163,12 @@ def list_user_code_names(selector: str) -> list[str]:
 
 
 def replace_file_by_module(selector: str) -> str:
-    """Return a selector with MODULE:NAME for FILE.py:NAME: what it is wherever the file lies."""
+    """Return a selector with MODULE:NAME for FILE.py:NAME, independent of the file's folder."""
     return _map_file_names(selector, lambda path: PurePath(path).stem)
 
 
 def resolve_relative_files(selector: str, file: Path) -> str:
-    """Return a selector that names files from the folder of another file, as named from here."""
+    """Return a selector with paths relative to another file's folder made relative to this one."""
     return _map_file_names(selector, lambda path: str(file.parent / path))
 
 
@@ -179,7 +179,7 @@ def _map_file_names(selector: str, moved: Callable[[str], str]) -> str:
 
 
 def strip_quotes(text: str) -> str:
-    """Return a text without the quotes around it, which some shells hand on."""
+    """Return a text without surrounding quotes, which some shells pass on."""
     inner = text.strip()
     quoted = len(inner) > 1 and inner[0] in _QUOTES and inner[0] == inner[-1]
     return inner[1:-1] if quoted and inner[0] not in inner[1:-1] else text

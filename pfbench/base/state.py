@@ -1,4 +1,4 @@
-"""What an algorithm yields after each update, and how its output is declared."""
+"""State yielded by an algorithm after each update, and declared output rules."""
 
 from typing import Any, NamedTuple
 
@@ -6,11 +6,10 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
 
 Point = Any
-"""A dense array or a factored iterate (see `pfbench.points`)."""
+"""Dense array or factored iterate (see `pfbench.points`)."""
 
 OUTPUT_RULES = ("last", "uniform", "weighted")
-"""Declared outputs: the last iterate, or one drawn among the points `at`, uniformly or with the
-algorithm's own weights p_k."""
+"""Declared outputs: the last iterate, or a random `at`, drawn uniformly or with weights p_k."""
 
 
 class State(NamedTuple):
@@ -21,13 +20,13 @@ class State(NamedTuple):
     x
         The new iterate.
     at
-        The point where the gradient estimate was formed (None if there is none).
+        The point of the gradient estimate (None if there is none).
     estimate
-        The gradient estimate itself, in the problem's own order; it must not be changed.
+        The gradient estimate, in the problem's own order; read-only by contract.
     output
-        A point that overrides the declared output (None if the declared one holds).
+        A point that overrides the declared output (None to keep the declared one).
     coin
-        Whether the coin that was flipped for this estimate fell heads (None if none was).
+        Whether the coin of this estimate fell heads (None if no coin was flipped).
     """
 
     x: Point
@@ -38,7 +37,7 @@ class State(NamedTuple):
 
 
 def check_output_rule(value: object) -> str:
-    """Return a declared output, refused if it is not one of `OUTPUT_RULES`."""
+    """Return a declared output rule; raise if it is not in `OUTPUT_RULES`."""
     if not isinstance(value, str) or value not in OUTPUT_RULES:
         raise InputError(f"output={brief_repr(value)} must be one of {', '.join(OUTPUT_RULES)}.")
     return str(value)

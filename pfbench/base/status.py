@@ -1,10 +1,10 @@
-"""The status of a run: why it ended, and what that says."""
+"""Status of a run: the reason for its end, and its consequences."""
 
 from enum import StrEnum
 
 
 class Status(StrEnum):
-    """The status of a run; as text the word that JSON, tables and stores have."""
+    """Status of a run; its text is the word in JSON, tables and stores."""
 
     TARGET = "target"
     BUDGET = "budget"
@@ -22,12 +22,12 @@ class Status(StrEnum):
 
     @property
     def has_answer(self) -> bool:
-        """Whether the run ended with an answer, which stays its answer at any later count."""
+        """Whether the run ended with an answer that no larger budget would change."""
         return self in (Status.FINISHED, Status.TARGET, Status.BUDGET, Status.TIMEOUT)
 
     @property
     def is_void(self) -> bool:
-        """Whether the run says nothing about its algorithm: any other run replaces it."""
+        """Whether the run says nothing about its algorithm, so that any other run replaces it."""
         return self is Status.KILLED
 
 

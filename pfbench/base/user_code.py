@@ -1,4 +1,4 @@
-"""Somebody's own code, named FILE.py:NAME or MODULE:NAME."""
+"""Import of user-defined code, named FILE.py:NAME or MODULE:NAME."""
 
 import importlib
 import inspect
@@ -23,29 +23,29 @@ from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import FILE, Selector, module_name
 
 IMPORT_LIMIT = 120.0
-"""Seconds that the import of a module may take."""
+"""Time limit in seconds for the import of a module."""
 
 
 def is_builtin(module: str) -> bool:
-    """Return whether a module is one of pfbench."""
+    """Return whether a module belongs to pfbench."""
     return module.partition(".")[0] == "pfbench"
 
 
 def name_format_error(name: str) -> InputError:
-    """Return the error for a name that names a file alone, or nothing in it."""
+    """Return the error for a name of a file alone, or with nothing after the colon."""
     return InputError(
         f"{name!r} must have the form FILE.py:NAME or MODULE:NAME, as in my_methods.py:MySpider."
     )
 
 
 def load_user_object(name: str) -> Any:
-    """Import FILE.py:NAME, or MODULE:NAME from the current folder too; return what it names.
+    """Import FILE.py:NAME, or MODULE:NAME also from the current folder; return the object.
 
-    Of a function that is a method, as `pfbench.base.function_methods` has it, that is a class.
+    A function that is a method, as in `pfbench.base.function_methods`, becomes a class.
 
-    This runs the module; what it prints goes to the standard error. Names come from the command
-    line or a spec, and are shown before. A file is the module of its name, and finds its
-    neighbours, as where Python runs it.
+    This executes the module; its output goes to the standard error. Names come from the command
+    line or a spec, and are shown before. A file is imported under its own name, and can import
+    modules next to it, as when Python runs it.
 
     Raises
     ------
@@ -86,12 +86,12 @@ def load_user_object(name: str) -> Any:
 
 
 class _ImportTimeout(BaseException):
-    """Raised in an import at its limit, whatever the module catches."""
+    """Raised during an import at its time limit; the module cannot catch it as an Exception."""
 
 
 @contextmanager
 def _limit_import() -> Iterator[None]:
-    """End the block after `IMPORT_LIMIT` seconds, where the system can: in the main thread."""
+    """Stop the block after `IMPORT_LIMIT` seconds, where the system can: in the main thread."""
     if (
         not hasattr(signal, "setitimer")
         or threading.current_thread() is not threading.main_thread()
@@ -112,7 +112,7 @@ def _limit_import() -> Iterator[None]:
 
 
 def _locate_module(location: str, module: str) -> str:
-    """Return the module that a place is imported as; its folder is looked into first."""
+    """Return the module name of a location; its folder comes first on the path."""
     path = Path(location) if location.endswith(FILE) else None
     if path is not None and path.is_dir():
         raise InputError(f"{location} is a folder: give the path of a file.")
@@ -130,7 +130,7 @@ def _locate_module(location: str, module: str) -> str:
 
 
 def _check_importable_file(path: Path, module: str) -> None:
-    """Refuse a file that Python would not find by its name."""
+    """Raise for a file that Python would not import by its name."""
     if not module.isidentifier() or iskeyword(module):
         raise InputError(
             f"Python can not import {path}: rename it, with letters, digits and underscores alone."
@@ -147,7 +147,7 @@ def _check_importable_file(path: Path, module: str) -> None:
 
 
 def instantiate(selector: Selector) -> Any:
-    """Return what a class or function makes of a selector's parameters, or the object it names.
+    """Call a class or function with the parameters of a selector, or return the object it names.
 
     Raises
     ------
@@ -163,14 +163,14 @@ def instantiate_class(
     defaults: Mapping[str, Any] = MappingProxyType({}),
     remedy: str = "",
 ) -> Any:
-    """Return what `instantiate` returns, of what was found already.
+    """Call a loaded class or function as `instantiate` does.
 
     Parameters
     ----------
     defaults
-        What a parameter is that it needs and that is not given.
+        Values of required parameters that the selector leaves out.
     remedy
-        What else mends it where one is missing, as the end of a sentence.
+        Further remedy for a missing parameter, as the end of a sentence.
     """
     if not isinstance(obj, type) and not inspect.isroutine(obj):
         if selector.parameters:
@@ -187,12 +187,12 @@ def instantiate_class(
 
 
 def load_user_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
-    """Return somebody's own algorithm.
+    """Return a user-defined algorithm.
 
     Raises
     ------
     InputError
-        If it cannot be made, or lacks one of the parts.
+        If it cannot be instantiated, or lacks one of the parts.
     """
     algorithm: Algorithm = instantiate(selector)
     lacks = [part for part in parts if not hasattr(algorithm, part)]
@@ -203,7 +203,7 @@ def load_user_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
 
 @contextmanager
 def blame_user_code(subject: str, remedy: str = "") -> Iterator[None]:
-    """Say what it was of somebody's that raised what is raised inside."""
+    """Convert an exception of user code in the block to an InputError that names the code."""
     try:
         yield
     except PfbenchError:
@@ -218,7 +218,10 @@ def _check_arguments(
 ) -> dict[str, Any]:
     """Return the arguments of a class or function; see `instantiate_class`.
 
-    Refused are parameters that it does not take, and those that it lacks.
+    Raises
+    ------
+    InputError
+        If a parameter is unknown, or a required one is missing.
     """
     try:
         parameters = inspect.signature(function).parameters.values()

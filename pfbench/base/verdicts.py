@@ -1,11 +1,11 @@
-"""The verdicts on a claim."""
+"""Verdicts on a claim."""
 
 from enum import StrEnum
 from typing import Any, Self
 
 
 class Verdict(StrEnum):
-    """A verdict on a claim; as text the word that JSON and stores have."""
+    """Verdict on a claim; its text is the word in JSON and stores."""
 
     HOLDS = "holds"
     WITHIN_10 = "within-10"
@@ -21,12 +21,12 @@ class Verdict(StrEnum):
 
     @property
     def description(self) -> str:
-        """The verdict in words."""
+        """Verdict in words."""
         return _WORDS[self]
 
     @property
     def rank(self) -> int:
-        """The place of the verdict from the worst, 0, to the best."""
+        """Position of the verdict from the worst, 0, to the best."""
         return _WORST_FIRST.index(self)
 
     @property
@@ -41,7 +41,7 @@ class Verdict(StrEnum):
 
     @property
     def terminal_style(self) -> str:
-        """The style of the verdict in a terminal."""
+        """Style of the verdict in a terminal."""
         return _COLOURS[self]
 
 
@@ -49,10 +49,10 @@ NEAR = (Verdict.WITHIN_10, Verdict.ATTAINED)
 """Verdicts on a bound that could not be much smaller."""
 
 _FORMER_NAMES: dict[Any, str] = {"tight": "within-10"}
-"""Names that older stores and archives have."""
+"""Names in older stores and archives."""
 
 VERDICT_NAMES = (*Verdict, *_FORMER_NAMES)
-"""Every name that is read, former ones included."""
+"""Names accepted as input, former ones included."""
 
 _WORST_FIRST = (
     *(Verdict.VIOLATED, Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.DISPUTED),

@@ -1,6 +1,6 @@
-"""Checks of what a researcher brings: algorithms, estimators, sets, problems and penalties.
+"""Conformance checks of user-defined algorithms, estimators, sets, problems and penalties.
 
-Each is held to its own definition, on small problems or on his: see `check`.
+Each is checked against its definition, on small problems or on the user's: see `check`.
 """
 
 from pfbench.checking.findings import CheckReport, CheckResult

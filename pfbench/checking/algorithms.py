@@ -1,4 +1,4 @@
-"""The checks of an algorithm: its declarations, an exact ledger, the set, its seeds, budgets."""
+"""Checks of an algorithm: declarations, exact counts, feasibility, seeds and budgets."""
 
 import inspect
 from itertools import islice, pairwise
@@ -53,20 +53,20 @@ from pfbench.verification.parameter_units import USUAL
 from pfbench.verification.subject import accepts_any_parameters, instantiate_with_parameters
 
 _SAMPLED = frozenset({"batch", "difference", "table", "hessian"})
-"""Oracles that are asked at a sample; a method of full gradients need not say it draws none."""
+"""Oracles that take a sample; a method of full gradients need not declare that it draws none."""
 
 
 def check_algorithm(
     algorithm: Any, examination: CheckRunner, problem: Problem | None = None
 ) -> Problem | None:
-    """Look at an algorithm, a class or an object; return the problem that it was tried on.
+    """Check an algorithm, a class or an object; return the problem that it ran on.
 
     Parameters
     ----------
     algorithm
-        A class is made with the parameters that methods share, where they have no default.
+        A class is instantiated with usual values of parameters that have no default.
     problem
-        What it is tried on; a small convex problem that offers what it requires, if not given.
+        The problem to run on; by default a small convex problem that meets its requirements.
     """
     look = examination.run_check
     points = locate_methods(algorithm, "run")
@@ -107,7 +107,7 @@ def check_algorithm(
 
 
 def with_default_parameters(algorithm: Any) -> Algorithm:
-    """Return an algorithm with usual values of the parameters that it needs."""
+    """Return an algorithm with usual values of its required parameters."""
     if not inspect.isclass(algorithm):
         return algorithm  # type: ignore[no-any-return]
     needed = {"iterations", *getattr(algorithm, "list_required_parameters", lambda: list(USUAL))()}
@@ -118,7 +118,7 @@ def with_default_parameters(algorithm: Any) -> Algorithm:
 
 
 def make_small_problem(algorithm: Algorithm) -> Problem:
-    """Return a small problem that offers what the algorithm requires."""
+    """Return a small problem that meets the algorithm's requirements."""
     features, labels = draw_synthetic_rows(rows=23, columns=4, seed=1)
     normed = "norm" in algorithm.requires
     is_complete = normed or "smooth" in algorithm.requires
@@ -167,10 +167,10 @@ def _check_construction(algorithm: Any) -> str:
 
 
 class AlgorithmChecks(RunRecords):
-    """An algorithm on a problem, looked at."""
+    """Checks of an algorithm on a problem."""
 
     def check_required_oracles(self) -> str:
-        """Check: the problem has the oracles that the algorithm asks."""
+        """Check that the problem has the oracles that the algorithm queries."""
         try:
             on = resolve_run(self.problem, self.algorithm)
             on.check_requirements(self.problem.open(np.random.default_rng(0)))
@@ -179,13 +179,13 @@ class AlgorithmChecks(RunRecords):
         return f"{self.problem.name}, n = {self.problem.n}, points of shape {self.problem.shape}"
 
     def check_run(self) -> str:
-        """Check: it runs, and yields states."""
+        """Check that it runs, and yields states."""
         if not self.seed_zero_run.states:
             raise CheckFailed("it to yield a state for each iteration", "it yielded none")
         return f"{len(self.seed_zero_run.states)} iterations: {format_counts(self.seed_zero_run.total)}"  # noqa: E501
 
     def check_feasibility(self) -> str:
-        """Check: iterates, and what the output is drawn from, are finite points of the set."""
+        """Check that iterates, and the points of the output's draw, are finite and feasible."""
         states, problem = self.seed_zero_run.states, self.problem
         form = infer_format(problem.start(), problem.name)
         for k, state in enumerate(states, 1):
@@ -211,7 +211,7 @@ class AlgorithmChecks(RunRecords):
         return f"{len(states)} iterates"
 
     def check_declared_oracles(self) -> str:
-        """Check: it asks no verb that it does not require."""
+        """Check that it queries only the oracles in `requires`."""
         _, tally = self._run_with_tally()
         # `asks` says what a run with these parameters requires, where that is more.
         allowed = set(getattr(self.algorithm, "asks", self.algorithm.requires))
@@ -224,14 +224,14 @@ class AlgorithmChecks(RunRecords):
         return f"it asked {', '.join(sorted(tally.calls))}"
 
     def check_oracle_use(self) -> str:
-        """Check: what is computed of the problem is what the ledger has counted."""
+        """Check that the ledger counts all computations of the problem."""
         with UncountedCallDetector(self.problem) as bypass:
             run, tally = self._run_with_tally()
         refuse_uncounted_calls(bypass, self.accessed_privates, Counts(*tally.charged), run.total)
         return f"{format_counts(run.total)}, all counted"
 
     def _run_with_tally(self) -> tuple[RunRecord, OracleTally]:
-        """Return a run, and the tally of what it asked."""
+        """Return a run, and the tally of its oracle calls."""
         tallies: list[OracleTally] = []
 
         def answer(backend: Any) -> OracleTally:
@@ -241,7 +241,7 @@ class AlgorithmChecks(RunRecords):
         return self.record_run(answer=answer), tallies[0]
 
     def check_oracle_dependence(self) -> str:
-        """Other answers lead to other iterates."""
+        """Check that other answers lead to other iterates."""
         other = self.record_run(answer=NegatedBackend)
         start = self.problem.start()
         if not any(distance(state.x, start) for state in self.seed_zero_run.states):
@@ -254,7 +254,7 @@ class AlgorithmChecks(RunRecords):
         return "where the oracles answer for -f, it goes another way"
 
     def check_reproducibility(self) -> str:
-        """Check: a seed says all that is random; what is deterministic depends on none."""
+        """Check that the seed determines all randomness, and a deterministic method ignores it."""
         first = self.seed_zero_run
         if not first.has_same_iterates(self.record_run()):
             raise CheckFailed(
@@ -282,7 +282,7 @@ class AlgorithmChecks(RunRecords):
         return "bit for bit"
 
     def check_trace_invariance(self) -> str:
-        """Check: a traced run is the run that is not traced."""
+        """Check that recording a trace does not change the run."""
         # The budget of the iterations that are looked at, for what would run on.
         spent = self.seed_zero_run.total.as_dict()
         enough = Budget(**{name: max(1, number) for name, number in spent.items()})
@@ -295,7 +295,7 @@ class AlgorithmChecks(RunRecords):
         return f"{plain.iterations} iterations: {format_counts(plain.counts)}"
 
     def check_budget_stop(self) -> str:
-        """Check: it ends with the last iterate before the call that would exceed a budget."""
+        """Check that it stops at the last iterate before the call that would exceed a budget."""
         uppers = []
         for name, spent in self.seed_zero_run.total.as_dict().items():
             for limit in sorted({0, spent // 3, spent - 1} if spent else ()):
@@ -328,7 +328,7 @@ class AlgorithmChecks(RunRecords):
         return f"budgets of {', '.join(uppers)}" if uppers else "it makes no call"
 
     def check_start_unchanged(self) -> str:
-        """Check: it moves a copy of its start."""
+        """Check that it moves a copy of its start."""
         x0 = keep(self.problem.start())
         if isinstance(x0, np.ndarray) and self.problem.set.contains(x0 + 0.1):
             x0 = x0 + 0.1  # not 0, which some faults would leave as it is
@@ -348,7 +348,7 @@ class AlgorithmChecks(RunRecords):
         return "unchanged"
 
     def check_kept_points(self) -> str:
-        """Check: it keeps a copy of each point that it needs later than the next one."""
+        """Check that it keeps a copy of each point needed later than the next one."""
         on = make_moving_points_problem()
         try:
             resolve_run(on, self.algorithm).check_requirements(on.open(np.random.default_rng(0)))
@@ -362,7 +362,7 @@ class AlgorithmChecks(RunRecords):
         return "old points are copies"
 
     def check_output(self) -> str:
-        """Check: the output is the last iterate, or one of those among which it is drawn."""
+        """Check that the output is the last iterate, or one of the points it is drawn from."""
         method, states = self.algorithm, self.seed_zero_run.states
         if method.output == "weighted":
             weights = [float(method.output_weight(k)) for k in range(1, len(states) + 1)]
@@ -377,7 +377,7 @@ class AlgorithmChecks(RunRecords):
         return f"{method.output}" + (f", and its own in {own} states" if own else "")
 
     def check_anytime(self) -> str:
-        """Where it says so, no iterate depends on how many there will be."""
+        """Check that iterates of a method declared anytime do not depend on their number."""
         method = self.algorithm
         if not getattr(method, "anytime", False):
             raise CheckSkipped("it is not declared anytime")
@@ -397,7 +397,7 @@ class AlgorithmChecks(RunRecords):
         return "the run of 7 iterations begins that of 13"
 
     def check_schedule(self) -> str:
-        """Check: the theorem's schedule has no fewer iterations for a smaller epsilon."""
+        """Check that the theorem's schedule has no fewer iterations for a smaller epsilon."""
         kind = type(self.algorithm)
         if not hasattr(kind, "theory"):
             raise CheckSkipped("it has no theorem's schedule")

@@ -1,4 +1,4 @@
-"""A problem's components: their mean, batches, differences, tables; whether they are gradients."""
+"""Checks of a problem's components: mean, batches, differences, tables, and symmetry."""
 
 from functools import partial
 from typing import Any
@@ -25,20 +25,20 @@ from pfbench.checking.lines import (
 from pfbench.points import keep
 
 _ROUNDING = 1e-9
-"""Two ways to compute one array may differ by so much of its norm."""
+"""Relative deviation allowed between two ways of computing an array."""
 
 _UNSCALED = 1e6
-"""Entries of gradients that differ by a larger factor are remarked on."""
+"""Ratio between entries of gradients above which a remark is added."""
 
 _ALL = 200_000
-"""Up to so many components are asked one after the other, if there is time."""
+"""Maximum number of components that are queried one by one, if time allows."""
 
 
 class ComponentChecks(ProblemChecks):
-    """The component gradients of one problem, looked at."""
+    """Checks of the component gradients of a problem."""
 
     def mean(self) -> str:
-        """Check: the gradient is the mean of all component gradients, and they are gradients."""
+        """Check that the gradient is the mean of the components, and these are gradients."""
         problem, n = self.problem, self.problem.n
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "component", "batch", "gradient")
@@ -68,7 +68,7 @@ class ComponentChecks(ProblemChecks):
         return f"the mean of {n} components{alone}{self._scales()}"
 
     def _curl(self) -> None:
-        """Refuse components whose derivatives are not symmetric: they are no gradients."""
+        """Raise if the derivative of a component is not symmetric: then it is not a gradient."""
         problem, space = self.problem, self.space
         if not space.dense:
             return
@@ -106,13 +106,13 @@ class ComponentChecks(ProblemChecks):
                 )
 
     def _rounding(self, *points: Floats) -> float:
-        """Return the rounding of a gradient at the start and at points, as a norm."""
+        """Return the norm of a gradient's rounding error at the start and at sampled points."""
         problem = self.problem
         usual = max(norm(problem.gradient(keep(x))) for x in (self.space.start(), *points))
         return float(np.finfo(float).eps) * usual
 
     def _scales(self) -> str:
-        """Return a remark where the entries of gradients differ very much in scale."""
+        """Return a remark if the entries of gradients differ very much in scale."""
         if not self.space.dense:
             return ""
         points = [self.space.start(), *(self.space.random_member() for _ in range(8))]
@@ -128,7 +128,7 @@ class ComponentChecks(ProblemChecks):
         )
 
     def samples(self) -> str:
-        """Batches and differences are means over the sample, with multiplicity."""
+        """Check that batches and differences are means over the sample, with multiplicity."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "batch")
@@ -158,7 +158,7 @@ class ComponentChecks(ProblemChecks):
         return "means with multiplicity"
 
     def samples_by_counts(self) -> str:
-        """Check: a `Sample` is the index array that it counts."""
+        """Check that a `Sample` is equivalent to the index array that it counts."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "batch")
         S = space.rng.integers(problem.n, size=5)
@@ -183,7 +183,7 @@ class ComponentChecks(ProblemChecks):
         return "as index arrays"
 
     def table(self) -> str:
-        """Check: a table has the component gradients where they were last asked."""
+        """Check that a table has the component gradients of their last query."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "table")
         if n > 5000:
@@ -228,7 +228,7 @@ def check_equal(
     locations: tuple[str, ...],
     size: float = 0.0,
 ) -> None:
-    """Refuse two arrays that differ by more than rounding; `size` is that of what they are from."""
+    """Raise if two arrays differ by more than rounding, relative to `size`."""
     if np.shape(obj) != np.shape(expected):
         raise CheckFailed(
             f"{statement}, of shape {np.shape(expected)}",

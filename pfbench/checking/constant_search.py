@@ -1,8 +1,8 @@
-"""Every stated constant of a problem, searched for a counter-example.
+"""Search for counterexamples to every stated constant of a problem.
 
-A pair of points (or one point) that shows that a constant is too small is a proof. The search is by
-random pairs over many scales, then by ascent: along the direction in which gradients change most,
-which is a power iteration on the Hessian.
+A pair of points (or one point) at which a constant is too small is a proof. The search uses random
+pairs over many scales, then ascent along the direction in which gradients change most, which is a
+power iteration on the Hessian.
 """
 
 import itertools
@@ -39,26 +39,26 @@ from pfbench.checking.lines import (
 from pfbench.points import distance, keep
 
 _SLACK = 1e-6
-"""A constant may be exceeded by so much of itself, for the rounding of whoever computed it."""
+"""Relative amount by which a constant may be exceeded, for rounding in its computation."""
 
 _ENTRIES = 4_000_000
-"""Up to so many entries of all component gradients at one point are held."""
+"""Maximum number of entries of all component gradients at one point that are stored."""
 
 _ASCENT = 12
 
 _FEWEST = 100
-"""So many components are asked at a point, if there are more than there is time for."""
+"""Number of components queried at a point, if there are more than time allows."""
 
 _OF_COMPONENTS = frozenset({"L_ms", "L_max", "L_mean", "L2_ms", "sigma2"})
-"""Constants of all components."""
+"""Constants defined by all components."""
 
 _SIGMAS = 6.0
-"""So many standard errors a mean over drawn components is lowered by."""
+"""Number of standard errors by which a mean over drawn components is lowered."""
 
 
 @dataclass(frozen=True)
 class Witness:
-    """A value of what a constant bounds, and where it is taken."""
+    """Value of a bounded quantity, and the points that attain it."""
 
     value: float
     arguments: Mapping[str, Any]
@@ -68,25 +68,25 @@ _NONE = Witness(-math.inf, MappingProxyType({}))
 
 
 def _select_largest(result: Iterable[Witness]) -> Witness:
-    """Return the one with the largest value."""
+    """Return the witness with the largest value."""
     return max(itertools.chain([_NONE], result), key=lambda witness: witness.value)
 
 
 class ConstantSearch(ProblemChecks):
-    """Searches large values of what the constants of one problem bound; see `SEARCHES`."""
+    """Search for large values of the quantities that constants bound; see `SEARCHES`."""
 
     @cached_property
     def constants(self) -> Constants:
-        """What is stated at the start."""
+        """Stated constants at the start."""
         constants: Constants = self.problem.constants(self.problem.start())
         return constants
 
     def list_stated_constants(self) -> list[str]:
-        """Return the names of the stated constants that are searched here."""
+        """Return the names of the stated constants that are searched."""
         return [name for name in SEARCHES if math.isfinite(getattr(self.constants, name))]
 
     def find_counterexample(self, name: str) -> str:
-        """Search a point, or a pair, at which a constant is too small."""
+        """Search for a point, or a pair, at which a constant is too small."""
         value = float(getattr(self.constants, name))
         search, meaning = SEARCHES[name]
         witness = _select_largest(search(self))
@@ -225,7 +225,7 @@ class ConstantSearch(ProblemChecks):
                 yield Witness(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
 
     def _downward_pairs(self) -> Iterator[tuple[Point, Point]]:
-        """Yield pairs along which f bends down most: power iterations on L - H."""
+        """Yield pairs along which f has the most negative curvature: power iterations on L - H."""
         if not self.space.dense:
             return
         problem, patience = self.problem, TimeLimit(0.5 * self.patience)
@@ -286,7 +286,7 @@ class ConstantSearch(ProblemChecks):
             yield Witness(point_norm(x), {"x": x})
 
     def decrease(self) -> Iterator[Witness]:
-        """Yield f(start) - f(x), penalties included, along a descent."""
+        """Yield norms of members."""
         problem, h = self.problem, self.problem.penalty
 
         def objective(x: Point) -> float:
@@ -297,7 +297,7 @@ class ConstantSearch(ProblemChecks):
             yield Witness(first - objective(x), {"x": x})
 
     def _descent(self) -> Iterator[Point]:
-        """Yield points with lower and lower objective: Frank-Wolfe, or proximal gradient steps."""
+        """Yield points with decreasing objective: Frank-Wolfe, or proximal gradient steps."""
         problem, space = self.problem, self.space
         x, patience = problem.start(), TimeLimit(self.patience)
         L = self.constants.L_f if math.isfinite(self.constants.L_f) else 1.0
@@ -313,7 +313,7 @@ class ConstantSearch(ProblemChecks):
             yield x
 
     def _frank_wolfe(self, x: Point, g: Any) -> Point:
-        """Return the best of a few steps towards the vertex against the gradient."""
+        """Return the best of a few Frank-Wolfe steps."""
         v, x = self.space.vertex(g), keep(x)
         steps = (move_point(x, v, 0.5**k) for k in range(12))
         return min(itertools.chain([x], steps), key=partial(evaluate_value, self.problem))
@@ -342,7 +342,7 @@ class ConstantSearch(ProblemChecks):
                 y = space.sample_toward(x, change)
 
     def _remove_rounding(self, change: float, x: Point, y: Point) -> float:
-        """Return a change of gradients over the distance, less what rounding may have made."""
+        """Return a change of gradients over the distance, less a bound of its rounding error."""
         far = distance(x, y)
         if far == 0.0:
             return -math.inf
@@ -351,7 +351,7 @@ class ConstantSearch(ProblemChecks):
 
     @cached_property
     def _indices(self) -> Integers:
-        """All components, or as many drawn ones as there is time for a few times."""
+        """All components, or as many random ones as time allows."""
         n, x = self.problem.n, self.space.random_member()
         size = int(np.size(self.problem.gradient(keep(x))))
         few = np.arange(min(n, 20))
@@ -378,7 +378,7 @@ class ConstantSearch(ProblemChecks):
 
 
 def check_convexity(problem: Any, space: PointSampler, patience: float) -> str:
-    """Look for a chord of f that lies below its tangent, where f is said to be convex."""
+    """Search for a chord of f below its tangent, if f is declared convex."""
     if "convex" not in problem.properties:
         raise CheckSkipped("it is not said to be convex")
     witness = _select_largest(ConstantSearch(problem, space, patience).lower())
@@ -415,4 +415,4 @@ SEARCHES: Mapping[str, tuple[Callable[[ConstantSearch], Iterator[Witness]], str]
         }
     )
 )
-"""What finds values of what each constant bounds, and what that is in words."""
+"""Search for each constant, and the description of the quantity that it bounds."""

@@ -1,8 +1,8 @@
-"""The checks of a gradient estimator: its mean over all draws, its references, its ledger.
+"""Checks of a gradient estimator: mean over all draws, references and counts.
 
-Along points that are chosen beforehand, the mean of every estimate over all draws is the gradient:
-of plain batches, of differences from a snapshot, and of recursive differences, too. On a problem of
-three components all draws are enumerated, so that the mean is exact.
+Along fixed points, the mean of every estimate over all draws is the gradient: of plain batches, of
+differences from a snapshot, and also of recursive differences. On a problem of three components all
+draws are enumerated, so that the mean is exact.
 """
 
 import inspect
@@ -50,24 +50,24 @@ from pfbench.verification.subject import NotTestable, instantiate_with_parameter
 USUAL: Mapping[str, Any] = MappingProxyType(
     {"batch": 2, "period": 3, "snapshot": None, "refresh": 0.4, "alpha": 0.3, "lam": 0.3}
 )
-"""What a parameter without default is set to."""
+"""Values of parameters without default."""
 
 _STEPS = 7
-"""Points of a walk."""
+"""Number of points of a path."""
 
 _BRANCHES = 3000
-"""Up to so many sequences of draws are enumerated."""
+"""Maximum number of sequences of draws that are enumerated."""
 
 _SAMPLES = 4000
 _SIGMAS = 7.0
-"""How many standard errors a sampled mean may be off: chance does that once in 10^11."""
+"""Number of standard errors allowed for a sampled mean: chance exceeds it once in 10^11."""
 
 _CLOSE = 1e-10
 
 
 @dataclass(frozen=True)
 class WalkResult:
-    """The estimates along a walk, with what was counted."""
+    """Estimates along a path, with the counts."""
 
     estimates: tuple[Floats, ...]
     counts: Counts
@@ -77,7 +77,7 @@ class WalkResult:
 def check_estimator(
     estimator: Any, examination: CheckRunner, problem: Problem | None = None
 ) -> Problem:
-    """Look at an estimator, a class or an object; return the problem that it was tried on."""
+    """Check an estimator, a class or an object; return the problem that it ran on."""
     look = examination.run_check
     on = problem or make_small_problem()
     points = locate_methods(estimator, "start")
@@ -111,7 +111,7 @@ def make_small_problem(n: int = 3) -> Problem:
 
 
 def with_default_parameters(estimator: Any, **requested: Any) -> Any:
-    """Return an estimator with usual values of the parameters that it needs."""
+    """Return an estimator with usual values of its required parameters."""
     if not inspect.isclass(estimator):
         return estimator
     signature = inspect.signature(estimator).parameters.values()
@@ -130,7 +130,7 @@ def _check_construction(estimator: Any) -> str:
 
 
 class EstimatorChecks:
-    """An estimator, asked along points that do not depend on what it answers."""
+    """Checks of an estimator along fixed points."""
 
     def __init__(self, estimator: Any, problem: Any) -> None:
         self.estimator, self.problem = estimator, problem
@@ -163,7 +163,7 @@ class EstimatorChecks:
     # --- checks -----------------------------------------------------------------------------------
 
     def check_form(self) -> str:
-        """Each estimate is an array like a gradient."""
+        """Check that each estimate is an array like a gradient."""
         walked = self.estimate_path(np.random.default_rng(0))
         right = np.asarray(self.problem.gradient(keep(self.path[0])))
         for t, g in enumerate(walked.estimates):
@@ -176,14 +176,14 @@ class EstimatorChecks:
         return f"{_STEPS} estimates, {format_counts(walked.counts)}"
 
     def check_oracle_use(self) -> str:
-        """Check: what is computed of the problem is what the ledger has counted."""
+        """Check that the ledger counts all computations of the problem."""
         with UncountedCallDetector(self.problem) as bypass:
             walked = self.estimate_path(np.random.default_rng(0))
         refuse_uncounted_calls(bypass, self.accessed_privates, walked.tally, walked.counts)
         return f"{format_counts(walked.counts)}, all counted"
 
     def check_reproducibility(self) -> str:
-        """Check: what is random comes from the stream."""
+        """Check that all randomness comes from the stream."""
         first, second, other = (
             self.estimate_path(np.random.default_rng(s)).estimates for s in (0, 0, 1)
         )
@@ -194,7 +194,7 @@ class EstimatorChecks:
         return "bit for bit" + (", whatever the stream" if _equal_sequences(first, other) else "")
 
     def check_independent_runs(self) -> str:
-        """Two runs of one estimator do not disturb each other."""
+        """Check that two runs of one estimator are independent."""
         alone = self.estimate_path(np.random.default_rng(0)).estimates
         runs = [
             self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(seed))
@@ -206,13 +206,13 @@ class EstimatorChecks:
             runs[1](y)
         if not _equal_sequences(alone, candidate):
             raise CheckFailed(
-                "each start(ask, rng) to begin anew",
+                "each start(ask, rng) to be independent",
                 "two runs at a time change each other: keep the state inside start, not in self",
             )
         return "two runs at a time are as one after the other"
 
     def check_inputs_unchanged(self) -> str:
-        """No call changes its point, or an estimate that was handed out."""
+        """Check that no call changes its point, or an earlier estimate."""
         estimate = self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(0))
         last: tuple[Any, Floats] | None = None
         for t, x in enumerate(self._points(_STEPS)):
@@ -230,7 +230,7 @@ class EstimatorChecks:
         return "nothing is changed in place"
 
     def check_kept_points(self) -> str:
-        """Check: it keeps a copy of each point that it needs later than the next one."""
+        """Check that it keeps a copy of each point needed later than the next one."""
         problem = make_moving_points_problem()
         rng = np.random.default_rng(0)
         # Within a short period, a snapshot may still be the point before.
@@ -246,7 +246,7 @@ class EstimatorChecks:
         return "old points are copies"
 
     def check_reference(self) -> str:
-        """Where the reference is renewed, the error is 0, whatever is drawn."""
+        """Check that the error is 0 where the reference is renewed, whatever is drawn."""
         period = self._period
         if period is None:
             raise CheckSkipped("it has no period")
@@ -267,7 +267,7 @@ class EstimatorChecks:
         return f"the gradient at t = {', '.join(map(str, looked))}"
 
     def check_unbiased(self) -> str:
-        """Check: the mean of each estimate over all draws is the gradient."""
+        """Check that the mean of each estimate over all draws is the gradient."""
         claimed = getattr(self.estimator, "unbiased", True)
         means, errors, how = self._means()
         norms = [norm(mean - self._exact_gradient(t)) for t, mean in enumerate(means)]
@@ -288,7 +288,7 @@ class EstimatorChecks:
         )
 
     def _means(self) -> tuple[list[Floats], list[float], str]:
-        """Return the means of the estimates, how far they may be off, and how they were taken."""
+        """Return the means of the estimates, their tolerances, and the method of averaging."""
         try:
             return self._enumerate_means()
         except NotEnumerable as why:
@@ -306,14 +306,14 @@ class EstimatorChecks:
         return np.asarray(self.problem.gradient(keep(self.path[t])))
 
     def _ratio(self, means: Sequence[Floats], t: int) -> str:
-        """Return by which factor a mean is off, if it is one."""
+        """Return the ratio of a mean to the gradient in words, if it is a multiple of it."""
         right = self._exact_gradient(t)
         ratio = float(np.vdot(means[t], right) / max(norm(right) ** 2, 1e-300))
         straight = norm(means[t] - ratio * right) <= 1e-6 * norm(right)
         return f": {format_brief(ratio)} times the gradient" if straight else ""
 
     def _enumerate_means(self) -> tuple[list[Floats], list[float], str]:
-        """Return exact means over all draws, for as many points as can be."""
+        """Return exact means over all draws, for as many points as possible."""
         patience = TimeLimit(1.5)
         means, number = self._enumerate_first_means(1)
         with suppress(NotEnumerable):
@@ -336,7 +336,7 @@ class EstimatorChecks:
         return list(total), number
 
     def _sample_means(self, reason: str) -> tuple[list[Floats], list[float], str]:
-        """Return means over sampled walks, and how far they may be off."""
+        """Return means over sampled paths, and their tolerances."""
         walks = [
             np.array(
                 [g.ravel() for g in self.estimate_path(np.random.default_rng((7, k))).estimates]

@@ -1,4 +1,4 @@
-"""Small examples: sets that a selector cannot build, shapes of the others, points that move."""
+"""Small examples: sets that need Python objects, shapes for the others, and moving points."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from pfbench.sets.submodular import SubmodularBasePolytope
 SHAPES: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"vectors": (6,), "arrays": (6,), "matrices": (4, 3), "square matrices": (3, 3)}
 )
-"""Shapes of points that are small enough to know all vertices."""
+"""Shapes of points for which all vertices can be enumerated."""
 
 # Numbered against the flow, with a parallel edge, a dead end, and a node before the origin.
 _FLOW = np.array([(4, 3), (4, 2), (3, 2), (2, 0), (3, 0), (4, 3), (3, 5), (6, 4), (6, 2), (4, 0)])
@@ -31,7 +31,7 @@ _COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({
 
 
 def _coverage(members: Any) -> float:
-    """Return how many elements some sets cover: a submodular function."""
+    """Return the number of elements that some sets cover: a submodular function."""
     return float(len(frozenset().union(*(_COVERED[i] for i in members))))
 
 
@@ -42,12 +42,12 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
         "submodular-base": lambda: SubmodularBasePolytope(4, _coverage),
     }
 )
-"""By the names of the sets."""
+"""Example sets, by name."""
 
 
 @contextmanager
 def explain_stale_points(item: str) -> Iterator[None]:
-    """Say that an old point was read, or that it does not move or take factored matrices."""
+    """Convert errors of the block: a stale point fails the check, unsupported points skip it."""
     try:
         yield
     except StalePoint as error:
@@ -63,5 +63,5 @@ def explain_stale_points(item: str) -> Iterator[None]:
 
 @cache
 def make_moving_points_problem() -> FiniteSum:
-    """Return a small problem of which only the newest two points of a sequence can be read."""
+    """Return a small problem of which only the newest two points of a sequence are readable."""
     return problem("robust-matrix-recovery", rows=6, columns=5, rank=1, density=0.5)

@@ -1,4 +1,4 @@
-"""What a check finds: one finding for each statement that was put to the test."""
+"""Results of checks: one for each tested statement."""
 
 import inspect
 import os
@@ -21,13 +21,13 @@ from pfbench.points import FactoredMatrix, RankOne
 from pfbench.verification.subject import NotTestable
 
 _SHOWN = 6
-"""So many coordinates of a point are printed."""
+"""Number of coordinates of a point that are printed."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class CheckFailed(Exception):
-    """What was looked at is not as it should be.
+    """Violated statement of a check.
 
     Attributes
     ----------
@@ -52,17 +52,17 @@ class CheckFailed(Exception):
 
 
 class CheckSkipped(Exception):
-    """There is nothing to look at, or no way to; the text says why."""
+    """Check that cannot be made or does not apply; the text has the reason."""
 
 
 def skip_unless_offered(problem: Any, verb: str) -> None:
-    """Skip what looks at a verb that a problem lacks."""
+    """Skip the check if a problem lacks an oracle."""
     if verb in problem.lacks:
         raise CheckSkipped(problem.lacks[verb])
 
 
 def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
-    """Return what is made of a class by the usual parameters; it is wrong if it cannot be."""
+    """Instantiate a class with usual parameters; raise `CheckFailed` if that fails."""
     try:
         return make(kind)
     except NotTestable as error:
@@ -74,22 +74,22 @@ def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One statement about an object, put to the test.
+    """Result of the check of one statement about an object.
 
     Attributes
     ----------
     check
-        What was looked at.
+        Name of the check.
     status
         passed, failed, or skipped.
     observed
-        What was seen; of what was skipped, why.
+        The observation; for a skipped check, the reason.
     expected
-        What was expected, if it failed.
+        The expectation, if it failed.
     arguments
         A point that shows the failure: arrays, points or numbers by name.
     location
-        Where to look: FILE:LINE with the method's name.
+        Location to inspect: FILE:LINE with the method's name.
     """
 
     check: str
@@ -101,14 +101,14 @@ class CheckResult:
 
     @property
     def point(self) -> str:
-        """The point that shows it, in words."""
+        """Point that shows the failure, in words."""
         return ", ".join(
             f"{name} = {format_brief(value)}" for name, value in self.arguments.items()
         )
 
     @property
     def sentence(self) -> str:
-        """All of it in full sentences."""
+        """Result in full sentences."""
         end = "" if self.observed.endswith(("?", ".")) else "."
         text = f"{self.check}: expected {self.expected}; seen: {self.observed}{end}"
         if self.arguments:
@@ -116,7 +116,7 @@ class CheckResult:
         return text + (f" Look at {', '.join(self.location)}." if self.location else "")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding as ``pfbench check --json`` prints it."""
+        """Return the result as printed by ``pfbench check --json``."""
         return {
             "check": self.check,
             "status": self.status,
@@ -129,18 +129,18 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """All findings about one object.
+    """Results of all checks of one object.
 
     Attributes
     ----------
     name, kind
-        What was looked at, and what it is: algorithm, estimator, set, problem or penalty.
+        Name and kind of the object: algorithm, estimator, set, problem or penalty.
     findings
-        One for each check, in their order.
+        One for each check, in order.
     problem
-        The problem that an algorithm or estimator was tried on; empty for others.
+        The problem that an algorithm or estimator ran on; empty for others.
     seconds
-        The time of all.
+        Total time.
     """
 
     name: str
@@ -151,16 +151,16 @@ class CheckReport:
 
     @property
     def is_passed(self) -> bool:
-        """Whether nothing failed."""
+        """Whether no check failed."""
         return not self.failures
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
-        """The findings that failed."""
+        """Results that failed."""
         return tuple(result for result in self.findings if result.status == "failed")
 
     def _repr_html_(self) -> str:
-        """Return them as Jupyter shows them: a line each, a failure in full."""
+        """Return the results as HTML for Jupyter: a line each, failures in full."""
         rows = [
             (
                 result.check,
@@ -175,7 +175,7 @@ class CheckReport:
         return html_table(names, rows, f"{self.kind} {self.name}{on}: {failed}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return them as ``pfbench check --json`` prints them."""
+        """Return the results as printed by ``pfbench check --json``."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -196,7 +196,7 @@ class CheckReport:
 
 
 class CheckRunner:
-    """Looks at one thing after the other; whatever is raised becomes a finding."""
+    """Runner of checks; every exception becomes a result."""
 
     def __init__(self) -> None:
         self.findings: list[CheckResult] = []
@@ -204,17 +204,17 @@ class CheckRunner:
     def run_check(
         self, check: str, function: Callable[..., str], *args: Any, locations: Sequence[str] = ()
     ) -> bool:
-        """Look at something; return whether it did not fail.
+        """Run a check; return whether it did not fail.
 
         Parameters
         ----------
         check
-            What is looked at.
+            Name of the check.
         function
-            Returns what was seen, or raises `CheckFailed` or `CheckSkipped`; what else it raises is
-            a failure of the code that it called.
+            Returns the observation, or raises `CheckFailed` or `CheckSkipped`; any other exception
+            is a failure of the tested code.
         args
-            What `function` is called with.
+            Arguments of `function`.
         locations
             The methods at fault, if it raises anything else.
         """
@@ -241,12 +241,12 @@ class CheckRunner:
 
     @property
     def has_failed(self) -> bool:
-        """Whether anything failed so far."""
+        """Whether any check failed so far."""
         return any(result.status == "failed" for result in self.findings)
 
     @contextmanager
     def prefix_findings(self, subject: str) -> Iterator["CheckRunner"]:
-        """Look at a part; its findings are taken over, under names that begin with `subject`."""
+        """Yield a runner for a part; its results are added with names that begin with `subject`."""
         inside = CheckRunner()
         yield inside
         self.findings += [
@@ -255,7 +255,7 @@ class CheckRunner:
 
 
 class TimeLimit:
-    """So many rounds at most, and none is begun after so many seconds; the first always is."""
+    """Limit on the number of rounds and on the time to start one; the first is always run."""
 
     def __init__(self, seconds: float) -> None:
         self._deadline = thread_time() + seconds
@@ -266,7 +266,7 @@ class TimeLimit:
         return thread_time() > self._deadline
 
     def rounds(self, limit: int) -> Any:
-        """Yield 0, 1, ..., at most so many."""
+        """Yield 0, 1, ..., up to the limits."""
         for k in range(limit):
             if k and self.is_over:
                 return
@@ -274,7 +274,7 @@ class TimeLimit:
 
 
 def locate_method(source: Any, *names: str) -> str:
-    """Return FILE:LINE and the name of the first method that is defined in Python; or ''."""
+    """Return FILE:LINE and the name of the first method that is defined in Python, or ""."""
     for name in names:
         with suppress(Exception):  # a property raises anything, wrappers may go in a circle
             getattr_static = inspect.getattr_static(source, name, None) or getattr(
@@ -294,7 +294,7 @@ def locate_method(source: Any, *names: str) -> str:
 
 
 def locate_methods(source: Any, *names: str) -> tuple[str, ...]:
-    """Return the places of several methods."""
+    """Return the locations of several methods."""
     return tuple(point for name in names if (point := locate_method(source, name)))
 
 
@@ -317,7 +317,7 @@ def format_brief(value: Any) -> str:
 
 
 def _user_locations(error: BaseException) -> tuple[str, ...]:
-    """Return where an error was raised, in somebody's own code; nothing if it was in none."""
+    """Return the location in user code at which an error was raised; empty if there is none."""
     libraries = *map(str, Path(__file__).parents[1:2]), *sysconfig.get_paths().values()
     causes = [item for item in (error.__cause__, error) if item is not None]
     frames = [
@@ -335,7 +335,7 @@ def format_location(file: str, line: int, name: str) -> str:
 
 
 def _relative_path(file: str) -> str:
-    """Return a file's path, from the current folder if it is in it."""
+    """Return a file's path, relative to the current folder if it is inside."""
     try:
         return str(Path(file).relative_to(Path.cwd()))
     except ValueError:

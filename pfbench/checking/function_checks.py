@@ -1,4 +1,4 @@
-"""A problem's function: its value, gradients and Hessians against differences and each other."""
+"""Checks of a problem's value, gradients and Hessians against differences and each other."""
 
 import math
 from collections.abc import Callable
@@ -35,18 +35,18 @@ from pfbench.checking.traced_runs import visible_entries
 from pfbench.points import infer_format, inner, keep
 
 _RELATIVE = 1e-7
-"""A derivative may be off by so much of itself, besides the error of the differences."""
+"""Relative deviation allowed for a derivative, in addition to the error of the differences."""
 
 Derivative = Callable[[Point], Gradient]
 
 
 class FunctionChecks(ProblemChecks):
-    """The function of one problem, looked at."""
+    """Checks of the function of a problem."""
 
     # --- start and values -------------------------------------------------------------------------
 
     def start(self) -> str:
-        """Check: the start is in the set, and fresh each time."""
+        """Check that the start is in the set, and a fresh copy each time."""
         problem = self.problem
         x, start = problem.start(), problem.start()
         points = locate_methods(problem, "start") + locate_methods(problem.set, "start")
@@ -69,7 +69,7 @@ class FunctionChecks(ProblemChecks):
         return "in the set, a fresh copy each time"
 
     def check_pure(self) -> str:
-        """Value and gradient change no point, depend on it alone, and hand out fresh arrays."""
+        """Check that value and gradient depend on x alone, keep x, and return new arrays."""
         problem, space = self.problem, self.space
         x, y = space.random_member(), space.random_member()
         before = visible_entries(x).copy()
@@ -105,7 +105,7 @@ class FunctionChecks(ProblemChecks):
         if recomputed != value or not np.array_equal(repeated, retained):
             verb = "value" if recomputed != value else "gradient"
             raise CheckFailed(
-                f"the same {verb} whenever it is asked at x",
+                f"the same {verb} in each call at x",
                 f"it differs after a call at another point, by "
                 f"{format_brief(abs(recomputed - value) if verb == 'value' else norm(repeated - retained))}",  # noqa: E501
                 {"x": x, "the other point": y},
@@ -122,7 +122,7 @@ class FunctionChecks(ProblemChecks):
     # --- derivatives ------------------------------------------------------------------------------
 
     def gradient(self) -> str:
-        """Every directional derivative of the value is what the gradient says."""
+        """Check every directional derivative of the value against the gradient."""
         sharpest = ""
         visited = list[tuple[float, float]]()
         wrong: tuple[LineSegment, float, float] | None = None
@@ -150,7 +150,7 @@ class FunctionChecks(ProblemChecks):
         return f"{len(visited)} directional derivatives, by {sharpest}"
 
     def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
-        """Return what the gradient says, the derivative, its error, and how it was taken."""
+        """Return slope by the gradient, derivative, its error, and method of differences."""
         value, g = partial(evaluate_value, self.problem), self.problem.gradient(keep(line.x))
         slope = line.directional_derivative(g)
         result, error = derivative(lambda t: value(line.compute_point(t)))
@@ -165,7 +165,7 @@ class FunctionChecks(ProblemChecks):
         return slope, expected, error, "differences"
 
     def _is_refuted(self, line: LineSegment, slope: float, expected: float) -> bool:
-        """Return whether the difference of a fine step, too, is away from a slope."""
+        """Return whether the difference of a fine step also deviates from a slope."""
         deviation = abs(slope - expected)
         if not math.isfinite(deviation):
             return True
@@ -196,7 +196,7 @@ class FunctionChecks(ProblemChecks):
         )
 
     def _describe_worst_entry(self, x: Floats) -> str:
-        """Return which entry of the gradient is off most, in words."""
+        """Return the entry of the gradient with the largest error, in words."""
         value, g = partial(evaluate_value, self.problem), np.ravel(self.problem.gradient(x))
         d = x.size
         deviation, patience = np.full(d, -1.0), TimeLimit(1.0)
@@ -211,7 +211,7 @@ class FunctionChecks(ProblemChecks):
         return f"; the entry that is off most is number {worst}"
 
     def hessian(self) -> str:
-        """Hessian products are the derivatives of gradients; batches are means of components."""
+        """Check Hessian products against gradient differences, and batches against components."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "hessian")
         looked = 0
@@ -263,7 +263,7 @@ class FunctionChecks(ProblemChecks):
     # --- what else a problem says -----------------------------------------------------------------
 
     def backend(self) -> str:
-        """Check: what the problem opens for a run answers as the problem does."""
+        """Check that the backend of a run answers as the problem does."""
         problem, space = self.problem, self.space
         backend = problem.open(np.random.default_rng(0))
         points = locate_methods(problem, "open")
@@ -290,7 +290,7 @@ class FunctionChecks(ProblemChecks):
         return f"answers as the problem: {', '.join(verbs)}"
 
     def linear_minimisation(self) -> str:
-        """Check: a run's linear minimisation is one over the set, up to its tolerance."""
+        """Check that a run's linear minimisation is one over the set, up to its tolerance."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "lo")
         if problem.norm is not None and problem.norm.product_count and not problem.is_bounded:
@@ -316,7 +316,7 @@ class FunctionChecks(ProblemChecks):
         return "lo and minimum agree"
 
     def best_known(self) -> str:
-        """No point that was looked at lies below the best known value."""
+        """Check that no visited point is below the best known value."""
         best_known = self.problem.best_known
         if best_known is None:
             raise CheckSkipped("no best value is stated")
@@ -334,7 +334,7 @@ class FunctionChecks(ProblemChecks):
         return f"no point is below {format_brief(best)}"
 
     def measures(self) -> str:
-        """Its own measures answer at the start."""
+        """Check that the problem's own measures are defined at the start."""
         problem = self.problem
         measures = problem.measures()
         for name, measure in measures.items():

@@ -1,4 +1,4 @@
-"""Points of a problem, lines through them, and derivatives along these without formulas."""
+"""Sample points of a problem, lines through them, and numerical derivatives along lines."""
 
 import itertools
 import math
@@ -25,26 +25,26 @@ from pfbench.points import (
 from pfbench.points.atoms import frobenius_norm
 
 _COLUMNS = 8
-"""Halvings of the step of a difference, at most."""
+"""Maximum number of halvings of the step of a difference."""
 
 _STEPS = (1.0, 0.07, 0.005)
 """First steps of differences, in lengths of a line."""
 
 _FINEST = 1e-9
-"""Smallest step of a difference, in lengths of a line: below it, points round."""
+"""Smallest step of a difference, in lengths of a line; smaller ones are rounded away."""
 
 _VERTICES = 300
-"""So many vertices say where the middle of a set is, and which directions it has."""
+"""Number of vertices that determine the middle and the directions of a set."""
 
 _TANGENT = 150
-"""Up to this length of a point, the directions of a set are computed."""
+"""Maximum length of a point for which the directions of a set are computed."""
 
 _COMPLEX = 1e-30
 """Length of a complex step, in units of the direction."""
 
 
 def evaluate_value(problem: Any, x: Point) -> float:
-    """Return f(x); an array of one entry is a number, as in a run."""
+    """Return f(x) as a number, also from an array of one entry, as in a run."""
     return float(unwrap_scalar("value(x)", problem.value(x)))
 
 
@@ -59,7 +59,7 @@ def as_dense_array(v: Any) -> Floats:
 
 
 def move_point(x: Point, v: Any, w: float) -> Point:
-    """Return (1 - w) x + w v as a point of its own."""
+    """Return (1 - w) x + w v as an independent point."""
     return keep(combine(keep(x), v, w))
 
 
@@ -70,7 +70,7 @@ def point_norm(x: Point) -> float:
 
 @dataclass(frozen=True)
 class LineSegment:
-    """The points x + t (y - x).
+    """Line of points x + t (y - x).
 
     Attributes
     ----------
@@ -93,17 +93,17 @@ class LineSegment:
 
     @property
     def length(self) -> float:
-        """|y - x|."""
+        """Length |y - x|."""
         return distance(self.x, self.y)
 
 
 class ProblemChecks:
-    """Somebody's own problem, looked at.
+    """Base class of checks of a user-defined problem.
 
     Parameters
     ----------
     problem, space
-        The problem, and where points are from.
+        The problem, and a sampler of its points.
     patience
         Seconds for each of the checks.
     """
@@ -114,14 +114,14 @@ class ProblemChecks:
 
 
 class PointSampler:
-    """The points of a problem: random members of its set, and lines through them.
+    """Sampler of the points of a problem: random members of its set, and lines through them.
 
     Parameters
     ----------
     problem
         The problem.
     seed
-        Of all that is drawn.
+        Seed of the random numbers.
 
     Attributes
     ----------
@@ -143,11 +143,11 @@ class PointSampler:
         self._centre: Point = None
 
     def random_gradient(self) -> Floats:
-        """Return a normal gradient."""
+        """Return a normally distributed gradient."""
         return self.rng.standard_normal(self._gradients)
 
     def vertex(self, g: Any = None) -> Point:
-        """Return a vertex of the set: the one against a random gradient, or against g."""
+        """Return a vertex of the set that minimises against g, by default a random gradient."""
         return self.problem.lo(self.random_gradient() if g is None else g)
 
     def start(self) -> Point:
@@ -168,7 +168,7 @@ class PointSampler:
         return x
 
     def centre(self) -> Floats:
-        """Return a mixture of many vertices, which is no boundary point if they span the set."""
+        """Return a mixture of many vertices, which is an interior point if they span the set."""
         if self._centre is None:
             vertices = [as_dense_array(self.vertex()) for _ in range(_VERTICES)]
             self._centre = np.asarray(np.mean(vertices, axis=0))
@@ -186,14 +186,14 @@ class PointSampler:
         return np.asarray((self._tangent @ u.ravel()) @ self._tangent).reshape(u.shape)
 
     def sample_near(self, x: Point) -> Point:
-        """Return another member, at a distance of any order of magnitude."""
+        """Return another member, at a distance of random order of magnitude."""
         w = 10.0 ** self.rng.uniform(-3.0, 0.0)
         if self.is_bounded:
             return move_point(x, self.random_member(), w)
         return x + w * 10.0 * self.rng.standard_normal(x.shape)
 
     def random_line(self, x: Point) -> LineSegment:
-        """Return a short line through x in a random direction; for arrays any direction at all."""
+        """Return a short line through x in a random direction; for arrays in any direction."""
         if not self.dense:
             return LineSegment(x, move_point(x, self.random_member(), 0.1))
         u = self.rng.standard_normal(x.shape)
@@ -204,7 +204,7 @@ class PointSampler:
         return LineSegment(x, combine(x, self.random_member(), 0.1))
 
     def sample_toward(self, x: Point, u: Floats) -> Point:
-        """Return a member near x, in the direction u as far as the set allows it."""
+        """Return a member near x, in the direction u as far as the set allows."""
         if self.dense:
             u = self.tangential_part(u) if self.is_bounded else u
             for step in (0.1, 1e-2, 1e-3, 1e-4):
@@ -218,11 +218,11 @@ class PointSampler:
 
 
 def derivative(path: Callable[[float], Any]) -> tuple[Floats, float]:
-    """Return the derivative at 0 of a function of t, and how far it may be off.
+    """Return the derivative at 0 of a function of t, and an error estimate.
 
-    Central differences, extrapolated to the step 0 (Ridders 1982), from three first steps: what two
-    of them agree on is the derivative, and how far they do not is its error. So a function that
-    turns within the first step, or that rounds, has a large error, and not a wrong derivative.
+    Central differences, extrapolated to step 0 (Ridders 1982), from three first steps: the value on
+    which two of them agree is the derivative, and their difference its error. So a function with a
+    kink within the first step, or with rounding errors, has a large error, not a wrong derivative.
     """
     extrapolates = [_extrapolate(path, first) for first in _STEPS]
     agreed = [
@@ -232,7 +232,7 @@ def derivative(path: Callable[[float], Any]) -> tuple[Floats, float]:
 
 
 def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, float]:
-    """Return the extrapolation from a first step, and the least difference of two of them."""
+    """Return the extrapolation from a first step, and the smallest difference of two of them."""
     best, error = np.zeros(()), math.inf
     last: list[Floats] = []
     for _ in range(_COLUMNS):
@@ -251,11 +251,11 @@ def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, flo
 
 
 def fine_difference(path: Callable[[float], Any], tolerance: float) -> Floats:
-    """Return the central difference at 0 of the smallest step that rounds to within a tolerance.
+    """Return the central difference at 0 with the smallest step whose rounding is tolerable.
 
-    An extrapolation may agree with itself by chance where a function turns within each of its
-    steps, as a loss of unscaled columns does. Nobody is accused before this difference, too, is
-    away from what is claimed.
+    An extrapolation may agree with itself by chance where a function has a kink within each of its
+    steps, as a loss of unscaled columns does. A failure is reported only if this difference, too,
+    deviates from the claimed value.
     """
     rounding = float(np.finfo(float).eps) * norm(path(0.0))
     step = min(max(_FINEST, rounding / tolerance), _STEPS[-1])  # the finest if it is NaN
@@ -265,7 +265,7 @@ def fine_difference(path: Callable[[float], Any], tolerance: float) -> Floats:
 def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> float | None:
     """Return the derivative of a function of arrays along a line by a complex step.
 
-    None where it takes no complex arrays.
+    None if the function does not accept complex arrays.
     """
     if not isinstance(line.x, np.ndarray):
         return None
@@ -282,5 +282,5 @@ def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> f
 
 
 def restrict_to_line(function: Callable[[Point], Any], line: LineSegment) -> Callable[[float], Any]:
-    """Return a function of points as one of t, along a line."""
+    """Return a function of points as a function of t along a line."""
     return lambda t: function(line.compute_point(t))

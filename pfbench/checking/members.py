@@ -1,4 +1,4 @@
-"""What is known of a feasible set by what it answers: members, vertices among them, and size."""
+"""Known members, vertices and size of a feasible set, from its own answers."""
 
 import math
 from functools import cached_property
@@ -11,14 +11,14 @@ from pfbench.checking.findings import TimeLimit
 from pfbench.checking.lines import as_dense_array
 
 SECONDS = 0.6
-"""Patience for each check."""
+"""Seconds for each check."""
 
 MAX_MEMBERS = 400
-"""Members that are kept."""
+"""Maximum number of stored members."""
 
 
 class SetSampler:
-    """A set with its known members: answers of `lo`, random vertices, the start, and mixtures."""
+    """Set with its known members: answers of `lo`, random vertices, the start, and mixtures."""
 
     def __init__(self, body: Any) -> None:
         self.body = body
@@ -33,13 +33,13 @@ class SetSampler:
 
     @cached_property
     def scale(self) -> float:
-        """The diameter, or 1 where it is no positive number."""
+        """Diameter, or 1 if that is not a positive number."""
         D = float(self.body.diameter)
         return D if 0.0 < D < math.inf else 1.0
 
     @cached_property
     def trial_gradients(self) -> list[Floats]:
-        """Gradients to minimise against: normal, units, whole numbers, ties, a slow turn."""
+        """Gradients to minimise against: normal, unit, integer, with ties, and slowly turning."""
         size = math.prod(self.shape)
         standard_normal = list(self.rng.standard_normal((60, size)))
         units = self.rng.permutation(size)[:20]
@@ -60,7 +60,7 @@ class SetSampler:
 
     @cached_property
     def answers(self) -> list[tuple[Floats, Floats]]:
-        """Gradients with what `lo` returns for them."""
+        """Gradients with the answers of `lo`."""
         patience = TimeLimit(SECONDS)
         return [
             (self.trial_gradients[k], as_dense_array(self.body.lo(self.trial_gradients[k].copy())))
@@ -69,7 +69,7 @@ class SetSampler:
 
     @cached_property
     def member_rows(self) -> Floats:
-        """Members, one a row: answers, random vertices, the start."""
+        """Known members, one in a row: answers, random vertices, the start."""
         rng = np.random.default_rng(5)
         rows = [v for _, v in self.answers if self.contains(v)]
         if hasattr(self.body, "random_vertex"):
@@ -85,7 +85,7 @@ class SetSampler:
         return as_dense_array(self.body.random_vertex(rng))
 
     def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
-        """Return what membership says of a point."""
+        """Return the set's answer on the membership of a point."""
         return bool(self.body.contains(x, tolerance))
 
     def random_member(self) -> Floats:
@@ -103,5 +103,5 @@ class SetSampler:
 
     @cached_property
     def centre(self) -> Floats:
-        """The mean of all known members."""
+        """Mean of all known members."""
         return np.asarray(self.member_rows.mean(axis=0)).reshape(self.shape)

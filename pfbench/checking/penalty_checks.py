@@ -1,4 +1,4 @@
-"""The checks of a penalty: its value and its proximal map."""
+"""Checks of a penalty: its value and its proximal map."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _RELATIVE = 1e-9
 
 
 def check_penalty(penalty: Any, shape: tuple[int, ...], examination: CheckRunner) -> None:
-    """Look at a penalty on points of a shape."""
+    """Check a penalty on points of a shape."""
     checks = PenaltyChecks(penalty, shape)
     for check, point, methods in (
         ("value", checks.value, ("value",)),
@@ -32,21 +32,21 @@ def check_penalty(penalty: Any, shape: tuple[int, ...], examination: CheckRunner
 
 
 class PenaltyChecks:
-    """A penalty, asked at random points of many sizes."""
+    """Checks of a penalty at random points of many sizes."""
 
     def __init__(self, penalty: Any, shape: tuple[int, ...]) -> None:
         self.penalty, self.shape = penalty, shape
         self.rng = np.random.default_rng(17)
 
     def point(self) -> Floats:
-        """Return a random point, of which some entries may be 0 or equal in modulus."""
+        """Return a random point; some entries may be 0 or equal in modulus."""
         rng = self.rng
         if rng.integers(3) == 0:
             return rng.integers(-2, 3, size=self.shape).astype(float)
         return np.asarray(10.0 ** rng.uniform(-2.0, 1.0) * rng.standard_normal(self.shape))
 
     def value(self) -> str:
-        """h is finite, at least its lower bound, and changes nothing."""
+        """Check that h is finite, at least its lower bound, and does not change its argument."""
         lower = getattr(self.penalty, "lower_bound", 0.0)
         for _ in range(50):
             x = self.point()
@@ -60,7 +60,7 @@ class PenaltyChecks:
         return f"finite, at least {format_brief(lower)}"
 
     def check_convexity(self) -> str:
-        """h lies on or below each chord."""
+        """Check that h lies on or below each chord."""
         h = self.penalty.value
         for _ in TimeLimit(_SECONDS).rounds(200):
             x, y, w = self.point(), self.point(), self.rng.uniform(0.1, 0.9)
@@ -74,7 +74,7 @@ class PenaltyChecks:
         return "no point lies above a chord"
 
     def check_prox_minimality(self) -> str:
-        """prox(y, t) minimises t h(x) + |x - y|^2/2: all else is worse by |x - p|^2/2 at least."""
+        """Check that p = prox(y, t) minimises t h(x) + |x - y|^2/2, with growth |x - p|^2/2."""
         h, looked = self.penalty.value, 0
         for _ in TimeLimit(_SECONDS).rounds(60):
             y, t = self.point(), float(self.rng.choice([1e-3, 0.3, 1.0, 7.0]))
@@ -117,7 +117,7 @@ class PenaltyChecks:
         return competing_points
 
     def check_pure(self) -> str:
-        """prox leaves y as it is, and hands out arrays of its own; prox(y, 0) is y."""
+        """Check that prox leaves y unchanged, returns fresh arrays, and that prox(y, 0) is y."""
         for t in (0.0, 1e-3, 1.0):
             y = self.point()
             before = y.copy()
@@ -131,7 +131,7 @@ class PenaltyChecks:
         return "y stays as it is; prox(y, 0) = y"
 
     def check_nonexpansive(self) -> str:
-        """|p - q|^2 <= <p - q, y - z> for the maps p, q of y, z."""
+        """Check |p - q|^2 <= <p - q, y - z> for the proximal points p, q of y, z."""
         for _ in TimeLimit(_SECONDS).rounds(60):
             y, z = self.point(), self.point()
             p, q = self.penalty.prox(y.copy(), 0.5), self.penalty.prox(z.copy(), 0.5)

@@ -1,4 +1,4 @@
-"""The checks of a problem: its function, its components, what it states, and its set."""
+"""Checks of a problem: its function, components, constants and set."""
 
 import math
 from typing import Any
@@ -18,11 +18,11 @@ from pfbench.checking.function_checks import FunctionChecks
 from pfbench.checking.lines import PointSampler
 
 _SECONDS = 0.25
-"""Patience for each check of the function, and for each constant."""
+"""Seconds for each check of the function, and for each constant."""
 
 
 def check_problem(problem: Problem, examination: CheckRunner) -> None:
-    """Look at all that a problem says of itself."""
+    """Check everything that a problem declares."""
     look = examination.run_check
     if not look("start", lambda: FunctionChecks(problem, None, 0.0).start()):  # type: ignore[arg-type]
         return
@@ -70,7 +70,7 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
 
 
 def _check_members(problem: Problem, space: PointSampler) -> str:
-    """Mixtures of the start and vertices are in the set."""
+    """Check that mixtures of the start and vertices are in the set."""
     for _ in range(20):
         x = space.random_member()
         if not problem.set.contains(x):
@@ -108,7 +108,7 @@ def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
 
 
 def _check_proximal_map(problem: Any, space: PointSampler) -> str:
-    """Check: the proximal map of x - lam g is the nearest member, or minimises with the penalty."""
+    """Check that the proximal map of x - lam g minimises over the set, or with the penalty."""
     skip_unless_offered(problem, "prox")
     if problem.unconstrained:
         raise CheckSkipped("there is neither a set nor a penalty")

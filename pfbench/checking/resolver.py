@@ -1,4 +1,4 @@
-"""The door: what is looked at, by its name or as an object, and by which checks."""
+"""Resolution of a name or an object to the checks of its kind."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
 from pfbench.verification.parameter_units import USUAL
 
 KINDS = ("algorithm", "estimator", "set", "problem", "penalty")
-"""What can be checked."""
+"""Kinds of objects that can be checked."""
 
 
 def check(
@@ -45,23 +45,23 @@ def check(
     Parameters
     ----------
     subject
-        A name of the catalogue with parameters, KIND:NAME where it has several kinds, MODULE:NAME,
-        or an object or a class itself.
+        A catalogue name with parameters, KIND:NAME if it has several kinds, MODULE:NAME, or an
+        object or a class itself.
     problem
-        What an algorithm or an estimator is tried on: a selector, or a problem; a small one of ours
-        if not given.
+        Problem to run an algorithm or an estimator on: a selector or a problem; by default a small
+        built-in one.
     kind
-        Which of `KINDS` it is, where that cannot be seen.
+        A name in `KINDS`, if it cannot be inferred.
 
     Returns
     -------
-    Findings
-        One for each check; nothing raises but what cannot be looked at at all.
+    CheckReport
+        One result for each check; failures are results, not exceptions.
 
     Raises
     ------
     InputError
-        If a name is unknown, or what it names cannot be made or is none of these.
+        If a name is unknown, or the object cannot be instantiated or is of no known kind.
     """
     began = perf_counter()
     if kind is not None:
@@ -77,18 +77,18 @@ def check(
 
 
 class _ObjectKind(NamedTuple):
-    """What is known of a kind of thing.
+    """Kind of objects that can be checked.
 
     Attributes
     ----------
     catalogue
-        Those of ours, by name.
+        The built-in ones, by name.
     load
-        Makes one of ours of a selector.
+        Instantiates a built-in one from a selector.
     run_checks
-        Looks at one; returns what it was tried on, if that is said.
+        Runs the checks; returns the problem or other object that they ran on, if any.
     required_methods
-        The methods by which one is known where its class does not say it; none of a problem.
+        The methods by which an object of this kind is recognised; none for a problem.
     """
 
     catalogue: Mapping[str, Any]
@@ -131,7 +131,7 @@ def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
 
 
 def _is_builtin(part: Any) -> bool:
-    """Return whether an object is of a class of pfbench, which our own tests have checked."""
+    """Return whether an object is of a class of pfbench, which pfbench's tests have checked."""
     return is_builtin(type(part).__module__)
 
 
@@ -145,7 +145,7 @@ def _run_penalty_checks(result: Any, examination: CheckRunner, on: Any) -> None:
 
 
 def is_imported(text: str) -> bool:
-    """Return whether a text names somebody's own code, which is imported."""
+    """Return whether a text names user-defined code, which is imported."""
     return is_user_defined(Selector.parse(text).name, KINDS)
 
 
@@ -185,7 +185,7 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
 
 
 def _load_algorithm(selector: Selector) -> Any:
-    """Return an algorithm of ours; a class where parameters that it needs are not given."""
+    """Return a built-in algorithm; a class if required parameters are missing."""
     cls, parameters = ALGORITHMS[selector.name], selector.parameters
     if not parameters:
         return cls
@@ -203,7 +203,7 @@ def _load_estimator(selector: Selector) -> Any:
 
 
 def _load_set(selector: Selector) -> Any:
-    """Return a set of ours for points of a small shape; an example where it needs a graph."""
+    """Return a built-in set for points of a small shape; an example if it needs a graph."""
     entry = SETS[selector.name]
     if entry.required_arguments:
         if selector.parameters:
@@ -221,7 +221,7 @@ def _load_penalty(selector: Selector) -> Any:
 
 
 def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
-    """Return the parameters of a set or penalty, usual ones where it needs some and has none."""
+    """Return the parameters of a set or penalty, with usual values for required ones."""
     needed = {name for name, parameter in entry.parameters().items() if parameter.is_required}
     usual = {"k": 2, "groups": 2}
     return {name: usual[name] for name in usual if name in needed} | dict(selector.parameters)
@@ -231,12 +231,12 @@ def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
 
 
 def infer_kind(result: Any, name: str) -> str:
-    """Return which kind an object is, by what it answers.
+    """Return the kind of an object, from its methods.
 
     Raises
     ------
     InputError
-        If it is none.
+        If it is of no known kind.
     """
     if isinstance(result, FiniteSum):
         return "problem"
@@ -260,11 +260,11 @@ def infer_kind(result: Any, name: str) -> str:
 _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
     {"d": 6, "radius": 1.5, "size": (4, 3), "shape": (6,), "weight": 0.7}
 )
-"""What a needed parameter of somebody's own set or penalty is set to."""
+"""Values of required parameters of a user-defined set or penalty."""
 
 
 def _instantiate(result: Any, selector: Selector) -> Any:
-    """Return what a class or a function makes; a class of a method without parameters as it is."""
+    """Instantiate a class or call a function; return a method class without parameters as is."""
     method = inspect.isclass(result) and callable(getattr(result, "run", None))
     if method and not selector.parameters:
         return result
@@ -286,4 +286,4 @@ _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(
         ),
     }
 )
-"""The kinds, in the order in which a name of several is understood."""
+"""Kinds, in the order in which an ambiguous name is resolved."""

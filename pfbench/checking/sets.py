@@ -1,8 +1,8 @@
-"""The checks of a feasible set: its linear minimisation, projection, membership and diameter.
+"""Checks of a feasible set: linear minimisation, projection, membership and diameter.
 
-What the set is, its membership says. The pool of known members are its vertices as `lo` and
-`random_vertex` return them (all of them, where they are few) and mixtures; every answer is held to
-every known member, and to points that membership accepts though no vertex was there.
+Membership defines the set. The known members are its vertices as `lo` and `random_vertex` return
+them (all of them, if they are few) and mixtures; every answer is checked against every known
+member, and against points that membership accepts although no vertex was there.
 """
 
 import math
@@ -25,17 +25,17 @@ from pfbench.checking.members import MAX_MEMBERS, SECONDS, SetSampler
 from pfbench.points import DensePointFormat
 
 _RELATIVE = 1e-8
-"""A value may be off by so much of the largest one there is."""
+"""Relative tolerance, with respect to the largest value."""
 
 _BEYOND = 1e-3
-"""So far beyond a vertex, in diameters, nothing may be in the set."""
+"""Distance beyond a vertex, in diameters, at which nothing may be in the set."""
 
 Look = tuple[str, Callable[[], str], tuple[str, ...]]
-"""A check: its name, what looks, and the methods at fault if that raises."""
+"""Check: its name, its function, and the methods at fault if that raises."""
 
 
 def check_set(body: Any, examination: CheckRunner) -> None:
-    """Look at all that a feasible set answers."""
+    """Check all answers of a feasible set."""
     look, checks = examination.run_check, SetChecks(body)
     first: tuple[Look, ...] = (
         ("it declares what it is", checks.check_declarations, ("shape", "diameter")),
@@ -61,10 +61,10 @@ def check_set(body: Any, examination: CheckRunner) -> None:
 
 
 class SetChecks(SetSampler):
-    """A set, held to its definition."""
+    """Checks of a set against its definition."""
 
     def check_declarations(self) -> str:
-        """Check: it has what a feasible set needs."""
+        """Check that it has all parts of a feasible set."""
         body = self.body
         needed = ("name", "diameter", "has_projection", "contains", "lo", "minimum", "start")
         lacking = [part for part in needed if not hasattr(body, part)]
@@ -76,7 +76,7 @@ class SetChecks(SetSampler):
         return f"points of shape {self.shape}, diameter {format_brief(float(D))}"
 
     def start(self) -> str:
-        """Check: the start is a member, and fresh each time."""
+        """Check that the start is a member, and a fresh copy each time."""
         x = self.body.start()
         if np.shape(x) != self.shape:
             raise CheckFailed(f"a start of shape {self.shape}", f"shape {np.shape(x)}", {"x": x})
@@ -89,7 +89,7 @@ class SetChecks(SetSampler):
         return "a member, a fresh copy each time"
 
     def check_lo_answers(self) -> str:
-        """Check: `lo` returns arrays of float64 like points, or vertices of rank one."""
+        """Check that `lo` returns float64 arrays like points, or vertices of rank one."""
         form = DensePointFormat(self.shape)
         ones = np.ones(self.shape)
         for g in (self.trial_gradients[0], ones, -ones, 0.0 * ones):
@@ -103,7 +103,7 @@ class SetChecks(SetSampler):
         return form.points_text
 
     def vertices(self) -> str:
-        """Check: what `lo` returns are members."""
+        """Check that the results of `lo` are members."""
         for g, v in self.answers:
             if not self.contains(v):
                 raise CheckFailed(
@@ -115,7 +115,7 @@ class SetChecks(SetSampler):
         return f"{len(self.answers)} answers of lo are members"
 
     def check_minimality(self) -> str:
-        """No member has a lower product with g than lo(g)."""
+        """Check that no member has a lower product with g than lo(g)."""
         patience = TimeLimit(SECONDS)
         for k in patience.rounds(len(self.answers)):
             g, v = self.answers[k]
@@ -144,7 +144,7 @@ class SetChecks(SetSampler):
         )
 
     def _check_not_improvable(self, g: Floats, v: Floats, reached: float) -> None:
-        """Refuse an answer that membership or the projection can improve."""
+        """Raise if membership or the projection can improve an answer."""
         centre, size = self.centre, norm(g)
         if size == 0.0:
             return
@@ -179,7 +179,7 @@ class SetChecks(SetSampler):
         return _RELATIVE * norm(g) * max(self.scale, norm(self.centre))
 
     def check_extreme_points(self) -> str:
-        """No answer of `lo` lies between two members."""
+        """Check that no answer of `lo` lies between two members."""
         looked = 0
         for k in TimeLimit(SECONDS).rounds(len(self.answers)):
             g, v = self.answers[-1 - k]
@@ -188,7 +188,7 @@ class SetChecks(SetSampler):
         return f"{looked} answers lie between no two members{self._finite()}"
 
     def _finite(self) -> str:
-        """Return a remark where a set seems to have finitely many vertices, and does not say so."""
+        """Return a remark if a set seems to be a polytope, but does not declare it."""
         few = len(self.member_rows)
         if getattr(self.body, "polytope", False) or 2 * few > self.looked:
             return ""
@@ -198,7 +198,7 @@ class SetChecks(SetSampler):
         )
 
     def _list_near_minimal_vertices(self, g: Floats) -> list[Floats]:
-        """Return vertices that are next to minimal against g, and some known members."""
+        """Return vertices that are nearly minimal against g, and some known members."""
         tilts = 1e-6 * max(norm(g), 1e-3) * self.rng.standard_normal((4, *self.shape))
         near = [as_dense_array(self.body.lo(g + tilt)) for tilt in tilts]
         values = self.member_rows @ g.ravel()
@@ -222,7 +222,7 @@ class SetChecks(SetSampler):
                 )
 
     def check_reproducibility(self) -> str:
-        """lo leaves g as it is, hands out its own arrays, and does not depend on the size of g."""
+        """Check that lo leaves g unchanged, returns new arrays, and is invariant under scaling."""
         for g, v in self.answers[:20]:
             copy = g.copy()
             recomputed = as_dense_array(self.body.lo(copy))
@@ -230,7 +230,7 @@ class SetChecks(SetSampler):
                 raise CheckFailed("lo to leave g as it is", "it changes g in place", {"g": g})
             if not np.array_equal(recomputed, v):
                 raise CheckFailed(
-                    "the same vertex whenever lo is asked for one g",
+                    "the same vertex in each call of lo(g)",
                     f"{format_brief(recomputed)} after {format_brief(v)}: is an array used again?",
                     {"g": g},
                 )
@@ -246,7 +246,7 @@ class SetChecks(SetSampler):
         return "g stays as it is; neither its size nor earlier calls matter"
 
     def minimum(self) -> str:
-        """minimum(g) brackets <g, lo(g)>."""
+        """Check that minimum(g) brackets <g, lo(g)>."""
         for g, v in self.answers:
             lower, upper = self.body.minimum(g)
             reached, allowed = float(np.vdot(g, v)), self._rounding_allowance(g)
@@ -266,7 +266,7 @@ class SetChecks(SetSampler):
         return f"brackets the least product in {len(self.answers)} directions"
 
     def check_membership(self) -> str:
-        """Mixtures of members are in; what lies beyond a vertex, or is no point, is not."""
+        """Check membership: mixtures are in; points beyond a vertex, or not finite, are not."""
         for _ in TimeLimit(SECONDS).rounds(60):
             x = self.random_member()
             if not self.contains(x):
@@ -295,7 +295,7 @@ class SetChecks(SetSampler):
         return "mixtures are in; what lies beyond vertices, or is not finite, is not"
 
     def random_vertices(self) -> str:
-        """Random vertices are vertices, and differ."""
+        """Check that random vertices are vertices, and differ."""
         if not hasattr(self.body, "random_vertex"):
             raise CheckSkipped("it has none")
         rng = np.random.default_rng(3)
@@ -318,7 +318,7 @@ class SetChecks(SetSampler):
         return f"{len(vertices)} drawn"
 
     def check_diameter(self) -> str:
-        """No two members are farther apart than the diameter; two are so far, if it is exact."""
+        """Check that no two members exceed the diameter, and that some attain it if exact."""
         D, best, pair = float(self.body.diameter), 0.0, (self.centre, self.centre)
         for k in TimeLimit(SECONDS).rounds(40):
             g = (
@@ -377,7 +377,7 @@ class SetChecks(SetSampler):
             yield self.scale * 10.0 ** self.rng.uniform(-1.0, 0.5) * g
 
     def check_projection(self) -> str:
-        """project(y) is the member for which <y - p, x - p> <= 0 for all members x."""
+        """Check that <y - p, x - p> <= 0 for p = project(y) and all members x."""
         body = self.body
         if not body.has_projection:
             try:

@@ -1,4 +1,4 @@
-"""Runs of an algorithm step by step, through oracles that are guarded."""
+"""Runs of an algorithm step by step, through guarded oracles."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,29 +15,29 @@ from pfbench.checking.uncounted_calls import guard_oracles
 from pfbench.oracles import Ledger
 
 MAX_STATES = 40
-"""Iterations that are looked at; an endless method is stopped there."""
+"""Number of recorded iterations; an endless method is stopped there."""
 
 _SECONDS, _FEWEST = 0.3, 3
-"""The first run goes on for so long, and for so many iterations at least."""
+"""Minimum duration in seconds, and minimum number of iterations, of the first run."""
 
 CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
-"""No more is spent in one run."""
+"""Budget of one run."""
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One run, step by step.
+    """Record of one run, step by step.
 
     Attributes
     ----------
     states
-        Copies of what was yielded.
+        Copies of the yielded states.
     counts
-        What the ledger had after each.
+        The counts after each.
     total
-        What it had at the end.
+        The counts at the end.
     exhausted_budget
-        Whether a call was refused, since the budget was spent.
+        Whether a call was refused because the budget was spent.
     """
 
     states: tuple[State, ...]
@@ -46,7 +46,7 @@ class RunRecord:
     exhausted_budget: bool
 
     def has_same_iterates(self, other: "RunRecord", limit: int | None = None) -> bool:
-        """Return whether the first iterates are the same bits, all if no number is given."""
+        """Return whether the first `limit` iterates, by default all, are identical bit for bit."""
         states, its = self.states[:limit], other.states[:limit]
         return len(states) == len(its) and all(
             points_identical(a.x, b.x) for a, b in zip(states, its, strict=True)
@@ -55,16 +55,16 @@ class RunRecord:
 
 @dataclass
 class RunRecords:
-    """The runs of an algorithm on a problem.
+    """Runs of an algorithm on a problem.
 
     Attributes
     ----------
     algorithm, problem
-        The two.
+        The algorithm and the problem.
     max_states
-        Iterations that are looked at: as many as the first run makes in its time.
+        Number of recorded iterations: as many as the first run makes in its time.
     accessed_privates
-        Which private parts of its oracles the last run read, with the lines.
+        Private attributes of its oracles that the last run read, with the lines.
     """
 
     algorithm: Any
@@ -105,7 +105,7 @@ class RunRecords:
         return RunRecord(tuple(states), tuple(counts), ledger.counts(), bool(ledger.end_reason))
 
     def record_run_of_length(self, other: "RunRecords") -> RunRecord:
-        """Return the run of seed 0, of as many iterations as the first run of another has."""
+        """Return the run of seed 0, with as many iterations as the first run of another record."""
         self._seed_zero_run, self.max_states = other.seed_zero_run, other.max_states
         return self.record_run()
 
@@ -120,7 +120,7 @@ class RunRecords:
 
     @property
     def seed_zero_run(self) -> RunRecord:
-        """The run of seed 0."""
+        """Run of seed 0."""
         if self._seed_zero_run is None:
             self._seed_zero_run = self.record_run()
             self.max_states = max(_FEWEST, len(self._seed_zero_run.states))
@@ -133,10 +133,10 @@ def _copy_state(state: State) -> State:
 
 
 def visible_entries(x: Point) -> Any:
-    """Return the entries of a point that gradients see."""
+    """Return the entries of a point on which gradients are defined."""
     return x if isinstance(x, np.ndarray) else x.values()
 
 
 def points_identical(x: Point, y: Point) -> bool:
-    """Return whether two points are the same bits."""
+    """Return whether two points are identical bit for bit."""
     return np.array_equal(visible_entries(x), visible_entries(y))

@@ -1,4 +1,4 @@
-"""What an algorithm does beside its oracles: calls of a problem that nothing counts."""
+"""Detection of calls of a problem that bypass the counting oracles."""
 
 import sys
 import threading
@@ -34,12 +34,12 @@ _BUNDLE = _codes(Oracles, bundle.CountedHessian, bundle.CountedTable)
 
 
 class UncountedCallDetector:
-    """While it is entered, notes who asks a problem or a set for what the bundle should count.
+    """Context that records calls of a problem or a set that bypass the oracle bundle.
 
     Attributes
     ----------
     uncounted_calls
-        What is asked, by the line that asks, with the number of calls.
+        The called oracle, by the line that calls it, with the number of calls.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -88,7 +88,7 @@ class UncountedCallDetector:
                 )
 
     def _identify_call(self, frame: FrameType, caller: FrameType) -> str:
-        """Return what a call asks, if it is an oracle of a problem or a set, or a loop of ours."""
+        """Return the name of a called oracle of a problem or a set, or compiled loop; else ""."""
         code = frame.f_code
         if code.co_name in _ORACLES and code.co_argcount:
             owner = frame.f_locals.get(code.co_varnames[0])
@@ -101,12 +101,12 @@ class UncountedCallDetector:
 
 
 class GuardedOracles(Oracles):
-    """Oracles that note which of their private parts are read from outside.
+    """Oracles that record which of their private attributes are read from outside.
 
     Attributes
     ----------
     accessed_privates
-        The lines that read them, by the part.
+        The lines that read them, by attribute.
     """
 
     __slots__ = ("accessed_privates",)
@@ -128,7 +128,7 @@ GuardedOracles.__name__ = Oracles.__name__  # an error of Python's names what a 
 
 
 def guard_oracles(problem: Problem, backend: Any, ledger: Ledger | None = None) -> GuardedOracles:
-    """Return the oracles of a problem that a backend answers, guarded."""
+    """Return guarded oracles of a problem, answered by a backend."""
     form = infer_format(problem.start(), problem.name)
     ask = GuardedOracles(backend, ledger or Ledger(), problem.set.diameter, form)
     ask.accessed_privates = {}
@@ -136,7 +136,7 @@ def guard_oracles(problem: Problem, backend: Any, ledger: Ledger | None = None) 
 
 
 def format_counts(counts: Counts) -> str:
-    """Return counts that are not 0, as in "4 FO, 92 SFO"."""
+    """Return nonzero counts as text, as in "4 FO, 92 SFO"."""
     report = counts.as_dict()
     return (
         ", ".join(f"{report[name]} {name.upper()}" for name in COUNTED if report[name])
@@ -150,14 +150,14 @@ def refuse_uncounted_calls(
     tallied: Counts,
     ledger_counts: Counts,
 ) -> None:
-    """Refuse calls that went beside the oracles.
+    """Raise for calls that bypassed the oracles.
 
     Parameters
     ----------
     bypass, touched
-        What was noted.
+        The recorded calls and attributes.
     tallied, ledger_counts
-        What was computed, and what the ledger has.
+        Counts of the computations, and counts of the ledger.
     """
     if bypass.uncounted_calls:
         (requested, line), times = next(iter(bypass.uncounted_calls.items()))
@@ -183,7 +183,7 @@ def refuse_uncounted_calls(
 
 
 class NegatedBackend(OverriddenOracles):
-    """A backend that answers for -f: whatever follows its answers goes another way."""
+    """Backend that answers for -f: a run that depends on its answers changes."""
 
     def __getattr__(self, name: str) -> Any:
         result = super().__getattr__(name)

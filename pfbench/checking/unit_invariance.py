@@ -1,6 +1,6 @@
-"""Whether a run is the same in other units: that of lambda f(x/mu), from mu x_0, with scaled steps.
+"""Check of a run in other units: on lambda f(x/mu), from mu x_0, with scaled steps.
 
-What is not is an absolute number: a tolerance, a step or a constant that has a unit.
+A run that is not contains an absolute number: a tolerance, a step or a constant with a unit.
 """
 
 import ast
@@ -25,32 +25,32 @@ from pfbench.verification.subject import instantiate_with_parameters
 from pfbench.verification.units import NUMBER, ONE, Scaling, Unit
 
 SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
-"""So far off that a tolerance of a run is passed, or never reached; powers of four round nothing
-in square roots."""
+"""Scalings large enough to cross any tolerance of a run; powers of four round nothing in roots."""
 
 _TRIED, _SECONDS = 30, 2.0
-"""So many combinations of units are tried at most, and none is begun after so many seconds."""
+"""Maximum number of combinations of units, and seconds after which none is started."""
 
 _CLOSE = 1e-9
 
 _EPSILON = 0.1
-"""The accuracy of a schedule that is run."""
+"""Accuracy of a schedule that is run."""
 
 _LARGEST = 10_000
-"""A schedule with a larger number, of another name, is not run."""
+"""Largest integer parameter, apart from usual names, with which a schedule is run."""
 
 
 def check_unit_invariance(runs: RunRecords) -> str:
-    """Check: a run on lambda f(x/mu), with scaled parameters, has the same counts and iterates.
+    """Check that a run on lambda f(x/mu), with scaled parameters, has the same counts and iterates.
 
-    A schedule that keeps its units says how parameters are scaled. Without one that is tried.
+    A schedule that keeps its units defines the scaling of parameters. Without one, combinations are
+    tried.
 
     Raises
     ------
     CheckFailed
-        If a run by that schedule is another one.
+        If a run by that schedule changes.
     CheckSkipped
-        If no units of its parameters make it the same; or points are no arrays.
+        If no units of its parameters leave it unchanged; or points are not arrays.
     """
     if not isinstance(runs.problem.start(), np.ndarray):
         raise CheckSkipped("it is looked at where points are arrays")
@@ -60,7 +60,7 @@ def check_unit_invariance(runs: RunRecords) -> str:
 
 
 def _compare_runs(runs: RunRecords, locations: Sequence[str]) -> str:
-    """Return what is seen; errors are those of `check_unit_invariance`."""
+    """Return the observation; raise as `check_unit_invariance`."""
     compare_schedules = scheduled = _compare_schedules(runs)
     if compare_schedules:
         raise CheckFailed(
@@ -86,14 +86,14 @@ def _compare_runs(runs: RunRecords, locations: Sequence[str]) -> str:
 
 
 def check_schedule_units(runs: RunRecords) -> str:
-    """Check: a schedule's whole numbers stay in other units, and its steps scale by one power.
+    """Check that a schedule's integers are invariant under units, and its steps scale by a power.
 
     Raises
     ------
     CheckFailed
         If a real parameter never does, and no reason is stated (`normalised`).
     CheckSkipped
-        If whole numbers alone do not, as where a bound has a "+1", or it does in part; or there is
+        If only integers do not, as where a bound has a "+1", or it does in part; or there is
         no schedule.
     """
     kind = type(runs.algorithm)
@@ -115,7 +115,7 @@ def check_schedule_units(runs: RunRecords) -> str:
 
 
 def _compare_schedules(runs: RunRecords) -> str | None:
-    """Return how a run by the schedule differs in other units; None if there is none for it."""
+    """Return the difference of a run by the schedule in other units; None without a schedule."""
     kind, homogeneity = type(runs.algorithm), check_schedule(type(runs.algorithm))
     if homogeneity is None or homogeneity.accuracy is None:
         return None
@@ -149,7 +149,7 @@ def _compare_schedules(runs: RunRecords) -> str | None:
 def _compare_scaled_run(
     runs: RunRecords, created: Callable[[Scaling], Any], scaling: Scaling
 ) -> str:
-    """Return how the run of what is made for other units differs; empty if it does not."""
+    """Return the difference of an algorithm's run in other units; empty if there is none."""
     try:
         other = RunRecords(
             created(scaling), RescaledProblem(runs.problem, scaling)
@@ -187,7 +187,7 @@ def _describe_run_difference(first: RunRecord, other: RunRecord, scaling: Scalin
 
 
 def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
-    """Yield units that its parameters may have, by their names; others are taken for numbers."""
+    """Yield units that its parameters may have, by name; the others count as dimensionless."""
     names = [
         name
         for name, value in get_parameters(algorithm).items()
@@ -198,7 +198,7 @@ def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
 
 
 def find_absolute_numbers(kind: type) -> Iterator[str]:
-    """Yield the lines of a class with a small number in them: FILE:LINE and the method."""
+    """Yield the lines of a class that contain a small number: FILE:LINE and the method."""
     for name, method in vars(kind).items():
         function = getattr(method, "__func__", method)
         if not inspect.isfunction(function):

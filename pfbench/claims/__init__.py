@@ -1,4 +1,4 @@
-"""Claims of the literature, and the words in which anybody states his own.
+"""Claims of the literature, and the functions with which users state their own.
 
 `pfbench.claims` is public: a `Claim` is stated with a check of a common kind (`bound`, `counts`,
 `rate`, `error_law`, `identity`, `separation`), or with a function of a `Trial` that returns

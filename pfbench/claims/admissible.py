@@ -1,7 +1,8 @@
-"""Generated faults that keep the theorem of their method, each with the line of proof.
+"""Generated faults that keep the theorem of their method, each with one line of proof.
 
-What changes a number that a theorem prints (a count, a parameter of its schedule) is never here. A
-stop of condg that is stricter than printed changes none: the source asks for a gap of at most eta.
+A fault that changes a number that a theorem prints (a count, a parameter of its schedule) is never
+admissible. A stop of condg that is stricter than printed changes none: the source requires a gap of
+at most eta.
 """
 
 from pfbench.verification.faults.fault import AdmissibleFault
@@ -21,7 +22,7 @@ _DRAWS = (
         "AveragingEstimator.first_estimate",
     ),
 )
-"""Where batches are drawn."""
+"""Lines that draw batches."""
 
 _ONE_OPTION = (
     "without a set prox(x, g, eta) = x - eta g = x + tau (z+ - z) with z+ = z - (eta/tau) g, so "
@@ -77,7 +78,7 @@ _SHORTER = (
     ("factor", "combine(x, v, (0.5 * xi))"),
     ("late-factor", "combine(x, v, (0.5 * xi if "),
 )
-"""Steps of condg of at least half of exact line search's, and at most it."""
+"""Steps of condg between half of exact line search's and the full one."""
 
 ADMISSIBLE = (
     *(
@@ -113,4 +114,4 @@ ADMISSIBLE = (
         reason=_ONE_OPTION,
     ),
 )
-"""All of them."""
+"""All admissible faults."""

@@ -1,4 +1,4 @@
-"""Every claim, mutant and erratum of the papers, and the public `verify`."""
+"""Catalogue of the papers' claims, mutants and errata, and the public `verify`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -46,26 +46,26 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         )
     }
 )
-"""The papers by their keys."""
+"""Papers by key."""
 
 CLAIMS: Mapping[str, Claim] = MappingProxyType(
     {claim.name: claim for paper in PAPERS.values() for claim in paper.claims}
 )
-"""Every claim by its name, in the order of the papers."""
+"""Claims by name, in the order of the papers."""
 
 MUTANTS: Mapping[str, Mutant] = MappingProxyType(
     {mutant.name: mutant for paper in PAPERS.values() for mutant in paper.mutants}
 )
-"""Every mutant by its name."""
+"""Mutants by name."""
 
 ERRATA: Mapping[str, Erratum] = MappingProxyType(
     {erratum.name: erratum for paper in PAPERS.values() for erratum in paper.errata}
 )
-"""Every erratum by its name."""
+"""Errata by name."""
 
 
 def claim(name: str) -> Claim:
-    """Return a claim by its name, or somebody's own, which is the only one of its reference.
+    """Return a claim by its name, or the only user-defined claim of a reference.
 
     Raises
     ------
@@ -84,13 +84,13 @@ def claim(name: str) -> Claim:
 def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     """Return the claims to test: the named ones, else those of a quick or full verification.
 
-    The name of a method stands for all claims about it, a pattern like ``*-table1-*`` for all that
-    it fits, FILE.py, FILE.py:NAME or MODULE:NAME for the claims that somebody states there.
+    The name of a method stands for all claims about it, a pattern like ``*-table1-*`` for all
+    claims that match it, FILE.py, FILE.py:NAME or MODULE:NAME for the user-defined claims there.
 
     Raises
     ------
     InputError
-        If a name is unknown (the nearest is suggested), a pattern fits none, or the effort.
+        If a name or the effort is unknown (the nearest is suggested), or a pattern matches none.
     """
     from pfbench.verification.session import select_by_effort
 
@@ -115,10 +115,9 @@ def load_named_claims(names: Iterable[str]) -> list[Claim]:
 
 
 def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
-    """Return by what claims are ordered where something is to be known soon, the least first.
+    """Return the sort key of claims for early results: method claims first, then by duration.
 
-    Those that hold a method to its own source come first, as most faults show there, then what is
-    quick.
+    Claims that test a method against its own source come first, as they reveal most faults.
     """
 
     def rank(claim: Claim) -> tuple[bool, float]:
@@ -165,12 +164,12 @@ def select_mutants(names: Iterable[str] = ()) -> list[Mutant]:
 
 
 def load_user_papers(names: Iterable[str]) -> list[Paper]:
-    """Return what somebody states in the files and modules among some names."""
+    """Return the papers of user-defined claims in the files and modules among some names."""
     return [load_claims(name) for name in dict.fromkeys(names) if is_user_defined(name)]
 
 
 def find_paper(claim: Claim) -> Paper:
-    """Return the paper, or the file of somebody's own, that states a claim."""
+    """Return the paper, or user file, that states a claim."""
     return load_claims(claim.user_source.reference) if claim.user_source else PAPERS[claim.paper]
 
 
@@ -180,9 +179,9 @@ def paper_titles(papers: Iterable[Paper]) -> dict[str, str]:
 
 
 def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, list[Claim]]:
-    """Return the algorithm MODULE:NAME, and the claims that it is held to.
+    """Return the algorithm MODULE:NAME, and the claims to test it against.
 
-    They are the named ones, else those of its class attribute `claims`, else none.
+    These are the named ones, else those of its class attribute `claims`, else none.
 
     Raises
     ------
@@ -211,32 +210,31 @@ def verify(
     store: "Store | Path | str | None" = None,
     progress: "Progress | None" = None,
 ) -> "Verification":
-    """Put claims to the test, each in a process that can be killed.
+    """Verify claims, each in a process that can be killed.
 
     Parameters
     ----------
     names
-        Claims, methods for all claims about them, or somebody's own FILE.py, FILE.py:NAME or
-        MODULE:NAME; all claims of the chosen effort if it is not given.
+        Claims, methods for all claims about them, or user-defined claims FILE.py, FILE.py:NAME or
+        MODULE:NAME; by default all claims of the chosen effort.
     effort
         "quick" or "full".
     algorithm
-        A class or an object to test in place of each claim's algorithm. Other processes import
-        it, so it must stand in a module.
+        A class or an object to test instead of each claim's algorithm. Other processes import it,
+        so it must be defined in a module.
     seed
         Seed of every random stream.
     case_seed
-        Draws the sizes and the start of runs at the size of use; 0 the usual ones. A fresh one if
-        it is not given and `algorithm` is, else 0.
+        Seed of the sizes and the start of full-size runs; 0 the usual ones. By default random if
+        there is an `algorithm`, else 0.
     jobs
-        Number of processes of this machine.
+        Number of worker processes on this machine.
     engine
-        Where the checks are made, instead of those processes.
+        Engine that executes the checks, instead of those processes.
     store
-        Where verdicts are kept and found, or its folder; without it, all are made now and none is
-        kept.
+        Store of verdicts, or its folder; without it, all are computed now and none is stored.
     progress
-        Is told each verdict as it comes, and whether it was made now (not found in the store).
+        Called with each verdict, and whether it was computed now (not cached).
 
     Returns
     -------
@@ -248,7 +246,7 @@ def verify(
     InputError
         If a name or an argument is unknown or out of range; nothing has run then.
     StorageError
-        If the store cannot be written or read; what is stored already stays.
+        If the store cannot be written or read; entries stored before remain.
     """
     from pfbench.runs.engines.engine import MultiProcessEngine
     from pfbench.verification.session import Session, check_engine, choose_case_seed
@@ -271,7 +269,7 @@ def verify(
 
 
 def _as_name_list(names: Any) -> list[str]:
-    """Return the names of claims as a list; a text is none, though it has letters."""
+    """Return the names of claims as a list; raise for a single string."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(
             f'names={brief_repr(names)} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'

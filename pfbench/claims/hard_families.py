@@ -1,4 +1,4 @@
-"""The hardest families of problems known, made for the accuracies of a rate."""
+"""Hardest known families of problems, constructed for the accuracies of a rate."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ from pfbench.problems.zero_chain import DEPTH, GAP, ZeroChain, chain_scaling, ch
 from pfbench.verification.instances import Instance, make_instance
 
 FAMILIES = ("finite-sum-chain", "zero-chain")
-"""Their names in the catalogue; which of them fits depends on the set."""
+"""Names in the catalogue; the set decides which of them applies."""
 
 
 def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> FiniteSumChain:
     """Return n chains with L = 1 on which |grad f| > epsilon for long, to `largest`.
 
-    On them every method that asks for single components needs sqrt n/epsilon^2 of them, up to a
+    On them every method that queries single components needs sqrt n/epsilon^2 of them, up to a
     constant.
     """
     epsilon = min(epsilon, largest)

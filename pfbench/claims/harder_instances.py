@@ -1,9 +1,9 @@
-"""Harder instances for a bound of somebody's own: those of the catalogue's claims, tried briefly.
+"""Harder instances for user-defined bounds: those of the catalogue's claims, tested briefly.
 
 An easy instance decides little. The worst cases and hard families on which published bounds bind
-are tried in place of a claim's own, and the one on which most of the bound is measured is put to
-the claim's own test, on other seeds. That changes no verdict: whether the theorem speaks of that
-instance only its author knows.
+are tested instead of a claim's own, and the one on which most of the bound is measured gets the
+claim's own test, on other seeds. That changes no verdict: only the author knows whether the theorem
+covers that instance.
 """
 
 import re
@@ -31,38 +31,38 @@ from pfbench.verification.summaries import summarise_main_numbers
 from pfbench.verification.trial import Trial, claim_method
 
 SECONDS, EACH = 10.0, 1.0
-"""Seconds of processor for all instances, and for one of them."""
+"""Seconds of processor time for all instances, and for one of them."""
 
 _PILOTS = 3
-"""Runs on an instance, where chance enters."""
+"""Number of runs on an instance, if random."""
 
 
 @dataclass(frozen=True)
 class HardestInstance:
-    """The instance of the catalogue on which most of a bound was measured.
+    """Catalogue instance on which most of a bound was measured.
 
     Attributes
     ----------
     claim
         The name of the claim whose bound it is.
     tried
-        On how many instances it could be tried; the rest is empty if on none.
+        Number of instances on which it could be tested; the rest is empty if 0.
     seconds
-        How long that took.
+        Duration.
     instance
-        The hardest, as `Claim.instances` and ``-p`` take it.
+        The hardest, as in `Claim.instances` and ``-p``.
     source_claim
         A claim of the catalogue that is tested on it.
     lacks
-        What the claim assumes in words of its own, and what all of its own instances are known to
-        be and this one is not.
+        Assumptions of the claim in its own words, and known properties of all of its own instances,
+        that this instance lacks.
     mean
-        Whether the mean over the iterates stood for a uniform output, which varies more.
+        Whether the mean over the iterates was used for a uniform output, which varies more.
     verdict, reason, numbers
-        What the claim's check says of it with this instance in place of its own, and with as many
-        runs as a bound has that says nothing of them.
+        Result of the claim's check with this instance instead of its own, and with the default
+        number of runs of a bound.
     tests
-        On how many tests that rests, in which chance enters: they share the level of all.
+        Number of random tests behind it: they share the level of all.
     """
 
     claim: str
@@ -78,7 +78,7 @@ class HardestInstance:
     tests: int = 0
 
     def format(self) -> str:
-        """Return it as people read it."""
+        """Return the result as text."""
         if not self.tried:
             return f"{self.claim}: no instance of the catalogue's claims fits it."
         text = f" (not known of it: {', '.join(self.lacks)})" if self.lacks else ""
@@ -100,7 +100,7 @@ class HardestInstance:
 
 
 class _Candidate(NamedTuple):
-    """An instance of the catalogue: a claim of it, its selector, its size, and what it lacks."""
+    """Catalogue instance: a claim about it, its selector, its size, and what it lacks."""
 
     claim_name: str
     selector: str
@@ -110,17 +110,17 @@ class _Candidate(NamedTuple):
 
 
 class _TrialTimeout(Exception):
-    """An instance takes more than its share of the time."""
+    """Raised if an instance takes more than its share of the time."""
 
 
 @dataclass(frozen=True)
 class _TimeLimitedTrial(Trial):
-    """A trial whose runs end after a while."""
+    """Trial whose runs end at a time limit."""
 
     deadline: float = 0.0
 
     def moves(self, problem: Any, algorithm: Any, seed: int = 0, **overrides: Any) -> Iterator[Any]:
-        """As a trial's, as long as there is time."""
+        """Yield the moves of a trial's run until the time limit."""
         for move in super().moves(problem, algorithm, seed, **overrides):
             if process_time() > self.deadline:
                 raise _TrialTimeout
@@ -128,7 +128,7 @@ class _TimeLimitedTrial(Trial):
 
 
 def bounds_measured_quantity(claim: Claim) -> bool:
-    """Return whether a claim bounds something else than calls, which follow from a schedule."""
+    """Return whether a claim bounds something other than calls, which follow from a schedule."""
     return isinstance(claim.check, Bound) and not is_count(claim.check.quantity)
 
 
@@ -140,11 +140,11 @@ def is_refutable_rate(claim: Claim) -> bool:
 def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) -> HardestInstance:
     """Return the catalogue's instance on which most of a claim's bound is measured.
 
-    Those are tried that have a set, a penalty and a norm as an instance of the claim has, meet all
-    that claim and method assume, and have the constants that the bound asks for. Of those that are
-    above the bound one that lacks nothing of the claim's own instances is preferred.
+    Candidates have a set, a penalty and a norm as an instance of the claim has, meet all
+    assumptions of claim and method, and have the constants that the bound needs. Of those that
+    exceed the bound one that lacks nothing of the claim's own instances is preferred.
 
-    A rate is put to its own test on the hardest family known that fits; see `hard_families`.
+    A rate gets its own test on the hardest known family that fits; see `hard_families`.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
 
 
 def _with_usual_runs_and_mean(claim: Claim) -> Claim:
-    """Return the claim with as many runs as are usual, and the mean for a uniform output."""
+    """Return the claim with the usual number of runs, and the mean for a uniform output."""
     check: Bound = claim.check  # type: ignore[assignment]
     uniform = (
         check.statistic == "output" and getattr(claim_method(claim), "output", "") == "uniform"
@@ -218,7 +218,7 @@ def _with_usual_runs_and_mean(claim: Claim) -> Claim:
 
 @cache
 def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
-    """Return the instances of the catalogue's claims: a claim of each, its selector, itself."""
+    """Return the instances of the catalogue's claims, each with a claim and its selector."""
     from pfbench.claims.catalogue import CLAIMS
 
     instances: dict[str, tuple[str, str, Instance]] = {}
@@ -230,7 +230,7 @@ def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
 
 
 def instance_selector(item: Instance) -> str:
-    """Return the selector by which an instance is made again; empty if there is none."""
+    """Return the selector that rebuilds an instance; empty if there is none."""
     location = f"{getattr(item.build, '__module__', '')}:{getattr(item.build, '__qualname__', '')}"
     selector = str(Selector(location, dict(item.parameters)))
     try:
@@ -244,9 +244,9 @@ def instance_selector(item: Instance) -> str:
 def _iterate_fitting_instances(
     claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
 ) -> Iterator[_Candidate]:
-    """Yield the instances that have the parts of the claim's own, and meet what it assumes.
+    """Yield the instances that have the parts of the claim's own, and meet its assumptions.
 
-    What is assumed in other words than those of `ASSUMPTIONS` is known of no problem.
+    No problem is known to meet assumptions in other words than those of `ASSUMPTIONS`.
     """
     own = [instance.example() for instance in claim.instances]
     parts = {_problem_features(problem) for problem in own}
@@ -271,7 +271,7 @@ def _iterate_fitting_instances(
 
 
 def _list_known_assumptions(problem: Any) -> frozenset[str]:
-    """Return what a problem is known to meet: convex, too, where its curvature is at least 0."""
+    """Return the known assumptions of a problem: also convex if its curvature is at least 0."""
     convex = problem.constants(problem.start()).ell <= 0.0
     return (
         list_known_assumptions(problem) | {"convex"} if convex else list_known_assumptions(problem)
@@ -284,14 +284,14 @@ def _parse_assumptions(text: str) -> list[str]:
 
 
 def _problem_features(problem: Any) -> tuple[bool, ...]:
-    """Return what kind of problem one is: bounded, with a penalty, with a norm, on arrays."""
+    """Return the features of a problem: bounded, with a penalty, with a norm, on arrays."""
     bounded = bool(np.isfinite(problem.set.diameter))
     norm = getattr(problem, "norm", None) is not None
     return bounded, problem.penalty is not None, norm, isinstance(problem.start(), np.ndarray)
 
 
 def _measure_pilot_ratio(claim: Claim, effort: str, seed: int) -> float | None:
-    """Return about how much of the bound is measured on a claim's instance; None if nothing is."""
+    """Return the approximate share of the bound measured on a claim's instance; None if none is."""
     trial = _TimeLimitedTrial(claim, effort=effort, seed=seed, deadline=process_time() + EACH)
     check: Bound = claim.check  # type: ignore[assignment]
     (item,) = claim.instances

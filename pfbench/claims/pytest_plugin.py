@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class HoldsFixture(Protocol):
-    """What the fixture `holds` gives."""
+    """Type of the fixture `holds`."""
 
     def __call__(
         self, claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0

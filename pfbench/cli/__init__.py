@@ -1,4 +1,4 @@
-"""The command line: one module for each verb, and what they share.
+"""Command line: one module for each command, and shared modules.
 
-NumPy, numba and pandas are imported inside the verbs, so that ``pfbench --help`` is quick.
+NumPy, numba and pandas are imported inside the commands, so that ``pfbench --help`` is quick.
 """

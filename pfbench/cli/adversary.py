@@ -1,4 +1,4 @@
-"""``pfbench adversary``: the resisting oracle against algorithms, certificates, and their check."""
+"""``pfbench adversary``: runs against the resisting oracle, certificates, and their check."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from pfbench.resisting.rescaled_family import PowerLawFit
 
 ALL = "all"
-"""In place of a selector: every algorithm of the catalogue that the theorem speaks of."""
+"""Replacement of a selector for all catalogue algorithms that the theorem covers."""
 
 _ALGORITHM = (
-    'As in "frank-wolfe[step=open-loop]", or FILE.py:NAME; may come several times; '
-    "all for every one that the theorem speaks of."
+    'As in "frank-wolfe[step=open-loop]", or FILE.py:NAME; may be repeated; '
+    "all for every one that the theorem covers."
 )
 
 _NOT_WITH = {
@@ -50,21 +50,21 @@ _NOT_WITH = {
     "family": ("output", "dimension", "iterations", "fixed_seed"),
     "check": ("output", "dimension", "iterations", "fixed_seed", "max_calls", "figure", "table"),
 }
-"""What each way of calling the verb does not take."""
+"""Incompatible options of each mode."""
 
 
 def adversary(
     context: typer.Context,
     algorithm: list[str] | None = option("ALGORITHM", _ALGORITHM, "--algorithm", "-a"),
-    horizon: int | None = option("T", "Calls before which the floor must hold."),
+    horizon: int | None = option("T", "Calls before which the lower bound must hold."),
     dimension: int | None = option("D", "Length of a point, above 2T.", show_default="2T + 1"),
     iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
     seed: int = option("N", "Seed of the hidden directions.", default=0),
     fixed_seed: int | None = option(
-        "N", "Fix the random numbers of a randomised algorithm: a floor for that seed."
+        "N", "Fix the random numbers of a randomised algorithm: a lower bound for that seed."
     ),
     output: Path | None = option(
-        "FILE", "Write the certificate, its transcript beside it.", "--output", "-o"
+        "FILE", "Write the certificate, and its transcript next to it.", "--output", "-o"
     ),
     check: Path | None = option("FILE", "Check a certificate from its two files alone."),
     family: str | None = option(
@@ -82,13 +82,13 @@ def adversary(
     scheduler: str | None = options.SCHEDULER,
     as_json: bool = options.AS_JSON,
 ) -> None:
-    """Set the resisting oracle on an algorithm.
+    """Run an algorithm against the resisting oracle.
 
     It chooses the objective while it answers, so that the Frank-Wolfe gap of every point stays at
-    0.04 D or more before T calls. A certificate says so of one algorithm, and can be checked from
-    its files; the algorithm is made anew for that, and a FILE.py:NAME is imported. The theorem is
-    about deterministic algorithms; --fixed-seed makes one of a randomised algorithm. What the store
-    has is not made again, unless its files or a figure are asked for.
+    0.04 D or more before T calls. A certificate states this for one algorithm, and can be checked
+    from its files; the check rebuilds the algorithm, and imports a FILE.py:NAME. The theorem is
+    about deterministic algorithms; --fixed-seed makes a randomised algorithm deterministic. Results
+    in the store are reused, unless files or a figure are requested.
 
     Give one of --horizon, --family and --check.
     """
@@ -159,7 +159,8 @@ def adversary(
     outcomes = [(result.label, result.outcome) for result in results if result.outcome is not None]
     if not as_json:
         print_note(
-            f"{format_plural(len(results), 'certificate')}, {len(outcomes):,} of them made now"
+            f"{format_plural(len(results), 'certificate')} ({len(outcomes):,} run, "
+            f"{len(results) - len(outcomes):,} cached)"
         )
     if output is not None:
         for _, outcome in outcomes:
@@ -185,7 +186,7 @@ def _refuse_combinations(parameters: Mapping[str, object]) -> None:
 
 
 def _check_output_path(output: Path, count: int) -> None:
-    """Refuse a certificate that could not be written, before anything runs."""
+    """Raise if a certificate cannot be written, before anything runs."""
     if count > 1:
         raise InputError(f"--output {output} is for one algorithm, not {count}.")
     if output.suffix == ".npz":
@@ -294,7 +295,7 @@ def show_certificate(certificate: "Certificate") -> None:
 
 
 def _describe_fixed_seed(certificate: "Certificate") -> str:
-    return f"fixed by seed {certificate.fixed_seed}: nothing is said of its mean over seeds"
+    return f"fixed by seed {certificate.fixed_seed}: no statement about its mean over seeds"
 
 
 def _describe_result(certificate: "Certificate") -> str:

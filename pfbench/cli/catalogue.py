@@ -1,4 +1,4 @@
-"""Everything that has a name, of every kind, with a line about it."""
+"""Named items of every kind, with a one-line description."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -19,7 +19,7 @@ from pfbench.cli.user_items import iterate_plugins
 def _iterate_mapping_items(
     kind: str, location: str, source: str = "source", description: str = "summary"
 ) -> Iterator[CatalogueItem]:
-    """Yield what the mapping MODULE:NAME holds, which is imported only now."""
+    """Yield the items of the mapping MODULE:NAME, which is imported only now."""
     for name, item in resolve_name(location).items():
         yield CatalogueItem(name, kind, getattr(item, source), getattr(item, description), item)
 
@@ -43,7 +43,7 @@ def report_items() -> Iterator[CatalogueItem]:
 
 
 def suite_items() -> Iterator[CatalogueItem]:
-    """Yield the suites that methods are compared on."""
+    """Yield the suites for comparisons of methods."""
     for name, path in suite_spec_paths().items():
         yield _make_spec_item("suite", name, path)
 
@@ -59,10 +59,10 @@ def _make_spec_item(kind: str, name: str, path: Path) -> CatalogueItem:
 
 
 MAIN_REPORT = "gradient-estimators"
-"""What ``pfbench report`` draws if it is asked for nothing else."""
+"""Default report of ``pfbench report``."""
 
 PAPER = "paper"
-"""The folder of the reports at the scale of a paper, which take hours."""
+"""Folder of the reports at the scale of a paper, which take hours."""
 
 KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
     {
@@ -84,11 +84,11 @@ KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
         ),
     }
 )
-"""What ``pfbench list`` takes, with what of ours it then shows."""
+"""Arguments of ``pfbench list``, with the built-in items of each."""
 
 
 def list_items(kinds: str) -> list[CatalogueItem]:
-    """Return what ``pfbench list`` shows of one of `KINDS`: ours first, then plug-ins."""
+    """Return the items that ``pfbench list`` shows of a kind: built-in ones, then plug-ins."""
     items, kind = list(KINDS[kinds]()), kinds.removesuffix("s")
     return [
         *items,
@@ -97,9 +97,9 @@ def list_items(kinds: str) -> list[CatalogueItem]:
 
 
 def find_item(name: str) -> CatalogueItem:
-    """Return the one thing of this name; ``KIND:NAME`` tells namesakes apart.
+    """Return the item of this name; ``KIND:NAME`` distinguishes equal names of different kinds.
 
-    A set goes before a penalty of the same name, an algorithm before an estimator.
+    A set takes precedence over a penalty of the same name, an algorithm over an estimator.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def find_item(name: str) -> CatalogueItem:
 
 
 def report_spec_paths() -> dict[str, Path]:
-    """Return the specs of the known reports by name: those of ./reports first, then our own.
+    """Return the specs of the known reports by name: those of ./reports first, then built-in ones.
 
     Those at the scale of a paper lie in the folder paper, which is part of their names.
     """
@@ -152,12 +152,12 @@ def report_spec_paths() -> dict[str, Path]:
 
 
 def suite_spec_paths() -> dict[str, Path]:
-    """Return the specs of the known suites by name, likewise."""
+    """Return the specs of the known suites by name, as for reports."""
     return {name.rpartition("/")[2]: path for name, path in _find_specs("suites/*.toml").items()}
 
 
 def resolve_spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
-    """Return the file of a spec, given by a known name of its kind or as a path.
+    """Return the file of a spec, given as a known name of its kind or as a path.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A named thing as `list` and `info` show it."""
+"""Named item as shown by `list` and `info`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,14 +10,14 @@ from pfbench.base.citations import find_cited_paper_keys, find_urls, format_refe
 from pfbench.cli.terminal_tables import ReportedFact
 
 NAMESAKES: Mapping[str, str] = MappingProxyType({"penalty": "set", "estimator": "algorithm"})
-"""Kinds whose things share names with those of another kind, which goes before them."""
+"""Kinds that share names with another kind, which takes precedence."""
 
 
 @dataclass(frozen=True)
 class CatalogueItem:
-    """A name with its kind, where it comes from, a line about it, and what it names.
+    """Name with its kind, source, one-line description, and the object it names.
 
-    Of a plug-in that is broken, `error` says why.
+    For a plug-in that is broken, `error` has the reason.
     """
 
     name: str
@@ -29,7 +29,7 @@ class CatalogueItem:
 
     @property
     def display_name(self) -> str:
-        """The name as `pfbench info` takes it: some kinds share names with another."""
+        """Name for `pfbench info`: some kinds share names with another."""
         return f"{self.kind}:{self.name}" if self.kind in NAMESAKES else self.name
 
     def as_json(self) -> dict[str, Any]:
@@ -44,12 +44,12 @@ class CatalogueItem:
 
     @property
     def source_citation_keys(self) -> list[str]:
-        """The keys of the papers in the bibliography that it comes from."""
+        """Keys of its source's papers in the bibliography."""
         return list(getattr(self.object, "cites", ()) or find_cited_paper_keys(self.source))
 
     @property
     def facts(self) -> list[ReportedFact]:
-        """The same as ``pfbench info`` shows it first."""
+        """Facts at the top of ``pfbench info``."""
         return [
             ReportedFact("name", self.name, "name", f"{self.name} ({self.kind})"),
             ReportedFact("kind", self.kind),
@@ -64,6 +64,6 @@ class CatalogueItem:
 
 
 def _format_reference(key: str) -> str:
-    """Return a paper in words, with its address if one is known."""
+    """Return a reference in words, with its address if known."""
     values = find_urls(key).values() if key in REFERENCES else ()
     return " ".join([format_reference(key) if key in REFERENCES else key, *list(values)[:1]])

@@ -1,4 +1,4 @@
-"""``pfbench check``: what somebody brings, or ours, held to its own definition."""
+"""``pfbench check``: conformance checks of user-defined or built-in components."""
 
 from typing import TYPE_CHECKING
 
@@ -21,22 +21,23 @@ def check(
     name: str = argument("NAME", default=...),
     problem: str | None = option(
         "PROBLEM",
-        "What an algorithm or estimator is tried on; a small one of ours if not given.",
+        "Problem for an algorithm or estimator (default: a small built-in one).",
         "--problem",
         "-p",
     ),
     kind: str | None = option(
-        "KIND", "algorithm, estimator, set, problem or penalty, where that cannot be seen."
+        "KIND", "algorithm, estimator, set, problem or penalty, if it cannot be inferred."
     ),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Check an algorithm, set, problem and the like.
+    """Check an algorithm, set, problem, estimator or penalty.
 
     NAME is your own algorithm, estimator, set, problem or penalty, FILE.py:NAME[...] or
-    MODULE:NAME[...], or one of ours; KIND:NAME tells namesakes apart, as in "penalty:l1". Exact
-    ledger, feasibility, seeds, budgets, declarations; linear minimisation, projection and proximal
-    map against their definitions; gradients and Hessians against differences; means over all
-    draws; every stated constant searched for a counter-example. Exit status 1 if a check failed.
+    MODULE:NAME[...], or a built-in one; KIND:NAME distinguishes equal names, as in "penalty:l1".
+    The checks cover exact counts, feasibility, seeds, budgets and declarations; linear
+    minimisation, projection and proximal map against their definitions; gradients and Hessians
+    against differences; means over all draws; and a search for a counterexample to every stated
+    constant. Exit status 1 if a check failed.
     """
     from pfbench.base.checks import check_choice
     from pfbench.base.file_watch import record_opened_files

@@ -18,7 +18,7 @@ from pfbench.cli.verify import (
 
 _FULL = flag("All claims, with full effort.", "--full")
 _SEED = option("N", "Seed of every random stream.", default=0)
-_TABLE = option("FILE.md", "Write what is found as Markdown.")
+_TABLE = option("FILE.md", "Write the report as Markdown.")
 _JSON = option("FILE", "Write all as JSON; - to print.", "--json")
 
 
@@ -27,9 +27,11 @@ def faults(
     full: bool = _FULL,
     planted_only: bool = flag("The planted faults alone.", "--planted-only"),
     max_faults: int | None = option(
-        "N", "Generated faults of each method at most (12; --full: all)."
+        "N", "Maximum number of generated faults per method (12; with --full, all)."
     ),
-    late_faults: int | None = option("N", "Late generated faults of each method at most, too."),
+    late_faults: int | None = option(
+        "N", "Also a maximum number of late generated faults per method."
+    ),
     algorithm: str | None = option("FILE.py:NAME", "Faults generated from your own algorithm."),
     seed: int = _SEED,
     store: Path = options.STORE,
@@ -38,7 +40,7 @@ def faults(
     table: Path | None = _TABLE,
     as_json: Path | None = _JSON,
 ) -> None:
-    """Show which claim catches which fault.
+    """Report which faults each claim catches.
 
     Faults are planted by hand, or generated from the method's source.
     """
@@ -64,7 +66,7 @@ def faults(
 def power(
     claims: list[str] | None = argument("CLAIM"),
     full: bool = _FULL,
-    max_check_seconds: float | None = option("SECONDS", "Leave out checks that take longer."),
+    max_check_seconds: float | None = option("SECONDS", "Skip checks that take longer than this."),
     seed: int = _SEED,
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,

@@ -1,4 +1,4 @@
-"""One claim or erratum whole, for ``pfbench info`` and ``pfbench explain``."""
+"""Full description of a claim or erratum, for ``pfbench info`` and ``pfbench explain``."""
 
 import math
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def explain(claim: "Claim | Erratum") -> None:
-    """Show a claim, or an erratum with its dossier, whole."""
+    """Show a claim, or an erratum with its dossier, in full."""
     from pfbench.verification.claim import Claim
 
     if isinstance(claim, Claim):
@@ -37,7 +37,7 @@ def explain(claim: "Claim | Erratum") -> None:
 
 
 def _dossier_facts(dossier: "Dossier") -> list[ReportedFact]:
-    """Return what stands behind an erratum."""
+    """Return the facts of an erratum's dossier."""
     from pfbench.verification.dossier import CONCLUSIONS
 
     quotes = [f"{quote.location}: “{quote.text}”" for quote in dossier.quotes]
@@ -58,7 +58,7 @@ def _dossier_facts(dossier: "Dossier") -> list[ReportedFact]:
 
 
 def describe_claim(claim: "Claim") -> tuple[list[ReportedFact], list[RenderableType]]:
-    """Return what is known of a claim, and the instances on which it is tested."""
+    """Return the facts of a claim, and the instances on which it is tested."""
     from pfbench.claims.catalogue import find_paper
     from pfbench.verification.claim import KINDS
     from pfbench.verification.homogeneity import check_claim
@@ -107,12 +107,12 @@ def describe_claim(claim: "Claim") -> tuple[list[ReportedFact], list[RenderableT
 
 
 def _describe_admissible_parameters(claim: "Claim") -> str:
-    """Return which other parameters the theorem admits."""
+    """Return the further parameters that the theorem admits."""
     return ", ".join(f"{a:g} to {b:g} times the {name}" for name, (a, b) in claim.admits.items())
 
 
 def _render_instance(item: Description, first: Description) -> RenderableType:
-    """Return what an instance is; of one of a family that was shown before what is other."""
+    """Return the description of an instance; of a further one of a family, only its constants."""
     text = ", ".join(f"{name}={value}" for name, value in item["parameters"].items())
     title, constants = f"tested on {item['name']}({text})", item["constants"]
     if item is first:
@@ -128,7 +128,7 @@ def _render_instance(item: Description, first: Description) -> RenderableType:
 
 
 def _describe_instance(instance: "Instance") -> Description:
-    """Return what a problem is, and the constants of an example of it."""
+    """Return the description of a problem, and the constants of an example of it."""
     from pfbench.base.constants import MEANING
 
     example = instance.example()

@@ -43,33 +43,34 @@ def compare(
         "quick, standard, norms (`pfbench list suites`), or the SPEC.toml of a suite.",
         default="quick",
     ),
-    output: Path = option("DIR", "Where the report goes.", "--output", "-o", default=OUTPUT),
+    output: Path = option("DIR", "Folder of the report.", "--output", "-o", default=OUTPUT),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
-    rerun: bool = flag("Make the runs of all methods here, so that seconds compare.", "--rerun"),
+    rerun: bool = flag("Run all methods on this machine, so that times are comparable.", "--rerun"),
     text: bool = flag("Write no file.", "--text"),
     problem: str | None = option(
         "PROBLEM",
-        "Your problem in place of the suite's: every method of the suite that fits it is run here.",
+        "Your problem instead of the suite's: every suitable method of the suite is run here.",
         "--problem",
         "-p",
     ),
     archive: Path | None = option(
-        "FILE", "Compare nothing; make the suite's own runs, and write them to this archive."
+        "FILE", "Compare nothing; run the suite's own methods, and write the runs to this archive."
     ),
     price: str | None = option(
-        "PRICE", "What a call costs, as in sfo=1,lo=20: all is compared by that, in one scale."
+        "PRICE", "Cost weights of the calls, as in sfo=1,lo=20, for a comparison by total cost."
     ),
-    receipt: Path | None = option("FILE.zip", "Write it to one archive, which anybody can check."),
-    grid: bool = flag("Compare nothing; show what each method is tuned over.", "--grid"),
+    receipt: Path | None = option("FILE.zip", "Also write an archive that others can verify."),
+    grid: bool = flag("List the tuned parameters of each method; compare nothing.", "--grid"),
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Compare a method with the catalogue, on a suite of problems.
 
-    The method alone is run, with parameters of the suite where it needs some that are not given,
-    tuned by the same rule as all others. The runs of the others are shipped with the suites of
-    pfbench: their counts hold on every machine. On a suite or a problem of your own all runs are
-    made here; how many is printed first. At the end stands where the method wins and loses.
+    Only the method is run. Missing required parameters take the suite's values, and are tuned by
+    the same rule as all others. The runs of the other methods are shipped with the suites of
+    pfbench: their counts hold on every machine. On a suite or a problem of your own all methods are
+    run here; their number is printed first. The output ends with where the method is better and
+    worse.
     """
     from pfbench.receipts.comparison_receipt import write
     from pfbench.reporting import prepare_folder
@@ -113,9 +114,9 @@ def compare(
 
 
 def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":
-    """Return a suite and its file, on a problem and at a price where these are given.
+    """Return a suite and its file, on a problem and with cost weights if these are given.
 
-    What it names of the user's is printed, then imported.
+    User-defined code in it is printed, then imported.
     """
     from pfbench.runs.planning.name_resolution import select_problem
     from pfbench.runs.planning.plugin_names import expand_plugin_name
@@ -141,7 +142,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
 
 
 def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRunSource") -> "SuiteComparison":
-    """Put a method on a suite; without shipped runs all are made here."""
+    """Compare a method on a suite; without shipped runs all are executed here."""
     from pfbench.reporting.suite_comparison import compare_on_suite
 
     if not runs.quiet:
@@ -150,7 +151,7 @@ def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRunSource") -> 
 
 
 def _announce_comparison(spec: "Spec", method: str, runs: "ComparisonRunSource") -> None:
-    """Say before any run what the seeds cannot tell, and how many runs are to be made."""
+    """Print, before any run, limits of the seeds' power and the number of runs to execute."""
     from pfbench.reporting.findings.seed_warnings import seed_warning
     from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.suite import suite_labels
@@ -175,7 +176,7 @@ def _announce_comparison(spec: "Spec", method: str, runs: "ComparisonRunSource")
 
 
 def load_suite_archive(path: Path) -> "SuiteArchive | None":
-    """Return what is shipped with a suite, None if nothing is."""
+    """Return the runs shipped with a suite, None if there are none."""
     from pfbench.runs.storage.entry_list import gc_disabled
     from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
 
@@ -189,7 +190,7 @@ def load_suite_archive(path: Path) -> "SuiteArchive | None":
 
 
 def _set_price(spec: "Spec", price: str) -> "Spec":
-    """Return a suite that compares everything in one price."""
+    """Return a suite that compares by total cost."""
     from pfbench.reporting.statistics.cost import Cost
 
     weights = dict(Cost.parse(price).weights)
@@ -206,7 +207,7 @@ def _set_price(spec: "Spec", price: str) -> "Spec":
 
 @dataclass(frozen=True)
 class ComparisonRunSource:
-    """Where the runs of a comparison come from: an archive, or this machine."""
+    """Source of the runs of a comparison: an archive, or this machine."""
 
     shipped: "SuiteArchive | None"
     store: "Store"
@@ -214,7 +215,7 @@ class ComparisonRunSource:
     quiet: bool
 
     def find_cached(self, plans: "Sequence[PlannedRun]") -> "set[PlannedRun]":
-        """Return those runs that need not be made."""
+        """Return the runs that need not be executed."""
         from pfbench.runs.execute import predict_origins
 
         stored_runs = self.shipped.runs if self.shipped else {}
@@ -227,7 +228,7 @@ class ComparisonRunSource:
     def fetch(
         self, title: str, plans: "Sequence[PlannedRun]", planned_runs: "Collection[PlannedRun]"
     ) -> "list[PlanOutcome]":
-        """Return what became of runs; those of the method itself are made here."""
+        """Return the results of runs; those of the method itself are executed here."""
         from pfbench.runs.execute import PlanOutcome
 
         stored_runs = self.shipped.runs if self.shipped else {}
@@ -243,7 +244,7 @@ class ComparisonRunSource:
     def provenance(
         self, spec: "Spec", outcomes: "Sequence[PlanOutcome]", left_out: Sequence[str]
     ) -> list[str]:
-        """Return where the runs come from, in words."""
+        """Return the origin of the runs, in words."""
         from pfbench.runs.planning.suite import suite_labels, suite_runs
 
         away = {outcome.plan for outcome in outcomes if outcome.origin == "shipped"}
@@ -273,7 +274,7 @@ class ComparisonRunSource:
 def _report_comparison(
     compared: "SuiteComparison", output: Path | None, receipt: Path | None, *, as_json: bool
 ) -> None:
-    """Say where a method wins and loses, and write the report; the receipt is there already."""
+    """Print where a method is better and worse, and write the report."""
     from pfbench.cli.report_text import render_table
     from pfbench.reporting.findings import duels, tuning_effects
 
@@ -306,7 +307,7 @@ def _report_comparison(
 def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
-    """Return where a method wins and loses, in words and tables; write the report, if anywhere."""
+    """Return the comparison of a method in words and tables; write a requested report."""
     from pfbench.reporting.documents.report_contents import make_contents
     from pfbench.reporting.documents.told import ReportSummary
     from pfbench.reporting.findings import duels, tuning_effects
@@ -333,7 +334,7 @@ def write_comparison(
 def _write_suite_archive(
     spec: "Spec", path: Path, store: "Store", engine: "Engine", *, as_json: bool
 ) -> None:
-    """Make all runs of a suite, and write them to an archive."""
+    """Execute all runs of a suite, and write them to an archive."""
     from pfbench.runs.suite_archive import CURVE, write_suite_archive
 
     check_writable(path, f"--archive {path}")

@@ -30,7 +30,7 @@ def data() -> None:
 
 @app.command("list")
 def list_data_sets(as_json: bool = AS_JSON) -> None:
-    """List the data sets and where each stands."""
+    """List the data sets and the status of each."""
     from pfbench.problems.data.cache import VARIABLE, cache_folder
     from pfbench.problems.data.management import statuses
 
@@ -41,7 +41,7 @@ def list_data_sets(as_json: bool = AS_JSON) -> None:
 
 @app.command()
 def fetch(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
-    """Download data sets, unless they are there and sound.
+    """Download data sets, unless intact files exist.
 
     NAME is one that `pfbench data list` shows.
     """
@@ -59,9 +59,9 @@ def fetch(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
 
 @app.command()
 def check(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
-    """Load data sets, and check all that is recorded of them.
+    """Load data sets, and check all recorded values.
 
-    Without NAME, all that are there.
+    Without NAME, all sets in the cache.
     """
     from pfbench.problems.data.management import check as check_one
     from pfbench.problems.data.management import statuses
@@ -73,12 +73,12 @@ def check(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
 def _for_each_data_set(
     names: Sequence[str], task: "Callable[[str], DataSetStatus]", *, as_json: bool
 ) -> None:
-    """Do a task for each data set, and show what came of it; a failure does not stop the others.
+    """Apply a task to each data set, and show the result; a failure does not stop the others.
 
     Raises
     ------
     InputError
-        If a name is not known; nothing is done then.
+        If a name is unknown; nothing is done then.
     """
     from pfbench.problems.data.catalogue import data_set
 

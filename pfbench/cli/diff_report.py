@@ -1,4 +1,4 @@
-"""``pfbench report --compare``: what changed between two stores."""
+"""``pfbench report --compare``: differences between two stores."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from pfbench.reporting.store_diff import RunDifference
 
 _SHOWN = 200
-"""So many differences are printed; --json has them all."""
+"""Maximum number of printed differences; --json has them all."""
 
 
 def show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
-    """Print what changed from one store to another."""
+    """Print the differences between two stores."""
     from pfbench.reporting.store_diff import compare_stores
     from pfbench.runs.storage.store import Store
 

@@ -1,4 +1,4 @@
-"""``pfbench solve --dry-run``: what would run, its memory and its time, from a short trial."""
+"""``pfbench solve --dry-run``: planned run, memory and time, from a short trial."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ def show_forecast(
     time_limit: float | None,
     as_json: bool,
 ) -> None:
-    """Print what would run; nothing is stored."""
+    """Print the planned run with its estimates; nothing is stored."""
     from pfbench.algorithms import get_parameters
     from pfbench.base.selectors import Selector
     from pfbench.runs.forecast import forecast

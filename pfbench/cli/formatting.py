@@ -1,4 +1,4 @@
-"""Numbers, counts, times, sizes and parameters as people read them."""
+"""Formatting of numbers, counts, times, sizes and parameters for terminals."""
 
 from collections.abc import Callable, Sequence
 from inspect import getdoc
@@ -17,7 +17,7 @@ def format_number(value: float | None) -> str:
 
 
 def format_count(count: int) -> str:
-    """Return a count with separators; one beyond all reason to three digits."""
+    """Return a count with separators; a huge one with three digits."""
     return f"{count:,}" if abs(count) < 1e18 else f"{count:.3g}"
 
 
@@ -27,7 +27,7 @@ def format_plural(count: int, noun: str) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time in the unit that suits it."""
+    """Return a duration in a suitable unit."""
     for unit, length in (("years", 365.25 * 86400), ("days", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.3g} {unit}"
@@ -35,7 +35,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_size(count: float) -> str:
-    """Return a number of bytes in the unit that suits it."""
+    """Return a number of bytes in a suitable unit."""
     for unit, length in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= length:
             return f"{count / length:.3g} {unit}"
@@ -43,18 +43,18 @@ def format_size(count: float) -> str:
 
 
 def format_parameters(parameters: Any) -> str:
-    """Return parameters that are set, as the command line writes them."""
+    """Return the parameters that are not None, as on the command line."""
     values = {name: value for name, value in parameters.items() if value is not None}
     return ", ".join(f"{name}={_value(value)}" for name, value in values.items())
 
 
 def format_unmet(unmet: Sequence[str]) -> str:
-    """Return what the theory assumes and the problem is not known to meet; empty if nothing."""
+    """Return the assumptions that a problem is not known to meet, in words; empty if none."""
     return f"the theory assumes {', '.join(unmet)}: not known of this problem" if unmet else ""
 
 
 def format_if_known(value: Any, words: Callable[[Any], str]) -> str:
-    """Return a value in words, or that it is not known."""
+    """Return a value in words, or that it is unknown."""
     return "not known" if value is None else words(value)
 
 

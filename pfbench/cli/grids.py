@@ -1,4 +1,4 @@
-"""What methods of a suite are tuned over: ``pfbench compare --grid``."""
+"""``pfbench compare --grid``: the tuned parameters of the methods of a suite."""
 
 import re
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ _OFTEN = ("step", "batch")
 
 
 def show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
-    """Show what each method of a suite is tuned over, and the one that is put on it."""
+    """Show the tuned parameters of each method of a suite, and of an added one."""
     from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.plugin_names import expand_plugin_name
 

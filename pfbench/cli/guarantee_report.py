@@ -1,4 +1,4 @@
-"""What the theorem of a schedule promises, beside what was measured."""
+"""Guarantee of a schedule's theorem, with the measured values."""
 
 import statistics
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dict[str, Any] | None:
-    """Return what is promised of a run, and what was measured at the outputs of runs.
+    """Return the guarantee of a run, and the values measured at the outputs of runs.
 
-    None where the parameters are not those of a theorem, or it has no number.
+    None if the parameters are not those of a theorem, or it has no number.
     """
     guarantee = resolved_run.guarantee
     if guarantee is None:
@@ -38,7 +38,7 @@ def guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dict
 
 
 def guarantee_lines(results: dict[str, Any] | None, runs: int) -> list[Line]:
-    """Return the same as people read it."""
+    """Return the guarantee as lines for the terminal."""
     if results is None:
         return []
     from pfbench.algorithms.guarantee import WHERE
@@ -53,7 +53,7 @@ def guarantee_lines(results: dict[str, Any] | None, runs: int) -> list[Line]:
     early = (
         ""
         if results["full_schedule"]
-        else "; the promise is of the whole schedule, which was cut short"
+        else "; the guarantee is for the full schedule, which was cut short"
     )
     return [
         ("promised", f"{bound}: {WHERE[results['iterate']]}"),
@@ -62,7 +62,7 @@ def guarantee_lines(results: dict[str, Any] | None, runs: int) -> list[Line]:
 
 
 def _measure_guarantee(promise: "Guarantee", problem: "Problem", run: "Run") -> float | None:
-    """Return the promised quantity at the output of a run."""
+    """Return the guaranteed quantity at the output of a run."""
     value = run.final.get(promise.measure)
     if promise.measure == "excess":
         best, reached = problem.best_known, run.final.get("objective")

@@ -1,4 +1,4 @@
-"""What the catalogue's instances say of a bound of somebody's own, after its verdict."""
+"""Report on harder instances for user-defined bounds, after their verdicts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def try_harder_instances(
     work: VerificationJob, rows: "Sequence[Verdict]", includes_all: bool
 ) -> "list[HardestInstance]":
-    """Try harder instances on bounds that are inconclusive, on all of them, and on rates."""
+    """Search harder instances for inconclusive bounds (or all of them), and for rates."""
     from pfbench.base.verdicts import Verdict as VerdictName
     from pfbench.claims.harder_instances import (
         SECONDS,
@@ -60,7 +60,7 @@ def try_harder_instances(
 
 
 def harder_results_as_json(results: "Sequence[HardestInstance]") -> dict[str, Any]:
-    """Return it as ``pfbench verify --json`` has it: nothing where nothing was tried."""
+    """Return the results for ``pfbench verify --json``; empty if nothing was tried."""
     names = {"tried": "tried_count", "lacks": "unmet_assumptions"}
     instances = [terminal.dataclass_as_dict(instance, **names) for instance in results]
     return {"harder_instances": instances} if instances else {}
@@ -69,7 +69,7 @@ def harder_results_as_json(results: "Sequence[HardestInstance]") -> dict[str, An
 def render_harder_results(
     results: "Sequence[HardestInstance]", rows: "Sequence[Verdict]"
 ) -> RenderableType | None:
-    """Return it as people read it; of bounds that hold with room, how they are tried."""
+    """Return the results for the terminal; of bounds with room, how to try them."""
     from pfbench.claims.harder_instances import bounds_measured_quantity
 
     claims = {instance.claim for instance in results}

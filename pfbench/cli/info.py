@@ -1,4 +1,4 @@
-"""``pfbench info``: one thing whole."""
+"""``pfbench info``: one item in full."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pfbench.runs.planning.study import Study
 
 Described = tuple[Sequence[ReportedFact], Sequence[RenderableType | None]]
-"""What is known of one thing beside its name, kind, source and summary; what stands below."""
+"""Facts about an item in addition to name, kind, source and summary, and further sections."""
 
 _PROBLEMS: Mapping[str, str] = MappingProxyType(
     {
@@ -53,13 +53,13 @@ _PROBLEMS: Mapping[str, str] = MappingProxyType(
         "norm": "a problem with a norm in place of a set",
     }
 )
-"""What an algorithm may require beside oracles."""
+"""Requirements of an algorithm in addition to oracles."""
 
 
 def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> None:
-    """Show one of them whole: parameters, constants, counts.
+    """Show an item in full: parameters, constants, counts.
 
-    NAME is one that `pfbench list` shows, or your own, FILE.py:NAME. A problem may have parameters,
+    NAME is an item from `pfbench list`, or your own, FILE.py:NAME. A problem may have parameters,
     as in "robust-matrix-recovery[source=digits]": its constants are then those on these data.
     """
     a_report = name.removeprefix("report:") in report_spec_paths()  # whose name may have a folder
@@ -75,7 +75,7 @@ def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> 
 
 
 def _return_description(function: Any) -> str:
-    """Return what a function's documentation says that it returns."""
+    """Return the description of a function's result, from its docstring."""
     text = first_line(function).removeprefix("Return ")
     return text.replace("Refuse:", "none:", 1)
 
@@ -130,14 +130,14 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
         f"{theory}.",
         *([f"It promises {promises}."] if promises else []),
         *([f"It changes with the units of f and x: {normalised}."] if normalised else []),
-        "A parameter beside epsilon replaces that one; the schedule is then explicit.",
+        "An explicit parameter replaces that of the schedule, which is then explicit.",
     )
     needed = section_with_title("it requires", field_table(requires.items()))
     return facts, [needed, parameter_table(existing), schedule if theory else None]
 
 
 def _check_parameters(selector: Selector, item: CatalogueItem) -> None:
-    """Refuse parameters that an algorithm does not have."""
+    """Raise for parameters that an algorithm does not have."""
     from pfbench.algorithms import ALGORITHMS
     from pfbench.algorithms.catalogue import select_algorithm
     from pfbench.base.parameters import check_parameter_names
@@ -273,8 +273,10 @@ def _describe_measure(selector: Selector, item: CatalogueItem) -> Described:
 
     own = item.name not in MEANING
     interval, everywhere = item.name in BRACKETS, own or item.name in MEASURES
-    value = "an interval, certified; a column NAME_lower beside" if interval else "a number"
-    value = "what it returns: a number, an interval, or None" if own else value
+    value = (
+        "a certified interval; its lower end is the column NAME_lower" if interval else "a number"
+    )
+    value = "returns a number, an interval, or None" if own else value
     location = "every problem" if everywhere else "final values, or single problems"
     facts = [
         ReportedFact("interval", interval, "value", value),
@@ -334,7 +336,7 @@ def _describe_report(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _describe_suite(selector: Selector, item: CatalogueItem) -> Described:
-    """Return what a report is described by, and the file, to be copied from."""
+    """Return the description of a report, and the text of the file, as a template."""
     from pfbench.runs.planning.spec import load_spec
 
     facts, parts = _describe_report(selector, item)

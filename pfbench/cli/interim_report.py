@@ -1,4 +1,4 @@
-"""What is known of a method while claims are still being tested on it."""
+"""Interim summary of the verdicts while claims are still being verified."""
 
 import threading
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pfbench.verification.verdict import Verdict
 
 AFTER = 20.0
-"""Seconds after which it is told."""
+"""Seconds after which the summary is printed."""
 
 _NAMED = 3
-"""So many claims that are still open are named."""
+"""Maximum number of remaining claims that are named."""
 
 
 def verify_informative_first(
     session: "Session", claims: "Sequence[Claim]", subject: "Subject", steps: StepProgress
 ) -> "Verification":
-    """Put claims to the test, first those in which something is known soon; tell what is known."""
+    """Verify claims, those with early results first, with an interim summary."""
     from pfbench.claims.catalogue import methods_first_then_quickest_key
 
     with InterimReport(claims, session.effort, session.engine.slots, steps) as report:
@@ -36,18 +36,18 @@ def verify_informative_first(
 
 
 class InterimReport:
-    """The verdicts so far, and the time that the others will take; told once, after `AFTER`.
+    """Verdicts so far, and the remaining time; printed once, after `AFTER` seconds.
 
     Parameters
     ----------
     claims
-        What is tested.
+        The claims.
     effort
-        By which effort.
+        The effort.
     slots
-        How many at a time.
+        Number of concurrent checks.
     steps
-        Counts them, and says so.
+        Counts and reports them.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class InterimReport:
         self._timer.cancel()
 
     def count(self, row: "Verdict", created: bool) -> None:
-        """Note one more verdict, and whether it was made now (not found in the store)."""
+        """Record one more verdict, and whether it was computed now (not cached)."""
         usual = self._open.pop(row.claim.name, 0.0)
         if created:
             self._expected_seconds, self._took = (
@@ -80,10 +80,10 @@ class InterimReport:
         self._steps.count(row, created)
 
     def seconds_left(self) -> float | None:
-        """Return the seconds that the others will take; None if nothing was made yet.
+        """Return the estimated remaining seconds; None if nothing was computed yet.
 
-        Each takes its usual time, longer or shorter as those that were made did. They are begun in
-        their order, so that the last one may run alone.
+        Each claim takes its usual time, scaled by the ratio observed so far. They start in order,
+        so that the last one may run alone.
         """
         if not self._expected_seconds:
             return None
@@ -92,18 +92,19 @@ class InterimReport:
         return self._took / self._expected_seconds * max(alone, sum(rest) / self._slots)
 
     def format(self) -> str:
-        """Return what is known, by verdicts, and what is not."""
+        """Return the summary: verdicts so far, and remaining claims."""
         from pfbench.verification.outcomes import Verification
         from pfbench.verification.summaries import format_summary
 
         wrong = [row.claim.name for row in self._rows if row.is_wrong]
         total = len(self._rows) + len(self._open)
-        which = f" (not as it should be: {', '.join(wrong)})" if wrong else ""
-        summary = format_summary(Verification(self._rows).summary) or "nothing"
+        which = f" (unexpected: {', '.join(wrong)})" if wrong else ""
+        summary = format_summary(Verification(self._rows).summary)
         names = list(self._open)
         rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         left = self.seconds_left() if len(self._rows) >= SHARE * total else None
         return (
-            f"so far, of {format_plural(total, 'claim')}: {summary}{which}; to come: "
+            f"{len(self._rows)} of {format_plural(total, 'claim')} verified"
+            f"{': ' * bool(summary)}{summary}{which}; remaining: "
             f"{', '.join(names[:_NAMED])}{rest}{format_remaining(left)}"
         )

@@ -1,4 +1,4 @@
-"""``pfbench list``: what there is."""
+"""``pfbench list``: all named items."""
 
 from rich.console import RenderableType
 
@@ -11,7 +11,7 @@ from pfbench.cli.terminal_tables import make_table, multiline_cell, print_parts,
 
 
 def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JSON) -> None:
-    """List what there is, with its source.
+    """List the available items, with their sources.
 
     Without a kind, everything is listed.
     """

@@ -1,7 +1,7 @@
-"""The command ``pfbench``: its verbs, its errors, its exit statuses.
+"""Command ``pfbench``: its subcommands, errors and exit statuses.
 
-Exit status: 0 done; 1 ran, and something failed; 2 bad input. Every refusal is one sentence on the
-standard error, or one for each mistake of a file; ``PFBENCH_TRACEBACK=1`` prints the traceback
+Exit status: 0 done; 1 ran, and something failed; 2 bad input. Every error is one sentence on the
+standard error, or one for each error of a file; ``PFBENCH_TRACEBACK=1`` prints the traceback
 before it.
 """
 
@@ -47,14 +47,14 @@ _RAN_AND_FAILED = (DivergedError, StalePoint, WorkerDied)
 
 
 class CommandGroup(TyperGroup):
-    """The verbs; every error ends as one sentence and an exit status."""
+    """Group of subcommands; every error ends as one sentence and an exit status."""
 
     def main(self, *args: Any, **keywords: Any) -> Any:
         """Run the command line and exit."""
         sys.exit(self._run(*args, **keywords))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a verb; Ctrl-C ends it in one sentence, wherever it comes."""
+        """Run a subcommand; Ctrl-C ends it with one sentence at any time."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -84,7 +84,7 @@ class CommandGroup(TyperGroup):
 
 
 def _is_output_closed() -> bool:
-    """Return whether nobody reads on, as in `pfbench list | head -1`; so where that is not told."""
+    """Return whether the reader of the output has closed it, as in `pfbench list | head -1`."""
     with suppress(OSError, ValueError, AttributeError):
         look = select.poll()
         look.register(sys.stdout.fileno(), 0)
@@ -93,7 +93,7 @@ def _is_output_closed() -> bool:
 
 
 def _forget_output() -> None:
-    """Drop what could not be written, so that Python does not try again and complain at exit."""
+    """Discard output that could not be written, so that Python does not retry at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -153,7 +153,7 @@ app.add_typer(record_command.app, name="record")
 def pfbench(
     context: typer.Context, version: bool = flag("Print the version.", "--version")
 ) -> None:
-    """Put claims about projection-free and variance-reduced optimisation methods to the test.
+    """Test published convergence claims of projection-free and variance-reduced methods.
 
     Start with `pfbench list`, then `pfbench info NAME` and `pfbench solve --help`.
     """

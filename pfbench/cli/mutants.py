@@ -1,4 +1,4 @@
-"""``pfbench faults``: which claim catches which planted fault, and generated ones."""
+"""``pfbench faults``: the faults, planted and generated, that each claim catches."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from pfbench.verification.outcomes import MutantOutcome
 
 MAX_FAULTS = 12
-"""So many generated faults of a method are studied if neither --full nor --faults is given."""
+"""Default number of generated faults of a method without --full and --faults."""
 
 MOST_OF_RECEIPTS = 20
-"""So many for a receipt."""
+"""Number of generated faults of a method in an archive."""
 
 
 def show_fault_detection(
     work: "VerificationJob", algorithm: str | None, limit: int | None, late: int = 0
 ) -> None:
-    """Show which claim catches which fault: planted ones and of our methods, or of somebody's."""
+    """Report which faults each claim catches: of built-in methods, or of a user's algorithm."""
     if algorithm is None:
         verify_mutants(work, limit, late)
         return
@@ -39,10 +39,10 @@ def show_fault_detection(
 
 
 def verify_mutants(work: "VerificationJob", limit: int | None, late: int = 0) -> None:
-    """Hold planted faults to the claims that must catch them, and generated ones to all claims.
+    """Test planted faults against the claims that must catch them, and generated ones against all.
 
-    At most so many generated ones of a method, and so many late ones; without any, nothing is said
-    of them.
+    `limit` and `late` are the numbers of generated and of late generated faults of a method;
+    without any, these are not reported.
     """
     from pfbench.claims.catalogue import select_mutants
 
@@ -74,7 +74,7 @@ def verify_mutants(work: "VerificationJob", limit: int | None, late: int = 0) ->
 def verify_user_faults(
     work: "VerificationJob", algorithm: str, limit: int | None, late: int = 0
 ) -> None:
-    """Say which faults in somebody's algorithm the claims would notice that he names."""
+    """Report which faults in a user's algorithm the named claims catch."""
     from pfbench.claims.catalogue import algorithm_and_claims
     from pfbench.verification.faults.generate import generate_faults, sample_faults
     from pfbench.verification.subject import Subject
@@ -82,8 +82,8 @@ def verify_user_faults(
     tested, claims = algorithm_and_claims(algorithm, work.names)
     if not claims:
         raise InputError(
-            f"--algorithm {algorithm} needs claims that its faults are held to: name "
-            "them, or let its class say them in an attribute claims."
+            f"--algorithm {algorithm} needs claims to test its faults against: name "
+            "them, or list them in an attribute `claims` of its class."
         )
     Subject(tested).check_importable()
     full_list = generate_faults(tested)
@@ -108,9 +108,9 @@ def _fault_limit(work: "VerificationJob", limit: int | None) -> int:
 def generate_faults(
     work: "VerificationJob", limit: int, late: int = 0
 ) -> "tuple[list[Fault], list[Claim], str]":
-    """Return faults of the methods of the named claims, these claims, and how many there are.
+    """Return faults of the methods of the named claims, these claims, and the sample in words.
 
-    At most so many of each method, and so many late ones.
+    `limit` and `late` are maximum numbers for each method.
     """
     from pfbench.claims.catalogue import CLAIMS, select_claims
     from pfbench.verification.faults.generate import generate_faults, sample_faults
@@ -131,7 +131,7 @@ def generate_faults(
 def study_faults(
     work: "VerificationJob", faults: "Sequence[Fault]", claims: "Sequence[Claim]"
 ) -> "list[StudiedFault]":
-    """Hold faults to the claims about their method; somebody's to all."""
+    """Test faults against the claims about their method; those of users against all."""
     from pfbench.claims.admissible import ADMISSIBLE
     from pfbench.verification.mutation_study import run_mutation_study
     from pfbench.verification.trial import claim_method
@@ -159,7 +159,7 @@ def _write_study(
     studied_faults: "Sequence[StudiedFault]",
     sample: str,
 ) -> None:
-    """Write what was found as JSON and as Markdown, where that is asked for."""
+    """Write the results as JSON and as Markdown, as requested."""
     from pfbench.verification.mutation_study import report
     from pfbench.verification.outcomes import Verification
 
@@ -210,7 +210,7 @@ def _caught_row(outcome: "MutantOutcome") -> tuple[str, Text]:
 
 
 def _describe_missed_fault(outcome: "MutantOutcome") -> str:
-    """Return why no claim notices a fault, and which kind of claim would."""
+    """Return the reason why no claim catches a fault, and the kind of claim that would."""
     from pfbench.verification.summaries import slack_factor
 
     why = []

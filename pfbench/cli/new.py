@@ -1,4 +1,4 @@
-"""``pfbench new``: a working file to start from, with its test."""
+"""``pfbench new``: a working file from a template, with its test."""
 
 import keyword
 import re
@@ -62,7 +62,7 @@ NEXT: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""By kind, what is done next with the file."""
+"""Next commands to try with a new file, by kind."""
 
 FOLDER: Mapping[str, str] = MappingProxyType(
     {
@@ -71,10 +71,10 @@ FOLDER: Mapping[str, str] = MappingProxyType(
         "solvers/methods.py": "benchopt_solver",
     }
 )
-"""The files of a benchmark of benchopt, with their templates."""
+"""Files of a benchopt benchmark, with their templates."""
 
 ACTION: Mapping[str, str] = MappingProxyType({"action.yml": "action", "verify.sh": "action_script"})
-"""The files of an action of GitHub, with their templates."""
+"""Files of a GitHub action, with their templates."""
 
 REPOSITORY: Mapping[str, str] = MappingProxyType(
     {
@@ -86,7 +86,7 @@ REPOSITORY: Mapping[str, str] = MappingProxyType(
         **{f"my_thing_action/{name}": template for name, template in ACTION.items()},
     }
 )
-"""The files of a repository of a theorem, with their templates."""
+"""Files of a repository of a theorem, with their templates."""
 
 _FOLDERS = ("benchopt", "action", "repository")
 
@@ -95,13 +95,14 @@ def create_files(
     kind: str = argument("KIND", f"One of {', '.join((*NEXT, *_FOLDERS))}.", default=...),
     name: str = argument("NAME", default=...),
 ) -> None:
-    """Write a working file to start from, with its test.
+    """Create a working file from a template, with its test.
 
-    Into the current folder: NAME.py, which works as it stands (NAME.toml of a sweep, and of a suite
-    with the methods of the suite quick; three solvers of test), and test_NAME.py; of benchopt the
-    folder benchmark_NAME, for the command `benchopt run`; of action the folder NAME_action, for a
-    workflow of GitHub, and the same as a script for a shell; of repository the folder NAME with a
-    theorem, its test, the action and a workflow that runs it. Nothing is overwritten.
+    The files are written to the current folder: NAME.py, which works unchanged (NAME.toml for a
+    sweep, and for a suite with the methods of the suite quick; three solvers for test), and
+    test_NAME.py. For benchopt it is the folder benchmark_NAME, for the command `benchopt run`; for
+    action the folder NAME_action, for a GitHub workflow, with the same as a shell script; for
+    repository the folder NAME with a theorem, its test, the action and a workflow that runs it.
+    Nothing is overwritten.
     """
     if kind not in (*NEXT, *_FOLDERS):
         raise unknown_name_error("kind", kind, (*NEXT, *_FOLDERS))
@@ -161,7 +162,7 @@ def _suite_template() -> str:
 def _write_folder(
     folder: Path, inside: Mapping[str, str], names: Mapping[str, str], after: Sequence[str]
 ) -> None:
-    """Write a folder of files, and say what is done next with it."""
+    """Write a folder of files, and print the next commands."""
     _check_not_existing(folder)
     for name, template in inside.items():
         path = folder / name
@@ -173,7 +174,7 @@ def _write_folder(
 
 
 def _write_from_template(path: Path, template: str, names: Mapping[str, str]) -> None:
-    """Write the text of a template with the names of what is new."""
+    """Write the text of a template with the names of the new item."""
     path_of = files("pfbench.cli") / "templates" / f"{template}.txt"
     text = _suite_template() if template == "suite" else path_of.read_text("utf-8")
     with translate_os_errors(str(path)), atomic_write(path) as target:
@@ -185,7 +186,7 @@ def _substitute_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def _check_not_existing(*paths: Path) -> None:
-    """Refuse to overwrite what is there."""
+    """Raise if a file exists already."""
     for path in paths:
         if path.exists() or path.is_symlink():
             raise InputError(f"{path} is there, and is not overwritten: take another NAME.")

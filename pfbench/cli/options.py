@@ -1,4 +1,4 @@
-"""Options and arguments of the verbs; those that several verbs have."""
+"""Options and arguments that several commands share."""
 
 import os
 from pathlib import Path
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 def option(value: str, description: str, *names: str, default: Any = None, **overrides: Any) -> Any:
-    """Return an option with a value, as the help writes it, and a line about it.
+    """Return an option with a value placeholder and a help text.
 
-    It has the name of its parameter if none is given; more is what `typer.Option` takes.
+    Its name defaults to that of its parameter; further arguments are those of `typer.Option`.
     """
     return typer.Option(default, *names, metavar=value, help=description, **overrides)
 
 
 def flag(description: str, name: str) -> Any:
-    """Return an option without a value, and a line about it."""
+    """Return an option without a value, with a help text."""
     return typer.Option(False, name, help=description)
 
 
 def argument(value: str, description: str = "", *, default: Any = None) -> Any:
-    """Return an argument, as the help writes it; without a line the verb's own text tells of it."""
+    """Return an argument with a placeholder; the help text is optional."""
     return typer.Argument(default, metavar=value, help=description or None, hidden=not description)
 
 
@@ -34,27 +34,21 @@ AS_JSON = flag("Print JSON, and nothing else.", "--json")
 
 DEFAULT_STORE, _STORE_VARIABLE = Path(".pfbench/store"), "PFBENCH_STORE"
 
-STORE = option(
-    "DIR",
-    "Where all that is finished is kept and found.",
-    "--store",
-    default=DEFAULT_STORE,
-    envvar=_STORE_VARIABLE,
-)
+STORE = option("DIR", "Result store.", "--store", default=DEFAULT_STORE, envvar=_STORE_VARIABLE)
 
 JOBS = option(
     "N",
-    "So many at a time, each in a process that can be killed; 0: in this process.",
+    "Number of parallel worker processes (0: run in this process).",
     show_default="the number of CPUs",
 )
 
 SCHEDULER = option("ADDRESS", "Use a Dask cluster, as in tcp://HOST:8786.")
 
-DRY_RUN = flag("Only show what would run, its memory and its time.", "--dry-run")
+DRY_RUN = flag("Show the planned runs with their memory and time; run nothing.", "--dry-run")
 
 
 def default_store_folder() -> Path:
-    """Return the store where no option names one."""
+    """Return the default store."""
     return Path(os.environ.get(_STORE_VARIABLE) or DEFAULT_STORE)
 
 
@@ -66,7 +60,7 @@ def cpu_count() -> int:
 
 
 def check_engine_options(jobs: int | None, scheduler: str | None) -> None:
-    """Refuse `--jobs` and `--scheduler` that cannot be, before any work."""
+    """Raise for invalid `--jobs` and `--scheduler`, before any work."""
     from pfbench.base.checks import check_integer
 
     if jobs is not None:
@@ -76,7 +70,7 @@ def check_engine_options(jobs: int | None, scheduler: str | None) -> None:
 
 
 def make_untrusted_engine(jobs: int | None) -> "Engine":
-    """Return processes of this machine, never this one: a stranger's run may not end."""
+    """Return an engine of worker processes, also for one job: an untrusted run may hang."""
     from pfbench.base.checks import check_integer
     from pfbench.runs.engines.engine import MultiProcessEngine
 
@@ -86,7 +80,7 @@ def make_untrusted_engine(jobs: int | None) -> "Engine":
 
 
 def make_engine(jobs: int | None, scheduler: str | None) -> "Engine":
-    """Return where work is done: in processes of this machine, in this one, or on a cluster."""
+    """Return the engine: worker processes, this process, or a Dask cluster."""
     from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 
     if scheduler is not None:

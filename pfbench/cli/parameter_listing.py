@@ -1,4 +1,4 @@
-"""Parameters and constants, for programs and for people."""
+"""Parameters and constants, as JSON and as tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from pfbench.base.parameters import Parameter
 
 Description = dict[str, Any]
-"""Something as ``--json`` prints it."""
+"""Description of an item as printed by ``--json``."""
 
 
 def describe_parameters(parameters: "Mapping[str, Parameter]") -> list[Description]:
-    """Describe parameters, of whatever they are."""
+    """Describe the parameters of any item."""
     return [
         {
             "name": name,

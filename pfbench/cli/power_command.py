@@ -1,4 +1,4 @@
-"""``pfbench power``: the smallest planted error that each claim's check finds."""
+"""``pfbench power``: the smallest planted error that each claim's check detects."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def measure_power(work: "VerificationJob", longest: float | None) -> None:
-    """Tell the least error of each claim's method that is found; with full effort, by both.
+    """Report the smallest detected error of each claim's method; with full effort, by both efforts.
 
-    Checks that take longer than so many seconds are not asked.
+    Checks that take longer than `longest` seconds are skipped.
     """
     from pfbench.claims.catalogue import select_claims
     from pfbench.verification.verdict_tables import power_table
@@ -46,7 +46,7 @@ def measure_power(work: "VerificationJob", longest: float | None) -> None:
 def run_searches(
     work: "VerificationJob", claims: "Sequence[Claim]", longest: float | None
 ) -> "dict[str, list[PowerSearch]]":
-    """Return the searches for the least errors, at their end, by effort."""
+    """Return the completed searches for the smallest errors, by effort."""
     from pfbench.verification.power import SEEDS, complete_searches, list_searches
     from pfbench.verification.session import select_by_effort
 

@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, now and then a plain line elsewhere."""
+"""Progress of long work: a bar on a terminal, occasional plain lines elsewhere."""
 
 import time
 from collections import Counter, defaultdict
@@ -24,24 +24,24 @@ FIRST_LINE, BETWEEN_LINES = 5.0, 60.0
 _KEPT = 1000
 
 PACE_TOLERANCE = 2.0
-"""An expected time that is wrong by more than this factor is told again."""
+"""Factor by which an expected time must be wrong to be reported again."""
 
 
 STEADY = 1.25
-"""The estimates of the later half of the time may differ by this factor at most."""
+"""Maximum ratio of the estimates in the later half of the time."""
 
 SHARE = 0.1
 """Share of the work before which no time is estimated."""
 
 KNOWN = 0.5
-"""Share of the steps to come of whose kind one must be done before a time is estimated."""
+"""Share of the remaining steps whose kind must have a finished step before an estimate."""
 
 _SAMPLE = 0.2
-"""Seconds between two estimates that are kept."""
+"""Seconds between two stored estimates."""
 
 
 Kind = tuple[str, ...]
-"""Steps of a kind take about as long as each other; those that share its first two parts, too."""
+"""Kind of steps that take equally long; kinds with equal first two parts are similar."""
 
 
 def run_kind(plan: "PlannedRun") -> Kind:
@@ -54,16 +54,16 @@ def run_kind(plan: "PlannedRun") -> Kind:
 
 
 class RemainingTimeEstimate:
-    """An estimate of the time that is left, told once it is steady, and when a line is due.
+    """Estimate of the remaining time, reported once it is steady, and timing of the lines.
 
-    The first `slots` steps are left out: the start of the workers and compilation are in them.
+    The first `slots` steps are ignored: they include the start of the workers and compilation.
 
     Parameters
     ----------
     slots
-        Number of steps at a time.
+        Number of concurrent steps.
     kinds
-        The kinds of all steps to come; none if they are alike.
+        The kinds of all remaining steps; empty if all are alike.
     """
 
     def __init__(self, slots: int = 1, kinds: Iterable[Kind] = ()) -> None:
@@ -78,11 +78,11 @@ class RemainingTimeEstimate:
 
     @property
     def seconds_elapsed(self) -> float:
-        """Seconds since the work began."""
+        """Seconds since the start of the work."""
         return time.monotonic() - self._start_time
 
     def remaining_seconds(self, created: int, remaining: int) -> float | None:
-        """Return the seconds of the remaining steps at the pace so far, None without one."""
+        """Return the seconds of the remaining steps at the pace so far, None if unknown."""
         if self._from is None:
             if created >= self._slots:
                 self._from = time.monotonic(), created
@@ -94,14 +94,14 @@ class RemainingTimeEstimate:
         return (time.monotonic() - since) / (created - before) * remaining * longer
 
     def record_step(self, kind: Kind, seconds: float) -> None:
-        """Record the kind of a finished step and its own seconds."""
+        """Record the kind of a finished step and its duration in seconds."""
         self._to_come[kind] -= 1
         for part in ((), kind[:2], kind):
             self._numbers[part] += 1
             self._seconds[part] += seconds
 
     def _remaining_step_cost_ratio(self) -> float | None:
-        """Return the mean time of a step to come over that of a finished step; None if unknown."""
+        """Return the mean time of a remaining step over that of a finished one; None if unknown."""
         to_come, done = +self._to_come, self._seconds.get((), 0.0)
         if not (to_come and done):
             return 1.0
@@ -120,7 +120,7 @@ class RemainingTimeEstimate:
         return seconds / number / (done / self._numbers[()])
 
     def steady_estimate(self, left: float | None, share: float) -> float | None:
-        """Return an estimate if it is one to be told, None if it is not yet.
+        """Return an estimate if it is steady, else None.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class RemainingTimeEstimate:
         return left if max(later, default=1.0) <= STEADY * min(later, default=1.0) else None
 
     def is_due(self, left: float | None) -> bool:
-        """Return whether to tell now that so many seconds are left; None if that is not known."""
+        """Return whether to print a line now, with so many seconds left; None if unknown."""
         since = time.monotonic() - self._reported
         seconds_elapsed = None if left is None else self.seconds_elapsed + left
         wrong = seconds_elapsed is not None and (
@@ -161,33 +161,32 @@ class RemainingTimeEstimate:
 
 
 def format_remaining(left: float | None) -> str:
-    """Return what a line says of the seconds that are left: nothing of less than one."""
+    """Return the text on the remaining seconds; empty below one second."""
     if left is None:
         return ", estimating the time left"
     return f", about {format_duration(left)} left" if left >= 1.0 else ""
 
 
 class StepProgress:
-    """The progress of one piece of work, told on the standard error.
+    """Progress of one piece of work, on the standard error.
 
     Parameters
     ----------
     title
-        What is being done.
+        Name of the work.
     total
-        Number of steps, if it is known.
+        Number of steps, if known.
     unit
-        What a step is, in the plural; "bytes" is shown in kB, MB or GB.
+        Name of a step, in the plural; "bytes" are shown in kB, MB or GB.
     quiet
-        Say nothing unless the standard error is a terminal.
+        Print nothing unless the standard error is a terminal.
     slots
-        Number of steps at a time.
+        Number of concurrent steps.
 
     Attributes
     ----------
     remaining_seconds
-        Returns the seconds that are left, None if that is not known; at the pace so far if it is
-        not set.
+        Returns the remaining seconds, None if unknown; by default at the pace so far.
     """
 
     def __init__(
@@ -219,11 +218,11 @@ class StepProgress:
             self._bar.stop()
 
     def start_clock(self, kinds: Iterable[Kind] = ()) -> None:
-        """Start the clock: what is not there already, of these kinds, is made from now on."""
+        """Start the clock: steps that are not cached, of these kinds, are executed from now on."""
         self._pace = RemainingTimeEstimate(self._slots, kinds)
 
     def set_done(self, done: int, total: int | None = None) -> None:
-        """Say that so many steps are done; it may be called very often."""
+        """Set the number of finished steps; this may be called very often."""
         self._done = done
         if total is not None:
             self._total = total
@@ -252,7 +251,7 @@ class StepProgress:
             self._console.print(escape_text(line))
 
     def _seconds_left(self) -> float | None:
-        """Return the seconds that are left at the pace so far; what was there already took none."""
+        """Return the remaining seconds at the pace so far; cached steps took none."""
         if self._total is None:
             return None
         return self._pace.remaining_seconds(self._new_step_count, self._total - self._done)
@@ -268,18 +267,18 @@ class StepProgress:
 
     @property
     def _new_step_count(self) -> int:
-        """Number of steps that took time: of those that are counted, the ones made now."""
+        """Number of executed steps, without cached ones."""
         return self.run_count if self._counts else self._done
 
     def _describe_remaining(self, left: float | None) -> str:
         return format_remaining(left) if self._total else ""
 
     def advance(self) -> None:
-        """Say that one more step is done."""
+        """Count one more finished step."""
         self.set_done(self._done + 1)
 
     def count(self, _: object, created: bool) -> None:
-        """Say that one more step is done, and whether it was made now (not found in the store)."""
+        """Count one more finished step, and whether it was executed now (not cached)."""
         self._counts = True
         self.run_count += created
         self.advance()
@@ -291,10 +290,10 @@ class StepProgress:
         self.count(outcome.plan, outcome.origin != "stored")
 
     def format_step_counts(self) -> str:
-        """Return how many steps there are, and how many of them were made now."""
+        """Return the number of steps, and how many were executed and cached."""
         number = self._done if self._total is None else self._total
         steps = format_plural(number, self._unit.removesuffix("s"))
-        return f"{steps}, {self.run_count:,} of them made now"
+        return f"{steps} ({self.run_count:,} run, {self._done - self.run_count:,} cached)"
 
     def _format_line(self) -> str:
         show: Any = format_size if self._unit == "bytes" else "{:,}".format
@@ -304,7 +303,7 @@ class StepProgress:
 
 
 def _make_progress_bar(target: Console) -> Progress:
-    """Return a bar that is drawn only when it is told to, by no thread of its own."""
+    """Return a progress bar that is drawn only on request, without a thread."""
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),

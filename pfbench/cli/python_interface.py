@@ -33,17 +33,17 @@ def compare(
     method
         A name, ``"FILE.py:NAME"``, or a class of a module; parameters in brackets.
     suite
-        The name of a shipped suite, or the file of one.
+        The name of a shipped suite, or the file of a suite.
     problem
-        The user's own in place of those of a shipped suite, named in the same ways.
+        The user's problem instead of those of a shipped suite, named in the same ways.
     store
-        The folder where runs are kept; the usual one if not given.
+        Folder of the store; by default the usual one.
     output
-        The folder that the report is written to; none is written if not given.
+        Folder of the report; by default none is written.
     jobs
-        Processes; 0 makes all runs here.
+        Number of worker processes; 0 runs everything in this process.
     rerun
-        Make the runs of all methods here.
+        Run all methods on this machine.
 
     Raises
     ------
@@ -77,13 +77,13 @@ def report(
     output: str | Path | None = None,
     jobs: int | None = None,
 ) -> ReportSummary:
-    """Make the runs of sweeps that a store lacks, and report them, as ``pfbench report`` does.
+    """Execute the runs of sweeps that a store lacks, and report them, as ``pfbench report`` does.
 
     Parameters
     ----------
     spec
-        The file of a sweep, or the name of a known report; or several. Without any, what the store
-        has is reported as it is.
+        The file of a sweep, or the name of a known report; or several. Without any, the runs in the
+        store are reported.
     store, output, jobs
         As in `compare`.
 
@@ -194,9 +194,9 @@ def list_runs(
     Parameters
     ----------
     store
-        Its folder; the usual one if not given.
+        Folder of the store; by default the usual one.
     problem, algorithm
-        Names, or whole selectors, of those that are wanted; all if not given.
+        Names, or whole selectors, that the runs must match; by default all.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def list_runs(
 
 
 def _parse_selector(kind: str, subject: Any) -> str:
-    """Return the selector of a text, of a choice, or of a class that another process can import."""
+    """Return the selector of a text, a choice, or an importable class."""
     if isinstance(subject, type) or callable(subject):
         module, name = getattr(subject, "__module__", None), getattr(subject, "__qualname__", "")
         if module in (None, "__main__") or not name.isidentifier():

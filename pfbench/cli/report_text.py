@@ -1,4 +1,4 @@
-"""A report in the terminal."""
+"""Report in the terminal."""
 
 from collections.abc import Iterator
 from math import comb
@@ -16,11 +16,11 @@ from pfbench.reporting.findings import ranking
 from pfbench.reporting.report import Report
 
 _MOST_PAIRS = 20_000
-"""So many pairs of algorithms are tested below a sweep, which takes seconds; a report tests all."""
+"""Maximum number of pairs of algorithms tested after a sweep, in seconds; a report tests all."""
 
 
 def result_tables(report: Report) -> Iterator[RenderableType]:
-    """Yield the table of results of each study; a remark, if there are very many algorithms."""
+    """Yield the table of results of each study, or a remark for very many algorithms."""
     if _is_large(report):
         yield section_with_title(
             "results", "very many algorithms: `pfbench report --text` compares them all."
@@ -31,7 +31,7 @@ def result_tables(report: Report) -> Iterator[RenderableType]:
 
 
 def results_as_json(report: Report) -> list[dict[str, Any]] | None:
-    """Return the same for programs; None, if there are very many algorithms."""
+    """Return the results as JSON; None for very many algorithms."""
     if _is_large(report):
         return None
     return [rank for results in report.results for rank in ranking.as_json(results)]
@@ -43,7 +43,7 @@ def _is_large(report: Report) -> bool:
 
 
 def render_report(report: ReportContents) -> Iterator[RenderableType]:
-    """Yield all that a report says in words and tables."""
+    """Yield the texts and tables of a report."""
     spec = report.spec
     if spec.introduction or [spec.title] != [part.study.title for part in report.parts]:
         yield section_with_title(spec.title, *paragraphs(spec.introduction))
@@ -64,7 +64,7 @@ def _render_study(part: ReportPart) -> Iterator[RenderableType]:
 
 
 def render_table(table: tables.Table) -> RenderableType:
-    """Return a table of a report under its caption, with the note below it."""
+    """Return a table of a report with its caption and note."""
     numeric = [
         name
         for name, *cells in zip(table.head[2:], *(row.cells for row in table.rows), strict=True)

@@ -1,4 +1,4 @@
-"""``pfbench run``: a sweep of many runs; what the store has is never run again."""
+"""``pfbench run``: a sweep of many runs; results in the store are reused."""
 
 import time
 from collections import Counter
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     from pfbench.runs.planning.study import Spec
 
 _SHOWN = 12
-"""So many failed runs are printed; --json and --log have them all."""
+"""Maximum number of failed runs that are printed; --json and --log have them all."""
 
 _TRIALS = 24
-"""So many settings are tried for a forecast, spread over the sweep."""
+"""Number of settings tried for a forecast, spread over the sweep."""
 
 _TRIAL_LIMIT = 100.0
-"""Seconds that a trial may take with all its preparations."""
+"""Time limit in seconds of a trial with its preparations."""
 
 
 def run(
@@ -70,18 +70,18 @@ def run(
     dry_run: bool = options.DRY_RUN,
     as_json: bool = options.AS_JSON,
     log: Path | None = option("FILE", "Append a line for each run to this file."),
-    quiet: bool = flag("No progress, no summary.", "--quiet"),
+    quiet: bool = flag("Suppress progress and summary.", "--quiet"),
 ) -> None:
-    """Make the many runs that a sweep plans.
+    """Execute the many runs that a sweep plans.
 
     A sweep is a TOML file with problems, algorithms, measures, parameters and seeds. Problems,
     algorithms and measures may be your own, FILE.py:NAME[...]; these are printed, then imported and
-    called: a spec is a program, so read one that is not yours before you run it.
+    called. A spec is a program: read a spec from others before you run it.
 
-    What the store has is not run again; after an interruption, or a crash, the same command goes on
-    where it stopped. A run that failed for want of memory, disk or a variable is kept like any
-    other: --again error makes it once more. At the end stands who needed how many calls to the
-    target. Exit status 1 if a run failed, or a method was refused on every problem.
+    Results in the store are reused; after an interruption, or a crash, the same command continues.
+    A run that failed for lack of memory, disk or a variable is stored like any other: --again error
+    re-runs it. The output ends with the calls that each method needed to reach the target. Exit
+    status 1 if a run failed, or a method was refused on every problem.
     """
     from pfbench.base.checks import check_choice
     from pfbench.runs.planning.spec import load_spec
@@ -102,12 +102,12 @@ def run(
 
 
 Log = Callable[[str], None]
-"""Is told a line."""
+"""Function that logs a line."""
 
 
 @contextmanager
 def _open_log(path: Path | None) -> Iterator[Log]:
-    """Give what writes a line with the time to a file, at once; nothing if there is no file."""
+    """Yield a function that appends a line with the time to a file; a no-op without a file."""
     if path is None:
         yield lambda text: None
         return
@@ -260,7 +260,7 @@ def _failure_table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:
 
 
 def _refusal_table(refused: "Sequence[PlanOutcome]") -> RenderableType | None:
-    """Return the table of why methods were refused, each reason once; None if none was."""
+    """Return the table of the reasons of refusals, each once; None if there are none."""
     if not refused:
         return None
     counts = Counter((outcome.plan.algorithm, outcome.entry.run.stop_reason) for outcome in refused)
@@ -286,12 +286,12 @@ def _methods_refused_everywhere(planned: "Spec", refused: "Sequence[PlanOutcome]
 
 
 def _format_origins(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
-    """Return how many runs have each origin."""
+    """Return the number of runs of each origin."""
     return ", ".join(f"{origins[name]:,} {word}" for name, word in words.items() if origins[name])
 
 
 _ORIGINS = {"made": "executed", "stored": "cached", "cut": "truncated"}
-"""Where a run comes from, with what JSON calls it."""
+"""Origins of a run, with their names in JSON."""
 
 _DONE = {"made": "made now", "stored": "stored before", "cut": "cut from longer stored ones"}
 
@@ -373,7 +373,7 @@ def _dry_run(
 
 
 def _trial_record(result: "TaskResult") -> dict[str, Any]:
-    """Return what a trial tells of a setting, or why it tells nothing."""
+    """Return the trial's estimates of a setting, or the reason of its failure."""
     if result.value is None:
         return {"failed": result.reason}
     value = dict(result.value)

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from pfbench.runs.planning.plan import PlannedRun
 
 TRACED = "objective,fw_gap"
-"""What a trace records if nothing else is asked for."""
+"""Default measures of a trace."""
 
 _SUFFIXES = (".csv", ".parquet")
 
 _LONG = 1e8
-"""A schedule of more iterations needs a limit, or a yes: nobody waits for it unawares."""
+"""Number of iterations above which a schedule needs a limit or --yes."""
 
 _AS_IN = 'As in "{}", or your own, FILE.py:NAME[...].'
 
@@ -62,28 +62,28 @@ def solve(
     seed: int = option("N", "Seed of the algorithm.", default=0),
     repeat: int | None = option("K", "Run K seeds, from --seed on."),
     budget: str | None = option(
-        "COUNT=N,...", "Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them."
+        "COUNT=N,...", "Maximum numbers of oracle calls, as in sfo=1e6,lo=100."
     ),
     stop: str | None = option("MEASURE=X", "Stop at a target, as in fw_gap=0.01."),
     time_limit: float | None = option(
-        "S", "Most seconds, without measures and compilation; a run that does not stop is killed."
+        "S", "Time limit in seconds, excluding measures and compilation; a late run is killed."
     ),
     measure: str | None = option(
         "NAME,...",
         f"What the trace records ({TRACED}, if there is a trace); your own: FILE.py:NAME.",
     ),
-    every: int = option("K", "Record, and look at the target, every K iterations.", default=1),
+    every: int = option("K", "Record, and check the target, every K iterations.", default=1),
     trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),
     yes: bool = flag(
-        f"Begin a schedule of more than {_LONG:.0e} iterations without a limit.", "--yes"
+        f"Start a schedule of more than {_LONG:.0e} iterations without a limit.", "--yes"
     ),
     dry_run: bool = DRY_RUN,
     as_json: bool = AS_JSON,
 ) -> None:
     """Run an algorithm on a problem: counts and measures.
 
-    Every oracle call is counted, exactly; measures are never counted. A selector is a name with
-    parameters in brackets; `pfbench info NAME` shows them, and a problem's measures.
+    Every oracle call is counted exactly; measures are never counted. A selector is a name with
+    parameters in brackets; `pfbench info NAME` shows the parameters, and a problem's measures.
     """
     from pfbench.base.checks import check_integer, check_real
     from pfbench.base.counts import Budget
@@ -140,7 +140,7 @@ def solve(
 
 
 def _check_iteration_count(run: "ResolvedRun", seeds: range) -> None:
-    """Refuse a schedule of very many iterations, and say how long it would take."""
+    """Raise for a schedule of very many iterations, with an estimate of its time."""
     length = run.iteration_count
     if length is None or length <= _LONG:
         return
@@ -174,7 +174,7 @@ def _parse_names(text: str | None, default: str) -> list[str]:
 def _make_runs(
     resolved_run: "ResolvedRun", plan: "PlannedRun", seeds: range, *, quiet: bool
 ) -> "list[Run]":
-    """Run each seed, up to the one that the user interrupts."""
+    """Execute the run with each seed, until the user interrupts."""
     name = resolved_run.algorithm.name
     runs: list[Run] = []
     for seed in seeds:
@@ -191,7 +191,7 @@ def _make_runs(
 
 
 def _make_run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProgress) -> "Run":
-    """Make a run here; one with a time limit in a process that can be killed."""
+    """Execute a run in this process, or in a killable one if it has a time limit."""
     from pfbench.oracles import Ledger
     from pfbench.runs.engines.engine import MultiProcessEngine
     from pfbench.runs.engines.run_task import execute_plan, make_unfinished_run, run_from_result
@@ -219,7 +219,7 @@ def _make_run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProg
 
 
 def _check_trace_path(path: Path) -> None:
-    """Refuse a trace file that could not be written, before anything runs."""
+    """Raise if a trace file cannot be written, before anything runs."""
     if path.suffix not in _SUFFIXES:
         raise InputError(f"--trace {path}: the name must end in {' or '.join(_SUFFIXES)}.")
     if path.suffix == ".parquet":
@@ -228,7 +228,7 @@ def _check_trace_path(path: Path) -> None:
 
 
 def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
-    """Write the traces of all runs to one file; an interruption leaves the file as it was."""
+    """Write the traces of all runs to one file, atomically."""
     import pandas as pd
 
     rows = pd.concat([run.trace for run in runs], ignore_index=True)
@@ -277,7 +277,7 @@ def show_run(run: "Run", extra_lines: Sequence[Line] = ()) -> None:
 
 
 def report_failure(run: "Run", prefix: str = "") -> None:
-    """Say on the standard error why a run failed, in which line, and what the line is."""
+    """Print why a run failed, and the line of code, on the standard error."""
     after = f"after {format_plural(run.iterations, 'iteration')}"
     terminal.print_error(f"{prefix}{run.status} {after}: {run.stop_reason}")
     if run.error_location is not None:
@@ -287,7 +287,7 @@ def report_failure(run: "Run", prefix: str = "") -> None:
 
 
 def _run_facts(run: "Run") -> list[tuple[str, str]]:
-    """Return what is run on what, which no seed changes."""
+    """Return the facts of a run that do not depend on the seed."""
     return [
         ("problem", run.problem),
         ("algorithm", run.algorithm),
@@ -304,7 +304,7 @@ def _render_counts(run: "Run") -> RenderableType:
 
 
 def _collect_nonzero_counts(run: "Run") -> dict[str, int]:
-    """Return the oracle calls of the kinds that the run made."""
+    """Return the nonzero counts of a run, by name."""
     return {name: count for name, count in run.counts.as_dict().items() if count}
 
 
@@ -319,11 +319,11 @@ def _final_measures_table(run: "Run") -> Table:
 
 
 _ROWS = 12
-"""So many rows of a trace are printed, spread over the run; --trace writes them all."""
+"""Maximum number of printed rows of a trace, spread over the run; --trace writes them all."""
 
 
 def _trace_table(run: "Run") -> RenderableType | None:
-    """Return the trace of what was measured, None if nothing was."""
+    """Return the recorded trace as a table, None if nothing was measured."""
     import numpy as np
 
     from pfbench.runs.loop.run import TRACE_COLUMNS, lower_end_names

@@ -1,4 +1,4 @@
-"""The runs of a spec: first the search of what is tuned, then all others."""
+"""Runs of a spec: first the search of tuned methods, then all others."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ def resolve_search(
     quiet: bool = False,
     recomputed: Collection[str] = (),
 ) -> "Spec":
-    """Return a spec with its tuned methods at what the search chooses, which is made if need be."""
+    """Return a spec with the parameters that the search chooses, executing it if necessary."""
     from pfbench.runs.tuning import resolve_tuning
 
     def make(_: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[PlanOutcome]":
@@ -44,9 +44,9 @@ def make_runs(
     then: str = "",
     recomputed: Collection[str] = (),
 ) -> "list[PlanOutcome]":
-    """Make the runs that a store lacks, and tell how far they are; `then` says what follows.
+    """Execute the runs that a store lacks, with progress; `then` names the next phase.
 
-    With `recomputed`, as `sweep` takes it.
+    For `recomputed` see `sweep`.
     """
     from pfbench.runs.execute import execute
 

@@ -1,4 +1,4 @@
-"""``pfbench store``: what has been run."""
+"""``pfbench store``: stored results."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ _LINE = "{:<11}  {:<13}  {:<5}  {:<10}  {:<8}  {:<12}  {}"
 
 @app.callback()
 def store() -> None:
-    """List, check, merge and export what is stored."""
+    """List, check, merge and export stored results."""
 
 
 @app.command("list")
@@ -57,9 +57,9 @@ def list_entries(
     status: str | None = STATUS,
     as_json: bool = AS_JSON,
 ) -> None:
-    """List what is stored.
+    """List stored entries.
 
-    A damaged entry is reported, and left where it is: see `pfbench store check`.
+    A damaged entry is reported, but not moved: see `pfbench store check`.
     """
     listing, rows = _select_rows(_open_store(folder), kind, problem, algorithm, status)
     if as_json:
@@ -73,12 +73,12 @@ def list_entries(
 @app.command()
 def check(
     folder: Path = STORE,
-    repair: bool = flag("Set what is damaged aside, to be made again.", "--repair"),
+    repair: bool = flag("Quarantine damaged entries, so that they are re-run.", "--repair"),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Read every entry whole, and report those that are damaged.
+    """Read every entry completely, and report damaged ones.
 
-    Exit status 1 if any is.
+    Exit status 1 if there are any.
     """
     from pfbench.runs.storage.maintenance import check_entries
 
@@ -99,9 +99,9 @@ def gc(
     dry_run: bool = flag("Say what would be removed.", "--dry-run"),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Remove what an older source made.
+    """Remove entries of an older source.
 
-    Kept is what does not say which source made it, or is of a user-defined module.
+    Entries without a note of their source, or of user-defined modules, are retained.
     """
     from pfbench.runs.storage.maintenance import RETAINED_KINDS, collect_garbage
 
@@ -129,20 +129,20 @@ def merge(
     other: Path = argument("DIR", default=...),
     folder: Path = STORE,
     share: float | None = option(
-        "SHARE", "Make this part of its runs again first, as in 0.05, and compare.", "--rerun"
+        "SHARE", "First re-run this share of its runs, as in 0.05, and compare.", "--rerun"
     ),
     jobs: int | None = option(
-        "N", "Of --rerun: so many at a time.", show_default="the number of CPUs"
+        "N", "With --rerun: number of parallel worker processes.", show_default="the number of CPUs"
     ),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Copy what another store, DIR, has.
+    """Copy the entries of another store, DIR.
 
-    Where both have a key, they must agree in everything but times; if not, that entry is refused
+    If both have a key, they must agree in everything but times; if not, that entry is refused
     by name, and the store keeps its own. Exit status 1 if any is refused or damaged.
 
-    With --rerun, runs that are chosen at random are made again; if one has another key, other
-    counts or another trace, in any bit, nothing is copied.
+    With --rerun, randomly chosen runs are re-run; if one has another key, other counts or another
+    trace, in any bit, nothing is copied.
     """
     from pfbench.runs.storage.maintenance import merge as merge_all
     from pfbench.runs.storage.store import Store
@@ -157,7 +157,7 @@ def merge(
 
 
 def _show_merge(report: "MergeReport", begin: Mapping[str, Any], *, as_json: bool) -> None:
-    """Show what became of entries that were copied; exit status 1 if any was not."""
+    """Show the result of copying entries; exit with status 1 if any was not copied."""
     if as_json:
         names = "kind", "key", "differs_in"
         refused = [dict(zip(names, item, strict=True)) for item in report.refused]
@@ -177,7 +177,7 @@ def _show_merge(report: "MergeReport", begin: Mapping[str, Any], *, as_json: boo
 
 
 def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> dict[str, Any]:
-    """Make a share of a store's runs again; end the command if one differs."""
+    """Re-run a share of a store's runs; end the command if one differs."""
     from pfbench.base.checks import check_real
     from pfbench.runs.rerun import rerun
 
@@ -204,7 +204,7 @@ def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> d
 def import_old(
     old: Path = argument("DIR", default=...), folder: Path = STORE, as_json: bool = AS_JSON
 ) -> None:
-    """Read a store of an earlier pfbench, DIR, of Parquet files; it stays as it is.
+    """Import a store of an earlier pfbench, DIR, of Parquet files, without changing it.
 
     It needs `pip install "pfbench[parquet]"`. Entries of both are treated as by a merge.
     """
@@ -227,7 +227,7 @@ def forget(
     dry_run: bool = flag("Say what would be removed.", "--dry-run"),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Remove entries: those of the keys, or all that the options choose.
+    """Remove entries, selected by keys or by options.
 
     A key may be shortened to its first 8 characters or more.
     """
@@ -316,9 +316,9 @@ def _open_store(folder: Path) -> "Store":
 def _select_rows(
     store: "Store", kind: str | None, problem: str | None, algorithm: str | None, status: str | None
 ) -> "tuple[Listing, list[Row]]":
-    """Return all that is stored, and what passes the filters.
+    """Return all stored entries, and those that pass the filters.
 
-    Unknown kinds and statuses are refused.
+    Unknown kinds and statuses raise.
     """
     from pfbench.base.checks import check_choice
     from pfbench.runs.loop.run import STATUSES
@@ -339,13 +339,13 @@ def _select_rows(
 
 
 def _sort_key(row: "Row") -> tuple[object, ...]:
-    """Return what entries are sorted by: kind, problem, algorithm, seed."""
+    """Return the sort key of an entry: kind, problem, algorithm, seed."""
     names = (row["claim"] or "", row["problem"] or "", row["algorithm"] or "")
     return ([*KINDS].index(row["kind"]), *names, row["seed"] or 0, row["key"])
 
 
 def _json_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is listed of a row, its times as numbers that JSON knows."""
+    """Return the row of a listing, with times that JSON can represent."""
     row = {name: value for name, value in row.items() if name not in ("family", "limits")}
     seconds = row["seconds"]
     finite = isinstance(seconds, (int, float)) and abs(seconds) < float("inf")
@@ -371,7 +371,7 @@ _INDENT = 4
 
 
 def _print_wrapped(row: str, trailing_text: str, terminal_width: int) -> None:
-    """Print a line, and what is stored: below, indented, where it does not fit behind."""
+    """Print a line, followed by the stored text, on an indented line if it does not fit."""
     if len(row) + len(trailing_text) <= terminal_width:
         print(f"{row}{trailing_text}".rstrip())
         return

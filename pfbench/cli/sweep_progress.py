@@ -1,4 +1,4 @@
-"""How far a sweep is: a live table on a terminal, now and then a plain line elsewhere."""
+"""Progress of a sweep: a live table on a terminal, occasional plain lines elsewhere."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from pfbench.cli.terminal import FAILURES, console
 
 
 class SweepProgress:
-    """The runs of a sweep that are done, running, failed and left, and the time that is left.
+    """Numbers of finished, running, failed and remaining runs of a sweep, and the remaining time.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ class SweepProgress:
     total
         Number of planned runs.
     slots
-        Number of runs at a time.
+        Number of concurrent runs.
     quiet
-        Say nothing.
+        Print nothing.
     """
 
     def __init__(self, title: str, total: int, slots: int, *, quiet: bool) -> None:
@@ -56,11 +56,11 @@ class SweepProgress:
             self._live.stop()
 
     def start_clock(self, kinds: Iterable[Kind] = ()) -> None:
-        """Start the clock: the runs that are not there, of these kinds, begin now."""
+        """Start the clock: runs that are not cached, of these kinds, start now."""
         self._pace = RemainingTimeEstimate(self._slots, kinds)
 
     def count(self, origin: str, status: str, kind: Kind = (), seconds: float = 0.0) -> None:
-        """Say that one more run is there: its origin, as an `Outcome` has it, and its status."""
+        """Count one more finished run, with its origin and its status."""
         if origin == "made" and kind:
             self._pace.record_step(kind, seconds)
         self.origins[origin] += 1
@@ -71,12 +71,12 @@ class SweepProgress:
 
     @property
     def new_runs(self) -> int:
-        """Number of runs that were made now; what is stored or cut is there at once."""
+        """Number of runs that were executed; stored or cut runs take no time."""
         return self.origins["made"]
 
     @property
     def done_count(self) -> int:
-        """Number of runs that are there."""
+        """Number of finished runs."""
         return self.origins.total()
 
     @property
@@ -86,7 +86,7 @@ class SweepProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds that the others will take; None while the estimate is not steady."""
+        """Remaining seconds; None while the estimate is not steady."""
         remaining = self._total - self.done_count
         share = self.new_runs / max(1, self.new_runs + remaining)
         return self._pace.steady_estimate(
@@ -94,7 +94,7 @@ class SweepProgress:
         )
 
     def format(self) -> str:
-        """Return the numbers in a line."""
+        """Return the numbers as a line."""
         failed = f", {self.failure_count:,} failed" if self.failure_count else ""
         return f"{self.done_count:,} of {self._total:,} runs done{failed}{format_remaining(self.seconds_left)}"  # noqa: E501
 

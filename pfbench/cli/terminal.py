@@ -1,4 +1,4 @@
-"""What is printed: JSON for programs, and sentences on the standard error."""
+"""Output: JSON for programs, and sentences on the standard error."""
 
 import json
 import math
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from pfbench.runs.loop.run import Run
 
 _UNBOUNDED = 10_000
-"""Width of lines that go to a file or a program: nothing is wrapped."""
+"""Width of lines in files or pipes: nothing is wrapped."""
 
 _NOTEBOOK = "JPY_PARENT_PID"
-"""What the kernel of a notebook says to the programs that it starts."""
+"""Environment variable that the kernel of a notebook sets for child processes."""
 
 SCHEMA = 2
-"""The number of the schema of all JSON that is printed."""
+"""Schema version of all printed JSON."""
 
 STANDARD_OUTPUT = Path("-")
-"""What an option that takes a file takes for the standard output."""
+"""Value of a file option for the standard output."""
 
 INTERRUPTED = 130
-"""The exit status after Ctrl-C, as shells have it."""
+"""Exit status after Ctrl-C, as in shells."""
 
 FAILURES = (Status.DIVERGED, Status.ERROR, Status.KILLED)
 """Statuses of a run with which the command fails."""
@@ -65,20 +65,20 @@ def print_note(line: str) -> None:
 
 
 def make_rerun_logger(*, quiet: bool) -> Callable[[str], None]:
-    """Return what says on the standard error which run is made again."""
+    """Return a function that prints on the standard error which run is re-run."""
     return lambda text: None if quiet else print_note(f"again: {text}")
 
 
 def redirect_stdout_if_json(as_json: bool) -> AbstractContextManager[object]:
-    """Let what somebody's own code prints go to the standard error, if JSON is all that is printed.
+    """Redirect the output of user code to the standard error if only JSON is printed.
 
-    Where it is not, his lines stand among those of the command.
+    Otherwise its lines are mixed with those of the command.
     """
     return redirect_stdout(sys.stderr) if as_json else nullcontext()
 
 
 def announce_imports(selectors: Iterable[str], source: object = "") -> None:
-    """Print the selectors MODULE:NAME[...] before they are imported and called, and what has them.
+    """Print the selectors MODULE:NAME[...] and their source before they are imported and called.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def announce_imports(selectors: Iterable[str], source: object = "") -> None:
 
 @contextmanager
 def exit_on_interrupt(subject: str, folder: Path) -> Iterator[None]:
-    """If the user interrupts the block, say that what is finished is kept, and exit."""
+    """Exit with a message if the user interrupts the block; finished results are stored."""
     try:
         yield
     except KeyboardInterrupt:
@@ -114,13 +114,13 @@ def exit_with_error(message: str, status: int = 1) -> NoReturn:
 
 
 def exit_if(failed: object, status: int = 1) -> None:
-    """End the command with the exit status of a failure, if there is one."""
+    """End the command with the exit status of a failure if `failed`."""
     if failed:
         raise typer.Exit(status)
 
 
 def exit_if_failed(outcomes: "Iterable[PlanOutcome]", remark: str = "") -> None:
-    """Say which run failed first, and exit; if none failed, do nothing."""
+    """Print the first failed run, and exit; if none failed, do nothing."""
     if failed := [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]:
         plan, run = failed[0].plan, failed[0].entry.run
         exit_with_error(
@@ -130,7 +130,7 @@ def exit_if_failed(outcomes: "Iterable[PlanOutcome]", remark: str = "") -> None:
 
 
 def print_json(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
-    """Print a record, or records, as JSON; what is not a finite number becomes null."""
+    """Print a record, or records, as JSON; numbers that are not finite become null."""
     print(json.dumps(_add_schema(value), indent=2, allow_nan=False))
 
 
@@ -165,17 +165,17 @@ def brief_json(run: "Run") -> dict[str, Any]:
 
 
 def dataclass_as_dict(record: Any, **names: str) -> dict[str, Any]:
-    """Return the fields of a dataclass's object, those in `names` under other names."""
+    """Return the fields of a dataclass instance, with those in `names` renamed."""
     return rename_keys(asdict(record), **names)
 
 
 def rename_keys(record: Mapping[str, Any], **names: str) -> dict[str, Any]:
-    """Return a record with the keys in `names` under other names."""
+    """Return a record with the keys in `names` renamed."""
     return {names.get(name, name): value for name, value in record.items()}
 
 
 def _add_schema(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
-    """Return records as JSON has them, each with the number of its schema."""
+    """Return records with the schema version added to each."""
     if isinstance(value, Mapping):
         return {"schema": SCHEMA, **_as_json_value(value)}
     return [_add_schema(record) for record in value]

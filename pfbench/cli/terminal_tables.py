@@ -1,4 +1,4 @@
-"""Tables for people: columns, fields under one another, and facts that programs read too."""
+"""Tables for the terminal: columns, fields, and facts shared with JSON."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from pfbench.cli.formatting import format_count, format_number
 from pfbench.cli.terminal import console, print_json
 
 Cell = str | Text | int | float | None
-"""What a table shows: counts with separators, other numbers to six digits, nothing for None."""
+"""Cell: counts with separators, other numbers with six digits, empty for None."""
 
 Line = tuple[str, Cell]
-"""A name with its text."""
+"""Name with its text."""
 
 
 READABLE = 100
-"""Columns of what is read as text: longer lines fold."""
+"""Width in columns of running text; longer lines are folded."""
 
 
 def print_parts(*parts: RenderableType | None, limit: int | None = None) -> None:
-    """Print to the standard output, in so many columns at most; None is nothing."""
+    """Print to the standard output, with a maximum width; None prints nothing."""
     target = console()
     if limit is not None:
         target.width = min(target.width, limit)
@@ -50,20 +50,21 @@ def section_with_title(title: str, *parts: RenderableType) -> RenderableType:
 
 
 def multiline_cell(*texts: str) -> Text:
-    """Return a cell of several lines; a newline inside one of them begins none."""
+    """Return a cell of several lines; newlines inside one are escaped."""
     return Text("\n".join(map(escape_text, texts)))
 
 
 @dataclass(frozen=True)
 class ReportedFact:
-    """Something that programs read, or people, or both.
+    """Fact for JSON, for the terminal, or both.
 
     Attributes
     ----------
     name, value
-        As JSON has it; without a name only people see it.
+        Key and value in JSON; without a name it is only for the terminal.
     title, text
-        As people read it; without a title only programs see it. The text is the value if not given.
+        Title and text on the terminal; without a title it is only for JSON. The text defaults to
+        the value.
     """
 
     name: str
@@ -86,7 +87,7 @@ def show_facts(
     as_json: bool,
     limit: int | None = None,
 ) -> None:
-    """Print facts as JSON, or for people with parts below them, see `print_parts`."""
+    """Print facts as JSON, or on the terminal with further sections; see `print_parts`."""
     if as_json:
         print_json(fact_values(facts))
     else:
@@ -94,12 +95,12 @@ def show_facts(
 
 
 def fact_values(facts: Iterable[ReportedFact]) -> dict[str, Any]:
-    """Return facts as programs read them."""
+    """Return facts as a JSON object."""
     return {fact.name: fact.value for fact in facts if fact.name}
 
 
 def fact_lines(facts: Iterable[ReportedFact]) -> list[Line]:
-    """Return facts as people read them."""
+    """Return facts as lines for the terminal."""
     return [fact.line for fact in facts if fact.title]
 
 
@@ -110,7 +111,7 @@ def make_table(
     right: Sequence[str] = (),
     wrap: bool = True,
 ) -> Table:
-    """Return a table with a line of names; the first column and those in `right` never wrap."""
+    """Return a table with a header; the first column and those in `right` never wrap."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index, name in enumerate(names):
         table.add_column(
@@ -127,7 +128,7 @@ def make_table(
 def fold_table(
     names: Sequence[str], rows: Sequence[Sequence[str | Text]], *, right: Sequence[str]
 ) -> RenderableType:
-    """Return a table whose cells never wrap; what does not fit comes below, behind the first."""
+    """Return a table whose cells never wrap; overflow goes below, indented by the first column."""
     widths = [max(map(len, cells)) + 2 for cells in zip(names, *rows, strict=True)]
     blocks = [[0]]
     for k in range(1, len(names)):
@@ -148,7 +149,7 @@ def fold_table(
 
 
 def field_table(lines: Iterable[Line]) -> Table:
-    """Return names and texts side by side; a name without a text is left out."""
+    """Return names and texts side by side; names without a text are left out."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""What a report says of claims about its methods: rates, and the verdicts that a store has."""
+"""Section of a report on claims about its methods: rates, and stored verdicts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,25 +20,25 @@ _MEASURES = {
     "|G| <= eps": ("gradient_mapping_sq", 2.0),
     "f - min f <= eps": ("suboptimality", 1.0),
 }
-"""By criterion, the measure of the trace and the power of eps that it is."""
+"""Measure of the trace and power of eps, by criterion."""
 
 
 class _StoreOnlyEngine(SingleProcessEngine):
-    """Does no task: what is asked is only looked up."""
+    """Engine that executes no task: results are only looked up."""
 
     def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """See `Engine.do`."""
+        """Yield a lost result for each task; see `Engine.do`."""
         return (TaskResult(index, None, "lost", "", 0.0) for index, _ in enumerate(tasks))
 
 
 def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
-    """Return a report with what is claimed of its methods.
+    """Return a report with the claims about its methods.
 
     Parameters
     ----------
     stores
-        Where verdicts are looked up, made from the present source; nothing is put to the test.
-        Without any, no verdict is known.
+        Stores in which verdicts of the present source are looked up; nothing is verified. Without
+        any, no verdict is known.
     """
     from pfbench.claims.catalogue import claims_about
 
@@ -55,7 +55,7 @@ def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
 
 
 def _look_up_verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tuple[str, Verdict]]":
-    """Yield what a store knows of claims, by their names: the full effort after the quick."""
+    """Yield the stored verdicts of claims, by name: full effort after quick."""
     from pfbench.verification.session import Session
 
     for effort in ("quick", "full"):
@@ -72,7 +72,7 @@ def _make_stated_claim(claim: "Claim", verdict: "Verdict | None") -> StatedClaim
 def _claim_rate_lines(claim: "Claim") -> Iterator[RateLine]:
     """Yield the rates of a claim: eps^-a calls to eps are the power 1/a of the calls.
 
-    Whether f is convex is not known of the problems of a report: what needs it is left out.
+    Convexity of a report's problems is unknown: rates that need it are left out.
     """
     if claim.complexity is None or any("convex" in assumed for assumed in claim.assumptions):
         return

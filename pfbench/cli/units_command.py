@@ -1,4 +1,4 @@
-"""Which bounds keep their units: shown before a theorem of one's own is verified, and alone."""
+"""Unit dependence of bounds: reported for a user's theorem, and by ``pfbench units``."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ _WORDS = {True: "homogeneous", False: "not homogeneous", None: "no units"}
 
 
 def report_unit_dependence(claims: "Sequence[Claim]", work: "VerificationJob") -> None:
-    """Say of theorems of somebody's own, and of schedules of his, whether they keep their units."""
+    """Report whether user-defined theorems, and their schedules, keep their units."""
     own = [claim for claim in claims if claim.user_source]
     if own and not work.is_quiet:
         homogeneities = check_homogeneity(own)
@@ -36,7 +36,7 @@ def report_unit_dependence(claims: "Sequence[Claim]", work: "VerificationJob") -
 def check_homogeneity(
     claims: "Sequence[Claim]", errata: "Sequence[Erratum]" = ()
 ) -> "list[Homogeneity]":
-    """Return what is found of claims, of schedules of their own methods, and of errata."""
+    """Return the results for claims, for schedules of their own methods, and for errata."""
     from pfbench.verification.homogeneity import check_claim, check_erratum
     from pfbench.verification.schedule_homogeneity import check_schedule
 
@@ -49,7 +49,7 @@ def check_homogeneity(
 
 
 def show_units(work: "VerificationJob") -> None:
-    """Show, for all claims that are named, errata and schedules, whether they keep their units."""
+    """Show whether named claims, errata and schedules keep their units."""
     from pfbench.algorithms.catalogue import ALGORITHMS
     from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
     from pfbench.verification.schedule_homogeneity import check_schedule

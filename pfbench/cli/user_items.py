@@ -1,4 +1,4 @@
-"""Somebody's own things as `list` and `info` show them: FILE.py:NAME, MODULE:NAME and plug-ins."""
+"""User-defined items in `list` and `info`: FILE.py:NAME, MODULE:NAME and plug-ins."""
 
 import inspect
 from collections.abc import Collection, Iterator
@@ -12,16 +12,16 @@ from pfbench.cli.formatting import first_line
 if TYPE_CHECKING:
     from pfbench.base.parameters import Parameter
 
-_OWN = "somebody's own"
+_OWN = "user-defined"
 
 
 def infer_kind(name: str, obj: Any) -> str:
-    """Return what kind of thing somebody's own is: a class, an object, or a function.
+    """Return the kind of a user-defined class, object or function.
 
     Raises
     ------
     InputError
-        If it is none.
+        If it is of no known kind.
     """
     from pfbench.checking.resolver import infer_kind as answers
     from pfbench.problems import FiniteSum
@@ -44,7 +44,7 @@ def infer_kind(name: str, obj: Any) -> str:
 
 
 def describe_source(obj: Any) -> tuple[str, str]:
-    """Return where a thing says that it is from, and a line about it."""
+    """Return the stated source of an item, and a one-line description."""
     statement = getattr(obj, "source", "")
     summary = getattr(obj, "statement", "") or getattr(obj, "summary", "")
     line = summary if isinstance(summary, str) and summary else first_line(obj)
@@ -54,7 +54,7 @@ def describe_source(obj: Any) -> tuple[str, str]:
 
 
 def get_parameters(obj: Any) -> "dict[str, Parameter]":
-    """Return the parameters that a class declares, else those that a class or function takes."""
+    """Return the declared parameters of a class, else the arguments of a class or function."""
     from pfbench.base.parameters import Parameter, format_value
 
     if isinstance(obj, type) and callable(getattr(obj, "parameters", None)):
@@ -73,7 +73,7 @@ def get_parameters(obj: Any) -> "dict[str, Parameter]":
 
 
 def make_user_item(location: str, name: str = "", package: str = "") -> CatalogueItem:
-    """Return somebody's own thing as `list` shows it; it is imported.
+    """Return the catalogue entry of a user-defined item, which is imported.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def make_user_item(location: str, name: str = "", package: str = "") -> Catalogu
     Raises
     ------
     InputError
-        If it cannot be loaded, or is nothing that pfbench knows.
+        If it cannot be loaded, or is of no known kind.
     """
     from pfbench.base.user_code import load_user_object
     from pfbench.verification.user_claims import load_claims
@@ -99,7 +99,7 @@ def make_user_item(location: str, name: str = "", package: str = "") -> Catalogu
 
 
 def iterate_plugins(kind: str, builtin_names: Collection[str] = ()) -> Iterator[CatalogueItem]:
-    """Yield the plug-ins of a kind; one that is broken says why, and harms no other."""
+    """Yield the plug-ins of a kind; a broken one has its error, and does not affect others."""
     for plugin in list_plugins(kind):
         try:
             item = make_user_item(plugin.target, plugin.name, plugin.package)

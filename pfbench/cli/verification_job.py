@@ -1,4 +1,4 @@
-"""What ``pfbench verify`` puts to the test, and where: what all its jobs are handed."""
+"""Job of ``pfbench verify``: its claims, seeds and engine, shared by all its modes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class VerificationJob:
-    """What is verified: by which effort, with which seeds, where; and what is written of it."""
+    """Claims to verify, with effort, seeds, engine and output files."""
 
     names: Sequence[str]
     effort: str
@@ -32,12 +32,12 @@ class VerificationJob:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether JSON is printed, and nothing else."""
+        """Whether only JSON is printed."""
         return self.target == terminal.STANDARD_OUTPUT
 
     @contextmanager
     def step_progress(self, title: str, total: int | None) -> Iterator[StepProgress]:
-        """Show the progress of so many checks, and tell how many of them were made now."""
+        """Show the progress of a number of checks, and how many were executed."""
         slots = self.engine.slots
         with StepProgress(title, total, "checks", quiet=self.is_quiet, slots=slots) as steps:
             try:
@@ -50,7 +50,7 @@ class VerificationJob:
     def make_session(
         self, steps: StepProgress, seed: int | None = None, effort: str | None = None
     ) -> "Session":
-        """Return the session whose outcomes are steps; seed and effort are its own if not given."""
+        """Return the session that reports to `steps`; seed and effort default to the job's."""
         from pfbench.runs.storage.store import Store
         from pfbench.verification.session import Session
 
@@ -65,7 +65,7 @@ class VerificationJob:
         )
 
     def write_json(self, content: Mapping[str, Any]) -> None:
-        """Write what was found as JSON, or print it, if that is asked for."""
+        """Write the results as JSON, or print them, if requested."""
         if self.target is not None:
             terminal.write_json(content, self.target)
 
@@ -81,9 +81,9 @@ def open_job(
     table: Path | None,
     target: Path | None,
 ) -> Iterator[VerificationJob]:
-    """Give the work to a job, where all can be written that it writes; its engine ends with it.
+    """Yield a job after checking that its outputs can be written; close its engine at the end.
 
-    An error of the store after something was made is told in one sentence.
+    A store error after some results ends the command with one sentence.
     """
     options.check_engine_options(jobs, scheduler)
     for name, path in (("--json", target), ("--table", table)):

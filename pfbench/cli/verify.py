@@ -46,19 +46,18 @@ def verify(
     algorithm: str | None = option("FILE.py:NAME", "Hold your own algorithm to the claims."),
     faults: int | None = option("N", "Of --receipt: generated faults of each method at most."),
     harder_instances: bool = flag(
-        "Of FILE.py: try the instances of the catalogue on bounds that hold, too.",
-        "--harder-instances",
+        "Also test user-defined bounds on the catalogue's harder instances.", "--harder-instances"
     ),
     max_check_seconds: float | None = option(
         "SECONDS", "Of --receipt: no power of checks that take longer."
     ),
     receipt: Path | None = option(
-        "OUT.zip", "Of FILE.py: put it to every test, and write all into one archive."
+        "OUT.zip", "Of FILE.py: run every test, and write the results to an archive."
     ),
     listing: bool = flag("List the claims and the time.", "--list"),
     seed: int = option("N", "Seed of every random stream.", default=0),
     case_seed: int | None = option(
-        "N", "Draws sizes and start of runs at size (0: as stated; of --algorithm: a fresh one)."
+        "N", "Seed for test sizes and start points (default: 0; random with --algorithm)."
     ),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
@@ -67,12 +66,12 @@ def verify(
     table: Path | None = option("FILE.md", "Write the verdicts as Markdown."),
     as_json: Path | None = option("FILE", "Write all as JSON; - to print.", "--json"),
 ) -> None:
-    """Put claims to the test: verdicts with their evidence.
+    """Verify claims: verdicts with their evidence.
 
     Verdicts: holds; within-10 (holds, and at least a tenth of the bound was measured); attained (at
     least 0.99 of it); violated; failed (the method raised, hung, or lacks what is needed: nothing
-    was measured); disputed (its proof is known to be broken); inconclusive. What the store has is
-    not made again, and after an interruption the same command goes on. Exit status 1 if a claim is
+    was measured); disputed (its proof is known to be broken); inconclusive. Results in the store
+    are reused, and after an interruption the same command continues. Exit status 1 if a claim is
     violated or failed, or a check was lost.
     """
     from pfbench.base.checks import check_integer, check_real
@@ -121,7 +120,7 @@ def verify(
 def resolve_claim_names(claims: Sequence[str] | None, target: Path | None) -> list[str]:
     """Return names of claims, a plug-in's as MODULE:NAME; print whose files are imported.
 
-    Unless JSON alone is printed.
+    Nothing is printed if only JSON is.
     """
     names = [_expand_name(name) for name in claims or ()]
     for name in dict.fromkeys(filter(is_user_defined, names)):
@@ -143,7 +142,7 @@ def _expand_name(name: str) -> str:
 
 
 def explain_named(name: str) -> None:
-    """Say all of a claim or an erratum."""
+    """Show a claim or an erratum in full."""
     from pfbench.claims.catalogue import ERRATA, claim
 
     (name,) = resolve_claim_names([name], None)
@@ -204,7 +203,7 @@ def list_worst_cases(names: Sequence[str], effort: str) -> None:
 
 
 def verify_worst_cases(work: VerificationJob, function_class: str) -> None:
-    """Compute the worst cases that are named, or those of somebody's own method or claim."""
+    """Compute the named worst cases, or those of a user-defined method or claim."""
     from pfbench.verification import worst_case
 
     own = [name for name in work.names if is_user_defined(name)]
@@ -227,7 +226,7 @@ def _report_results(
     work: VerificationJob,
     tried: "Sequence[HardestInstance]" = (),
 ) -> None:
-    """Write and show verdicts and findings; exit if one is not as it should be."""
+    """Write and show verdicts and findings; exit with status 1 if one is unexpected."""
     from pfbench.claims.catalogue import PAPERS, load_user_papers, paper_titles
     from pfbench.verification.statistics import MOST_TESTS
     from pfbench.verification.summaries import format_summary
@@ -271,7 +270,7 @@ def _report_results(
 
 
 def _verify_repeatedly(work: VerificationJob) -> None:
-    """Verify once for each seed; tell how often each claim had each verdict."""
+    """Verify once for each seed; report how often each claim had each verdict."""
     from pfbench.claims.catalogue import select_claims
     from pfbench.verification.verdict_tables import repetition_table
 
@@ -294,7 +293,7 @@ def _verify_repeatedly(work: VerificationJob) -> None:
 
 
 def _check_algorithm_without_claim(algorithm: str, work: VerificationJob) -> None:
-    """Say that no claim was named, and hold the algorithm to what every algorithm keeps."""
+    """Report that no claim is named, and check the algorithm as `pfbench check` does."""
     from pfbench.checking import check
     from pfbench.cli.check import render_report
 
@@ -330,7 +329,7 @@ def _render_verdicts(done: "Verification") -> RenderableType:
 
 
 def _describe_deciding_evidence(row: "Verdict") -> str:
-    """Return what would decide a bound of somebody's own that is inconclusive; else nothing."""
+    """Return the evidence that would decide an inconclusive user-defined bound; else ""."""
     from pfbench.verification.summaries import describe_deciding_evidence
 
     if row.verdict != VerdictName.INCONCLUSIVE or row.lost or row.claim.kind != "bound":

@@ -1,4 +1,4 @@
-"""``pfbench worst-case FILE.py:NAME``: worst cases of somebody's own, step by step."""
+"""``pfbench worst-case FILE.py:NAME``: worst cases of user-defined methods."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pfbench.verification.worst_case import ComputedWorstCase, WorstCaseCheck
 
 _MOST_LINES = 16
-"""Lines of the longest proof that is shown; JSON has all."""
+"""Maximum number of lines of a displayed proof; JSON has the longest."""
 
 
 def show_worst_cases(work: "VerificationJob", reference: str, function_class: str) -> None:
-    """Compute them, write them as JSON if asked, and show them; exit if a bound is exceeded."""
+    """Compute and show worst cases, with JSON if requested; exit if a bound is exceeded."""
     from pfbench.verification.worst_case import check_worst_cases
 
     checks = list(check_worst_cases(reference, function_class, full=work.effort == "full"))
@@ -69,7 +69,7 @@ def _render_worst_cases(
 
 
 def _render_longest_proof(results: "list[WorstCaseCheck]") -> list[RenderableType]:
-    """Return the longest proof that can be read."""
+    """Return the longest proof that fits on the screen."""
     short = [
         (check.worst_case.steps, lines)
         for check in results
@@ -83,7 +83,7 @@ def _render_longest_proof(results: "list[WorstCaseCheck]") -> list[RenderableTyp
 
 
 def _describe_function_class(worst: "ComputedWorstCase") -> str:
-    """Return the functions and sets that are looked at, in words."""
+    """Return the function class and the sets, in words."""
     function_class = worst.function_class
     sums = f"means of {function_class.n} " if function_class.n > 1 else ""
     kind = "convex functions" if function_class.convex else "functions"

@@ -1,4 +1,4 @@
-"""What a gradient estimator is: frozen parameters, and a state that lives for one run."""
+"""Base classes of gradient estimators: frozen parameters, and a state for one run."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -12,18 +12,18 @@ from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
 
 Estimate = Callable[[Point], Gradient]
-"""x_t -> g_t; called once for each iteration, in order."""
+"""Function x_t -> g_t; called once in each iteration, in order."""
 
 
 class CoinEstimateFunction:
-    """Estimates before each of which, but the first, a coin is flipped.
+    """Estimate function that flips a coin before each estimate but the first.
 
     Parameters
     ----------
     estimate
-        (x_t, heads) -> g_t; the first is asked as heads.
+        (x_t, heads) -> g_t; the first call has heads.
     rng, chance
-        The stream, and the chance of heads.
+        The random stream, and the probability of heads.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class CoinEstimateFunction:
         self._estimate, self._rng, self._chance, self._has_started = estimate, rng, chance, False
 
     def __call__(self, x: Point) -> Gradient:
-        """Flip, and return the estimate."""
+        """Flip the coin, and return the estimate."""
         if self._has_started:
             self.coin = bool(self._rng.random() < self._chance)
         self._has_started = True
@@ -46,19 +46,19 @@ class CoinEstimateFunction:
 
 
 def latest_coin(estimate_function: Estimate) -> bool | None:
-    """Return whether the newest coin of estimates fell heads; None where none was flipped."""
+    """Return whether the newest coin of an estimate function fell heads; None if there is none."""
     return getattr(estimate_function, "coin", None)
 
 
 @dataclass(frozen=True)
 class Estimator(ABC):
-    """A gradient estimator with its batch S; samples are uniform with replacement, unless it says.
+    """Gradient estimator with a batch size S; samples are uniform with replacement by default.
 
     Attributes
     ----------
     unbiased
-        Whether, along points that are chosen beforehand, its mean over all draws is the gradient:
-        so it is of recursive differences, too, and not of averages over old points.
+        Whether its mean over all draws, along fixed points, is the gradient: true of recursive
+        differences, but not of averages over old points.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class Estimator(ABC):
 
     @abstractmethod
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimates of one run."""
+        """Return the estimate function of one run."""
 
     def draw(
         self, ask: AlgorithmOracles, rng: np.random.Generator
@@ -88,10 +88,10 @@ class Estimator(ABC):
 
 @dataclass(frozen=True)
 class EpochEstimator(Estimator):
-    """An estimator that takes a reference gradient every `period` iterations (epoch length p).
+    """Estimator that takes a reference gradient every `period` iterations (epoch length p).
 
-    The reference is the full gradient; with `snapshot` it is a batch of that size (online form),
-    which for n is again the full gradient.
+    The reference is the full gradient; with `snapshot` it is the mean over a batch of that size
+    (online form), which for n is again the full gradient.
     """
 
     period: int

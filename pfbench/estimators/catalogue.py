@@ -1,4 +1,4 @@
-"""The gradient estimators by name."""
+"""Catalogue of gradient estimators."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -20,4 +20,4 @@ ESTIMATORS: Mapping[str, type[Estimator]] = MappingProxyType(
         )
     }
 )
-"""Every estimator's class by its name."""
+"""Class of each estimator, by name."""

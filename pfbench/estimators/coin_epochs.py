@@ -1,4 +1,4 @@
-"""PAGE and L-SVRG: estimators whose epochs end by a coin, and so have no length of their own.
+"""PAGE and L-SVRG: loopless estimators, whose epochs end by a coin and have random length.
 
 The coin is flipped before each estimate but the first, which is the gradient. Heads, of chance p,
 is a full gradient. L-SVRG's source flips after the step, so that its snapshot lags one step behind;
@@ -18,7 +18,7 @@ from pfbench.points import keep
 
 @dataclass(frozen=True)
 class LooplessEstimator(Estimator):
-    """An estimator that takes a full gradient with a chance, p = `refresh`, at each iteration."""
+    """Estimator that takes a full gradient with probability p = `refresh` in each iteration."""
 
     refresh: float
 
@@ -37,7 +37,7 @@ class PAGE(LooplessEstimator):
     source = "Li, Bao, Zhang, Richtarik 2021, PAGE"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         previous: Point = None
         g: Gradient
 
@@ -57,7 +57,7 @@ class LSVRG(LooplessEstimator):
     source = "Kovalev, Horvath, Richtarik 2020, L-SVRG"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         w: Point = None
         mean: Gradient
 

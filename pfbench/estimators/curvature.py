@@ -1,8 +1,8 @@
 """CASVRG and CASPIDERG: the curvature-aided gradient estimators of shen2019, section 4.
 
-Both correct a sampled difference of gradients by what its linearisation with the Hessians at the
-snapshot s gets wrong: ``[H(s) - mean over S of H_i(s)] (x - y)``. The component Hessians at s are
-evaluated once for each epoch and kept.
+Both correct a sampled difference of gradients by the error of its linearisation with the Hessians
+at the snapshot s: ``[H(s) - mean over S of H_i(s)] (x - y)``. The component Hessians at s are
+evaluated once in each epoch and kept.
 """
 
 from itertools import count
@@ -22,7 +22,7 @@ class CASVRG(EpochEstimator):
     source = "shen2019 GE 4"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         iterations = count()
         s: Point = None
         mean: Gradient
@@ -48,7 +48,7 @@ class CASPIDERG(EpochEstimator):
     source = "shen2019 GE 5"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         iterations = count()
         previous: Point = None
         g: Gradient

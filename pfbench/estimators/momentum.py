@@ -1,4 +1,4 @@
-"""Heavy ball and STORM: averages of batch gradients, the second corrected along the path."""
+"""Heavy ball and STORM: averages of batch gradients, corrected along the path by STORM."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from pfbench.estimators.base import Estimate, Estimator
 
 @dataclass(frozen=True)
 class VanishingWeights:
-    """Weights that fade: ``alpha_t = min(1, scale/(t + offset)^power)``, t = 0, 1, ...
+    """Decreasing weights: ``alpha_t = min(1, scale/(t + offset)^power)``, t = 0, 1, ...
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class VanishingWeights:
 
 @dataclass(frozen=True)
 class AveragingEstimator(Estimator):
-    """An average of batch gradients, of which the newest has the weight alpha, in (0, 1].
+    """Average of batch gradients; the newest has the weight alpha, in (0, 1].
 
-    The first estimate is the mean over a batch of `snapshot`, S if that is not given.
+    The first estimate is the mean over a batch of size `snapshot`, by default S.
     """
 
     alpha: float | VanishingWeights
@@ -68,7 +68,7 @@ class HeavyBall(AveragingEstimator):
     unbiased = False
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         t = 0
         g: Gradient
 
@@ -95,7 +95,7 @@ class STORM(AveragingEstimator):
     source = "Cutkosky, Orabona 2019, STORM"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         t = 0
         previous: Point = None
         g: Gradient

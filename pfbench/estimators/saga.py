@@ -18,7 +18,7 @@ class SAGA(Estimator):
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), ProxSAGA (algorithm 2)"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         table: Table | None = None
 
         def estimate(x: Point) -> Gradient:

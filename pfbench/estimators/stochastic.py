@@ -1,4 +1,4 @@
-"""The first-order gradient estimators: full, SG, SVRG and SPIDERG (shen2019, section 3)."""
+"""First-order gradient estimators: full, SG, SVRG and SPIDER (shen2019, section 3)."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -14,12 +14,12 @@ from pfbench.estimators.base import EpochEstimator, Estimate, Estimator
 from pfbench.points import keep
 
 SAMPLINGS = ("uniform", "importance")
-"""How SPIDERG draws components: each with the chance 1/n, or in proportion to its L_i."""
+"""Distributions of SPIDERG's draws: probability 1/n each, or in proportion to L_i."""
 
 
 @dataclass(frozen=True)
 class FullGradient(Estimator):
-    """The full gradient; its batch is not used."""
+    """Full gradient; the batch size is ignored."""
 
     name = "full"
     source = "the gradient itself"
@@ -27,7 +27,7 @@ class FullGradient(Estimator):
     batch: int = 1
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         return ask.gradient
 
 
@@ -38,7 +38,7 @@ class SG(Estimator):
     source = "shen2019 GE 1"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         return lambda x: ask.batch(self.draw(ask, rng), x)
 
 
@@ -46,8 +46,8 @@ class SG(Estimator):
 class SVRG(EpochEstimator):
     """GE 2: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(s)] + grad f(s)``, s the snapshot.
 
-    With `at_snapshot` the batch is drawn and asked at the snapshot itself too, as Reddi et al.
-    2016 and qu2018 algorithm 4 do; the estimate there is the reference gradient all the same.
+    With `at_snapshot` the batch is drawn and queried at the snapshot itself too, as in Reddi et al.
+    2016 and qu2018 algorithm 4; the estimate there is still the reference gradient.
     """
 
     name = "svrg"
@@ -56,7 +56,7 @@ class SVRG(EpochEstimator):
     at_snapshot: bool = False
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         iterations = count()
         s: Point = None
         mean: Gradient
@@ -74,9 +74,9 @@ class SVRG(EpochEstimator):
 
 @dataclass(frozen=True)
 class DoublingSPIDER(Estimator):
-    """SPIDERG in epochs s = 0, 1, ... of 2^s iterations, with batches of 2^s.
+    """SPIDER in epochs s = 0, 1, ... of 2^s iterations, with batches of 2^s.
 
-    Its field `batch` is not used.
+    The field `batch` is not used.
     """
 
     name = "doubling-spider"
@@ -85,7 +85,7 @@ class DoublingSPIDER(Estimator):
     batch: int = 1
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         numbers = count(1)
         previous: Point = None
         g: Gradient
@@ -108,8 +108,8 @@ class DoublingSPIDER(Estimator):
 class SPIDERG(EpochEstimator):
     """GE 3: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``.
 
-    With sampling=importance i is drawn with the chance q_i = L_i/(sum of L_j), and its difference
-    divided by n q_i, as Lan 2020, algorithm 7.12, has it.
+    With sampling=importance i is drawn with probability q_i = L_i/(sum of L_j), and its difference
+    divided by n q_i, as in Lan 2020, algorithm 7.12.
     """
 
     name = "spiderg"
@@ -122,7 +122,7 @@ class SPIDERG(EpochEstimator):
         check_choice("sampling", self.sampling, SAMPLINGS)
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         change = partial(self._mean_difference, ask, rng)
         if self.sampling == "importance":
             change = partial(self._importance_mean_difference, ask, rng, ask.component_smoothness())
@@ -150,7 +150,7 @@ class SPIDERG(EpochEstimator):
     def _importance_mean_difference(
         self, ask: AlgorithmOracles, rng: np.random.Generator, L: Floats, x: Point, y: Point
     ) -> Gradient:
-        """Return the mean of the differences over n q_i; what has one L_i is asked at once."""
+        """Return the mean of the differences over n q_i; components of equal L_i share a query."""
         choice, mean = rng.choice(ask.n, size=self.batch, p=L / L.sum()), L.mean()
         groups = [choice[L[choice] == L_i] for L_i in np.unique(L[choice])]
         weighed = (mean / L[S[0]] * len(S) * ask.difference(S, x, y) for S in groups)

@@ -1,4 +1,4 @@
-"""ZeroSARAH: recursive differences that a table of stored gradients pulls back to the gradient."""
+"""ZeroSARAH: recursive differences, corrected towards the gradient by a table of gradients."""
 
 from dataclasses import dataclass, field
 
@@ -16,8 +16,9 @@ class ZeroSARAH(Estimator):
     """``g_t = (1 - lam) g_{t-1} + lam mean_i y_i + mean over S of d_i``, then y_i = grad f_i(x_t).
 
     ``d_i = grad f_i(x_t) - grad f_i(x_{t-1}) + lam (grad f_i(x_{t-1}) - y_i)``; each distinct i in
-    S is stored once. The table begins with all gradients at x_0; with `filled` false with zeros,
-    so that no full gradient is ever asked: then g_0 is the mean over a batch, which is stored.
+    S is stored once. The table starts with all gradients at x_0; if `filled` is false it starts
+    with zeros, so that no full gradient is ever queried: then g_0 is the mean over a batch, which
+    is stored.
     """
 
     name = "zerosarah"
@@ -31,7 +32,7 @@ class ZeroSARAH(Estimator):
         check_real("lam", self.lam, above=0.0, upper=1.0)
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
+        """Return the estimate function of one run."""
         table: Table | None = None
         previous: Point = None
         g: Gradient
@@ -53,16 +54,16 @@ class ZeroSARAH(Estimator):
 
 @dataclass
 class ZeroTable:
-    """A table that begins with zeros; it asks each component by itself, and stores what it asked.
+    """Table that starts with zeros; it queries single components and stores the answers.
 
     Attributes
     ----------
     ask
         The oracles.
     gradients
-        The gradients that are no longer 0, by component.
+        The stored gradients, by component.
     mean
-        The mean of all n entries; a number 0 before the first is stored.
+        The mean of all n entries; the number 0 before the first is stored.
     """
 
     ask: AlgorithmOracles
@@ -76,7 +77,7 @@ class ZeroTable:
         )
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """As `difference`, then store grad f_i(x) as a_i, once for each distinct index."""
+        """Return the `difference`, then store grad f_i(x) as a_i once for each distinct index."""
         components = self._query_components(sample, x)
         for i, fresh, old in {component[0]: component for component in components}.values():
             self.mean = self.mean + (fresh - old) / self.ask.n
@@ -84,7 +85,7 @@ class ZeroTable:
         return np.asarray(np.mean([fresh - old for _, fresh, old in components], axis=0))
 
     def _query_components(self, sample: Indices, x: Point) -> list[tuple[int, Gradient, Gradient]]:
-        """Return each index of the sample with its gradient at x and its entry."""
+        """Return each index of the sample with its gradient at x and its entry in the table."""
         return [
             (int(i), g, self.gradients.get(int(i), np.zeros_like(g)))
             for i in np.asarray(sample)

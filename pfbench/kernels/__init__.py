@@ -1,4 +1,4 @@
-"""Compiled loops that several rooms share; they know arrays and numbers, no problem and no set."""
+"""Compiled loops over arrays, shared by several subpackages."""
 
 import os
 

@@ -20,7 +20,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.numba_compilation import check_index, check_size, compile_serial
 
 SCALE = math.sqrt(0.5 * math.pi * math.e)
-"""Phi(t) = SCALE erfc(-t/sqrt 2)."""
+"""Factor of Phi(t) = SCALE erfc(-t/sqrt 2)."""
 
 HALF_ROOT = math.sqrt(0.5)
 
@@ -139,7 +139,7 @@ def add_gradients(
 def add_differences(
     indices: Integers, weights: Floats, x: Floats, y: Floats, length: int, inverse: float, g: Floats
 ) -> None:
-    """As `add_gradients`, of the difference of the gradients at x and at y."""
+    """Add ``weights`` times the gradient differences of sampled blocks of x and y to those of g."""
     check_size(x, g.size)
     check_size(y, g.size)
     at_x, at_y = np.empty(length), np.empty(length)

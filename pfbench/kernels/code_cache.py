@@ -1,6 +1,6 @@
-"""The cache of compiled loops on disk; where it fails, loops are compiled without it.
+"""Disk cache of compiled loops; if it is unavailable, loops are compiled without it.
 
-A container or a shared installation may have no folder that can be written, and a disk may be full.
+A container or a shared installation may have no writable folder, and a disk may be full.
 """
 
 import os
@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any
 
 _IS_SAID = "PFBENCH_NO_CODE_CACHE"
-"""Set once the warning is printed, so that the processes started from here do not repeat it."""
+"""Environment variable set once the warning is printed: child processes do not repeat it."""
 
 
 def enable_cache(dispatcher: Any) -> None:
-    """Let numba keep what it compiles for a loop, where it has a folder for it."""
+    """Enable numba's disk cache of a loop, if there is a folder for it."""
     try:
         dispatcher._cache = _forgiving_cache()(dispatcher.py_func)
     except (RuntimeError, OSError):
@@ -21,7 +21,7 @@ def enable_cache(dispatcher: Any) -> None:
 
 
 def warn_uncached_loops(reason: str) -> None:
-    """Print once that compiled loops are not kept."""
+    """Print once that compiled loops are not cached."""
     if _IS_SAID not in os.environ:
         os.environ[_IS_SAID] = "1"
         print(
@@ -34,11 +34,11 @@ def warn_uncached_loops(reason: str) -> None:
 
 @cache
 def _forgiving_cache() -> type[Any]:
-    """Return numba's cache of a function, in a form that never raises once it is created."""
+    """Return numba's cache class of a function, in a form that never raises after construction."""
     from numba.core.caching import FunctionCache
 
     class ForgivingCache(FunctionCache):
-        """A cache in which an entry that cannot be read or written is a missing one."""
+        """Cache that treats an unreadable or unwritable entry as a missing one."""
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             """Return the loop, None if it cannot be read."""
@@ -49,7 +49,7 @@ def _forgiving_cache() -> type[Any]:
                 return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            """Keep the loop, where there is space."""
+            """Store the loop if there is space."""
             self._try(super().save_overload, sig, data)
 
         def _try(self, action: Any, *arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""Moves of dense points, each in one pass: numpy takes one for every operation."""
+"""Updates of dense points in one pass; NumPy needs one pass for each operation."""
 
 from pfbench.base.arrays import Floats
 from pfbench.kernels.numba_compilation import compile_serial, compile_vectorised
@@ -45,7 +45,7 @@ def inner_products_and_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
 def inner_products_and_distance_rank_one(
     g: Floats, x: Floats, u: Floats, v: Floats, scale: float
 ) -> Numbers:
-    """As `inner_products_and_distance` with the vertex ``scale u v'``; g and x of shape (M, N)."""
+    """Return <g, x>, <g, v> and |x - v|^2 for the vertex v = ``scale u v'``; g, x (M, N)."""
     at_x, at_v, square = 0.0, 0.0, 0.0
     for i in range(u.size):
         ui = scale * u[i]

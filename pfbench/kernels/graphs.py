@@ -10,10 +10,10 @@ from pfbench.kernels.numba_compilation import compile_serial
 
 
 class Graph(NamedTuple):
-    """A directed graph by its edges sorted by tail.
+    """Directed graph by its edges sorted by tail.
 
     ``outgoing[indptr[i]:indptr[i + 1]]`` are the edges that leave node i, in ascending order;
-    ``heads[edge]`` is where an edge ends.
+    ``heads[edge]`` is the end node of an edge.
     """
 
     indptr: Integers
@@ -23,7 +23,7 @@ class Graph(NamedTuple):
 
 @compile_serial
 def topological_order(graph: Graph) -> Integers:
-    """Return the nodes so that edges lead forward; those on or behind a cycle are left out."""
+    """Return the nodes in topological order, without those on or behind a cycle."""
     nodes = graph.indptr.size - 1
     missing = np.zeros(nodes, dtype=np.int64)
     for edge in range(graph.heads.size):
@@ -51,7 +51,7 @@ def topological_order(graph: Graph) -> Integers:
 def costs_to_go(
     order: Integers, graph: Graph, costs: Floats, sink: int, choice: Integers
 ) -> Floats:
-    """Return the least cost from each node to the sink (infinite if there is no path).
+    """Return the smallest cost from each node to the sink (infinite if there is no path).
 
     `choice`, shape (nodes,), receives the first edge of a cheapest path (-1 if there is none);
     ties go to the lowest edge.

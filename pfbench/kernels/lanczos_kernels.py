@@ -1,4 +1,4 @@
-"""The steps of Golub-Kahan-Lanczos, with the products with a sparse matrix among the loops.
+"""Steps of Golub-Kahan-Lanczos, fused with the products with a sparse matrix.
 
 k steps make G V = U B with orthonormal V, U and B upper bidiagonal; B'B is tridiagonal. Only V is
 re-orthogonalised, which is enough for the largest singular value.
@@ -25,28 +25,28 @@ from pfbench.kernels.tridiagonal import (
 )
 
 _BLOCK = 1024
-"""Entries of a vector that stay in the first cache while a basis is gone through."""
+"""Number of entries of a vector that stay in the first-level cache during a pass over a basis."""
 
 UNORDINARY = -1
-"""In place of a number of steps: the first square overflows, underflows, or is no number."""
+"""Returned instead of a number of steps if the first square overflows, underflows, or is NaN."""
 
 
 class LanczosBasis(NamedTuple):
-    """What the steps so far have made.
+    """State of the Lanczos process after the steps so far.
 
     Attributes
     ----------
     right, left
-        Rows of V, shape (room + 1, N), and of U, shape (room, M). Step k needs the one before it
-        alone: where no vectors are wanted, row k of U stands in place k mod 2 of two.
+        Rows of V, shape (room + 1, N), and of U, shape (room, M). Step k needs only the previous
+        one: where vectors are not needed, U has two rows and step k uses row k mod 2.
     alphas, betas
-        Diagonal of B and what is above it.
+        Diagonal and superdiagonal of B.
     a, b
-        Diagonal of B'B and what is beside it.
+        Diagonal and off-diagonal of B'B.
     q
         The leading eigenvector of B'B.
     inner
-        <G, x> of the goal, shape (1,); 0 where it has no x.
+        <G, x> of the goal, shape (1,); 0 if the goal has no x.
     """
 
     right: Floats
@@ -60,19 +60,19 @@ class LanczosBasis(NamedTuple):
 
 
 class StoppingRule(NamedTuple):
-    """When to stop: see `pfbench.sets.lanczos.leading_singular_triple`.
+    """Stopping rule; see `pfbench.sets.lanczos.leading_singular_triple`.
 
     Attributes
     ----------
     tolerance
         Of the residual, or of the certified interval.
     needs_certificate
-        Whether it is the latter.
+        Whether it is that of the certified interval.
     target
-        What the logarithm of the Lanczos polynomial reaches at the certified upper bound.
+        Value of the logarithm of the Lanczos polynomial at the certified upper bound.
     share, offset, weight, x
-        A residual of at most share (sigma + beside + weight <G, x>) is small enough, too; x has
-        entries where a sparse G has them, or is empty.
+        A residual of at most share (sigma + offset + weight <G, x>) is also small enough; x has the
+        values on the entries of a sparse G, or is empty.
     """
 
     tolerance: float
@@ -88,9 +88,9 @@ class StoppingRule(NamedTuple):
 def extend_lanczos_basis(
     k: int, square: float, basis: LanczosBasis, goal: StoppingRule, theta: float
 ) -> tuple[bool, float]:
-    """Go on from the products of step k, which are in row k of U and in right[k + 1].
+    """Complete step k from its products, which are in row k of U and in right[k + 1].
 
-    `square` is the sum of squares of the former, `theta` the largest eigenvalue before. Returns
+    `square` is the sum of squares of the former, `theta` the previous largest eigenvalue. Returns
     whether this was the last step, and the largest eigenvalue.
     """
     u, v, y = basis.left[k % basis.left.shape[0]], basis.right[k], basis.right[k + 1]
@@ -126,7 +126,7 @@ def extend_lanczos_basis(
 
 @compile_serial
 def is_safely_scaled(square: float) -> bool:
-    """Return whether the squares of the first square are far from overflow and underflow."""
+    """Return whether the first square is far from overflow and underflow."""
     return 1e-100 < square < 1e100
 
 
@@ -141,7 +141,7 @@ def take_steps_serial(
     k: int,
     theta: float,
 ) -> tuple[int, bool, float]:
-    """Take steps from step k on, until the goal or the end of the basis's room.
+    """Take steps from step k on, until the goal or the end of the basis's memory.
 
     Returns the number of steps (or `UNORDINARY`), whether the goal is reached, and the largest
     eigenvalue. `first` and `last` are 0 and the number of rows.
@@ -174,7 +174,7 @@ def take_steps_parallel(
     k: int,
     theta: float,
 ) -> tuple[int, bool, float]:
-    """As `take_steps_serial`, one thread for each pair of consecutive `bounds`."""
+    """Take steps as `take_steps_serial`, with one thread for each pair of consecutive `bounds`."""
     done = False
     while not done and k + 1 < basis.right.shape[0]:
         before, locations = max(k - 1, 0), basis.left.shape[0]
@@ -199,7 +199,7 @@ def write_leading_pair(
 ) -> None:
     """Write the unit singular vectors that belong to the leading eigenvector q to u and v.
 
-    With `ahead`, v is the direction of G' u in place of that: half a step more, at no product.
+    With `ahead`, v is the direction of G' u instead: half a step more, without another product.
     """
     q, p = basis.q, np.empty(steps)
     for j in range(steps):
@@ -242,7 +242,7 @@ def subtract_multiple(factor: float, x: Floats, y: Floats) -> None:
 
 @compile_vectorised
 def orthogonalise(basis: Floats, count: int, y: Floats) -> None:
-    """Subtract from y its parts along the first `count` rows of a basis, all taken beforehand."""
+    """Subtract from y its projections, all computed first, onto `count` rows of a basis."""
     parts = np.zeros(count)
     for start in range(0, y.size, _BLOCK):
         stop = min(start + _BLOCK, y.size)

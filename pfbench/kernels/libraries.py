@@ -1,4 +1,4 @@
-"""The libraries that runs compute with, loaded when something runs: listing needs none of them."""
+"""Numerical libraries, loaded only when a run needs them."""
 
 import os
 import re
@@ -11,24 +11,23 @@ from importlib import import_module
 from threadpoolctl import threadpool_limits
 
 LIBRARIES = ("numba", "scipy.linalg", "scipy.optimize", "scipy.sparse.linalg", "scipy.special")
-"""What an algorithm, a set or a problem imports at its first use."""
+"""Modules that an algorithm, a set or a problem imports at its first use."""
 
 _CHOICE = "OPENBLAS_CORETYPE"
 _KERNELS = re.compile(r"openblas [0-9.]+ (\w{1,20})")
 
 
 def import_libraries() -> None:
-    """Import the libraries, so that no clock that starts later runs while they are imported."""
+    """Import the libraries, so that clocks started later exclude the import time."""
     for name in LIBRARIES:
         import_module(name)
 
 
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
-    """Use one BLAS thread inside: more would change the last bits, and spin beside compiled loops.
+    """Limit BLAS to one thread in the block: more would change the last bits and waste cores.
 
-    The libraries are loaded first: scipy has a BLAS of its own, and only one that is loaded can be
-    limited.
+    The libraries are loaded first: scipy has its own BLAS, and only a loaded BLAS can be limited.
     """
     import_libraries()
     with threadpool_limits(1, user_api="blas"):
@@ -37,21 +36,21 @@ def single_blas_thread() -> Iterator[None]:
 
 @contextmanager
 def use_recorded_blas_kernels(recorded: str, current: str) -> Iterator[str]:
-    """Let processes that are started inside take the kernels of OpenBLAS that an author had.
+    """Make child processes started in the block use recorded OpenBLAS kernels.
 
-    Rounding grows in a run that is not stable: by other kernels a measure can come out otherwise by
-    more than any tolerance.
+    Rounding errors grow in an unstable run: with other kernels a measure can differ by more than
+    any tolerance.
 
     Parameters
     ----------
     recorded, current
-        What his environment says of BLAS, and ours.
+        BLAS part of the recorded environment, and of the current one.
 
     Yields
     ------
     str
-        The kernels; empty if they are not taken: both have the same, they are not OpenBLAS's of one
-        name, this processor cannot compute with them, or they are chosen already.
+        The kernels; empty if they are not used: both environments have the same, they are not
+        OpenBLAS's of one name, this processor does not support them, or they are already set.
     """
     named = (
         set(_KERNELS.findall(recorded))

@@ -1,8 +1,8 @@
 """Loops over the rows of a data matrix for losses of the form phi(<a_i, x>; b_i).
 
-Each loop reads a row once for all that is needed of it. The loss is chosen by a small number,
-so that one compiled loop serves every loss. A sample is indices with counts: how often each was
-drawn, or no counts at all where each stands for one draw; `size` is the number of draws.
+Each loop reads a row once for everything it needs. A small integer selects the loss, so that one
+compiled loop serves every loss. A sample is indices with counts: the number of draws of each, or no
+counts at all where each index is one draw; `size` is the total number of draws.
 """
 
 import math
@@ -279,10 +279,11 @@ def replace_slopes(
     g: Floats,
     mean: Floats,
 ) -> None:
-    """As `add_changes_from_stored_slopes`; then store the slopes, and add what that changes in their mean to `mean`.
+    """Add as `add_changes_from_stored_slopes`, then store the slopes and update `mean`.
 
-    An index that was drawn again finds its slope stored: it changes nothing the second time.
-    """  # noqa: E501
+    `mean` changes by the resulting change of the mean gradient. A repeated index finds its slope
+    stored: it changes nothing the second time.
+    """
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)

@@ -1,4 +1,4 @@
-"""What the loops over rows are handed: data, tasks, samples; and which loss is meant."""
+"""Inputs of the loops over rows: data, tasks, samples and loss numbers."""
 
 from typing import Any, NamedTuple
 
@@ -8,16 +8,16 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers
 
 LOGISTIC = 0
-"""phi(z; b) = log(1 + exp(-b z))."""
+"""Loss phi(z; b) = log(1 + exp(-b z))."""
 
 ROBUST = 1
-"""phi(z; b) = log(1 + (z - b)^2/2)."""
+"""Loss phi(z; b) = log(1 + (z - b)^2/2)."""
 
 LOG_COSH = 2
-"""phi(z; b) = log cosh(z - b)."""
+"""Loss phi(z; b) = log cosh(z - b)."""
 
 SQUARE = 3
-"""phi(z; b) = (z - b)^2/2."""
+"""Loss phi(z; b) = (z - b)^2/2."""
 
 
 Pointers = npt.NDArray[np.uint32]
@@ -29,7 +29,8 @@ Dense = npt.NDArray[Any]
 class RowData(NamedTuple):
     """Rows a_i of length `columns`, and their labels b_i, shape (n,).
 
-    How `values` are given says how the rows are, so that a loop is compiled for each form.
+    The shape of `values` encodes the format of the rows, so that a loop is compiled for each
+    format.
 
     Attributes
     ----------
@@ -37,7 +38,7 @@ class RowData(NamedTuple):
         Row i has entries in the columns indices[k], k from indptr[i] to indptr[i + 1].
     values
         The entries, shape (nnz,). Of shape (): all of them are 1. Of shape (n, d): the rows
-        themselves, and there are no `indptr` and `indices`.
+        themselves, without `indptr` and `indices`.
     """
 
     indptr: Pointers
@@ -48,7 +49,7 @@ class RowData(NamedTuple):
 
     @classmethod
     def from_matrix(cls, matrix: Any, labels: Floats) -> "RowData":
-        """Return the rows of a CSR array, sorted and without duplicates, in their form."""
+        """Return the rows of a CSR array, sorted and without duplicates, in their format."""
         n, d = matrix.shape
         values = np.ascontiguousarray(matrix.data)
         if matrix.nnz == n * d:
@@ -60,7 +61,7 @@ class RowData(NamedTuple):
 
 
 class TaskData(NamedTuple):
-    """The rows of all tasks, those of one task together.
+    """Rows of all tasks, those of one task together.
 
     Attributes
     ----------

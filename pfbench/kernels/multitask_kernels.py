@@ -79,7 +79,7 @@ def write_losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
 
 @compile_parallel
 def write_losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
-    """As `write_losses_serial`, the tasks shared among the threads; the bits are the same."""
+    """Write the sums as `write_losses_serial`, with the tasks shared among threads; same bits."""
     for t in prange(out.size):
         out[t] = task_loss(t, rows, theta)
 
@@ -93,7 +93,7 @@ def add_gradient_serial(rows: TaskData, theta: Floats, scale: float, g: Floats) 
 
 @compile_parallel
 def add_gradient_parallel(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
-    """As `add_gradient_serial`, the tasks shared among the threads; the bits are the same."""
+    """Add the gradient as `add_gradient_serial`, with the tasks shared among threads; same bits."""
     for t in prange(g.shape[0]):
         add_task_gradient(t, rows, theta, scale, g)
 
@@ -126,7 +126,7 @@ def add_gradients(
 def add_differences(
     rows: TaskData, indices: Integers, weights: Floats, theta: Floats, other: Floats, g: Floats
 ) -> None:
-    """As `add_gradients` with the differences of gradients at two points; each row is read once."""
+    """Add each sampled gradient difference of two points, weighted, to its task's row of g."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         t, a, c = rows.task[i], rows.values[i], rows.signs[i]

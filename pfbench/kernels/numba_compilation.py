@@ -1,6 +1,6 @@
-"""The one place that touches numba: what it compiles is compiled, and it is imported, when needed.
+"""Lazy access to numba: it is imported, and loops are compiled, at the first call.
 
-Importing numba takes longer than all else that pfbench imports, and most verbs compile nothing.
+Importing numba takes longer than all other imports of pfbench, and most commands compile nothing.
 """
 
 import os
@@ -32,7 +32,7 @@ def compile_vectorised(function: Function) -> Function:
 
 
 def prange(stop: int) -> range:
-    """Return 0 .. stop - 1; in a loop of `compile_parallel` they are spread over threads."""
+    """Return range(stop); loops of `compile_parallel` spread the iterations over threads."""
     return range(stop)
 
 
@@ -57,9 +57,9 @@ def _compile_lazily(function: Function, **options: Any) -> Function:
 
 
 def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[..., Any]:
-    """Return numba's object of a loop, which compiles for each new type of the arguments.
+    """Return numba's dispatcher of a loop, which compiles for each new type of the arguments.
 
-    numba sees the loop with the dispatchers of those that it calls in place of their functions.
+    Inside the loop, called loops are replaced by their dispatchers.
     """
     import numba
 
@@ -85,7 +85,7 @@ def thread_count() -> int:
 
 
 def set_threads(number: int) -> None:
-    """Let parallel loops use so many threads."""
+    """Set the number of threads of parallel loops."""
     import numba
 
     numba.set_num_threads(number)
@@ -93,7 +93,7 @@ def set_threads(number: int) -> None:
 
 @compile_serial
 def check_index(index: int, n: int) -> int:
-    """Return a sampled index; compiled loops would read and write anywhere with one outside."""
+    """Return a sampled index; raise if it is outside, which compiled loops do not check."""
     if index < 0 or index >= n:
         raise IndexError("a sampled component index is outside 0 .. n - 1")
     return index
@@ -101,22 +101,22 @@ def check_index(index: int, n: int) -> int:
 
 @compile_serial
 def check_size(x: Floats, size: int) -> None:
-    """Refuse an array of another size; compiled loops would read and write beyond it."""
+    """Raise for an array of another size, beyond which compiled loops would access any memory."""
     if x.size != size:
         raise IndexError("a point or gradient has another size than the problem's")
 
 
 def warn_if_uncached() -> None:
-    """Warn if compiled loops cannot be kept, before each process that is started says so."""
+    """Warn if compiled loops cannot be cached, before each child process does so."""
     if not os.access(os.path.dirname(__file__), os.W_OK):
         check_index.dispatcher()  # type: ignore[attr-defined]
 
 
 class CompilationClock:
-    """Seconds that this process spends compiling loops or loading them, while it is open.
+    """Seconds that this process spends compiling or loading loops while the clock is open.
 
-    Before each compilation `begun` is called; after it `ended` is told how many seconds it took.
-    numba is imported before the clock opens.
+    The first callback is called before each compilation, the second one after it with its duration
+    in seconds. numba is imported before the clock opens.
     """
 
     def __init__(self, started: Callable[[], None], ended: Callable[[float], None]) -> None:
@@ -139,14 +139,14 @@ class CompilationClock:
         self._listener = None  # or clock and listener would wait for the garbage collector
 
     def on_start(self) -> None:
-        """Note that a compilation begins, perhaps within another."""
+        """Record the start of a compilation, possibly nested."""
         if self._depth == 0:
             self._start_time = perf_counter()
             self._on_begin()
         self._depth += 1
 
     def on_end(self) -> None:
-        """Note that a compilation ends; take the time of the outermost."""
+        """Record the end of a compilation; add the duration of the outermost."""
         self._depth -= 1
         if self._depth == 0:
             took = perf_counter() - self._start_time
@@ -158,13 +158,13 @@ class CompilationClock:
 def _listener_class() -> type[Any]:
     """Return the class of a clock's listener.
 
-    It is made once: a class waits for the garbage collector, and so does all that it knows, which
-    of a clock's run may be gigabytes.
+    It is created once: a class is freed only by the garbage collector, with everything it refers
+    to, and a clock's run may have gigabytes.
     """
     from numba.core.event import Event, Listener
 
     class Compilations(Listener):
-        """Tells a clock what is compiled."""
+        """Listener that reports compilations to a clock."""
 
         def __init__(self, clock: CompilationClock) -> None:
             self.clock = clock

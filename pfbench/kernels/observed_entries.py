@@ -1,9 +1,9 @@
 """Loops over the observed entries of a matrix, in CSR order.
 
-An iterate is read through a `EntryView`: entry k, in row i and column j, is
-``a * values[k] + b * u[i] * v[j]``. So a rank-one step that has only been recorded is read
-without being applied. Column and row-pointer arrays are unsigned: signed ones cost numba the
-wrap-around checks that stop vectorisation.
+An iterate is read through an `EntryView`: entry k, in row i and column j, is
+``a * values[k] + b * u[i] * v[j]``. So a recorded rank-one step can be read without being applied.
+Column and row-pointer arrays are unsigned: signed ones cost numba the wrap-around checks that stop
+vectorisation.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class ObservedRows(NamedTuple):
 
 
 class EntryView(NamedTuple):
-    """How to read an iterate on the observed entries: ``a * values + b * u[row] * v[column]``."""
+    """View of an iterate on the observed entries: ``a * values + b * u[row] * v[column]``."""
 
     values: Floats
     a: float
@@ -51,7 +51,7 @@ def write_entries(first: int, last: int, rows: ObservedRows, x: EntryView, out: 
 
 @compile_parallel
 def write_entries_parallel(bounds: Integers, rows: ObservedRows, x: EntryView, out: Floats) -> None:
-    """As `write_entries`, one thread for each pair of consecutive `bounds`."""
+    """Write the entries of all rows, with one thread for each pair of consecutive `bounds`."""
     for t in prange(bounds.size - 1):
         write_entries(bounds[t], bounds[t + 1], rows, x, out)
 
@@ -99,7 +99,7 @@ def inner_with_rank_one_rows(
 def inner_with_rank_one_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, u: Floats, v: Floats
 ) -> float:
-    """As `inner_with_rank_one_rows` over all rows; the parts are added in a fixed order."""
+    """Return the sum as `inner_with_rank_one_rows` over all rows, in a fixed order."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
         parts[t] = inner_with_rank_one_rows(bounds[t], bounds[t + 1], rows, g, u, v)
@@ -110,7 +110,7 @@ def inner_with_rank_one_parallel(
 def inner_with_iterate_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: EntryView
 ) -> float:
-    """Return the sum of g[k] times the entry that is read at k, over some rows."""
+    """Return the sum of g[k] times the entry of the view at k, over some rows."""
     total = 0.0
     for i in range(first, last):
         ui = x.b * x.u[i]
@@ -125,7 +125,7 @@ def inner_with_iterate_rows(
 def inner_with_iterate_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, x: EntryView
 ) -> float:
-    """As `inner_with_iterate_rows` over all rows; the parts are added in a fixed order."""
+    """Return the sum as `inner_with_iterate_rows` over all rows, in a fixed order of summation."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
         parts[t] = inner_with_iterate_rows(bounds[t], bounds[t + 1], rows, g, x)
@@ -165,7 +165,7 @@ def lanczos_sweep_rows(
     u: Floats,
     y: Floats,
 ) -> float:
-    """One fused sweep of Golub-Kahan-Lanczos over some rows.
+    """Perform one fused sweep of Golub-Kahan-Lanczos over some rows.
 
     Writes ``u = G v - beta * previous`` for these rows, adds ``G' u`` to y while each row is
     still in cache, and returns the sum of squares of u.
@@ -194,7 +194,7 @@ def lanczos_sweep_parallel(
     u: Floats,
     y: Floats,
 ) -> float:
-    """As `lanczos_sweep_rows` over all rows; each thread scatters into a y of its own."""
+    """Perform `lanczos_sweep_rows` over all rows; each thread scatters into its own y."""
     chunks = bounds.size - 1
     private = np.zeros((chunks, y.size))
     squares = np.zeros(chunks)
@@ -211,7 +211,7 @@ def lanczos_sweep_parallel(
 def first_lanczos_sweep_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """As `lanczos_sweep_rows` in the first step, where there is no previous u; return <g, x>, too."""  # noqa: E501
+    """Perform the first `lanczos_sweep_rows`, without a previous u; also return <g, x>."""
     indptr, indices = rows
     square = inner = 0.0
     for i in range(first, last):
@@ -231,7 +231,7 @@ def first_lanczos_sweep_rows(
 def first_lanczos_sweep_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """As `first_lanczos_sweep_rows` over all rows; each thread scatters into a y of its own."""
+    """Perform `first_lanczos_sweep_rows` over all rows; each thread scatters into its own y."""
     chunks = bounds.size - 1
     private = np.zeros((chunks, y.size))
     squares, inners = np.zeros(chunks), np.zeros(chunks)

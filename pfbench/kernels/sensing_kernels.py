@@ -1,8 +1,8 @@
-"""Loops over dense rows z_i, shape (n, p), for losses of <z_i, x>: each row is read once.
+"""Loops over dense rows z_i, shape (n, p), for losses of <z_i, x>; each row is read once.
 
-Rows are taken four at a time, so that x and the sum are read and written a quarter as often. They
-may be stored in single precision; all sums are in double precision. An error raised in a thread is
-lost, so `check_indices` checks the indices before the loops.
+Rows are processed four at a time, so that x and the sum are read and written a quarter as often.
+They may be stored in single precision; all sums are in double precision. An error raised in a
+thread is lost, so `check_indices` checks the indices before the loops.
 """
 
 from pfbench.base.arrays import Floats, Integers
@@ -40,7 +40,7 @@ def write_products(
 def write_products_parallel(
     bounds: Integers, rows: Dense, indices: Integers, x: Floats, out: Floats
 ) -> None:
-    """As `write_products` for all positions."""
+    """Write the products of all positions, one thread for each pair of consecutive `bounds`."""
     for t in prange(bounds.size - 1):
         write_products(bounds[t], bounds[t + 1], rows, indices, x, out)
 
@@ -64,9 +64,9 @@ def replace_slopes(
     g: Floats,
     mean: Floats,
 ) -> None:
-    """Add the rows times `changes` to g, store the slopes, and add what that changes to `mean`.
+    """Add the rows times `changes` to g, store the slopes, and update `mean`.
 
-    An index that was drawn again finds its slope stored: it changes nothing the second time.
+    A repeated index finds its slope stored: it changes nothing the second time.
     """
     for s in range(indices.size):
         i = indices[s]
@@ -115,6 +115,6 @@ def add_weighted_residual_rows(
 def write_residual_sums_parallel(
     bounds: Integers, sampled: SampledRows, x: Floats, parts: Floats
 ) -> None:
-    """As `add_weighted_residual_rows` for all positions: one row of `parts` for each chunk of positions."""  # noqa: E501
+    """Add weighted residual rows of all positions, into one row of `parts` for each chunk."""
     for t in prange(bounds.size - 1):
         add_weighted_residual_rows(bounds[t], bounds[t + 1], sampled, x, parts[t])

@@ -1,4 +1,4 @@
-"""The bookkeeping of tables with one entry for each component."""
+"""Bookkeeping of tables with one entry for each component."""
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.numba_compilation import check_index, compile_serial
@@ -6,7 +6,7 @@ from pfbench.kernels.numba_compilation import check_index, compile_serial
 
 @compile_serial
 def move_to_slot(indices: Integers, slot: int, slots: Integers, users: Integers) -> None:
-    """Move these components to a slot; an index that occurs again has moved already."""
+    """Move components to a slot; a repeated index has moved already."""
     for s in range(indices.size):
         i = check_index(indices[s], slots.size)
         if slots[i] != slot:
@@ -17,7 +17,7 @@ def move_to_slot(indices: Integers, slot: int, slots: Integers, users: Integers)
 
 @compile_serial
 def tally_draws(indices: Integers, counts: Integers, slots: Integers, out: Floats) -> None:
-    """Add to out, for each slot, how many draws there are of the components that have it."""
+    """Add to out, for each slot, the number of draws of its components."""
     for s in range(indices.size):
         i = check_index(indices[s], slots.size)
         out[slots[i]] += counts[s] if counts.size else 1

@@ -1,7 +1,7 @@
-"""The small tridiagonal problems inside Golub-Kahan-Lanczos.
+"""Small tridiagonal eigenvalue problems inside Golub-Kahan-Lanczos.
 
 After k steps T = B'B is k x k, symmetric and tridiagonal with diagonal `a` and positive
-off-diagonal `b[:k-1]`; `b[k-1]` is what couples it to the next Lanczos vector.
+off-diagonal `b[:k-1]`; `b[k-1]` couples it to the next Lanczos vector.
 """
 
 import math
@@ -16,7 +16,7 @@ from pfbench.kernels.numba_compilation import compile_serial
 def _next_pivot(
     a: Floats, b: Floats, i: int, x: float, before: float, slope: float
 ) -> tuple[float, float]:
-    """Return pivot i of x - T and its derivative in x, from those of the pivot before it."""
+    """Return pivot i of x - T and its derivative in x, from those of the previous pivot."""
     if i == 0:
         return x - a[0], 1.0
     square = b[i - 1] * b[i - 1]

@@ -1,4 +1,4 @@
-"""The bounded loss psi(z) = 1 - exp(-z^2/(2 sigma)) over observed entries, fused with the reading.
+"""Bounded loss psi(z) = 1 - exp(-z^2/(2 sigma)) over observed entries, fused with their reading.
 
 The exponential is a polynomial that vectorises: exp(-a) = (degree-10 Taylor of exp(-a/64))^64
 with a cut at 64, where exp(-a) is below 2e-28 (absolute error 6e-15; relative error 6e-14 for
@@ -24,11 +24,11 @@ from pfbench.kernels.observed_entries import EntryView, ObservedRows, entry_at_p
 _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(11))
 
 _BLOCK = 2048
-"""Entries that stay in the first cache while they are gone through twice."""
+"""Number of entries that stay in the first-level cache during two passes."""
 
 
 class WelschEntries(NamedTuple):
-    """Where entries are observed (see `ObservedRows`), what they are (shape (n,)), the loss's scale."""  # noqa: E501
+    """Observed positions (see `ObservedRows`), entries, shape (n,), and scale of the loss."""
 
     indptr: npt.NDArray[np.uint32]
     indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
@@ -100,7 +100,7 @@ def step_and_write_gradient_rows(
 def step_and_write_gradient_parallel(
     bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """As `step_and_write_gradient_rows`, one thread for each pair of consecutive `bounds`."""
+    """Step and write the gradient of all rows, with one thread for each pair of `bounds`."""
     for t in prange(bounds.size - 1):
         step_and_write_gradient_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
@@ -109,7 +109,7 @@ def step_and_write_gradient_parallel(
 def write_slope_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """As `step_and_write_gradient_rows`, without applying the step of `x`."""
+    """Write ``scale * psi'`` of the residuals to g without applying the step of `x`."""
     indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma
     i = first
@@ -129,7 +129,7 @@ def write_slope_rows(
 def write_slopes_parallel(
     bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """As `write_slope_rows`, one thread for each pair of consecutive `bounds`."""
+    """Write the slopes of all rows, with one thread for each pair of consecutive `bounds`."""
     for t in prange(bounds.size - 1):
         write_slope_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
@@ -150,7 +150,7 @@ def sum_loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -
 
 @compile_parallel
 def sum_loss_parallel(bounds: Integers, entries: WelschEntries, x: EntryView) -> float:
-    """As `sum_loss_rows` over all rows; the parts are added in a fixed order."""
+    """Return the sum of psi over all rows; the order of summation is fixed."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
         parts[t] = sum_loss_rows(bounds[t], bounds[t + 1], entries, x)

@@ -1,4 +1,4 @@
-"""Measures of stationarity and error: functions of a problem and a state, never counted."""
+"""Measures of stationarity and error: uncounted functions of a problem and a state."""
 
 from pfbench.measures.catalogue import (
     BRACKETS,

@@ -1,4 +1,4 @@
-"""Measures by name, and how a name is looked up for a problem."""
+"""Catalogue of measures, and their look-up for a problem."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -23,11 +23,11 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "coin": common.coin,
     }
 )
-"""The measures that every problem has; a problem adds its own."""
+"""Measures of every problem; a problem may add more."""
 
 
 class MeasureInfo(NamedTuple):
-    """What a measure means, in a line, and where it is from."""
+    """Meaning of a measure in one line, and its source."""
 
     summary: str
     source: str
@@ -78,10 +78,10 @@ MEANING: Mapping[str, MeasureInfo] = MappingProxyType(
         ),
     }
 )
-"""What each measure means, those of single problems among them."""
+"""Meaning of each measure, including those of single problems."""
 
 BRACKETS = frozenset({"fw_gap"})
-"""Measures that return an interval; a table shows the upper end under the name itself."""
+"""Measures that return an interval; tables show the upper end under the measure's name."""
 
 
 def available_measures(problem: Problem) -> dict[str, Measure]:
@@ -91,7 +91,7 @@ def available_measures(problem: Problem) -> dict[str, Measure]:
 
 
 def select_measures(problem: Problem, names: list[str]) -> dict[str, Measure]:
-    """Return the measures of these names, as ``gradient_mapping_sq[lam=0.25]`` with a lambda.
+    """Return the measures of these names; ``gradient_mapping_sq[lam=0.25]`` sets a lambda.
 
     Raises
     ------

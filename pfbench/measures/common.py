@@ -1,4 +1,4 @@
-"""The measures that every problem has; none is counted and none touches the run.
+"""Measures of every problem; they are not counted and do not affect the run.
 
 Each takes the problem and a state. They read the state's point through a view, and use the
 problem's exact or certified oracles, never those of the run.
@@ -38,14 +38,13 @@ def objective(problem: Problem, state: State) -> float:
 def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
     """Return bounds of V(x) = max over u in C of <grad f(x), x - u> (Jaggi 2013).
 
-    Both are the exact gap, or a certified interval where the minimisation is not exact; None where
-    there is no feasible set.
+    The two are equal if the gap is exact, else a certified interval; None without a feasible set.
 
     Raises
     ------
     InputError
-        If the gap is below 0 by more than rounding, which no right `lo` gives at a point of the
-        set. A run that does not record the gap computes it at its output only.
+        If the gap is below 0 by more than rounding, which is impossible with a correct `lo` at a
+        point of the set. A run that does not record the gap computes it at its output only.
     """
     if "set" in problem.lacks:
         return None
@@ -62,9 +61,9 @@ def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
 
 
 def _gap_rounding_tolerance(problem: Problem, x: Point, g: Gradient) -> float:
-    """Return how far below 0 the gap may be at a point that is in the set up to a tolerance.
+    """Return the tolerance by which a gap may be below 0 at a point that is in the set.
 
-    Each entry of x may be outside by 1e-9 times the size of the set; see `Body.contains`.
+    Each entry of x may be outside by 1e-9 times the size of the set; see `ConvexBody.contains`.
     """
     size = problem.set.diameter + (norm(x) if isinstance(x, np.ndarray) else 0.0)
     return 1e-8 * math.sqrt(math.prod(x.shape)) * norm(np.asarray(g)) * size
@@ -82,8 +81,8 @@ def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:
 def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None) -> float | None:
     """Return |G_lambda(x)|^2 with G_lambda(x) = (x - proj(x - lambda grad f(x)))/lambda.
 
-    Lambda is the problem's where none is given, as that of a paper. None where there is none, or
-    the projection is refused (a matrix above 4 000 000 entries).
+    Lambda defaults to the problem's. None if there is none, or if the projection is refused (a
+    matrix above 4 000 000 entries).
     """
     lam = lam or gradient_mapping_lambda(problem, state)
     if lam is None:
@@ -98,18 +97,18 @@ def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None
 
 
 _ROOT = 1e150
-"""The square of a larger number overflows, which raises an error."""
+"""Largest number whose square is computed; that of a larger one could overflow."""
 
 
 def coin(problem: Problem, state: State) -> float | None:
-    """Return 1 if the coin of this step's estimate fell heads, else 0; None if none was flipped."""
+    """Return 1 if the coin of this step's estimate fell heads, else 0; None without a coin."""
     return None if state.coin is None else float(state.coin)
 
 
 def estimator_error(problem: Problem, state: State) -> float | None:
-    """Return |g_t - grad f(x_t)| at the point where the estimate was formed; None if there is none.
+    """Return |g_t - grad f(x_t)| at the point of the gradient estimate; None if there is none.
 
-    In the trace's row k that is x_{k-1}.
+    In row k of the trace that point is x_{k-1}.
     """
     if state.at is None or state.estimate is None:
         return None

@@ -1,4 +1,4 @@
-"""Somebody's own measure, or a problem's: it can change nothing, and is held to what it returns."""
+"""User-defined measures: the state is protected and the return value checked."""
 
 import math
 import reprlib
@@ -17,7 +17,7 @@ from pfbench.points import view
 
 @dataclass(frozen=True)
 class UserMeasure:
-    """A function of problem and state that can not change the run, nor spoil its trace.
+    """Measure from a user function, which cannot change the run or break its trace.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class UserMeasure:
     function: Callable[..., Any]
 
     def __call__(self, problem: Problem, state: State) -> float | IntervalMeasure | None:
-        """Return what the function returns, as floats."""
+        """Return the value of the function, as floats."""
         function = self.function(problem, _protect_state(state))
         if function is None:
             return None
@@ -48,7 +48,7 @@ class UserMeasure:
 
 
 def _protect_state(state: State) -> State:
-    """Return the state with a copy or a view of its iterate, and the other arrays read-only."""
+    """Return the state with a copy or a view of its iterate, and read-only arrays."""
     point, estimate, output = (
         as_read_only(item) if isinstance(item, np.ndarray) else item for item in state[1:4]
     )

@@ -1,4 +1,4 @@
-"""What an algorithm asks: a bundle of oracles that counts every call and keeps the budget."""
+"""Oracles that an algorithm queries: each call is counted and checked against the budget."""
 
 from pfbench.oracles.bundle import Oracles, restrict_oracles
 from pfbench.oracles.ledger import Ledger

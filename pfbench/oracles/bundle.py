@@ -1,4 +1,4 @@
-"""The bundle of oracles: the only thing that an algorithm sees of a problem."""
+"""Oracle bundle: an algorithm's only access to a problem."""
 
 from collections.abc import Callable
 from functools import cache
@@ -18,35 +18,35 @@ ORACLES = (
     *("gradient", "batch", "difference", "lo", "value", "prox", "hessian", "table"),
     "component_smoothness",
 )
-"""What may be asked."""
+"""Oracles that can be queried, by verb."""
 
 _ARRAY, _INDEX = np.ndarray, np.dtype(np.int64)
 
 
 class Oracles:
-    """The oracles of one run: each checks its arguments and the budget, counts, and asks.
+    """Oracles of one run: each checks arguments and budget, counts, and queries the backend.
 
-    The verbs of the inner loops charge in place while the ledger is quiet: there, one more
-    function call would show in the run's time. What is answered is looked at in the other calls,
-    of which the first is always one.
+    The verbs of inner loops count without a function call while the ledger allows it, because one
+    more call would be visible in the run's time. Answers are checked in the other calls, which
+    include the first one.
 
     Parameters
     ----------
     backend
-        What answers.
+        Source of the answers.
     ledger
-        What counts.
+        Counts, budget and time limit.
     diameter
         Euclidean diameter of the feasible set.
     form
-        What points and gradients look like; None: everything is passed on as it is.
+        Format of points and gradients; None: nothing is checked.
 
     Attributes
     ----------
     n
         Number of components.
     D
-        Euclidean diameter of the feasible set (infinite where there is none).
+        Euclidean diameter of the feasible set (infinite if there is none).
     """
 
     __slots__ = (
@@ -132,7 +132,7 @@ class Oracles:
     def prox(self, x: Point, g: Any, lam: float) -> Point:
         """Return the proximal map (for a set: the projection) of x - lam g: 1 PO.
 
-        Where there is neither a set nor a penalty it is x - lam g and counts nothing.
+        Without a set and a penalty it is x - lam g and counts nothing.
         """
         checks = self._checks
         if not checks.is_point(x):
@@ -162,12 +162,12 @@ class Oracles:
         return CountedTable(table, self._ledger, self._checks)
 
     def component_smoothness(self) -> Floats:
-        """Return the L_i, shape (n,), a copy; they are known beforehand, and count nothing.
+        """Return a copy of the L_i, shape (n,); these are known constants and count nothing.
 
         Raises
         ------
         InputError
-            If they are no n numbers of at least 0, or all are 0.
+            If they are not n numbers of at least 0, or all are 0.
         """
         L = np.array(self._backend.component_smoothness(), dtype=np.float64)
         if L.shape != (self.n,) or not (np.isfinite(L).all() and L.min() >= 0.0 < L.max()):
@@ -179,7 +179,7 @@ class Oracles:
 
 
 class CountedHessian:
-    """The component Hessians at one point, applied to differences of points."""
+    """Component Hessians at one point, applied to differences of points."""
 
     __slots__ = ("_checks", "_hessian", "_ledger", "_n")
 
@@ -206,7 +206,7 @@ class CountedHessian:
 
 
 class CountedTable:
-    """One stored gradient a_i for each component, as SAGA keeps them."""
+    """Stored gradient a_i of each component, as in SAGA."""
 
     __slots__ = ("_checks", "_ledger", "_table")
 
@@ -217,7 +217,7 @@ class CountedTable:
 
     @property
     def mean(self) -> Gradient:
-        """The mean of the stored gradients: no call."""
+        """Mean of the stored gradients; no call is counted."""
         return self._table.mean
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
@@ -225,7 +225,7 @@ class CountedTable:
         return self._count_and_query("table difference", self._table.difference, sample, x)
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """As `difference`, and store grad f_i(x) as the new a_i: len(sample) SFO."""
+        """Return the `difference`, then store grad f_i(x) as the new a_i: len(sample) SFO."""
         return self._count_and_query("table replacement", self._table.replace, sample, x)
 
     def _count_and_query(
@@ -242,7 +242,7 @@ class CountedTable:
 
 
 class _ArgumentAndAnswerChecks:
-    """What the oracles of one run may be asked at, and what they may answer."""
+    """Checks of the arguments and answers of the oracles of one run."""
 
     __slots__ = ("_form", "is_gradient", "is_point")
 
@@ -252,33 +252,33 @@ class _ArgumentAndAnswerChecks:
         self.is_gradient: Callable[[Any], bool] = _accept_all if form is None else form.is_gradient
 
     def check_points(self, verb: str, *points: Any) -> None:
-        """Refuse what is no point."""
+        """Raise if an argument is not a point."""
         for x in points:
             if not self.is_point(x):
                 self.refuse_point(verb, x)
 
     def refuse_point(self, verb: str, x: Any) -> Never:
-        """Say that x is no point."""
-        self._refuse(f"{verb} is asked at", x, "points of the problem", "points")
+        """Raise for an argument that is not a point."""
+        self._refuse(f"{verb} is queried at", x, "points of the problem", "points")
 
     def refuse_gradient(self, verb: str, g: Any) -> Never:
-        """Say that g is no gradient."""
-        self._refuse(f"{verb} is asked for", g, "gradients of the problem", "gradients")
+        """Raise for an argument that is not a gradient."""
+        self._refuse(f"{verb} is queried for", g, "gradients of the problem", "gradients")
 
     def check_point_answer(self, verb: str, x: Point) -> Point:
-        """Return the answer of an oracle that is a point."""
+        """Return the answer of an oracle, checked to be a point."""
         if not self.is_point(x):
             self._refuse(f"the problem's {verb} returned", x, "its points", "points")
         return x
 
     def gradient(self, verb: str, g: Gradient) -> Gradient:
-        """Return the answer of an oracle that is a gradient."""
+        """Return the answer of an oracle, checked to be a gradient."""
         if not self.is_gradient(g):
             self._refuse(f"the problem's {verb} returned", g, "its gradients", "gradients")
         return g
 
     def check_vertex_answer(self, verb: str, v: Point) -> Point:
-        """Return the answer of an oracle that is a vertex."""
+        """Return the answer of an oracle, checked to be a vertex."""
         if self._form is not None and not self._form.is_vertex(v):
             self._refuse(f"the problem's {verb} returned", v, "its vertices", "points")
         return v
@@ -294,7 +294,7 @@ def _accept_all(obj: Any) -> bool:
 
 @cache
 def restrict_oracles(verbs: frozenset[str]) -> type[Oracles]:
-    """Return the class of bundles that answer these verbs and refuse the others."""
+    """Return the class of bundles that answer these verbs and raise for the others."""
     refused = {verb: _make_refusing_verb(verb, verbs) for verb in ORACLES if verb not in verbs}
     return type("Oracles", (Oracles,), {"__slots__": (), "__doc__": Oracles.__doc__, **refused})
 

@@ -1,4 +1,4 @@
-"""The ledger: exact counts, the budget, the time limit, and the time spent inside oracles."""
+"""Ledger: exact counts, the budget, the time limit, and the time spent inside oracles."""
 
 import math
 from collections.abc import Callable
@@ -14,13 +14,13 @@ FO, SFO, SSO, HVP, LO, PO, FV, *_ = range(len(COUNTED))
 Answer = TypeVar("Answer")
 
 Charges = tuple[tuple[int, int], ...]
-"""What a call costs: pairs of a count and an amount."""
+"""Cost of a call: pairs of a count and an amount."""
 
 _QUIET_SECONDS = 1.2e-3
-"""So long the ledger is quiet after a call: it counts the next ones, and reads no clock."""
+"""Seconds after a call during which the ledger counts further ones without reading the clock."""
 
 _QUIET_CALLS = 63
-"""So many calls like the last one are counted so at most."""
+"""Maximum number of calls like the last one that are counted without reading the clock."""
 
 
 class Ledger:
@@ -29,7 +29,7 @@ class Ledger:
     Parameters
     ----------
     budget
-        What the run may spend.
+        Budget of the run.
 
     Attributes
     ----------
@@ -38,14 +38,14 @@ class Ledger:
     counts_array, limits
         The counts so far and the budget, in the order of `COUNTED`.
     untimed_calls
-        For SFO and LO, the count up to which calls need neither a clock nor a look at the budget.
+        For SFO and LO, the count up to which calls check neither the clock nor the budget.
     seconds
-        Time spent inside the backend, in seconds; quick calls in between are taken to last as long,
-        for each component gradient or linear minimisation, as the next one that is timed.
+        Time spent inside the backend, in seconds; the time of quick calls is estimated, per
+        component gradient or linear minimisation, from the next timed call.
     end_reason
-        Why no further call is answered; empty while the run may go on.
+        Reason why further calls raise; empty while the run may continue.
     overflowing
-        Whether that is because a count would no longer be exact, and not the budget.
+        Whether the reason is that a count would no longer be exact, not the budget.
     """
 
     __slots__ = (
@@ -72,11 +72,11 @@ class Ledger:
         self._timed_calls = [0] * len(COUNTED)
 
     def start_clock(self, deadline: float) -> None:
-        """Start the run's clock: from this time of `time.perf_counter` on, no call is answered."""
+        """Start the run's clock: calls after this time of `time.perf_counter` raise."""
         self.deadline = deadline
 
     def stop_clock(self) -> None:
-        """Stop the run's clock: until it is started again, no call is late."""
+        """Stop the run's clock: no call is late until it is started again."""
         self.deadline = math.inf
 
     def counts(self) -> Counts:
@@ -84,15 +84,15 @@ class Ledger:
         return Counts(*self.counts_array)
 
     def charge(self, charges: Charges, call: Callable[..., Answer], *arguments: Any) -> Answer:
-        """Charge a call, make it, and add its time.
+        """Count a call, make it, and add its time.
 
         Raises
         ------
         BudgetExhausted
             If the call would exceed a limit, or an earlier one did (even where the algorithm
-            swallowed that exception); the counts stay as they were.
+            swallowed that exception); the counts do not change.
         TimeLimitReached
-            If the deadline has passed; the counts stay as they were.
+            If the deadline has passed; the counts do not change.
         """
         started = perf_counter()
         if started > self.deadline:
@@ -112,7 +112,7 @@ class Ledger:
     def charge_quickly(
         self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
     ) -> Answer:
-        """As `ask`, for the verbs of inner loops: be quiet for a while, if calls are quick."""
+        """Count a call as `charge` does, and let quick calls after it skip the clock."""
         before = self.seconds
         untimed = self.counts_array[kind] - self._timed_calls[kind]
         answer = self.charge(((kind, amount),), call, *a)

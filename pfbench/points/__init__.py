@@ -1,7 +1,7 @@
-"""What an iterate is, and the few operations that move, copy and compare iterates.
+"""Points, and the operations that move, copy and compare them.
 
-A point is a dense array, or a `FactoredMatrix` matrix: its values on the observed entries together
-with the atoms it is made of. Algorithms use the functions here and never ask which it is.
+A point is a dense array, or a `FactoredMatrix`: its values on the observed entries together with
+its atoms. Algorithms use the functions here and need not distinguish the two.
 """
 
 from pfbench.points.factored import FactoredMatrix

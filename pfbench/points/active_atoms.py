@@ -1,4 +1,4 @@
-"""A convex combination of vertices that stays one exactly, however many steps change it."""
+"""Convex combinations of vertices with exact weights, however many steps change them."""
 
 from typing import Any
 
@@ -7,19 +7,19 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 
 _WHOLE = 1 << 52
-"""What the weights sum to: whole numbers that floats hold, so that no rounding adds up."""
+"""Sum of the integer weights: a power of 2, so that no rounding error accumulates."""
 
 
 class ActiveSet:
-    """The vertices that a point is made of, with their weights: x = sum of lambda_v v.
+    """Vertices of a point and their weights: x = sum of lambda_v v.
 
-    Weights are multiples of 2^-52 that sum to 1 exactly; one that becomes 0 leaves with its vertex.
-    A step's length is rounded to such a multiple.
+    Weights are multiples of 2^-52 that sum to 1 exactly; a vertex of weight 0 is dropped. A step's
+    length is rounded to such a multiple.
 
     Parameters
     ----------
     v
-        The first vertex, whose weight is 1.
+        The first vertex, with weight 1.
     """
 
     def __init__(self, v: Floats) -> None:
@@ -32,24 +32,24 @@ class ActiveSet:
 
     @property
     def weights(self) -> Floats:
-        """The weights, all above 0, shape (vertices,)."""
+        """Weights, all above 0, shape (vertices,)."""
         return self._weights / _WHOLE
 
     def point(self) -> Floats:
-        """Return the combination, computed from all weights anew."""
+        """Return the combination, recomputed from all weights."""
         return np.asarray((self.weights @ self._vertices).reshape(self._shape))
 
     def vertex(self, index: int) -> Floats:
-        """Return the vertex at a place."""
+        """Return the vertex with an index."""
         return np.asarray(self._vertices[index].reshape(self._shape))
 
     def find_extreme_vertices(self, g: Any) -> tuple[int, int]:
-        """Return the places of the largest and of the least <g, v>; ties to the lowest."""
+        """Return the indices of the largest and the smallest <g, v>; ties to the lowest index."""
         products = self._vertices @ np.asarray(g).ravel()
         return int(np.argmax(products)), int(np.argmin(products))
 
     def find_or_add(self, v: Floats) -> int:
-        """Return the place of a vertex, which enters with the weight 0 if it is not there."""
+        """Return the index of a vertex, adding it with weight 0 if it is new."""
         indices = np.flatnonzero((self._vertices == v.ravel()).all(axis=1))
         if indices.size:
             return int(indices[0])
@@ -64,12 +64,12 @@ class ActiveSet:
         self._correct_weight_sum(to)
 
     def max_away_step(self, index: int) -> float:
-        """Return lambda_v/(1 - lambda_v), the largest step away from one of several vertices."""
+        """Return lambda_v/(1 - lambda_v), the maximum step away from one of several vertices."""
         share = float(self.weights[index])
         return share / (1.0 - share)
 
     def move_away(self, index: int, gamma: float) -> None:
-        """Move to x + gamma (x - v), v the vertex at a place; from `farthest` on it leaves."""
+        """Move to x + gamma (x - v), v the indexed vertex; it is dropped at the maximum step."""
         copy = self._weights.copy()
         copy[index] = 0
         farthest = self.max_away_step(index)
@@ -79,7 +79,7 @@ class ActiveSet:
         self._correct_weight_sum(int(np.argmax(self._weights)) if leaves else index)
 
     def point_without_vertex(self, position: int, v: Floats | None = None) -> Floats:
-        """Return the point where the vertex at a place has left: for v, or for the others."""
+        """Return the point without the indexed vertex: its weight goes to v, or to the others."""
         weights = self.weights
         share, weights[position] = float(weights[position]), 0.0
         end = weights @ self._vertices
@@ -87,7 +87,7 @@ class ActiveSet:
         return np.asarray(end.reshape(self._shape))
 
     def transfer(self, index: int, v: Floats, gamma: float) -> None:
-        """Move to x + gamma (v - a), a the vertex at a place; at gamma = lambda_a it leaves."""
+        """Move to x + gamma (v - a), a the indexed vertex; at gamma = lambda_a it is dropped."""
         to = self.find_or_add(v)
         moved = min(round(gamma * _WHOLE), int(self._weights[index]))
         self._weights[index] -= moved
@@ -95,7 +95,7 @@ class ActiveSet:
         self._drop_zero_weights()
 
     def _correct_weight_sum(self, index: int) -> None:
-        """Give what the weights lack of 1 to one of them; what they have too much the largest."""
+        """Correct the sum of the weights: add a deficit here, take an excess off the largest."""
         rest = _WHOLE - int(self._weights.sum())
         self._weights[index if rest >= 0 else int(np.argmax(self._weights))] += rest
         self._drop_zero_weights()

@@ -1,4 +1,4 @@
-"""Weighted sums of rank-one matrices, of which nothing of size M x N is formed."""
+"""Weighted sums of rank-one matrices, without any M x N array."""
 
 import math
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from pfbench.base.arrays import Floats
 from pfbench.points.vertices import RankOne
 
 _ATOM_BYTES = 1 << 28
-"""Past this memory, or past twice the smaller dimension, atoms are re-compressed by an SVD."""
+"""Memory above which atoms are recompressed by an SVD, as above twice the smaller dimension."""
 
 
 class Factors(NamedTuple):
-    """A matrix ``sum_k weights[k] * outer(left[k], right[k])``."""
+    """Matrix ``sum_k weights[k] * outer(left[k], right[k])``."""
 
     weights: Floats
     left: Floats
@@ -22,7 +22,7 @@ class Factors(NamedTuple):
 
 
 class Atoms:
-    """An append-only list of rank-one matrices, shared by all points that descend from it."""
+    """Append-only list of rank-one matrices, shared by all points that descend from it."""
 
     __slots__ = (
         "_gram",
@@ -55,13 +55,13 @@ class Atoms:
         return self.atom_count - 1
 
     def products(self, u: Floats, v: Floats, count: int) -> Floats:
-        """Return the inner products of the first atoms with those of u and v, (count, ...)."""
+        """Return inner products of the first `count` atoms with those of u and v, (count, ...)."""
         return np.asarray((self.left[:count] @ u) * (self.right[:count] @ v))
 
     def gram(self, count: int) -> Floats:
-        """Return the inner products of the first atoms, shape (count, count).
+        """Return the Gram matrix of the first `count` atoms, shape (count, count).
 
-        What is known of them is kept: a new atom costs its products with those before it.
+        It is cached: a new atom costs its products with the earlier ones.
         """
         if len(self._gram) < count:
             larger = np.empty((len(self.left), len(self.left)))
@@ -77,9 +77,9 @@ class Atoms:
         return self._gram[:count, :count]
 
     def inner_products(self, other: "Atoms", weights: Floats, count: int) -> Floats:
-        """Return the inner products of the first atoms with a sum of others, shape (count,).
+        """Return inner products of the first `count` atoms with a sum of others, shape (count,).
 
-        They are kept as long as the sum is the same: a new atom costs its products with those.
+        They are cached for an unchanged sum: a new atom costs its products with that sum.
         """
         result = np.zeros(0)
         if (
@@ -103,13 +103,13 @@ def _grow(array: Floats) -> Floats:
 
 
 def max_atoms(shape: tuple[int, int]) -> int:
-    """Return how many atoms a sequence of M x N points keeps before they are re-compressed."""
+    """Return the number of atoms above which a sequence of M x N points recompresses them."""
     M, N = shape
     return max(64, min(2 * min(M, N), _ATOM_BYTES // (8 * (M + N))))
 
 
 def select_atoms(atoms: Atoms, weights: Floats) -> Factors:
-    """Return the atoms of nonzero weight, as views where that is all of the first ones."""
+    """Return the atoms of nonzero weight, as views if these are the first ones."""
     used = np.flatnonzero(weights)
     count = len(weights)
     if used.size == count:
@@ -118,7 +118,7 @@ def select_atoms(atoms: Atoms, weights: Floats) -> Factors:
 
 
 def as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
-    """Return a list with these atoms alone, and their weights in it."""
+    """Return a list of these atoms only, with their weights."""
     count = len(factors.weights)
     atoms = Atoms((factors.left.shape[1], factors.right.shape[1]), max(16, 2 * count))
     atoms.atom_count = count

@@ -1,11 +1,10 @@
 """Matrix iterates as values on the observed entries plus a weighted sum of atoms.
 
-A step ``(1 - w) x + w v`` towards a vertex v is only *recorded* by `combine`; the next gradient
-or move applies it while it sweeps over the entries anyway. Until then, and for one step after,
-the point before can still be read (the step is undone while reading). Anything older is gone,
-unless `keep` made a copy of it.
+`combine` only *records* a step ``(1 - w) x + w v`` towards a vertex v; the next gradient or move
+applies it during its own sweep over the entries. Until then, and for one step after, the previous
+point can still be read (reading undoes the step). An older point is lost, unless `keep` copied it.
 
-The points of one sequence share a trail: the one vector of values, and where it stands.
+The points of one sequence share their storage: one vector of values, and its current position.
 """
 
 import math
@@ -32,7 +31,7 @@ from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
 
 _UNDOABLE = 1e-3
-"""A step is undone while reading only if 1 - w is at least this: rounding grows by 1/(1 - w)."""
+"""Smallest 1 - w for which reading undoes a step: rounding grows by 1/(1 - w)."""
 
 _GONE = (
     "this point is older than the newest two of its sequence: take keep(x) of it before moving on."
@@ -40,7 +39,7 @@ _GONE = (
 
 
 class IterateStorage:
-    """The shared storage of one sequence: the values, the atoms, and where both stand."""
+    """Shared storage of one sequence: values, atoms, and the current position of both."""
 
     def __init__(self, pattern: Pattern, values: Floats, atoms: Atoms, weights: Floats) -> None:
         self.pattern = pattern
@@ -58,14 +57,14 @@ class IterateStorage:
 
 @dataclass(eq=False, repr=False, slots=True)
 class FactoredMatrix:
-    """A matrix point of a problem whose components are observed entries; see the module's text.
+    """Matrix point of a problem whose components are observed entries; see the module docstring.
 
-    Points are made by `zero`, `from_factors`, and `pfbench.points.combine`.
+    Points are created by `zero`, `from_factors`, and `pfbench.points.combine`.
 
     Attributes
     ----------
     is_borrowed
-        Whether it is what `view` returned and not yet a copy.
+        Whether it is a result of `view` that is not a copy yet.
     """
 
     _trail: IterateStorage
@@ -88,13 +87,13 @@ class FactoredMatrix:
     ) -> "FactoredMatrix":
         """Return a point from its factors: weights (K,), left (K, M), right (K, N).
 
-        `values` are its entries on the pattern, shape (n,), where they are known already; they
-        belong to the point from then on.
+        `values` are its entries on the pattern, shape (n,), if already known; the point takes
+        ownership of the array.
 
         Raises
         ------
         InputError
-            If factors or values are not arrays of float64 of these shapes.
+            If factors or values are not float64 arrays of these shapes.
         """
         (M, N), K = pattern.shape, len(factors.weights)
         shapes = {"weights": (K,), "left": (K, M), "right": (K, N)}
@@ -111,16 +110,16 @@ class FactoredMatrix:
 
     @property
     def pattern(self) -> Pattern:
-        """The observed positions."""
+        """Observed positions."""
         return self._trail.pattern
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(M, N)."""
+        """Shape (M, N)."""
         return self._trail.pattern.shape
 
     def entry_view(self) -> EntryView:
-        """Return how compiled loops read this point on the observed entries.
+        """Return the values on the observed entries in the form that compiled loops read.
 
         Raises
         ------
@@ -151,9 +150,9 @@ class FactoredMatrix:
         return out
 
     def factors(self) -> Factors:
-        """Return the point's own weights and its atoms (atoms of weight 0 left out).
+        """Return the point's weights and atoms, without atoms of weight 0.
 
-        Those of a view are read-only: they may be where its sequence has them.
+        Those of a view are read-only, since they can share memory with its sequence.
         """
         factors = select_atoms(*self.atoms_and_weights())
         return Factors(*map(as_read_only, factors)) if self.is_borrowed else factors
@@ -165,9 +164,9 @@ class FactoredMatrix:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the recorded step is finite, or, where there is none, all observed entries.
+        """Whether the recorded step is finite, or, if there is none, all observed entries.
 
-        Only a step can spoil a sequence, and a NaN spoils a whole singular vector.
+        Only a step can make a sequence non-finite, and a NaN affects a whole singular vector.
         """
         vertex = self._vertex
         if vertex is None:
@@ -182,7 +181,7 @@ class FactoredMatrix:
     # --- moving -------------------------------------------------------------------------------
 
     def record_step(self, vertex: RankOne, w: float) -> "FactoredMatrix":
-        """Return ``(1 - w) x + w vertex``, recorded and not yet applied.
+        """Return ``(1 - w) x + w vertex``, recorded but not yet applied.
 
         Raises
         ------
@@ -196,14 +195,14 @@ class FactoredMatrix:
         return FactoredMatrix(trail, object(), trail.current, vertex, float(w), slot)
 
     def apply_recorded_step(self) -> None:
-        """Apply this point's recorded step, if any, so that the sequence stands here."""
+        """Apply this point's recorded step, if any, to the storage."""
         if self._token is not self._trail.current:
             self.apply_step_in_loop(
                 lambda reading: _write_entries(self.pattern, reading, reading.values)
             )
 
     def apply_step_in_loop(self, loop: Callable[[EntryView], None]) -> None:
-        """Run a loop that writes the reading to its own values, which settles this point.
+        """Run a loop that also applies the recorded step to the storage.
 
         Raises
         ------
@@ -222,7 +221,7 @@ class FactoredMatrix:
             self._advance_sequence()
 
     def copy(self) -> "FactoredMatrix":
-        """Return an independent copy; nothing is applied to this point's sequence."""
+        """Return an independent copy, without applying any step."""
         atoms, weights = self.atoms_and_weights()
         used = np.flatnonzero(weights)
         if 2 * used.size < atoms.atom_count:
@@ -231,12 +230,12 @@ class FactoredMatrix:
         return FactoredMatrix(trail, trail.current)
 
     def view(self) -> "FactoredMatrix":
-        """Return what reads as this point, as long as that can be read, and moves as a copy."""
+        """Return a view: it reads as this point as long as possible, and copies before it moves."""
         step = self._base, self._vertex, self._weight, self._slot
         return FactoredMatrix(self._trail, self._token, *step, is_borrowed=True)
 
     def _detach(self) -> None:
-        """Become a copy, if this is a view: the sequence that lent it stays where it is."""
+        """Convert a view to an independent copy, without moving the original sequence."""
         if self.is_borrowed:
             own = self.copy()
             self._trail, self._token, self._base, self._vertex = own._trail, own._token, None, None
@@ -261,7 +260,7 @@ class FactoredMatrix:
             trail.limit = max(trail.limit, 2 * trail.atoms.atom_count)
 
     def atoms_and_weights(self) -> tuple[Atoms, Floats]:
-        """Return the shared list of atoms and this point's weights (of the first ones in it)."""
+        """Return the shared list of atoms and this point's weights for the first of them."""
         trail = self._trail
         if self._token is trail.current:
             return trail.atoms, trail.weights

@@ -1,4 +1,4 @@
-"""The operations on points; each takes dense arrays and factored matrices alike."""
+"""Operations on points, for dense arrays and factored matrices alike."""
 
 import math
 from typing import Any
@@ -84,7 +84,7 @@ def keep(x: Any) -> Any:
 
 
 def view(x: Any) -> Any:
-    """Return what reads as x and moves as a copy of it, which is only made where it is needed."""
+    """Return a view of x, copied only before it moves."""
     return x.view() if isinstance(x, FactoredMatrix) else x.copy()
 
 
@@ -176,7 +176,7 @@ def distance(x: Any, y: Any) -> float:
 
 
 def _make_observed_matrix(pattern: Pattern, g: Any) -> SparseOperator:
-    """Return the matrix with values g on a pattern; refused if g is no gradient there."""
+    """Return the sparse matrix with values g on a pattern; raise if g is no gradient there."""
     if not isinstance(g, np.ndarray) or g.shape != (pattern.n,) or g.dtype != np.float64:
         raise InputError(
             f"a gradient on {pattern.n} observed entries is needed, not {describe(g)}."
@@ -185,7 +185,7 @@ def _make_observed_matrix(pattern: Pattern, g: Any) -> SparseOperator:
 
 
 def _have_same_dense_shape(x: Any, y: Any) -> bool:
-    """Return whether these are plain arrays of float64 of one shape."""
+    """Return whether both are plain float64 arrays of one shape."""
     return (
         x.__class__ is y.__class__ is np.ndarray
         and (x.dtype is y.dtype is _FLOAT or x.dtype == y.dtype == _FLOAT)
@@ -206,7 +206,7 @@ def _is_numeric(x: Any) -> bool:
 
 
 def _check_weight(w: Any) -> float:
-    """Return a weight as a float; in the loops of a run it is one."""
+    """Return a weight as a float; inside a run it already is one."""
     if w.__class__ is float:
         return w
     try:
@@ -216,7 +216,7 @@ def _check_weight(w: Any) -> float:
 
 
 def is_finite(x: Any) -> bool:
-    """Return whether a point is finite; a factored one is checked by its newest step alone."""
+    """Return whether a point is finite; of a factored point only the newest step is checked."""
     if isinstance(x, np.ndarray):
         flat = x if x.ndim == 1 else x.ravel()
         return math.isfinite(flat.dot(flat))

@@ -1,4 +1,4 @@
-"""Matrices that are never formed: what the linear minimisation over spectral sets multiplies by."""
+"""Implicit matrices: operators for linear minimisation over spectral sets."""
 
 import math
 from typing import Any, Protocol
@@ -18,15 +18,15 @@ from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
 
 _NEAR = 1e-4
-"""Squared distances below this part of the largest term are not taken as a sum: they cancel."""
+"""Relative size below which a squared distance would cancel if computed as a sum."""
 
 
 class LinearOperator(Protocol):
-    """An M x N matrix G as Golub-Kahan-Lanczos uses it."""
+    """M x N matrix G with the operations of Golub-Kahan-Lanczos."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(M, N)."""
+        """Shape (M, N)."""
 
     def golub_kahan_step(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
@@ -40,14 +40,14 @@ class LinearOperator(Protocol):
         """Return factor * G."""
 
     def magnitude(self) -> float:
-        """Return a number that is 0 only for G = 0 and of the order of G's largest entry."""
+        """Return a number of the order of G's largest entry, 0 only for G = 0."""
 
     def dense(self) -> Floats:
-        """Return G itself, shape (M, N)."""
+        """Return G as an array, shape (M, N)."""
 
 
 class DenseOperator:
-    """A matrix given as an array of shape (M, N)."""
+    """Dense matrix, an array of shape (M, N)."""
 
     def __init__(self, array: Floats) -> None:
         self.array = array
@@ -56,31 +56,31 @@ class DenseOperator:
     def golub_kahan_step(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> float:
-        """See `LinearOperator`."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u``; return the sum of squares of u."""
         np.matmul(self.array, v, out=u)
         u -= beta * previous
         np.matmul(u, self.array, out=y)
         return float(u @ u)
 
     def inner(self, vertex: RankOne) -> float:
-        """See `LinearOperator`."""
+        """Return <G, vertex>."""
         return vertex.scale * float(vertex.u @ (self.array @ vertex.v))
 
     def scale(self, factor: float) -> "DenseOperator":
-        """See `LinearOperator`."""
+        """Return factor * G."""
         return DenseOperator(factor * self.array)
 
     def magnitude(self) -> float:
-        """See `LinearOperator`."""
+        """Return the largest absolute entry of G."""
         return float(np.abs(self.array).max(initial=0.0))
 
     def dense(self) -> Floats:
-        """See `LinearOperator`."""
+        """Return G as an array, shape (M, N)."""
         return self.array
 
 
 class SparseOperator:
-    """A sparse matrix with values g, shape (n,), on an observed pattern."""
+    """Sparse matrix with values g, shape (n,), on an observed pattern."""
 
     def __init__(self, pattern: Pattern, g: Floats) -> None:
         self.pattern = pattern
@@ -90,38 +90,38 @@ class SparseOperator:
     def golub_kahan_step(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> float:
-        """See `LinearOperator`."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u``; return the sum of squares of u."""
         y[:] = 0.0
         value = self.pattern.rows, self.g, v, previous, beta, u, y
         return float(self.pattern.run_loop(lanczos_sweep_rows, lanczos_sweep_parallel, *value))
 
     def inner(self, vertex: RankOne) -> float:
-        """See `LinearOperator`."""
+        """Return <G, vertex>."""
         value = self.pattern.rows, self.g, vertex.u, vertex.v
         return vertex.scale * float(
             self.pattern.run_loop(inner_with_rank_one_rows, inner_with_rank_one_parallel, *value)
         )
 
     def scale(self, factor: float) -> "SparseOperator":
-        """See `LinearOperator`."""
+        """Return factor * G."""
         return SparseOperator(self.pattern, factor * self.g)
 
     def magnitude(self) -> float:
-        """See `LinearOperator`."""
+        """Return the largest absolute entry of G."""
         return float(np.abs(self.g).max())
 
     def dense(self) -> Floats:
-        """See `LinearOperator`."""
+        """Return G as an array, shape (M, N)."""
         array = np.zeros(self.shape)
         array[self.pattern.row_numbers(), self.pattern.rows.indices] = self.g
         return array
 
 
 class TiltedOperator:
-    """The matrix ``G + c (X - U)`` for a sparse G and two factored points, taken as they stand.
+    """Matrix ``G + c (X - U)`` for a sparse G and the current values of two factored points.
 
-    Where both points have the same list of atoms, `shared` is that list with ``c (X - U)``'s
-    weights in it; where they have not, `apart` is X's list, U's list and weights, and c.
+    Where both points share their list of atoms, `shared` is that list with the weights of
+    ``c (X - U)``; otherwise `apart` is X's list, U's list and weights, and c.
     """
 
     def __init__(
@@ -146,8 +146,8 @@ class TiltedOperator:
     def gap_and_distance(self, x: FactoredMatrix, vertex: RankOne) -> tuple[float, float] | None:
         """Return <G + c (X - U), x - vertex> and the distance of x and the vertex.
 
-        It is what `inner` and `inner_point` return, from products of atoms that are kept; None
-        where x is not X, or so near to the vertex that the distance would cancel.
+        The values are those of `inner` and `inner_point`, computed from cached products of atoms.
+        None where x is not X, or so near to the vertex that the distance would cancel.
         """
         atoms, weights = x.atoms_and_weights()
         count, scale = len(weights), vertex.scale
@@ -178,7 +178,7 @@ class TiltedOperator:
     def golub_kahan_step(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> float:
-        """See `LinearOperator`."""
+        """Write ``u = A v - beta * previous`` and ``y = A' u`` for this matrix A; return |u|^2."""
         weights, left, right = self.factors
         # The sparse sweep scatters G'(G v - beta p); the low-rank part of u is added after it.
         low = (weights * (right @ v)) @ left
@@ -188,7 +188,7 @@ class TiltedOperator:
         return float(u @ u)
 
     def inner(self, vertex: RankOne) -> float:
-        """See `LinearOperator`."""
+        """Return <G + c (X - U), vertex>."""
         return self.sparse.inner(vertex) + self._inner_with_tilt(vertex)
 
     def _inner_with_tilt(self, vertex: RankOne) -> float:
@@ -204,22 +204,22 @@ class TiltedOperator:
         return float(self.sparse.g @ x.values()) + float(weights @ gram @ own.weights)
 
     def scale(self, factor: float) -> "TiltedOperator":
-        """See `LinearOperator`."""
+        """Return factor * (G + c (X - U))."""
         weights, left, right = self.factors
         return TiltedOperator(self.sparse.scale(factor), Factors(factor * weights, left, right))
 
     def magnitude(self) -> float:
-        """See `LinearOperator`."""
+        """Return the larger of G's magnitude and the largest absolute weight of an atom."""
         return max(self.sparse.magnitude(), float(np.abs(self.factors.weights).max(initial=0.0)))
 
     def dense(self) -> Floats:
-        """See `LinearOperator`."""
+        """Return G + c (X - U) as an array, shape (M, N)."""
         weights, left, right = self.factors
         return np.asarray(self.sparse.dense() + (left * weights[:, None]).T @ right)
 
 
 def combine_factors(x: FactoredMatrix, y: FactoredMatrix, a: float, b: float) -> Factors:
-    """Return the factors of ``a x + b y``; atoms that both points share are merged."""
+    """Return the factors of ``a x + b y``; shared atoms are merged."""
     shared = _match_atoms(x, y, a, b)
     if shared is not None:
         return select_atoms(*shared)
@@ -234,7 +234,7 @@ def combine_factors(x: FactoredMatrix, y: FactoredMatrix, a: float, b: float) ->
 def _match_atoms(
     x: FactoredMatrix, y: FactoredMatrix, a: float, b: float
 ) -> tuple[Atoms, Floats] | None:
-    """Return the atoms of ``a x + b y`` with their weights, where both points share them."""
+    """Return the atoms of ``a x + b y`` and their weights, None if the points share no atoms."""
     (x_atoms, x_weights), (y_atoms, y_weights) = x.atoms_and_weights(), y.atoms_and_weights()
     if x_atoms is not y_atoms:
         return None

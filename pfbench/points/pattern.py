@@ -1,4 +1,4 @@
-"""The observed positions of a matrix, fixed once in row order."""
+"""Observed positions of a matrix, fixed in row order."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from pfbench.kernels.numba_compilation import thread_count
 from pfbench.kernels.observed_entries import ObservedRows
 
 _ENTRIES_PER_THREAD = 100_000
-"""Below about this many entries a second thread costs more than it saves."""
+"""Number of entries per thread below which a second thread does not pay off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Pattern:
     def from_coordinates(
         cls, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
     ) -> tuple["Pattern", Integers | slice]:
-        """Build a pattern; also return what the given positions are sorted into it by.
+        """Build a pattern; also return the permutation that sorts the given positions.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class Pattern:
         Raises
         ------
         InputError
-            If there is no position, one is no integer, lies outside the shape or occurs twice.
+            If there is no position, or one is not an integer, outside the shape or repeated.
         """
         i, j = check_positions("observed", rows, columns, shape)
         N = shape[1]
@@ -71,7 +71,7 @@ class Pattern:
 
     @classmethod
     def from_sorted(cls, flat: Integers, shape: tuple[int, int]) -> "Pattern":
-        """Build a pattern from numbers ``i N + j`` of its positions, strictly increasing."""
+        """Build a pattern from strictly increasing flat indices ``i N + j`` of its positions."""
         M, N = shape
         indptr = np.searchsorted(flat, np.arange(M + 1) * N)
         kind: type[Any] = np.uint16 if N <= 1 << 16 else np.uint32
@@ -85,7 +85,7 @@ class Pattern:
 
     @cached_property
     def vector_pool(self) -> VectorPool:
-        """The memory of vectors (n,): of gradients, and of the values of points."""
+        """Pool of vectors of length n, for gradients and the values of points."""
         return VectorPool(self.n)
 
     @property
@@ -95,17 +95,17 @@ class Pattern:
 
     @property
     def is_serial(self) -> bool:
-        """Whether one thread runs over all rows."""
+        """Whether one thread handles all rows."""
         return self.bounds.size == 2
 
     def run_loop(self, serial: Callable[..., Any], parallel: Callable[..., Any], *args: Any) -> Any:
-        """Run a loop over all rows, in one of its two forms, and return what it returns."""
+        """Run the serial or the parallel form of a loop over all rows; return its result."""
         if self.is_serial:
             return serial(0, self.shape[0], *args)
         return parallel(self.bounds, *args)
 
     def equals(self, other: "Pattern") -> bool:
-        """Return whether both hold the same positions of matrices of one shape."""
+        """Return whether both have the same positions and matrix shape."""
         return self is other or (
             self.shape == other.shape
             and np.array_equal(self.rows.indptr, other.rows.indptr)
@@ -113,7 +113,7 @@ class Pattern:
         )
 
     def row_numbers(self, part: slice = slice(None)) -> Integers:
-        """Return the row of every position, or of a range of them, as int64."""
+        """Return the row of every position, or of a slice of them, as int64."""
         first, last, _ = part.indices(self.n)
         pointers = self.rows.indptr
         top, end = np.searchsorted(pointers, (first, last), side="right")
@@ -121,19 +121,19 @@ class Pattern:
         return np.repeat(np.arange(top - 1, top - 2 + inside.size), np.diff(inside))
 
     def parts(self) -> Iterator[slice]:
-        """Return ranges of positions that are worked on in turn; see `chunk_slices`."""
+        """Return slices of positions to be handled in turn; see `chunk_slices`."""
         return chunk_slices(self.n)
 
 
 def check_positions(
     kind: str, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
 ) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
-    """Return rows (n,) and columns (n,) as arrays, refused if one is not in the matrix.
+    """Return rows (n,) and columns (n,) as arrays; raise if a position is outside the matrix.
 
     Raises
     ------
     InputError
-        If they are not integer vectors of one length, or one lies outside; `kind` names them.
+        If they are not integer vectors of one length, or a position is outside; `kind` names them.
     """
     i, j = np.asarray(rows), np.asarray(columns)
     if i.shape != j.shape or i.ndim != 1:

@@ -1,7 +1,7 @@
-"""What the points and gradients of a problem look like: what its oracles are asked at is checked.
+"""Format of the points and gradients of a problem, checked at each oracle call.
 
-Compiled loops read and write without a look at sizes, so nothing may reach them that has another
-shape, type or pattern than the problem's own points.
+Compiled loops do not check sizes, so points of another shape, type or pattern must be rejected
+before they reach a loop.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _FLOAT = np.dtype(np.float64)
 
 
 def describe(obj: Any) -> str:
-    """Return what something is, in words: its type, and of an array its shape and type."""
+    """Return a description of an object: its type, and the shape and dtype of an array."""
     if isinstance(obj, np.ndarray):
         kind = "an array" if obj.__class__ is np.ndarray else f"a {type(obj).__name__}"
         return f"{kind} of {obj.dtype} of shape {obj.shape}"
@@ -32,15 +32,15 @@ def describe(obj: Any) -> str:
 
 
 class DensePointFormat:
-    """Points, vertices and gradients are arrays of one shape; a vertex may be of rank one.
+    """Format in which points, vertices and gradients are arrays; vertices may also be `RankOne`.
 
     Attributes
     ----------
     points_text, gradients_text
-        What they are, in words.
+        Descriptions in words.
     is_point, is_gradient
-        Return whether something is a point, or a gradient, of the problem's space. A run asks that
-        several times an iteration, so that they look nothing up.
+        Return whether an object is a point, or a gradient, of the problem's space. A run calls them
+        several times an iteration, so they are closures without attribute look-ups.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -62,14 +62,14 @@ class DensePointFormat:
     describe = staticmethod(describe)
 
     def is_vertex(self, v: Any) -> bool:
-        """Return whether v may be what a linear minimisation returns."""
+        """Return whether v can be the result of a linear minimisation."""
         if isinstance(v, RankOne):
             return v.pattern is None and (v.u.size, v.v.size) == self.shape
         return self.is_point(v)
 
 
 class FactoredPointFormat:
-    """Points are factored matrices observed on one pattern, gradients their observed entries."""
+    """Format in which points are factored matrices on one pattern, gradients observed entries."""
 
     describe = staticmethod(describe)
 
@@ -82,7 +82,7 @@ class FactoredPointFormat:
         self.gradients_text = f"arrays of float64 of shape {(pattern.n,)}, or what `tilt` returns"
 
     def is_point(self, x: Any) -> bool:
-        """See `DensePointFormat.is_point`."""
+        """Return whether x is a factored matrix on the pattern of the problem."""
         return x.__class__ is FactoredMatrix and self.pattern.equals(x.pattern)
 
     def is_gradient(self, g: Any) -> bool:
@@ -92,17 +92,17 @@ class FactoredPointFormat:
         return isinstance(g, TiltedOperator | SparseOperator) and self.pattern.equals(g.pattern)
 
     def is_vertex(self, v: Any) -> bool:
-        """See `DensePointFormat.is_vertex`."""
+        """Return whether v is a rank-one vertex of the problem's shape."""
         return isinstance(v, RankOne) and (v.u.size, v.v.size) == self.shape
 
 
 def infer_format(start: Any, name: str = "the problem") -> DensePointFormat | FactoredPointFormat:
-    """Return the form of the points of a problem from its start point.
+    """Return the point format of a problem from its start point.
 
     Raises
     ------
     InputError
-        If the start is neither an array of float64 nor a factored matrix.
+        If the start is neither a float64 array nor a factored matrix.
     """
     if isinstance(start, FactoredMatrix):
         return FactoredPointFormat(start.pattern)

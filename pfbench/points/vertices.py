@@ -1,4 +1,4 @@
-"""Vertices that are cheaper than a dense array."""
+"""Vertices in a more compact form than a dense array."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,9 @@ from pfbench.points.pattern import Pattern
 
 @dataclass(frozen=True, slots=True)
 class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
-    """The matrix ``scale * outer(u, v)``: an extreme point of the nuclear-norm ball.
+    """Matrix ``scale * outer(u, v)``: an extreme point of the nuclear-norm ball.
 
-    Where gradients are dense, it is read as that array: ``lo(g) - x`` is an array.
+    Where gradients are dense, it behaves as the dense array: ``lo(g) - x`` is an array.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
     scale
         A number; its modulus is the nuclear norm.
     pattern
-        The observed entries that gradients are given on; None if gradients are dense matrices.
+        The observed entries of gradients; None if gradients are dense matrices.
     """
 
     u: Floats
@@ -35,20 +35,20 @@ class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
         return self.scale * np.outer(self.u, self.v)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Return the dense matrix, where points are arrays."""
+        """Return the dense matrix if points are arrays."""
         if self.pattern is not None:
             raise TypeError("a vertex of factored points is no array: move towards it by combine")
         return self.matrix() if dtype is None else self.matrix().astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """Do with the dense matrix what is asked for, where points are arrays."""
+        """Apply a ufunc to the dense matrix if points are arrays."""
         if self.pattern is not None:
             return NotImplemented
         dense = [item.matrix() if isinstance(item, RankOne) else item for item in inputs]
         return getattr(ufunc, method)(*dense, **keywords)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what an array has by that name, where points are arrays: `copy`, `ravel`, `T`."""
+        """Return an attribute of the dense matrix if points are arrays: `copy`, `ravel`, `T`."""
         if name.startswith("_") or self.pattern is not None:
             raise AttributeError(f"a vertex of rank one has no {name}")
         return getattr(self.matrix(), name)

@@ -1,7 +1,7 @@
 """Quadratics whose component gradients differ by constants: f_i(x) = f(x) + <s_i, x>, sum s_i = 0.
 
-So an estimate's error is that of a mean of the s_i, of a variance that is known exactly and the
-same everywhere. These are the instances on which bounds of methods for norms bind.
+The error of an estimate is that of a mean of the s_i, with a known and constant variance. Bounds of
+methods for norms are attained on these instances.
 """
 
 import math
@@ -23,7 +23,7 @@ from pfbench.sets.body import ConvexBody
 from pfbench.sets.norms import NormBall
 
 NOISES = ("none", "two-point", "skewed", "normal")
-"""How the s_i may be drawn; see `noise_of`."""
+"""Distributions of the s_i; see `make_noise`."""
 
 
 def make_noise(
@@ -32,7 +32,7 @@ def make_noise(
     """Return the s_i, of mean 0 and mean square sigma^2, shape (n, *shape).
 
     two-point: sigma and -sigma in the first entry; skewed: there 3 t once and -t three times,
-    sigma = t sqrt 3; normal: so many normal ones, centred.
+    sigma = t sqrt 3; normal: `components` normal vectors, centred.
     """
     check_choice("noise", kind, NOISES)
     check_real("sigma", sigma, minimum=0.0)
@@ -49,7 +49,7 @@ def make_noise(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdditiveNoiseQuadratic(ConstantHessians):
-    """A convex quadratic f with the components f + <s_i, x>.
+    """Convex quadratic f with the components f + <s_i, x>.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
     @property
     @abstractmethod
     def hessian_matrix(self) -> Floats:
-        """The Hessian as a matrix that acts on the rows of a point, shape (m, m)."""
+        """Hessian as a matrix that acts on the rows of a point, shape (m, m)."""
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
@@ -112,23 +112,23 @@ class AdditiveNoiseQuadratic(ConstantHessians):
         return self.gradient(x) + np.tensordot(weights, self.noise[indices], axes=1)
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return the Hessian times u: all components have the same."""
+        """Return the Hessian times u; it is the same for all components."""
         if sample is not None:
             index_weights(sample, self.n)
         return self.apply_hessian(u)
 
     @property
     def best_known(self) -> tuple[float, str] | None:
-        """The least value on the whole space; None over a set."""
+        """Minimum on the whole space; None over a set."""
         return None if self.is_bounded else (self.minimum_value, "minimum, by the normal equations")
 
     @property
     @abstractmethod
     def minimum_value(self) -> float:
-        """The minimum of f on the whole space."""
+        """Minimum of f on the whole space."""
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the largest <X, G X> over the ball, exact where that is."""
+        """Return the maximum of <X, G X> over the ball, or an upper bound, with its derivation."""
         return max_quadratic_form(norm, self.hessian_matrix, math.prod(self.shape[1:]))
 
     @cached_property
@@ -183,7 +183,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all numbers."""
+        """Hash of all numbers."""
         arrays = (
             self.start_point,
             self.noise,
@@ -207,7 +207,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
 
     @property
     def hessian_matrix(self) -> Floats:
-        """The matrix with the h_j on its diagonal."""
+        """Diagonal matrix of the h_j."""
         return np.diag(self.weights)
 
     @cached_property
@@ -215,7 +215,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
         return np.sort(self.weights)
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the largest square over the ball: over a cube it is the sum of all h_j."""
+        """Return the maximum of <x, h x> over the ball; over a cube it is the sum of all h_j."""
         if norm.name == "linf":
             return float(self.weights.sum()), "the sum of the h_j, at every vertex: exact"
         return super().smoothness_in_norm(norm)
@@ -248,7 +248,7 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all numbers."""
+        """Hash of all numbers."""
         return content_digest((self.name, self.set), self.start_point, self.noise, self.A, self.B)
 
     def value(self, x: Floats) -> float:
@@ -266,11 +266,11 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
 
     @cached_property
     def hessian_matrix(self) -> Floats:
-        """A'A."""
+        """Matrix A'A."""
         return np.asarray(self.A.T @ self.A)
 
     @cached_property
     def minimum_value(self) -> float:
-        """The minimum, by least squares."""
+        """Minimum of f, by least squares."""
         result: Any = np.linalg.lstsq(self.A, self.B, rcond=None)[0]
         return self.value(result)

@@ -1,4 +1,4 @@
-"""Libraries of arrays that follow the Python array API standard, on any device."""
+"""Array libraries that follow the Python array API standard, on any device."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,12 +21,12 @@ _MODULES = MappingProxyType(
         "array-api-strict": ("array_api_strict", "array-api-strict"),
     }
 )
-"""By name: the module of functions, and what is to be installed."""
+"""Module of functions, and package to install, by name."""
 
 
 @dataclass(frozen=True)
 class ArrayLibrary:
-    """Where arrays live, and what computes with them.
+    """Array library and device.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class ArrayLibrary:
     xp
         The functions of the array API.
     device
-        The device, None for the library's own.
+        The device, None for the library's default.
     """
 
     name: str
@@ -43,16 +43,16 @@ class ArrayLibrary:
     device: Any
 
     def as_floats(self, array: npt.ArrayLike) -> Any:
-        """Return numbers as an array of the library, in double precision; they are copied."""
+        """Copy numbers to a double-precision array of the library."""
         value = np.array(array, dtype=np.float64, order="C")
         return self.xp.asarray(value, device=self.device)
 
     def integers(self, array: npt.ArrayLike) -> Any:
-        """Return whole numbers as an array of the library; they are copied."""
+        """Copy integers to an array of the library."""
         return self.xp.asarray(np.array(array, dtype=np.int64), device=self.device)
 
     def as_numpy(self, array: Any) -> Floats:
-        """Return an array of the library as NumPy's."""
+        """Return an array of the library as a NumPy array."""
         if hasattr(array, "cpu"):
             array = array.cpu()
         return np.asarray(array.get() if hasattr(array, "get") else array)
@@ -90,9 +90,9 @@ def _device(base: str, name: str) -> Any:
 
 
 class ArrayOperator(DenseOperator):
-    """A dense matrix that is multiplied by where the library's arrays live.
+    """Dense matrix, multiplied on the device of an array library.
 
-    It goes there once; of each step of Golub-Kahan-Lanczos only vectors go to and fro.
+    It is copied there once; each step of Golub-Kahan-Lanczos transfers only vectors.
     """
 
     def __init__(self, library: ArrayLibrary, array: Floats) -> None:
@@ -102,7 +102,7 @@ class ArrayOperator(DenseOperator):
     def golub_kahan_step(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> float:
-        """See `Operator`."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u``; return the sum of squares of u."""
         library = self._library
         product = self._array @ library.as_floats(v)
         if beta:
@@ -112,5 +112,5 @@ class ArrayOperator(DenseOperator):
         return float(u @ u)
 
     def scale(self, factor: float) -> "ArrayOperator":
-        """See `Operator`."""
+        """Return factor * G."""
         return ArrayOperator(self._library, factor * self.array)

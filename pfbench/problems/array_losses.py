@@ -18,13 +18,13 @@ from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
 
 _BLOCK_ENTRIES = 1 << 26
-"""Most entries of an array that is made on the way: half a gigabyte."""
+"""Maximum number of entries of a temporary array: half a gigabyte."""
 
 _FLAT = 700.0
-"""exp of less neither overflows nor vanishes."""
+"""Largest argument of exp that neither overflows nor makes its inverse vanish."""
 
 Dense = MultitaskSigmoid | MulticlassLogistic | MatrixRegression
-"""The problems that there are losses for."""
+"""Problems with array losses."""
 
 
 class ComponentBlock(NamedTuple):
@@ -33,11 +33,11 @@ class ComponentBlock(NamedTuple):
     Attributes
     ----------
     components
-        Which components: a range of all, or those of a sample.
+        Component numbers: a slice of all, or those of a sample.
     weights
-        The weight of each.
+        Weight of each component.
     columns
-        Which columns of X.
+        Columns of X that they read.
     """
 
     components: slice | Integers
@@ -46,20 +46,20 @@ class ComponentBlock(NamedTuple):
 
 
 class ArrayLoss(ABC):
-    """phi of many components at once, on the library's arrays.
+    """Loss phi of many components at once, on the library's arrays.
 
     Parameters
     ----------
     library
-        Where the arrays are.
+        Library and device of the arrays.
     rows
         The data, shape (n, d).
     columns
-        Columns of X, and how many of them a component reads.
+        Columns of X, and the number of them that a component reads.
     """
 
     ridge = 0.0
-    """c of the term -(c/2) |X|^2 that every component has."""
+    """Coefficient c of the term -(c/2) |X|^2 that every component has."""
 
     def __init__(self, library: ArrayLibrary, rows: Floats, columns: int, width: int) -> None:
         self.library, self.xp = library, library.xp
@@ -77,7 +77,7 @@ class ArrayLoss(ABC):
 
     @abstractmethod
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return what `bend` needs of phi''(z), shape (k, width)."""
+        """Return the values of phi''(z) that `apply_curvatures` needs, shape (k, width)."""
 
     def apply_curvatures(self, curvatures: Any, u: Any) -> Any:
         """Return phi'' times u, both of shape (k, width)."""
@@ -133,22 +133,22 @@ class SigmoidLoss(ArrayLoss):
         return c, 1.0 / (1.0 + self.xp.exp(self.xp.clip(t, -_FLAT, _FLAT)))
 
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """See `ArrayLoss`."""
+        """Return phi(z), shape (k,)."""
         return (self._sigmoid(z, part)[1] ** 2)[:, 0]
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """See `ArrayLoss`."""
+        """Return phi'(z), shape (k, 1)."""
         c, s = self._sigmoid(z, part)
         return 2.0 * c * s * s * (1.0 - s)
 
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """See `ArrayLoss`."""
+        """Return phi''(z), shape (k, 1)."""
         _, s = self._sigmoid(z, part)
         return 2.0 * s * s * (1.0 - s) * (2.0 - 3.0 * s)
 
 
 class SoftmaxLoss(ArrayLoss):
-    """log sum exp(z) - z_y: see `MulticlassLogistic`."""
+    """Softmax loss log sum exp(z) - z_y; see `MulticlassLogistic`."""
 
     def __init__(self, library: ArrayLibrary, problem: MulticlassLogistic) -> None:
         rows, labels = problem._data
@@ -162,29 +162,29 @@ class SoftmaxLoss(ArrayLoss):
         return self.xp.astype(same, self.xp.float64)
 
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """See `ArrayLoss`."""
+        """Return phi(z), shape (k,)."""
         xp = self.xp
         top = xp.max(z, axis=1, keepdims=True)
         sums = xp.log(xp.sum(xp.exp(z - top), axis=1)) + top[:, 0]
         return sums - xp.sum(z * self._one_hot(part), axis=1)
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """See `ArrayLoss`."""
+        """Return softmax(z) - e_y, shape (k, classes)."""
         return self.curvatures(z, part) - self._one_hot(part)
 
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """See `ArrayLoss`: p = softmax(z)."""
+        """Return p = softmax(z), shape (k, classes)."""
         p = self.xp.exp(z - self.xp.max(z, axis=1, keepdims=True))
         return p / self.xp.sum(p, axis=1, keepdims=True)
 
     def apply_curvatures(self, curvatures: Any, u: Any) -> Any:
-        """See `ArrayLoss`: (diag(p) - pp') u."""
+        """Return (diag(p) - pp') u, shape (k, classes)."""
         bent = curvatures * u
         return bent - curvatures * self.xp.sum(bent, axis=1, keepdims=True)
 
 
 class SquareLoss(ArrayLoss):
-    """(z - y)^2/2, z = <Z_i, X>: see `MatrixRegression`. X is one column."""
+    """Square loss (z - y)^2/2, z = <Z_i, X>; see `MatrixRegression`. X is one column."""
 
     def __init__(self, library: ArrayLibrary, problem: MatrixRegression) -> None:
         super().__init__(library, problem.data.rows, 1, 1)
@@ -192,15 +192,15 @@ class SquareLoss(ArrayLoss):
         self.ridge = problem.sensing_variance
 
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """See `ArrayLoss`."""
+        """Return phi(z), shape (k,)."""
         return (0.5 * self.slopes(z, part) ** 2)[:, 0]
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """See `ArrayLoss`."""
+        """Return z - y, shape (k, 1)."""
         return z - self.take(self._targets, part.components)
 
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """See `ArrayLoss`."""
+        """Return ones, shape (k, 1)."""
         return self.xp.ones_like(z)
 
 

@@ -1,8 +1,8 @@
-"""The dense losses on arrays of another library: PyTorch, CuPy, or any that follows the standard.
+"""Dense losses on the arrays of another library: PyTorch, CuPy, or any that follows the standard.
 
-Data stay where the library has them, as on a GPU; points and gradients come and go as NumPy's
-arrays, so that algorithms, counts and measures are what they are without it. Results differ in the
-order of summation.
+The data stay on the library's device, such as a GPU; points and gradients are converted to and from
+NumPy arrays, so that algorithms, counts and measures do not change. Results differ in the order of
+summation.
 """
 
 from collections.abc import Callable
@@ -31,19 +31,19 @@ from pfbench.sets.body import ConvexBody
 from pfbench.sets.nuclear import NuclearBall
 
 Reads = Callable[[Any, ComponentBlock], Any]
-"""Returns numbers of some components, shape (k, width), of their z."""
+"""Function of z and a block of components that returns numbers, shape (k, width)."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayProblem(ProblemWrapper, MatrixProblem):
-    """A problem of ours whose sums are taken by an array library.
+    """Built-in problem whose sums an array library computes.
 
     Parameters
     ----------
     inner
         The problem; constants, set and measures are its own.
     library
-        See `load_array_library`.
+        Name of the library; see `load_array_library`.
     """
 
     inner: Dense
@@ -61,14 +61,14 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the data and of the library: it sums in another order."""
+        """Hash of the data and of the library, which sums in another order."""
         return content_digest((self.inner.digest, self.library.name))
 
     # --- the function -----------------------------------------------------------------------------
 
     @cached_property
     def loss(self) -> ArrayLoss:
-        """phi, and the data on the device."""
+        """Loss phi, with the data on the device."""
         return make_array_loss(self.library, self.inner)
 
     def as_component_matrix(self, x: Floats) -> Any:
@@ -98,7 +98,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return self._sum_gradients(sample, x, y)
 
     def _sum_gradients(self, sample: Indices | None, x: Floats, y: Floats | None = None) -> Floats:
-        """Return the mean of grad f_i(x), less grad f_i(y) if there is a y."""
+        """Return the mean of grad f_i(x), minus grad f_i(y) if y is not None."""
         loss, point = self.loss, self.as_component_matrix(x)
         before = None if y is None else self.as_component_matrix(y)
 
@@ -112,12 +112,12 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return g - loss.ridge * (x if y is None else x - y) if loss.ridge else g
 
     def mean_gradient(self, sample: Indices | None, slopes: Any) -> Floats:
-        """Return the mean of the gradients with the given slopes, of all or of a sample.
+        """Return the mean of the gradients with the given slopes, of all components or of a sample.
 
         Parameters
         ----------
         slopes
-            Called with the rows of a part, and the part; returns shape (k, width).
+            Called with the rows of a block, and the block; returns shape (k, width).
         """
         loss, xp = self.loss, self.loss.xp
         numbers, weights = (None, None) if sample is None else index_weights(sample, self.n)
@@ -132,7 +132,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return self.library.as_numpy(xp.concat(columns, axis=1)).reshape(self.shape)
 
     def hessian(self, s: Floats) -> ComponentHessians:
-        """Return all component Hessians at s: phi'' of every row in NumPy's memory, 8 n width."""
+        """Return all component Hessians at s: phi'' of every row in host memory, 8 n width B."""
         loss, curvatures = self.loss, self.evaluate_components(s, self.loss.curvatures)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
@@ -148,16 +148,16 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return ComponentHessians(apply_hessian)
 
     def table(self, x: Floats) -> Table:
-        """Return a table with every component gradient at x; of loss (8) by compiled loops."""
+        """Return a table with every component gradient at x; loss (8) uses compiled loops."""
         return self.inner.table(x) if self.loss.ridge else ArrayTable(self, x)
 
     def evaluate_components(self, x: Floats, read: Reads) -> Floats:
-        """Return what is read of every component at x, shape (n, width), as NumPy's array.
+        """Apply a function to z of every component at x; return shape (n, width), as a NumPy array.
 
         Parameters
         ----------
         read
-            Called with z and a part; returns shape (k, width).
+            Called with z and a block; returns shape (k, width).
         """
         loss, point = self.loss, self.as_component_matrix(x)
         numpies = np.empty((self.n, loss.width))
@@ -167,7 +167,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return numpies
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return itself, or a backend whose linear minimisation multiplies on the device."""
+        """Return the problem itself, or a backend whose linear minimisation runs on the device."""
         if not isinstance(self.set, NuclearBall):
             return self
         minimiser = self.set.make_warm_lmo(rng, self.tolerance)
@@ -175,7 +175,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
 
 class ArrayTable:
-    """phi' of every row where it was last asked, in NumPy's memory: 8 n width bytes."""
+    """Slopes phi' of every row at its last query, in host memory: 8 n width bytes."""
 
     def __init__(self, problem: ArrayProblem, x: Floats) -> None:
         self._problem, self._loss = problem, problem.loss
@@ -192,7 +192,7 @@ class ArrayTable:
         return self._problem.mean_gradient(sample, difference_of_block)
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
         change, distinct = self.difference(sample, x), np.unique(weight_indices(sample)[0])
         share = distinct.size / self._problem.n
         self.mean = self.mean + share * self.difference(distinct, x)

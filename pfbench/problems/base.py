@@ -1,7 +1,7 @@
-"""What a problem is: a finite sum over a set, or with a penalty. Ours and anybody's derive from it.
+"""Base class of problems: a finite sum over a set, or with a penalty.
 
-A problem states `n`, `set`, `value` and `gradient`, and component gradients if it is a sum. All
-else follows from these, or is lacking for a reason that `lacks` gives.
+A problem defines `n`, `set`, `value` and `gradient`, and component gradients if it is a sum. All
+else follows from these, or is missing for a reason in `lacks`.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 else:
 
     class overridable_property:  # noqa: N801
-        """A property that gives way to an attribute of the object."""
+        """Property that an attribute of the object can override."""
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
             self._function, self.__doc__ = function, function.__doc__
@@ -40,72 +40,72 @@ else:
 
 
 class FiniteSum(ABC):
-    """f = (1/n) sum of f_i over a feasible set, or over the whole space with a penalty or without.
+    """Finite sum f = (1/n) sum of f_i over a feasible set, or over the whole space with a penalty.
 
-    A problem never changes. Unless `open` says otherwise it is its own backend: its oracles are
-    exact and have no state.
+    A problem is immutable. Unless `open` is overridden it is its own backend: its oracles are exact
+    and have no state.
 
     Attributes
     ----------
     name
-        As a selector writes it.
+        Name in selectors.
     source
-        Where the problem is from.
+        Reference for the problem.
     n
         Number of components.
     set
         The feasible set; `WholeSpace` for none.
     penalty
-        The penalty h on the whole space, None for none; not together with a set.
+        The penalty h on the whole space, None for none; excludes a set.
     norm
-        The ball of a norm, None for none: without a set it is what `lo` minimises over, with 0
-        wherever a gradient leaves it free.
+        Ball of a norm, None for none. Without a set `lo` minimises over this ball and returns 0
+        wherever the gradient does not determine the minimiser.
     properties
-        What is known of f, in the words of `pfbench.base.assumptions`.
+        Known properties of f, by the names of `pfbench.base.assumptions`.
     best_known
-        The least known value of f + h with where it comes from, None if none is known.
+        Best known value of f + h with its origin, None if none is known.
     parameters
-        The parameters that define the problem, by name; see `with_selector`.
+        Parameters that define the problem, by name; see `with_selector`.
     """
 
     name: ClassVar[str] = "own"
-    source: ClassVar[str] = "somebody's own"
+    source: ClassVar[str] = "user-defined"
 
     if TYPE_CHECKING:  # a subclass has them as fields, attributes or properties
 
         @property
         @abstractmethod
         def n(self) -> int:
-            """See above; so in the next ones."""
+            """Number of components."""
 
         @property
         @abstractmethod
         def set(self) -> FeasibleSet:
-            """See above."""
+            """Feasible set; `WholeSpace` for none."""
 
         @property
         def penalty(self) -> Penalty | None:
-            """See above."""
+            """Penalty h on the whole space, None for none."""
             return None
 
         @property
         def norm(self) -> NormBall | None:
-            """See above."""
+            """Ball of a norm, None for none."""
             return None
 
         @property
         def properties(self) -> frozenset[str]:
-            """See above."""
+            """Known properties of f, by the names of `pfbench.base.assumptions`."""
             return frozenset()
 
         @property
         def best_known(self) -> tuple[float, str] | None:
-            """See above."""
+            """Best known value of f + h with its origin, None if none is known."""
             return None
 
         @property
         def parameters(self) -> Mapping[str, Any]:
-            """See above."""
+            """Parameters that define the problem, by name."""
             return {}
 
     else:
@@ -114,7 +114,7 @@ class FiniteSum(ABC):
         parameters = MappingProxyType({})
 
     def __init_subclass__(cls, **further: Any) -> None:
-        """Keep the short form of a problem where a dataclass would show all its arrays."""
+        """Keep the short representation in dataclasses, whose own would show all arrays."""
         cls.__repr__ = vars(cls).get("__repr__", FiniteSum.__repr__)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
@@ -122,17 +122,17 @@ class FiniteSum(ABC):
         return f"<{type(self).__name__} {Selector(self.name, self.parameters)}, n={self.n}>"
 
     def with_selector(self, name: str, parameters: Mapping[str, Any]) -> Self:
-        """Return this problem under the name and parameters that build it again."""
+        """Return this problem with the name and parameters of the selector that builds it."""
         twin = copy(self)
         vars(twin).update(name=name, parameters=MappingProxyType(dict(parameters)))
         return twin
 
     @overridable_property
     def digest(self) -> str:
-        """Hash by which a stored run knows the problem's data.
+        """Hash that identifies the problem's data in stored runs.
 
-        Here it is one of name and parameters: these, and the source of the module, are then
-        taken to determine the data. A problem that reads them from elsewhere states its own.
+        This default hashes name and parameters, which, with the source of the module, must
+        determine the data. A problem that reads data from elsewhere overrides it.
         """
         existing = (
             type(self).__qualname__,
@@ -158,7 +158,7 @@ class FiniteSum(ABC):
 
     @overridable_property
     def lacks(self) -> Mapping[str, str]:
-        """Reasons why the problem cannot offer something, by what algorithms require."""
+        """Reason why the problem cannot meet a requirement, by the name of the requirement."""
         lacks: dict[str, str] = {}
         if self.is_bounded:
             lacks["smooth"] = "it has a feasible set"
@@ -200,21 +200,21 @@ class FiniteSum(ABC):
         return self.set.start()
 
     def constants(self, start: Any) -> Constants:
-        """Return the constants, each with its derivation: here n and D, as no more is known."""
+        """Return the constants, each with its derivation; by default only n and D are known."""
         return Constants.from_derivations(
             n=(self.n, "stated by the problem"), D=(self.set.diameter, "diameter of its set")
         )
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return a bound of L_norm with its derivation; None where L_f says as much."""
+        """Return a bound of L_norm with its derivation; None if L_f gives none sharper."""
         return None
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the problem's own measures, by name: with a norm, those of it."""
+        """Return the problem's own measures, by name; with a norm, those of the norm."""
         return {} if self.norm is None else OF_NORMS
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return what answers the oracles of one run, by default the problem itself.
+        """Return the backend of one run, by default the problem itself.
 
         `rng` is for approximate oracles that draw random numbers; see `BackendWithStatefulLmo`.
         """
@@ -251,7 +251,7 @@ class FiniteSum(ABC):
         return self.batch(sample, x) - self.batch(sample, y)
 
     def hessian(self, s: Any) -> Hessian:
-        """Return all component Hessians at s; refused, as they do not follow from the rest."""
+        """Return all component Hessians at s; this default raises."""
         raise RefusedError(f"{self.name} offers no Hessians.")
 
     def table(self, x: Any) -> Table:
@@ -259,7 +259,7 @@ class FiniteSum(ABC):
         return GradientTable(self, x)
 
     def component_smoothness(self) -> Floats:
-        """Return L_i for each component, shape (n,); refused, as it does not follow from the rest.
+        """Return L_i for each component, shape (n,); this default raises.
 
         The gradient of f_i is L_i-Lipschitz; the constant `L_mean` is their mean.
         """
@@ -268,7 +268,7 @@ class FiniteSum(ABC):
     # --- the set ----------------------------------------------------------------------------------
 
     def lo(self, g: Any) -> Point:
-        """Return a vertex of the set that minimises <g, v>; refused where there is no set.
+        """Return a vertex of the set that minimises <g, v>; raise if there is no set.
 
         With a norm and no set it is a minimiser over the norm's ball.
         """
@@ -277,7 +277,7 @@ class FiniteSum(ABC):
         return self.set.lo(g)
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified bounds of the minimum of <g, v> over what `lo` minimises over."""
+        """Return certified bounds of the minimum of <g, v> over the domain of `lo`."""
         if self.norm is not None and not self.is_bounded:
             return self.norm.minimum(g)
         return self.set.minimum(g)
@@ -289,7 +289,7 @@ class FiniteSum(ABC):
 
 
 def check_dense_point(x: Any, shape: tuple[int, ...]) -> Floats:
-    """Return x, refused if it is no array of this shape; compiled loops do not look."""
+    """Return x; raise unless it is an array of this shape, which compiled loops do not check."""
     if not isinstance(x, np.ndarray) or x.shape != shape:
         text = x.shape if isinstance(x, np.ndarray) else type(x).__name__
         raise InputError(f"a point of shape {text} was given where {shape} is needed.")
@@ -297,9 +297,9 @@ def check_dense_point(x: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def content_digest(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDArray[Any]]) -> str:
-    """Return the sha256 of what `numbers` print as and of the little-endian bytes of arrays.
+    """Return the SHA-256 of the text of `numbers` and of the little-endian bytes of arrays.
 
-    An array may be given whole or in parts.
+    An array may be passed whole or in parts.
     """
     digest = hashlib.sha256(repr(numbers).encode())
     for array in arrays:
@@ -309,13 +309,13 @@ def content_digest(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDA
 
 
 def iterate_chunks(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
-    """Give an array as another type, a part at a time."""
+    """Iterate over an array in chunks of another type."""
     complete = np.asarray(array)
     return (np.asarray(complete[part], dtype=dtype) for part in chunk_slices(complete.size))
 
 
 def index_weights(sample: Indices, n: int) -> tuple[Integers, Floats]:
-    """Return the indices and weights of a sample of n components; refuse others by IndexError."""
+    """Return indices and weights of a sample of n components; raise IndexError for invalid ones."""
     indices, weights = weight_indices(sample)
     if indices.min() < 0 or indices.max() >= n:
         raise IndexError("a sampled component index is outside 0 .. n - 1")
@@ -323,7 +323,7 @@ def index_weights(sample: Indices, n: int) -> tuple[Integers, Floats]:
 
 
 class ComponentHessians:
-    """All component Hessians at one point, which act on the difference of two others.
+    """All component Hessians at one point, applied to the difference of two others.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ class ComponentHessians:
 
 
 class ConstantHessians(FiniteSum):
-    """A finite sum of quadratics: each f_i has the same Hessian at every point."""
+    """Finite sum of quadratics: each f_i has the same Hessian at every point."""
 
     @abstractmethod
     def apply_mean_hessian(self, sample: Indices | None, u: Any) -> Gradient:
@@ -360,14 +360,14 @@ class ConstantHessians(FiniteSum):
 
 
 class BackendWithStatefulLmo:
-    """The oracles of one run: those of the problem, and a linear minimisation with a state.
+    """Oracles of one run: those of the problem, and a linear minimisation with a state.
 
     Parameters
     ----------
     problem
-        It answers all but `lo`.
+        Source of all answers but `lo`.
     lo
-        Returns a vertex that minimises <g, v>, perhaps near the last one.
+        Returns a vertex that minimises <g, v>, possibly warm-started.
     """
 
     def __init__(self, problem: FiniteSum, lo: Callable[[Any], Point]) -> None:
@@ -380,7 +380,7 @@ class BackendWithStatefulLmo:
 
 
 class GradientTable:
-    """The gradient of each component where it was last asked: n arrays of a point's shape."""
+    """Gradient of each component at its last query: n arrays of a point's shape."""
 
     def __init__(self, problem: FiniteSum, x: Any) -> None:
         self._problem = problem
@@ -396,7 +396,7 @@ class GradientTable:
         return np.asarray(fresh - np.tensordot(weights, self._gradients[indices], axes=1))
 
     def replace(self, sample: Indices, x: Any) -> Gradient:
-        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
         change = self.difference(sample, x)
         for i in np.unique(weight_indices(sample)[0]).tolist():
             self._gradients[i] = self._problem.component(i, x)

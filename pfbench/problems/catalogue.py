@@ -1,4 +1,4 @@
-"""The problems by name, with their parameters."""
+"""Catalogue of problems, with their parameters."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,45 +24,45 @@ from pfbench.problems.family import AnySetFamily, ProblemFamily
 from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
 
 _TOO_LARGE = ("Maximum allowed dimension", "array is too big")
-"""How numpy says that an array would have more entries than it can number."""
+"""Parts of NumPy's messages for arrays with too many entries."""
 
 _FEW = 3
-"""Up to so many sets are named beside a parameter that they alone have."""
+"""Maximum number of sets named in the description of a parameter that only they have."""
 
 
 @dataclass(frozen=True)
 class ProblemEntry:
-    """A family of problems as `list`, `info` and selectors see it."""
+    """Family of problems as `list`, `info` and selectors use it."""
 
     family: type[ProblemFamily]
 
     @property
     def name(self) -> str:
-        """As a selector writes it."""
+        """Name in selectors."""
         return self.family.problem.name
 
     @property
     def summary(self) -> str:
-        """A line about it."""
+        """One-line description."""
         return self.family.summary
 
     @property
     def source(self) -> str:
-        """Where the problem is from."""
+        """Reference for the problem."""
         return self.family.problem.source
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Where its data may come from."""
+        """Names of the possible sources of its data."""
         return tuple(self.family.sources)
 
     @property
     def only_set(self) -> str:
-        """Its feasible set, where there is only one; else empty."""
+        """Its feasible set, if there is only one; else empty."""
         return "" if self.family.points else self.family.only_set
 
     def accepts_any(self, kind: str, points: str) -> bool:
-        """Return whether it takes any set, or any penalty, of such points."""
+        """Return whether it takes any set, or any penalty, of a kind of points."""
         return kind in collect_declared_parameters(self.family) and points.endswith(
             (self.family.points, "arrays")
         )
@@ -72,7 +72,7 @@ class ProblemEntry:
         return dict(_set_and_penalty_parameters(self))
 
     def parameters(self) -> dict[str, Parameter]:
-        """Return its parameters: its own, those of the sets that it takes, and of its sources."""
+        """Return its parameters: its own, those of its sets and penalties, and of its sources."""
         of_sources = merge_parameters(
             {name: collect_declared_parameters(cls) for name, cls in self.family.sources.items()}
         )
@@ -83,11 +83,11 @@ class ProblemEntry:
         }
 
     def parameters_with_user_parts(self, parameters: Mapping[str, Any]) -> dict[str, Parameter]:
-        """Return its parameters, with those of somebody's own set or penalty that are given."""
+        """Return its parameters, with those of a user-defined set or penalty in `parameters`."""
         return {**_user_part_parameters(parameters), **self.parameters()}
 
     def build(self, parameters: Mapping[str, Any]) -> FiniteSum:
-        """Build the problem from its parameters; those that it does not have are refused."""
+        """Build the problem from its parameters; raise for unknown ones."""
         existing = self.parameters_with_user_parts(
             {part: text for part, text in parameters.items() if isinstance(text, str)}
         )
@@ -114,7 +114,7 @@ class ProblemEntry:
 
 @cache
 def _set_and_penalty_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
-    """Return the parameters of the sets and penalties that it takes, by name; once in a process."""
+    """Return the parameters of the sets and penalties that it takes, by name; cached."""
     kinds = (("set", SETS), ("penalty", PENALTIES))
     parameters: dict[str, dict[str, Parameter]] = {}
     for kind, entries in kinds:
@@ -141,7 +141,7 @@ def _set_and_penalty_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
 
 
 def _user_part_parameters(parameters: Mapping[str, Any]) -> dict[str, Parameter]:
-    """Return the parameters of somebody's own set and penalty, which are imported."""
+    """Return the parameters of a user-defined set and penalty, which are imported."""
     kinds = (("set", set_class), ("penalty", penalty_class))
     named = (
         (source, str(parameters[kind]))
@@ -176,11 +176,11 @@ PROBLEMS: Mapping[str, ProblemEntry] = MappingProxyType(
         )
     }
 )
-"""Every problem by its name."""
+"""Entry of each problem, by name."""
 
 
 def build_problem(selector: Selector) -> FiniteSum:
-    """Build the problem of a selector; its texts stay texts. See `problem`."""
+    """Build the problem of a selector; string values remain strings. See `problem`."""
     texts = text_parameter_names(
         find_entry("problem", selector.name, PROBLEMS).parameters_with_user_parts(
             selector.parameters
@@ -190,14 +190,14 @@ def build_problem(selector: Selector) -> FiniteSum:
 
 
 def problem(name: str, **parameters: Any) -> FiniteSum:
-    """Build a problem by name; see ``pfbench info NAME`` for its parameters.
+    """Build a problem by name; ``pfbench info NAME`` lists its parameters.
 
     Parameters
     ----------
     name
         As in ``"quadratic"``, or with parameters, as in ``"quadratic[rows=20]"``.
     parameters
-        By their names; ``set`` may be a set of `pfbench.sets`, too, as in ``set=L2Ball(5)``.
+        Parameters by name; ``set`` may also be a set of `pfbench.sets`, as in ``set=L2Ball(5)``.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def _build(name: str, value: Mapping[str, Any]) -> FiniteSum:
 
 
 def _with_name_of_set(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return parameters with the name and the parameters of a set in place of the object."""
+    """Return parameters with the name and the parameters of a set instead of the object."""
     result = parameters.get("set")
     kind = SETS.get(getattr(result, "name", ""))
     if result is None or kind is None or type(result) is not kind or kind.required_arguments:

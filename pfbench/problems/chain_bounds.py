@@ -34,13 +34,13 @@ import numpy as np
 from pfbench.base.arrays import Floats
 
 PAPER_SMOOTHNESS = 3.0**15
-"""What shen2019 lemma 7.1 states for the smoothness of H_T."""
+"""Smoothness of H_T stated by shen2019 lemma 7.1."""
 
 END = 10.0
-"""Where the intervals end and the tails begin."""
+"""End of the intervals and start of the tails."""
 
 TOLERANCE = 1e-6
-"""Relative width of the enclosures at which the cutting stops."""
+"""Relative width of the enclosures at which bisection stops."""
 
 _EXP_ULPS = 4
 
@@ -54,7 +54,7 @@ class RoundedInterval:
 
     @classmethod
     def from_float(cls, number: float) -> Self:
-        """Return the interval of one float, which is taken as exact."""
+        """Return the interval of one float, taken as exact."""
         return cls(np.array(number), np.array(number))
 
     def __add__(self, other: Self) -> "RoundedInterval":
@@ -89,14 +89,14 @@ def _round_outwards(lower: Floats, upper: Floats, ulps: int = 1) -> RoundedInter
 
 @dataclass(frozen=True)
 class DecayingFunction:
-    """p(x) exp(c (1 - x^2)) on x >= 0, p a polynomial.
+    """Function p(x) exp(c (1 - x^2)) on x >= 0, p a polynomial.
 
     Attributes
     ----------
     coefficients
-        Of p, by the power of x.
+        Coefficients of p, by the power of x.
     rate
-        c.
+        The rate c.
     """
 
     coefficients: Mapping[int, float]
@@ -152,19 +152,19 @@ FUNCTIONS: Mapping[str, DecayingFunction] = MappingProxyType(
         "phi_third": DecayingFunction({0: -1.0, 2: 1.0}, 0.5),
     }
 )
-"""Psi and its derivatives as functions of r, those of Phi as functions of t."""
+"""Psi and its derivatives as functions of r, Phi and its derivatives as functions of t."""
 
 
 @dataclass(frozen=True)
 class ChainBounds:
-    """Upper bounds of the suprema of the chain's functions over the real line, all proved.
+    """Certified upper bounds of the suprema of the chain's functions over the real line.
 
     Attributes
     ----------
     psi, psi_slope, psi_curvature, psi_third
-        Of Psi, |Psi'|, |Psi''|, |Psi'''|.
+        Bounds of Psi, |Psi'|, |Psi''|, |Psi'''|.
     phi, phi_slope, phi_curvature, phi_third
-        Of Phi, |Phi'|, |Phi''|, |Phi'''|.
+        Bounds of Phi, |Phi'|, |Phi''|, |Phi'''|.
     """
 
     psi: float

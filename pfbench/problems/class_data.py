@@ -1,4 +1,4 @@
-"""Where the rows of multiclass and multitask problems come from: data sets, or synthetic ones."""
+"""Sources of the rows of multiclass and multitask problems: data sets, or synthetic data."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from pfbench.base.parameters import parameter
 from pfbench.problems.data.loading import load_multiclass
 
 _ROWS = 2048
-"""Rows to which noise is added together."""
+"""Number of rows to which noise is added at once."""
 
 
 class LabelledRows(NamedTuple):
-    """Rows (n, d), their classes (n,), numbered from 0, and how many classes there are."""
+    """Rows (n, d), their classes (n,), numbered from 0, and the number of classes."""
 
     features: Floats
     labels: Integers
@@ -33,7 +33,7 @@ class TaskRows(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledClasses:
-    """A data set with several classes, every feature scaled to [-1, 1]."""
+    """Data set with several classes, every feature scaled to [-1, 1]."""
 
     def draw(self, name: str) -> LabelledRows:
         """Return the rows with their classes; a constant feature is 0.
@@ -94,7 +94,7 @@ class SyntheticClasses:
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticTasks:
-    """The tasks of qu2018 section 6.1.2; its m, K, n, d are kinds, copies, rows, columns.
+    """Tasks of qu2018 section 6.1.2; its m, K, n, d are kinds, copies, rows, columns.
 
     Task (i, k) has rows from N(0, U_i (D_i + D_ik) U_i'), U_i standard normal, the diagonal of D_i
     uniform in (1, 2) and that of D_ik in (0, 0.1); its label is 1 with probability
@@ -199,7 +199,7 @@ class ClassTasks:
 def _write_noisy(
     rng: np.random.Generator, scale: float, features: Floats, rows: Integers, out: Floats
 ) -> None:
-    """Write some rows plus normal noise to out, as many at a time as stay in the cache."""
+    """Write some rows plus normal noise to out, in batches that stay in the cache."""
     for first in range(0, len(rows), _ROWS):
         part = slice(first, first + _ROWS)
         rng.standard_normal(out=out[part])

@@ -1,4 +1,4 @@
-"""The families of problems: what a selector can say of each, and how it is built from that."""
+"""Families of problems: their parameters in selectors, and how they build a problem."""
 
 import math
 from dataclasses import dataclass
@@ -42,12 +42,12 @@ _TWO_CLASSES = tuple(name for name, record in DATA_SETS.items() if record.task =
 
 
 def source_field(default: str) -> Any:
-    """Return the parameter that names where the data come from."""
+    """Return the parameter that names the source of the data."""
     return parameter(default, "where the data come from")
 
 
 def tolerance_field() -> Any:
-    """Return the parameter of a run's linear minimisation over the nuclear-norm ball."""
+    """Return the parameter for the linear minimisation over the nuclear-norm ball in a run."""
     return parameter(1e-4, "relative residual at which a run's linear minimisation stops")
 
 
@@ -56,7 +56,7 @@ def tolerance_field() -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearFamily(AnySetFamily):
-    """A linear model on rows."""
+    """Linear model on data rows."""
 
     problem: ClassVar[type[linear_models.LinearModel]]
     sources = MappingProxyType(
@@ -100,7 +100,7 @@ class LinearFamily(AnySetFamily):
         return np.random.default_rng(seed).standard_normal(feasible.shape)
 
     def _set_and_penalty(self, d: int) -> tuple[ConvexBody, Penalty | None]:
-        """Return the feasible set and the penalty; the l1 ball if neither is given."""
+        """Return the feasible set and the penalty; the l1 ball if there is neither."""
         values = {name: value for name, value in self.of_set.items() if value is not None}
         if self.penalty is not None and self.set is not None:
             raise InputError(
@@ -113,7 +113,7 @@ class LinearFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticFamily(LinearFamily):
-    """The non-convex logistic problem."""
+    """Non-convex logistic problem."""
 
     problem = linear_models.NonconvexLogistic
     summary = "logistic regression with the regulariser alpha sum x^2/(1+x^2)"
@@ -122,7 +122,7 @@ class LogisticFamily(LinearFamily):
     alpha: float = parameter(0.1, "weight of the non-convex regulariser")
 
     def build(self) -> FiniteSum:
-        """Return the problem; its labels are the signs of what the source has."""
+        """Return the problem; its labels are the signs of the source's labels."""
         features, labels = self._load_source(self.source)
         feasible, added = self._set_and_penalty(features.shape[1])
         first = self._random_start(feasible)
@@ -133,21 +133,21 @@ class LogisticFamily(LinearFamily):
 
 
 class RobustRegressionFamily(LinearFamily):
-    """Robust regression."""
+    """Robust regression problem."""
 
     problem = linear_models.RobustRegression
     summary = "regression with the loss log(1 + r^2/2)"
 
 
 class LogCoshFamily(LinearFamily):
-    """The log-cosh problem."""
+    """Log-cosh regression problem."""
 
     problem = linear_models.LogCosh
     summary = "regression with the loss log cosh r, convex"
 
 
 class LeastSquaresFamily(LinearFamily):
-    """Least squares."""
+    """Least-squares problem."""
 
     problem = linear_models.LeastSquares
     summary = "least squares, a convex quadratic"
@@ -214,7 +214,7 @@ class RecoveryFamily(ProblemFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixFamily(AnySetFamily):
-    """A problem over a set of matrices."""
+    """Problem over a set of matrices."""
 
     points = "matrices"
     only_set = "nuclear"
@@ -229,7 +229,7 @@ class MatrixFamily(AnySetFamily):
     )
 
     def _move_to_arrays(self, problem: Dense) -> FiniteSum:
-        """Return the problem, or the same on the arrays of a library."""
+        """Return the problem, or its equivalent on the arrays of a library."""
         if self.arrays is None:
             return self._add_norm(problem)
         return self._add_norm(ArrayProblem(problem, load_array_library(self.arrays)))
@@ -237,7 +237,7 @@ class MatrixFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class MultitaskFamily(MatrixFamily):
-    """Several tasks."""
+    """Multitask problem."""
 
     problem = MultitaskSigmoid
     summary = "several binary tasks with the bounded loss (y - 1/(1 + exp z))^2"
@@ -302,7 +302,7 @@ class MatrixRegressionFamily(MatrixFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class SimplexNormFamily(ProblemFamily):
-    """|x|^2 on the simplex."""
+    """Squared norm |x|^2 on the simplex."""
 
     problem = SimplexNorm
     summary = "|x|^2 on the unit simplex: hard for linear minimisation from a vertex, convex"
@@ -317,7 +317,7 @@ class SimplexNormFamily(ProblemFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroChainFamily(ProblemFamily):
-    """The zero chain, as it is with T = horizon, or scaled for an accuracy epsilon.
+    """Zero chain, unscaled with T = horizon, or scaled for an accuracy epsilon.
 
     The hidden directions are the first unit vectors, or random ones if there is a seed.
     """
@@ -369,7 +369,7 @@ class ZeroChainFamily(ProblemFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class FiniteSumChainFamily(ProblemFamily):
-    """The chain on n blocks."""
+    """Finite-sum chain on n blocks."""
 
     problem = FiniteSumChain
     summary = "n chains on blocks of their own: hard for component gradients, non-convex"

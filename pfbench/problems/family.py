@@ -1,4 +1,4 @@
-"""What a selector can say of a problem, and how it is built from that: what all families share."""
+"""Base classes of families of problems: parameters in selectors, and construction."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -23,22 +23,22 @@ _NONE: Classes = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemFamily(ABC):
-    """What a selector says of a problem; the fields that declare themselves are its parameters.
+    """Family of problems; the fields that declare themselves are the parameters of its selector.
 
     Attributes
     ----------
     problem
         The class of the problem.
     summary
-        A line about it.
+        One-line description.
     sources
-        What draws its data, by the value of `source`.
+        Sources of its data, by the value of `source`.
     points
-        What its points are where it takes any set of them: vectors or matrices.
+        Kind of points if it takes any set of them: vectors or matrices.
     only_set
-        Its only feasible set, or the one that it has if none is named.
+        Its only feasible set, or its default set.
     default_radius
-        Radius of that set, unless it is given.
+        Default radius of that set.
     allows_no_set
         Whether it takes set=none.
     rest
@@ -60,7 +60,7 @@ class ProblemFamily(ABC):
         """Return the problem."""
 
     def _load_source(self, source: str) -> Any:
-        """Return what the source makes; parameters that it does not know are refused."""
+        """Return the data of a source; raise for parameters that it does not have."""
         drawing = self.sources[check_choice("source", source, self.sources)]
         check_parameter_names(
             f"the source {source}", self.rest, collect_declared_parameters(drawing)
@@ -70,16 +70,16 @@ class ProblemFamily(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class AnySetFamily(ProblemFamily):
-    """A family that takes any set of its points; `of_set` are the parameters of the set."""
+    """Family that takes any set of its points; `of_set` are the parameters of the set."""
 
     of_set: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "see below")
     norm: str | None = parameter(
-        None, "norm in place of the set, as spectral[radius=2], or beside it", "none"
+        None, "norm instead of the set, as spectral[radius=2], or in addition to it", "none"
     )
 
     def _add_norm(self, problem: FiniteSum) -> FiniteSum:
-        """Return the problem, or the same with the norm that is asked for."""
+        """Return the problem, with the requested norm if any."""
         if self.norm is None:
             return problem
         return NormedProblem(problem, norm_ball(self.norm, problem.shape))

@@ -1,4 +1,4 @@
-"""The rows of data that compiled loops read: sparse, in CSR form, and checked in full."""
+"""Validated rows of data for compiled loops: sparse, in CSR form."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from pfbench.base.checks import check_finite_array
 from pfbench.base.errors import InputError
 
 MOST_ENTRIES = 2**32 - 1
-"""Compiled loops number the entries and columns by 32 bits."""
+"""Maximum number of entries and columns: compiled loops use 32-bit indices."""
 
 
 def as_csr(features: Any) -> Any:
-    """Return a copy of a matrix of numbers as a CSR array of float64, duplicates added up.
+    """Return a copy of a matrix of numbers as a float64 CSR array, with duplicates summed.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ def as_csr(features: Any) -> Any:
     Raises
     ------
     InputError
-        If it is no matrix of finite numbers, its index arrays are inconsistent (scipy does not
-        look at them again once they are set), or it is too large.
+        If it is not a matrix of finite numbers, its index arrays are inconsistent (scipy does not
+        check them once they are set), or it is too large.
     """
     try:
         if scipy.sparse.issparse(features):

@@ -1,10 +1,10 @@
-"""A chain on each of n blocks: the lower bound for finite sums (Fang, Li, Lin, Zhang 2018).
+"""Chain on each of n blocks: the lower bound for finite sums (Fang, Li, Lin, Zhang 2018).
 
 f_i(x) = lambda H_K(x_[i]/beta), x_[i] the i-th block of K coordinates, beta = sqrt 2 epsilon l/L,
 lambda = 2 epsilon^2 l sqrt n/L, K = Delta/(12 lambda) rounded down; l is the certified smoothness
 of H_K. A call of f_i at a point that is 0 beyond coordinate k of block i shows at most coordinate
 k + 1, so |grad f| > epsilon until at least n K/2 component gradients were used, by every method
-that starts at 0 and moves within what it was shown. This is pfbench's version: no rotation
+that starts at 0 and moves within the span of the answers. This is pfbench's version: no rotation
 of the coordinates, no bounded domain, no quadratic.
 """
 
@@ -76,7 +76,7 @@ class FiniteSumChain(FiniteSum):
 
     @cached_property
     def length(self) -> int:
-        """K, the number of links of each chain."""
+        """Number K of links of each chain."""
         return math.floor(self._length_times_squared_epsilon / self.epsilon / self.epsilon)
 
     @property
@@ -86,7 +86,7 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def value_factor(self) -> float:
-        """Lambda, the factor of each chain: 2 epsilon^2 l sqrt n/L."""
+        """Factor lambda of each chain: 2 epsilon^2 l sqrt n/L."""
         square = 2.0 * self.epsilon * self.epsilon * chain_bounds().smoothness_bound
         return square * math.sqrt(self.n) / self.smoothness
 
@@ -102,12 +102,12 @@ class FiniteSumChain(FiniteSum):
 
     @cached_property
     def set(self) -> WholeSpace:
-        """The whole space."""
+        """Feasible set: the whole space."""
         return WholeSpace(self.d)
 
     @property
     def digest(self) -> str:
-        """A hash of n, epsilon, L and Delta."""
+        """Hash of n, epsilon, L and Delta."""
         numbers = self.name, self.n, self.epsilon, self.smoothness, self.delta
         return content_digest(numbers)
 
@@ -210,7 +210,7 @@ class FiniteSumChain(FiniteSum):
 
 
 class ChainTable:
-    """The gradient of each block at the point where it was last asked; 8 n K bytes."""
+    """Gradient of each block at its last query; 8 n K bytes."""
 
     def __init__(self, problem: FiniteSumChain, x: Floats) -> None:
         self._problem = problem
@@ -223,7 +223,7 @@ class ChainTable:
         return self._sum_weighted_changes(indices, weights, self._read_stored_points(indices, x))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
         indices, weights = weight_indices(sample)
         fresh = self._read_stored_points(indices, x)
         change = self._sum_weighted_changes(indices, weights, fresh)

@@ -1,19 +1,20 @@
-"""Linear minimisation over a nuclear ball that is as exact as the gap asks for.
+"""Linear minimisation over a nuclear ball to an accuracy relative to the Frank-Wolfe gap.
 
-With v found at x, let d = <g, x - v> be the gap along v, and e that along a minimiser. If
+With a vertex v at x, let d = <g, x - v> be the gap along v, and e that along a minimiser. If
 e <= (1 + k) d in each step of Frank-Wolfe with steps w_t, then for f of curvature C, convex or not,
 
     sum_t w_t e_t <= (1 + k) (f(x_0) - min f + C/2 sum_t w_t^2),
 
-as f(x_{t+1}) <= f(x_t) - w_t d_t + w_t^2 C/2, by what C is, is added up: 1 + k times the bound of
-an exact minimisation, which goes so in Lacoste-Julien 2016. It is the inexact minimisation of
-Jaggi 2013 with an error of at most k d_t, where he has a share of the step times C, which is not
-known. The factor 1 + k is derived by pfbench.
+by summing f(x_{t+1}) <= f(x_t) - w_t d_t + w_t^2 C/2, the definition of C: 1 + k times the bound of
+an exact minimisation, as in Lacoste-Julien 2016. It is the inexact minimisation of Jaggi 2013 with
+an error of at most k d_t, where Jaggi has a share of the step times C, which is not known. The
+factor 1 + k is derived by pfbench.
 
 The residual of the pair is at most 2 k d over the radius, from which e <= (1 + k) d follows if the
 pair is the leading one. That is a heuristic, as a fixed tolerance is: nothing but a certificate
-excludes another pair. Measured gaps have one of their own. The vertex is made of u and of the
-direction of g'u, which is at hand: d only grows by it, and the next minimisation starts nearer.
+excludes another pair. Measured gaps are certified separately. The vertex consists of u and of the
+direction of g'u, which is available: this only increases d, and the next minimisation starts
+nearer.
 """
 
 from collections.abc import Callable
@@ -32,22 +33,21 @@ from pfbench.sets.nuclear import NuclearLmo
 
 
 class GapAccuracyBackend(BackendWithStatefulLmo):
-    """The oracles of one run, whose linear minimisation may miss a share of the gap.
+    """Oracles of one run, whose linear minimisation is exact up to a share of the gap.
 
-    The gap is that of the point at which a gradient, a batch or a difference was asked last. Where
-    there is none, and for a tilted gradient, which is of no such point, the minimiser's own
-    tolerance holds alone.
+    The gap is that of the point of the last gradient, batch or difference. Without such a point,
+    and for a tilted gradient, only the minimiser's own tolerance applies.
 
     Parameters
     ----------
     problem
-        It answers all but `lo`.
+        Source of all answers but `lo`.
     operator
         Returns its gradients as matrices.
     minimiser
-        Of its set.
+        Linear minimisation over its set.
     share
-        By what part the gap along the vertex may be too small, k above.
+        Relative error of the gap along the vertex, k above.
     """
 
     def __init__(
@@ -79,9 +79,9 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
         return self._minimiser.lo(self._operator(g), self._make_gap_share(g))
 
     def _make_gap_share(self, g: Any) -> GapShare | None:
-        """Return what residual leaves the share of the gap at the point asked last.
+        """Return the residual that leaves the share of the gap at the point of the last query.
 
-        None where that gap is not to be had. With a residual r, sigma^2 is within r sigma of an
+        None if that gap is not available. With a residual r, sigma^2 is within r sigma of an
         eigenvalue of g'g, and sigma within r/2 of the largest, if that is the one.
         """
         x, self._last_point = self._last_point, None

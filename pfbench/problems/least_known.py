@@ -1,6 +1,6 @@
-"""The least known objectives of non-convex problems on real data, with where they come from.
+"""Best known objectives of non-convex problems on real data, with their origin.
 
-`tests/tools/least_known.py` finds them and prints the table.
+`tests/tools/least_known.py` computes them and prints the table.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ _FOUND: Mapping[str, tuple[float, str, int, float]] = MappingProxyType(
         "13b5ad4ce0d7ff5f": (0.34618110513376366, "accelerated proximal gradients", 5, 3.6e-13),
     }
 )
-"""The value, the method, how many of its 5 runs end there, and the norm of the gradient mapping."""
+"""Value, method, number of its 5 runs that end there, and norm of the gradient mapping."""
 
 LEAST_KNOWN: Mapping[str, tuple[float, str]] = MappingProxyType(
     {
@@ -46,4 +46,4 @@ LEAST_KNOWN: Mapping[str, tuple[float, str]] = MappingProxyType(
         for function, (value, method, runs, norm) in _FOUND.items()
     }
 )
-"""By the hash of the function (`LinearModel.function_digest`)."""
+"""Best known value and its origin, by the hash of the function (`LinearModel.function_digest`)."""

@@ -1,4 +1,4 @@
-"""The losses of linear models, with certified bounds of their derivatives."""
+"""Losses of linear models, with certified bounds of their derivatives."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from pfbench.kernels import loop_inputs
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss phi(z; b) with bounds of its derivatives in z.
+    """Loss phi(z; b) with bounds of its derivatives in z.
 
     Attributes
     ----------
@@ -19,7 +19,7 @@ class Loss:
     lower
         -inf phi'', 0 for a convex loss.
     words
-        The bounds in words, with where they are attained.
+        The bounds in words, with the points that attain them.
     """
 
     kind: int

@@ -29,7 +29,7 @@ from pfbench.problems.shared_terms import Drawn, SlopeTable
 from pfbench.sets.body import ConvexBody
 
 _LEAST_SQUARES = 2e9
-"""Up to n d min(n, d) of this, least squares are solved exactly: about a second."""
+"""Largest n d min(n, d) for which least squares are solved exactly: about a second."""
 
 SUP_REGULARISER_THIRD = 4.6685593
 """sup |r'''| of r(t) = t^2/(1+t^2), attained at t^2 = 1 - 2/sqrt 5; rounded up."""
@@ -37,7 +37,7 @@ SUP_REGULARISER_THIRD = 4.6685593
 
 @dataclass(frozen=True, eq=False)
 class LinearModel(FiniteSum):
-    """A linear model on given data.
+    """Linear model on given data.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class LinearModel(FiniteSum):
     alpha
         Weight of the non-convex regulariser, at least 0.
     penalty
-        A penalty h on the whole space; not together with a set.
+        A penalty h on the whole space; excludes a set.
     first
-        Where runs start; by default at the start of the set.
+        Start point of runs; by default that of the set.
 
     Raises
     ------
@@ -87,12 +87,12 @@ class LinearModel(FiniteSum):
             )
 
     def _check_labels(self, labels: Floats) -> None:
-        """Refuse labels that the loss does not know."""
+        """Raise for labels that the loss does not accept."""
         return
 
     @property
     def properties(self) -> frozenset[str]:
-        """What is known of f, in the words of `pfbench.base.assumptions`."""
+        """Known properties of f, by the names of `pfbench.base.assumptions`."""
         existing = {"convex"} if self.loss.lower == 0.0 and self.alpha == 0.0 else set[str]()
         if self.strong_convexity > 0.0:
             existing.add("restricted strong convexity")
@@ -100,15 +100,15 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def strong_convexity(self) -> float:
-        """A lower bound of the smallest eigenvalue of any Hessian of f, at least 0."""
+        """Lower bound of the smallest eigenvalue of any Hessian of f, at least 0."""
         return 0.0
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """The least known value of f + h with where it comes from, None if none is known.
+        """Best known value of f + h with its origin, None if none is known.
 
-        It is known where least squares solve the problem: for the square loss, and for another
-        loss of the residual if they leave none; and for the problems of `least_known`.
+        It is known if least squares solve the problem (the square loss, or another loss of the
+        residual if the residuals vanish), and for the problems of `least_known`.
         """
         if self.function_digest in LEAST_KNOWN:
             return LEAST_KNOWN[self.function_digest]
@@ -133,12 +133,12 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def data(self) -> loop_inputs.RowData:
-        """The rows and labels as the compiled loops read them."""
+        """Rows and labels in the form that compiled loops read."""
         return loop_inputs.RowData.from_matrix(self._csr, np.array(self.labels, dtype=np.float64))
 
     @property
     def _digest_arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """Rows in CSR form and labels: what the digest is of, in whatever form they are read."""
+        """Arrays that the digest hashes: rows in CSR form and labels."""
         matrix = self._csr
         locations = matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32)
         return *locations, np.ascontiguousarray(matrix.data), self.data.labels
@@ -155,14 +155,14 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of rows and labels, the set, the penalty, alpha, and a start of its own."""
+        """Hash of rows, labels, the set, the penalty, alpha, and a start other than the set's."""
         own = () if self.first is None else (self.first,)
         numbers = self._csr.shape, self.set, self.penalty, self.alpha
         return content_digest(numbers, *self._digest_arrays, *own)
 
     @cached_property
     def function_digest(self) -> str:
-        """A hash of f, the set and the penalty, wherever runs start."""
+        """Hash of f, the set and the penalty, independent of the start."""
         numbers = self.loss.kind, self._csr.shape, self.set, self.penalty, self.alpha
         return content_digest(numbers, *self._digest_arrays)[:16]
 
@@ -280,7 +280,7 @@ class LinearModel(FiniteSum):
     def _bound_second_moment(self, start: Floats, D: float) -> float:
         """Return a bound of E |phi'|^2 |a|^2 over the set.
 
-        Where phi' is the unbounded residual: by Cauchy and Schwarz from the start, row by row.
+        For an unbounded residual phi': by Cauchy and Schwarz from the start, row by row.
         """
         squares = self._row_norms_squared
         if math.isfinite(self.loss.slope):
@@ -303,7 +303,7 @@ class LinearModel(FiniteSum):
 
 
 class LinearTable(SlopeTable):
-    """phi' of every row, and which regulariser gradient goes with it.
+    """Slope phi' of every row, with the regulariser gradient at its last query.
 
     All rows replaced in one call share one regulariser gradient, so the memory is 16 n bytes plus
     8 d for each call whose rows are still in the table (none without regulariser).
@@ -368,7 +368,7 @@ class LeastSquares(LinearModel):
 
     @cached_property
     def strong_convexity(self) -> float:
-        """lambda_min(A'A/n), rounded down; 0 where it is not known to be positive."""
+        """lambda_min(A'A/n), rounded down; 0 unless known to be positive."""
         if self.alpha > 0.0:
             return 0.0
         return moment_lower_bound(self._csr, np.full(self.n, 1.0 / self.n))

@@ -1,9 +1,9 @@
 """Finite sums over matrices of moderate size: points are dense arrays.
 
-Each component looks at a matrix X, shape (d, m), through one data row: f_i(X) = phi_i(z_i), where
+Each component reads a matrix X, shape (d, m), through one data row: f_i(X) = phi_i(z_i), where
 z_i is linear in X. Multiclass: z_i = X'a_i, all m classes. Multitask: z_i = <a_i, x_t>, the column
 of the row's task. A component gradient is therefore a_i and the slope of phi_i, m numbers or one.
-Inside, a matrix is read as its transpose, one contiguous row for each class or task.
+Internally a matrix is read as its transpose, one contiguous row for each class or task.
 """
 
 from abc import abstractmethod
@@ -32,15 +32,15 @@ Numbers = slice | Integers
 """Component numbers: a range of all of them, or those of a sample."""
 
 Slopes = Callable[[Any, Numbers], Floats]
-"""The slopes of some rows, shape (k, width), from these rows as taken and their numbers."""
+"""Slopes of some rows, shape (k, width), from the rows and their numbers."""
 
 _BLOCK_ENTRIES = 1 << 17
-"""Entries of the rows that are worked on together, about 1 MB: they stay in the cache."""
+"""Number of entries of the rows processed together, about 1 MB: they stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixModel(MatrixProblem):
-    """What the problems of this module share.
+    """Base class of the problems of this module.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class MatrixModel(MatrixProblem):
         The feasible set, of matrices of the problem's shape.
     tolerance
         Relative residual at which a run's linear minimisation over the nuclear-norm ball stops
-        (heuristic; the measured gap is certified apart).
+        (heuristic; the measured gap is certified separately).
 
     Raises
     ------
@@ -88,7 +88,7 @@ class MatrixModel(MatrixProblem):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the data and of the numbers beside them."""
+        """Hash of the data and of the parameters."""
         return content_digest((self.shape, self.set, self.tolerance), *self._data)
 
     @property
@@ -139,11 +139,11 @@ class MatrixModel(MatrixProblem):
     @property
     @abstractmethod
     def slope_width(self) -> int:
-        """Numbers in the slope of one component."""
+        """Number of entries of the slope of one component."""
 
     @abstractmethod
     def take(self, numbers: Numbers) -> Any:
-        """Return the rows of these numbers, in the form that the loops below read."""
+        """Return some rows by number, in the form that the loops below read."""
 
     @abstractmethod
     def component_slopes(self, rows: Any, view: Floats) -> Floats:
@@ -151,7 +151,7 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def component_curvatures(self, rows: Any, view: Floats) -> Floats:
-        """Return what `bend` needs of phi_i'' at a transposed point, shape (k, width)."""
+        """Return the part of phi_i'' that `apply_curvatures` needs, shape (k, width)."""
 
     @abstractmethod
     def apply_curvatures(self, rows: Any, curvatures: Floats, view: Floats) -> Floats:
@@ -162,7 +162,7 @@ class MatrixModel(MatrixProblem):
         """Add the gradients with these slopes, transposed, to g, shape (m, d)."""
 
     def parts(self, k: int) -> list[slice]:
-        """Return ranges that cover 0, ..., k - 1 in blocks that fit into the cache."""
+        """Return slices that cover 0, ..., k - 1 in blocks that fit into the cache."""
         size = max(1, _BLOCK_ENTRIES // max(self.d, self.slope_width))
         return [slice(first, min(first + size, k)) for first in range(0, k, size)]
 
@@ -171,7 +171,7 @@ class MatrixModel(MatrixProblem):
         return contiguous_transpose(check_dense_point(x, self.shape))
 
     def slope_function(self, x: Floats) -> Slopes:
-        """Return the function that gives the slopes at x of some rows."""
+        """Return a function that computes the slopes at x of some rows."""
         view = self.transpose_point(x)
         return lambda rows, _: self.component_slopes(rows, view)
 
@@ -181,9 +181,9 @@ class MatrixModel(MatrixProblem):
         Parameters
         ----------
         sample
-            Over which components; None for all.
+            Component numbers; None for all.
         slopes
-            Called with taken rows and their component numbers; returns shape (k, width).
+            Called with rows and their component numbers; returns shape (k, width).
         """
         if sample is None:
             return self.sum_weighted_gradients(None, np.full(self.n, 1.0 / self.n), slopes)
@@ -192,7 +192,7 @@ class MatrixModel(MatrixProblem):
     def sum_weighted_gradients(
         self, indices: Integers | None, weights: Floats, slopes: Slopes
     ) -> Floats:
-        """As `mean_of`, with a weight for each component."""
+        """Return the weighted sum of the gradients with the given slopes, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
         for part in self.parts(weights.size):
             numbers = part if indices is None else indices[part]
@@ -201,7 +201,7 @@ class MatrixModel(MatrixProblem):
         return contiguous_transpose(g)
 
     def sum_gradients_of_slopes(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:
-        """As `sum_of` over a sample, with slopes that are known, shape (k, width)."""
+        """Return the weighted sum over a sample of gradients with known slopes, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
         for part in self.parts(weights.size):
             self.add_gradients(self.take(indices[part]), weights[part, None] * slopes[part], g)
@@ -214,7 +214,7 @@ def contiguous_transpose(x: Floats) -> Floats:
 
 
 def as_immutable_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a contiguous array that nobody can change: itself if it is read-only, else a copy."""
+    """Return a contiguous read-only array: the array itself if it is read-only, else a copy."""
     if array.flags.writeable or not array.flags.c_contiguous:
         array = array.copy()
         array.flags.writeable = False
@@ -222,7 +222,7 @@ def as_immutable_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class MatrixTable:
-    """The slope of every row at the point where it was last asked: 8 n width bytes.
+    """Slope of every row at its last query: 8 n width bytes.
 
     The width is the number of classes (in 108 000 rows of 1000 classes 0.9 GB), or 1 for separate
     tasks. The whole gradients would take d m numbers each.
@@ -244,7 +244,7 @@ class MatrixTable:
         )
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
         problem, view = self._problem, self._problem.transpose_point(x)
         indices, weights = index_weights(sample, problem.n)
         fresh = np.empty((indices.size, problem.slope_width))

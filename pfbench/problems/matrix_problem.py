@@ -1,4 +1,4 @@
-"""What the problems over a set of dense matrices share, whatever the sum and the set are."""
+"""Base class of problems over a set of dense matrices."""
 
 from abc import abstractmethod
 
@@ -14,7 +14,7 @@ from pfbench.sets.nuclear import NuclearBall
 
 
 class MatrixProblem(FiniteSum):
-    """A finite sum over a set of M x N matrices: points and gradients are arrays.
+    """Finite sum over a set of M x N matrices: points and gradients are arrays.
 
     Over the nuclear-norm ball, a run's linear minimisation starts each call near the last vertex.
     """
@@ -29,7 +29,7 @@ class MatrixProblem(FiniteSum):
         """(M, N)."""
 
     def _check_set(self) -> None:
-        """Refuse a tolerance out of range, and a set of points of another shape."""
+        """Raise for a tolerance out of range, or a set of points of another shape."""
         check_real("tolerance", self.tolerance, above=0.0, upper=1.0)
         if self.set.shape != self.shape:
             raise InputError(
@@ -38,7 +38,7 @@ class MatrixProblem(FiniteSum):
             )
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return itself, or a backend whose linear minimisation is warm-started."""
+        """Return the problem itself, or a backend whose linear minimisation is warm-started."""
         if not isinstance(self.set, NuclearBall):
             return self
         return BackendWithStatefulLmo(self, self.set.make_warm_lmo(rng, self.tolerance).lo)

@@ -49,12 +49,12 @@ INF_CURVATURE = 2.0 * math.exp(-1.5)
 
 @dataclass(frozen=True, eq=False)
 class RobustMatrixRecovery(FiniteSum):
-    """The problem on given observations.
+    """Robust matrix recovery on given observations.
 
     Parameters
     ----------
     observations
-        Positions and entries; NaN and infinite entries are refused.
+        Positions and entries; all must be finite.
     radius
         Radius of the nuclear-norm ball.
     sigma
@@ -63,10 +63,10 @@ class RobustMatrixRecovery(FiniteSum):
         "mean" for (1/n) sum psi, "sum" for sum psi.
     tolerance
         Relative residual at which a run's linear minimisation stops (heuristic; the measured gap
-        is certified apart).
+        is certified separately).
     gap_share
-        By what part the gap along a vertex may be too small in a run, above that; see
-        `pfbench.problems.gap_accuracy`. 0: `tolerance` alone decides.
+        Relative error allowed in the gap along a vertex during a run, in addition; see
+        `pfbench.problems.gap_accuracy`. 0: only `tolerance` matters.
 
     Raises
     ------
@@ -116,17 +116,17 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def pattern(self) -> Pattern:
-        """The observed positions in row order, which is the order of gradients and samples."""
+        """Observed positions in row order, which is the order of gradients and samples."""
         return self._observations_by_entry[0]
 
     @property
     def targets(self) -> Floats:
-        """The observed entries Y in row order, shape (n,)."""
+        """Observed entries Y in row order, shape (n,)."""
         return self._observations_by_entry[1]
 
     @cached_property
     def entries(self) -> welsch.WelschEntries:
-        """The entries in row order and the scale, as the compiled loops read them."""
+        """Entries in row order and the scale, in the form that compiled loops read."""
         return welsch.WelschEntries(*self.pattern.rows, self.targets, self.sigma)
 
     def _zeros(self) -> Floats:
@@ -151,7 +151,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the observed and held-out entries and of the numbers beside them."""
+        """Hash of the observed and held-out entries and of the parameters."""
         numbers: tuple[Any, ...] = (self.shape, self.radius, self.sigma, self.scaling)
         # Without a share the hash is that of problems from before there was one.
         numbers += (self.tolerance, *([self.gap_share] if self.gap_share else []))
@@ -164,7 +164,7 @@ class RobustMatrixRecovery(FiniteSum):
         )
 
     def _iterate_positions(self) -> Iterator[Iterator[Integers]]:
-        """Give the rows and the columns of the observations, as int64, a part at a time."""
+        """Yield the rows and the columns of the observations, as int64, in chunks."""
         data = self.observations
         if isinstance(data, OrderedObservations):
             yield (data.pattern.row_numbers(part) for part in data.pattern.parts())
@@ -185,9 +185,9 @@ class RobustMatrixRecovery(FiniteSum):
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """The least known value of f with where it comes from, None if none is known.
+        """Best known value of f with its origin, None if none is known.
 
-        It is known where the underlying matrix is in the ball and meets the observations.
+        It is known if the underlying matrix is in the ball and matches the observations.
         """
         factors = self.observations.truth
         if factors is None or not self._matches_observations(factors):
@@ -222,14 +222,14 @@ class RobustMatrixRecovery(FiniteSum):
     # --- the function -------------------------------------------------------------------------
 
     def value(self, x: FactoredMatrix) -> float:
-        """Return f(x); nothing is applied to x."""
+        """Return f(x); a recorded step of x is not applied."""
         loops = welsch.sum_loss_rows, welsch.sum_loss_parallel
         return self.scale * float(self.pattern.run_loop(*loops, self.entries, self.entry_view(x)))
 
     def gradient(self, x: FactoredMatrix) -> Floats:
         """Return the gradient on the observed entries, shape (n,).
 
-        The recorded step of x is applied, unless x is lent.
+        The recorded step of x is applied, unless x is a view.
         """
         at_x, g = self.entry_view(x), self.pattern.vector_pool.take()
         if x.is_borrowed:
@@ -250,7 +250,7 @@ class RobustMatrixRecovery(FiniteSum):
         return operator
 
     def entry_view(self, x: FactoredMatrix) -> EntryView:
-        """Return how compiled loops read a point, refused if it is of another pattern."""
+        """Return the values of a point for compiled loops; raise for another pattern."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
             raise InputError(f"{describe(x)} is no point of {self.name}: it has another pattern.")
         return x.entry_view()
@@ -362,7 +362,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     @cached_property
     def rmse_heldout_mean(self) -> float:
-        """The error on the held-out entries of predicting the mean of the observed ones."""
+        """Error on the held-out entries of predicting the mean of the observed ones."""
         data = self.observations
         return _rms(float(data.values.mean()) - data.heldout_values)
 
@@ -407,7 +407,7 @@ class RecoveryHessian:
 
 
 class RecoveryTable:
-    """psi' of every residual at the point where it was last asked; 16 n bytes."""
+    """Slope psi' of every residual at its last query; 16 n bytes."""
 
     def __init__(self, problem: RobustMatrixRecovery, x: FactoredMatrix) -> None:
         self._problem = problem
@@ -421,7 +421,7 @@ class RecoveryTable:
         return np.asarray(np.bincount(indices, weights * change, n), dtype=np.float64)
 
     def replace(self, sample: Indices, x: FactoredMatrix) -> Floats:
-        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
         change = self.difference(sample, x)
         indices, _ = weight_indices(sample)
         fresh = self.mean.copy()

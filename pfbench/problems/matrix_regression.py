@@ -30,11 +30,11 @@ from pfbench.problems.shared_terms import Drawn, SlopeTable
 from pfbench.sets.body import ConvexBody
 
 _SMALL_ENTRIES = 1 << 20
-"""Up to this number of entries `best_known` is computed: about a second."""
+"""Maximum number of entries for which `best_known` is computed: about a second."""
 
 
 class NearMinimiser(NamedTuple):
-    """A near-minimiser, its value, and its Frank-Wolfe gap."""
+    """Approximate minimiser, its value, and its Frank-Wolfe gap."""
 
     matrix: Floats
     value: float
@@ -43,7 +43,7 @@ class NearMinimiser(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatrixRegression(ConstantHessians, MatrixProblem):
-    """The problem on given data. Points and gradients are arrays of shape (M, N).
+    """Matrix regression on given data. Points and gradients are arrays of shape (M, N).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         The feasible set, of matrices of the problem's shape.
     tolerance
         Relative residual at which a run's linear minimisation over the nuclear-norm ball stops
-        (heuristic; the measured gap is certified apart).
+        (heuristic; the measured gap is certified separately).
 
     Raises
     ------
@@ -95,7 +95,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @property
     def properties(self) -> frozenset[str]:
-        """What is known of f: "convex" for loss (7), "restricted strong convexity"."""
+        """Known properties of f: "convex" for loss (7), "restricted strong convexity"."""
         existing = {
             "convex": self.sensing_variance == 0.0,
             "restricted strong convexity": self.convexity_constants.holds,
@@ -104,7 +104,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of matrices and targets and of the numbers beside them."""
+        """Hash of matrices, targets and parameters."""
         truth = () if self.data.truth is None else self.data.truth
         neighbour = self.sensing_variance, self.tolerance, self.data.variances, len(truth)
         return content_digest(
@@ -148,7 +148,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def convexity_constants(self) -> RestrictedConvexity:
-        """sigma, tau and sigma_hat on these data."""
+        """Constants sigma, tau and sigma_hat on these data."""
         return compute_restricted_convexity(self.data)
 
     # --- the minimiser ------------------------------------------------------------------------
@@ -156,9 +156,9 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     def theta_hat(self, tolerance: float = 1e-10, limit: int = 20_000) -> NearMinimiser:
         """Minimise f over the set by accelerated projected gradients, for small data.
 
-        Stops at a Frank-Wolfe gap of at most `tolerance` (1 + |f|), or after `limit` steps. Where f
-        is convex, the gap is an upper bound of f - min f: a certificate. Where it is not, the
-        point is nearly stationary and no more is known.
+        Stops at a Frank-Wolfe gap of at most `tolerance` (1 + |f|), or after `limit` steps. For
+        convex f the gap is an upper bound of f - min f: a certificate. For non-convex f the point
+        is only approximately stationary.
         """
         step = 1.0 / max(self._smoothness, 1e-300)
         x = y = self.start()
@@ -179,7 +179,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """f(theta_hat) and where it is from, for convex f on small data; computed when asked."""
+        """Value f(theta_hat) with its origin, for convex f on small data; computed on first use."""
         convex = self.data.least_eigenvalue >= self.sensing_variance
         if not convex or self.data.rows.size > _SMALL_ENTRIES:
             return None
@@ -207,7 +207,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def _gradient_deviation_bound(self) -> float:
-        """sup over the set of the root of E |grad f_i - grad f|^2, from above."""
+        """Upper bound over the set of the root of E |grad f_i - grad f|^2."""
         squares, mean = self.data.norms_squared, self._mean_slope(np.zeros(self.shape))
         at_zero = float((self.data.y**2 * squares).mean()) - float(np.vdot(mean, mean))
         top = self.data.max_weighted_eigenvalue(squares, centred=True)
@@ -259,7 +259,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     # --- measures -----------------------------------------------------------------------------
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return rmse_truth, where the underlying matrix is known."""
+        """Return rmse_truth if the underlying matrix is known."""
         if self.truth is None:
             return {}
         return {"rmse_truth": lambda problem, state: self.rmse_truth(state)}

@@ -12,22 +12,22 @@ from pfbench.points.pattern import Pattern
 from pfbench.sets.lanczos import leading_singular_triple
 
 DENSE = 1500
-"""Up to this smaller side the Gram matrix is factorised."""
+"""Largest smaller side for which the Gram matrix is factorised."""
 
 FAILURE = 1e-9
 """Probability with which one certified bound may be wrong."""
 
 _FULL = 0.1
-"""Share of entries above which sparse rows are multiplied as dense ones."""
+"""Share of nonzero entries above which sparse rows are multiplied as dense ones."""
 
 _BLOCK = 1024
-"""Rows that are made dense at a time."""
+"""Number of rows converted to dense ones at a time."""
 
 _ROWS = 1 << 15
-"""Dense rows that are weighted at a time."""
+"""Number of dense rows weighted at a time."""
 
 _SHARPNESS = 1e-6
-"""Relative distance of the certified bound to a value that is attained; a gap makes it cheap."""
+"""Relative distance of the certified bound from an attained value."""
 
 
 def moment_upper_bound(rows: Any, weights: Floats) -> float:
@@ -43,9 +43,9 @@ def moment_upper_bound(rows: Any, weights: Floats) -> float:
     Returns
     -------
     float
-        Above the exact one by a relative 1e-12. If n and d are both above 1500 it is the certified
-        bound of `leading_singular_triple`, which fails with probability at most 1e-9 over its
-        random start; it is above by about 2e-6, more if 300 Lanczos steps do not reach that.
+        Above the exact value by a relative 1e-12. If n and d are both above 1500 it is the
+        certified bound of `leading_singular_triple`, which fails with probability at most 1e-9 over
+        its random start; it is above by about 2e-6, more if 300 Lanczos steps do not reach that.
     """
     n, d = rows.shape
     if not _is_sparse(rows) and d <= min(n, DENSE):
@@ -75,8 +75,8 @@ def moment_lower_bound(rows: Any, weights: Floats) -> float:
     Returns
     -------
     float
-        0 where it is not known to be positive: d is above n or 1500, or it is below the rounding
-        error of the Gram matrix and its eigenvalues, 4 (n + d) units of its trace.
+        0 if not known to be positive: d is above n or 1500, or it is below the rounding error of
+        the Gram matrix and its eigenvalues, 4 (n + d) units of its trace.
     """
     scaled = _weight_rows(rows, weights)
     n, d = scaled.shape
@@ -88,7 +88,7 @@ def moment_lower_bound(rows: Any, weights: Floats) -> float:
 
 
 def certificate_note(rows: Any) -> str:
-    """Return what a derivation adds where `moment_upper_bound` is a bound in probability, else nothing."""  # noqa: E501
+    """Return a note for the derivation if `moment_upper_bound` is probabilistic, else ""."""
     if min(rows.shape) <= DENSE:
         return ""
     return f"; the eigenvalue by a Lanczos bound that fails with probability at most {FAILURE:g}"
@@ -106,7 +106,7 @@ def _weight_rows(rows: Any, weights: Floats) -> Any:
 
 
 def _dense_gram(rows: Floats, weights: Floats) -> Floats:
-    """Return sum_i weights_i a_i a_i' of dense rows, some at a time."""
+    """Return sum_i weights_i a_i a_i' of dense rows, in blocks."""
     gram = np.zeros((rows.shape[1], rows.shape[1]))
     for start in range(0, len(rows), _ROWS):
         part = slice(start, start + _ROWS)
@@ -116,7 +116,7 @@ def _dense_gram(rows: Floats, weights: Floats) -> Floats:
 
 
 def _gram(rows: Any) -> Any:
-    """Return sum_i a_i a_i'; of sparse rows with many entries by dense blocks, which is faster."""
+    """Return sum_i a_i a_i'; dense blocks are faster for sparse rows with many entries."""
     n, d = rows.shape
     if not _is_sparse(rows) or rows.nnz < _FULL * n * d:
         return rows.T @ rows
@@ -128,7 +128,7 @@ def _gram(rows: Any) -> Any:
 
 
 def _as_linear_operator(matrix: Any) -> LinearOperator | None:
-    """Return the matrix as Lanczos multiplies by it, None if it is 0."""
+    """Return the matrix as an operator for Lanczos, None if it is 0."""
     if not _is_sparse(matrix):
         return DenseOperator(np.ascontiguousarray(matrix)) if matrix.any() else None
     entries = matrix.tocoo()

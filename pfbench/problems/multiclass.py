@@ -27,8 +27,8 @@ that of two values, u = (1, -1)/sqrt 2 with p = (1 -+ 1/sqrt 3)/2.
 class MulticlassLogistic(MatrixModel):
     """Multinomial logistic regression: f_i(X) = log sum_c exp<a_i, x_c> - <a_i, x_(y_i)>.
 
-    Labels are 0 to classes - 1; `classes` is one above the largest label unless it is given. The
-    other parameters are those of `MatrixModel`.
+    Labels are 0 to classes - 1; `classes` defaults to the largest label plus 1. The other
+    parameters are those of `MatrixModel`.
     """
 
     name = "multiclass-logistic"
@@ -67,11 +67,11 @@ class MulticlassLogistic(MatrixModel):
 
     @property
     def properties(self) -> frozenset[str]:
-        """f is convex."""
+        """Known properties: f is convex."""
         return frozenset({"convex"})
 
     def take(self, numbers: Numbers) -> tuple[Floats, Integers]:
-        """See `MatrixModel.take`: rows (k, d) and labels (k,)."""
+        """Return rows (k, d) and labels (k,) by number."""
         rows, labels = self._data
         return rows[numbers], labels[numbers]
 
@@ -109,7 +109,7 @@ class MulticlassLogistic(MatrixModel):
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
 
     def add_gradients(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:
-        """See `MatrixModel.add_gradients`."""
+        """Add the gradients with these slopes, transposed, to g, shape (classes, d)."""
         g += slopes.T @ rows[0]
 
     @cached_property

@@ -27,7 +27,7 @@ from pfbench.problems.matrix_models import (
 from pfbench.problems.moments import certificate_note, moment_upper_bound
 
 _SERIAL_ENTRIES = 1 << 20
-"""Up to this many entries of the data one thread runs over all rows."""
+"""Number of entries of the data up to which one thread handles all rows."""
 
 SIGMOID_SLOPE = 8.0 / 27.0
 """sup |psi'| of psi = s^2, s = 1/(1 + exp(-z)): 2 s^2 (1 - s) at s = 2/3."""
@@ -101,7 +101,7 @@ class MultitaskSigmoid(MatrixModel):
 
     @property
     def slope_width(self) -> int:
-        """One number."""
+        """Number of entries of a slope: one."""
         return 1
 
     @cached_property
@@ -147,7 +147,7 @@ class MultitaskSigmoid(MatrixModel):
         return contiguous_transpose(g)
 
     def take(self, numbers: Numbers) -> Integers:
-        """See `MatrixModel.take`: component numbers, which the compiled loops read by."""
+        """Return component numbers, which the compiled loops use to read the rows."""
         if isinstance(numbers, slice):
             return np.arange(numbers.start, numbers.stop)
         return numbers
@@ -165,7 +165,7 @@ class MultitaskSigmoid(MatrixModel):
         return curvatures * self._apply_loop(multitask_kernels.write_products, rows, view)
 
     def add_gradients(self, rows: Integers, slopes: Floats, g: Floats) -> None:
-        """See `MatrixModel.add_gradients`."""
+        """Add the gradients with these slopes, transposed, to g, shape (m, d)."""
         multitask_kernels.add_rows(self._data, rows, slopes[:, 0], g)
 
     def _apply_loop(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:

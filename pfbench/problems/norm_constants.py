@@ -1,4 +1,4 @@
-"""Problems with a norm: what they lack, what is measured in it, and the constants of it.
+"""Problems with a norm: unmet requirements, measures and constants.
 
 The smoothness L_norm of |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f. Where
 0 <= Hess f(x) <= G (x) I for a positive semidefinite G that acts on the rows of a matrix, it is at
@@ -22,17 +22,17 @@ from pfbench.sets.norms import EntrywiseBall, NormBall
 from pfbench.sets.nuclear import NuclearBall
 
 KINDS = ("l1", "l2", "linf", "spectral", "nuclear", "max-row-norm", "max-column-norm")
-"""The norms that a method may require by name."""
+"""Norms that a method may require by name."""
 
 _ENUMERATED = 14
-"""Up to so many signs the largest square over a cube is enumerated."""
+"""Maximum dimension in which the maximum over sign vectors is enumerated."""
 
 Stated = dict[str, tuple[float, str]]
 """Constants with their derivations, by name."""
 
 
 def reasons_against_norm_methods(problem: Any) -> dict[str, str]:
-    """Return why a problem fits no method for norms, or for one of `KINDS`."""
+    """Return reasons why a problem does not suit methods for norms, or for one in `KINDS`."""
     if problem.norm is None:
         return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), "it has no norm")
     if problem.is_bounded:
@@ -61,7 +61,7 @@ def lmo_upper(problem: Any, state: State) -> float | None:
 
 
 def lmo_products(problem: Any, state: State) -> float:
-    """Return the products of matrices in each linear minimisation."""
+    """Return the number of matrix products in each linear minimisation."""
     return float(problem.norm.product_count)
 
 
@@ -73,7 +73,7 @@ OF_NORMS: Mapping[str, Measure] = MappingProxyType(
         "lmo_products": lmo_products,
     }
 )
-"""What is measured of every problem with a norm."""
+"""Measures of every problem with a norm."""
 
 
 # --- constants ------------------------------------------------------------------------------------
@@ -106,12 +106,12 @@ def norm_constants(
 
 
 def max_quadratic_form(norm: NormBall, G: Floats, columns: int) -> tuple[float, str] | None:
-    """Return the maximum of <X, G X> over |X| <= 1, or an upper bound; None where none is known.
+    """Return the maximum of <X, G X> over |X| <= 1, or an upper bound; None if none is known.
 
     Parameters
     ----------
     norm
-        Of matrices with so many columns, or of vectors if that is 1.
+        Norm of matrices with `columns` columns, or of vectors if that is 1.
     G
         Positive semidefinite, shape (m, m).
     columns
@@ -147,7 +147,7 @@ def max_quadratic_form(norm: NormBall, G: Floats, columns: int) -> tuple[float, 
 
 
 def _maximum_over_signs(G: Floats) -> float:
-    """Return the largest s'Gs over s in {-1, 1}^m."""
+    """Return the maximum of s'Gs over s in {-1, 1}^m."""
     m = len(G)
     codes = np.arange(2 ** max(0, m - 1))[:, None]  # s and -s have the same square
     signs = np.where(codes >> np.arange(m) & 1, 1.0, -1.0)

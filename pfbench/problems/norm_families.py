@@ -1,4 +1,4 @@
-"""The families of problems on which methods for norms are tested: made, small and dense."""
+"""Families of synthetic, small and dense problems for testing methods for norms."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,7 +23,7 @@ from pfbench.sets.named_norms import product_norm_ball
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyFamily(AnySetFamily):
-    """A quadratic with additive noise."""
+    """Quadratic with additive noise."""
 
     only_set = "none"
 
@@ -44,7 +44,7 @@ class NoisyFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class SeparableFamily(NoisyFamily):
-    """The quadratic (kappa u_1^2 + u_2^2 + ... + u_d^2)/2, u = x - c, from (1, ..., 1)."""
+    """Quadratic (kappa u_1^2 + u_2^2 + ... + u_d^2)/2, u = x - c, from (1, ..., 1)."""
 
     problem: ClassVar[type[FiniteSum]] = SeparableQuadratic
     summary = "(kappa x_1^2 + x_2^2 + ...)/2 with noise of known variance, convex"
@@ -75,7 +75,7 @@ class SeparableFamily(NoisyFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixLeastSquaresFamily(NoisyFamily):
-    """|A W - B|^2/2 with normal A and B."""
+    """Least squares |A W - B|^2/2 with normal A and B."""
 
     problem: ClassVar[type[FiniteSum]] = MatrixLeastSquares
     summary = "|A W - B|^2/2 over matrices with noise of known variance, convex"
@@ -104,7 +104,7 @@ class MatrixLeastSquaresFamily(NoisyFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class TwoLayerFamily(AnySetFamily):
-    """A network of two layers, with the outputs of another one of the same size for targets."""
+    """Two-layer network; its targets are the outputs of another network of the same size."""
 
     problem: ClassVar[type[FiniteSum]] = TwoLayerNetwork
     summary = "network of two layers, |W2 tanh(W1 a) - b|^2/2, non-convex"

@@ -1,4 +1,4 @@
-"""The observed entries of a matrix, and where they come from: synthetic, digits, MovieLens."""
+"""Observed entries of a matrix and their sources: synthetic, digits, MovieLens."""
 
 import math
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ _MOST_POSITIONS = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """What is known of a matrix.
+    """Observed entries of a matrix.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Observations:
     heldout_rows, heldout_columns, heldout_values
         Held-out entries, shape (h,), for the error of prediction; may be empty.
     truth
-        The underlying matrix as factors, where it is known.
+        The underlying matrix as factors, if known.
     centre
-        What was subtracted from the original entries (the mean of the observed ones, or 0).
+        Number subtracted from the original entries (the mean of the observed ones, or 0).
     """
 
     shape: tuple[int, int]
@@ -55,18 +55,18 @@ class Observations:
 
 @dataclass(frozen=True, eq=False)
 class OrderedObservations:
-    """As `Observations`, in row order and with nothing held out: no position is stored twice.
+    """Observed entries in row order, without held-out entries: no position is stored twice.
 
     Attributes
     ----------
     pattern
         Observed positions.
     entries
-        Observed entries in row order, shape (n,); they belong to the problem from then on.
+        Observed entries in row order, shape (n,); the problem takes ownership of the array.
     truth
-        As above.
+        The underlying matrix as factors, if known.
     rows, columns
-        The observed positions, as int64, made when they are asked for.
+        The observed positions, as int64, computed on access.
     values
         The observed entries, read-only.
     """
@@ -87,23 +87,23 @@ class OrderedObservations:
 
     @property
     def rows(self) -> Integers:
-        """See above."""
+        """Rows of the observed positions, shape (n,)."""
         return self.pattern.row_numbers()
 
     @property
     def columns(self) -> Integers:
-        """See above."""
+        """Columns of the observed positions, shape (n,)."""
         return self.pattern.rows.indices.astype(np.int64)
 
     @property
     def values(self) -> Floats:
-        """See above."""
+        """Observed entries, shape (n,), read-only."""
         return as_read_only(self.entries)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticEntries:
-    """A part of the entries of a low-rank matrix, by default that of shen2019 section 6.
+    """Part of the entries of a low-rank matrix, by default that of shen2019 section 6.
 
     Singular values largest decay^(k-rank), k = 1..rank, and uniform singular vectors; a share
     `outliers` of all entries is changed by uniform noise in [-noise, noise]; a share `density` of
@@ -181,7 +181,7 @@ def draw_synthetic_entries(**overrides: Any) -> OrderedObservations:
 
 
 def _draw_hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: int) -> int:
-    """Draw how many of `sample` are good; numpy's law is limited to populations below 10^9."""
+    """Draw the number of good ones in `sample`; NumPy's is limited to populations below 10^9."""
     if good + bad < 1_000_000_000:
         return int(rng.hypergeometric(good, bad, sample))
     # Exact up to a relative error of sample/population, by independent draws.
@@ -190,7 +190,7 @@ def _draw_hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: 
 
 @dataclass(frozen=True, kw_only=True)
 class DigitPixels:
-    """A share of the pixels of scikit-learn's 1797 digit images, as an 1797 x 64 matrix.
+    """Share of the pixels of scikit-learn's 1797 digit images, as an 1797 x 64 matrix.
 
     Pixels are 0 to 16; the mean of the observed ones is subtracted. A further share `heldout` of
     all pixels is held out.
@@ -232,7 +232,7 @@ class DigitPixels:
 class MovieRatings:
     """Ratings of movies by users as a matrix; a share `heldout` of the ratings is held out.
 
-    `edition` is one of MovieLens (latest-small, 100k, 1m, 10m, 25m) or the path of a
+    `edition` is a variant of MovieLens (latest-small, 100k, 1m, 10m, 25m) or the path of a
     `ratings.csv`, `ratings.dat` or `u.data`. The mean of the other ratings is subtracted.
     """
 
@@ -248,7 +248,7 @@ class MovieRatings:
         Raises
         ------
         InputError
-            If the share is out of range or there is no such edition or file.
+            If the share is out of range or there is no such variant or file.
         DataError
             If the data are not in the cache, damaged or malformed.
         """
@@ -271,7 +271,7 @@ class MovieRatings:
 def _centre_and_split(
     shape: tuple[int, int], i: Integers, j: Integers, values: Floats, visited: int, retained: int
 ) -> Observations:
-    """Take the first `visited` entries as observed and the next `retained` as held out."""
+    """Split entries: the first `visited` are observed, the next `retained` are held out."""
     if visited < 1:
         raise InputError("no entry would be observed: raise density.")
     centre = math.fsum(values[:visited]) / visited

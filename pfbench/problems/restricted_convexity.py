@@ -2,7 +2,7 @@
 
 For a quadratic f it says (1/2) q(V) >= (sigma/2) |V|_F^2 - tau |V|_*^2 for all V, where q(V) =
 E <Z, V>^2 - w |V|_F^2. Lemma 1 promises it for some c in tau = c xi d/n with high probability; here
-tau is searched for, since everything rests on how large it is.
+tau is estimated by a search, since the guarantees depend on its size.
 """
 
 import math
@@ -19,7 +19,7 @@ from pfbench.problems.sensing import SensingData, row_blocks
 
 
 class WorstDirection(NamedTuple):
-    """A direction V, and the least tau with which it obeys restricted strong convexity."""
+    """Direction V, and the smallest tau for which it satisfies restricted strong convexity."""
 
     tau: float
     direction: Floats
@@ -27,16 +27,16 @@ class WorstDirection(NamedTuple):
 
 @dataclass(frozen=True)
 class RestrictedConvexity:
-    """f(y) - f(x) - <grad f(x), y - x> >= (sigma/2) |y - x|_F^2 - tau |y - x|_*^2 (li2019 (4)).
+    """Constants of f(y) - f(x) - <grad f(x), y - x> >= (sigma/2) |y - x|_F^2 - tau |y - x|_*^2.
 
     Attributes
     ----------
     sigma, tau
-        As above; NaN where they are not known.
+        As above (li2019 (4)); NaN if not known.
     sigma_hat
         sigma - 16 tau phi^2 with phi^2 = 2 r; at most 0 or NaN where the theorems do not apply.
     words
-        Where the numbers come from, or why there is no positive sigma_hat.
+        Origin of the numbers, or the reason why there is no positive sigma_hat.
     """
 
     sigma: float
@@ -53,7 +53,7 @@ class RestrictedConvexity:
 def compute_restricted_convexity(data: SensingData) -> RestrictedConvexity:
     """Return sigma, tau and sigma_hat on these data.
 
-    Where f is strongly convex: its own modulus, and tau = 0. Else sigma of li2019 lemma 1 with
+    If f is strongly convex: its own modulus, and tau = 0. Else sigma of li2019 lemma 1 with
     the corrected constants, sigma/2 = lambda_min(Sigma_x)/4 for loss (7) and /8 for loss (8),
     and the largest tau that `find_worst_direction` finds: an estimate from below.
     """
@@ -95,28 +95,28 @@ def find_worst_direction(
 ) -> WorstDirection:
     """Search the direction that needs the largest tau for a curvature alpha.
 
-    The second-order part of f is q(V)/2, q(V) = E <Z, V>^2 - w |V|_F^2. Wanted is the least tau
-    >= 0 with q(V)/2 >= alpha |V|_F^2 - tau |V|_*^2 for all V; found is a lower bound of it, by
-    local searches. li2019 lemma 1 has tau = c xi d/n and alpha = lambda_min(Sigma_x)/2 for loss
-    (7), /4 for loss (8); corrected, half of these.
+    The second-order part of f is q(V)/2, q(V) = E <Z, V>^2 - w |V|_F^2. The target is the smallest
+    tau >= 0 with q(V)/2 >= alpha |V|_F^2 - tau |V|_*^2 for all V; local searches give a lower bound
+    of it. li2019 lemma 1 has tau = c xi d/n and alpha = lambda_min(Sigma_x)/2 for loss (7), /4 for
+    loss (8); corrected, half of these.
 
     Parameters
     ----------
     data
         The sensing matrices.
     alpha
-        The curvature in front of |V|_F^2.
+        The coefficient of |V|_F^2.
     rank
         1: alternating minimisation of q over the unit vectors of V = u v'. Above: L-BFGS over
         V = A B' with `rank` columns, where |V|_* <= (|A|_F^2 + |B|_F^2)/2.
     starts
-        Random starts; the best direction is returned.
+        Number of random starts; the best direction is returned.
     seed
-        Their seed.
+        Seed of the starts.
 
     Returns
     -------
-    Worst
+    WorstDirection
         tau, and V of nuclear norm 1, shape (M, N).
 
     Raises
@@ -202,6 +202,6 @@ def _unknown_convexity(reason: str) -> RestrictedConvexity:
 
 
 def _smallest_eigenpair(gram: Floats) -> tuple[float, Floats]:
-    """Return the least eigenvalue and its unit vector."""
+    """Return the smallest eigenvalue and its unit eigenvector."""
     values, vectors = scipy.linalg.eigh(gram, subset_by_index=(0, 0))
     return float(values[0]), vectors[:, 0]

@@ -1,4 +1,4 @@
-"""Where the rows and labels of linear models come from: data sets, or synthetic ones."""
+"""Sources of the rows and labels of linear models: data sets, or synthetic data."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ class SyntheticRows:
     noise: float = parameter(0.1, "standard deviation of what is added to a label")
 
     def draw(self, name: str = "synthetic") -> tuple[Any, Floats]:
-        """Return features (n, d) and labels (n,): <a_i, w> and noise, w standard normal.
+        """Return features (n, d) and labels (n,): <a_i, w> plus noise, w standard normal.
 
         Raises
         ------
@@ -44,7 +44,7 @@ class SyntheticRows:
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryData:
-    """A data set with two classes, as it is."""
+    """Data set with two classes, unscaled."""
 
     def draw(self, name: str) -> tuple[Any, Floats]:
         """Return features, sparse (n, d), and labels +1 and -1 (n,).
@@ -59,7 +59,7 @@ class BinaryData:
 
 
 def draw_synthetic_rows(signs: bool = False, **overrides: Any) -> tuple[Floats, Floats]:
-    """Draw `SyntheticRows` with these parameters; with `signs`, the labels' signs, +1 for 0."""
+    """Draw `SyntheticRows` with these parameters; with `signs`, labels become signs, +1 for 0."""
     features, labels = SyntheticRows(**overrides).draw()
     return features, label_signs_zero_positive(labels) if signs else labels
 

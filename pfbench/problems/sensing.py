@@ -28,27 +28,27 @@ NUCLEAR_NORM = 50.0
 STORAGE: Mapping[str, type[np.floating[Any]]] = MappingProxyType(
     {"float64": np.float64, "float32": np.float32}
 )
-"""In which precision the sensing matrices may be stored."""
+"""Precision of stored sensing matrices, by name."""
 
 _MOST_ENTRIES = 1 << 33
-"""Most entries of all sensing matrices together: 64 GiB in double precision."""
+"""Maximum number of entries of all sensing matrices: 64 GiB in double precision."""
 
 _BLOCK_ENTRIES = 1 << 22
-"""Entries of a block of rows that is converted, checked or hashed at once."""
+"""Number of entries of a block of rows that is converted, checked or hashed at once."""
 
 _PARALLEL_ENTRIES = 1 << 20
-"""From this number of entries on, loops over rows run in threads."""
+"""Number of entries from which loops over rows run in threads."""
 
 _DENSE_SIDE = 1500
-"""Up to this smaller side of the n x M N data, the largest eigenvalues are computed densely."""
+"""Largest smaller side of the n x M N data whose largest eigenvalues are computed densely."""
 
 _LEAST_SIDE = 2500
-"""Up to this M N the least eigenvalue is computed: a few seconds."""
+"""Largest M N for which the smallest eigenvalue is computed: a few seconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class SensingData:
-    """Sensing matrices and what was observed through them.
+    """Sensing matrices and the observations through them.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class SensingData:
     targets
         y_i, shape (n,).
     truth
-        The underlying matrix Theta* as factors, where it is known.
+        The underlying matrix Theta* as factors, if known.
     variances
-        Least and largest eigenvalue of the covariance of vec(X_i), where they are known.
+        Smallest and largest eigenvalue of the covariance of vec(X_i), if known.
     sensing_variance
         w: 0 if Z_i = X_i, else the variance of the entries of W_i, which must be known.
 
@@ -104,7 +104,7 @@ class SensingData:
 
     @property
     def ball(self) -> NuclearBall:
-        """The feasible set of li2019 section 4: the nuclear-norm ball of radius 50."""
+        """Feasible set of li2019 section 4: the nuclear-norm ball of radius 50."""
         return NuclearBall(self.shape, NUCLEAR_NORM)
 
     @cached_property
@@ -123,7 +123,7 @@ class SensingData:
         return np.arange(self.n)
 
     def _chunk_bounds(self, count: int) -> Integers:
-        """Return where the chunks of `count` rows begin and end: one for each thread."""
+        """Return the bounds of the chunks of `count` rows, one for each thread."""
         many = count * self.rows.shape[1] >= _PARALLEL_ENTRIES
         return np.linspace(0, count, (thread_count() if many else 1) + 1).astype(np.int64)
 
@@ -164,7 +164,7 @@ class SensingData:
 
     @cached_property
     def _core(self) -> Floats | None:
-        """The rows in an orthonormal basis of their span or more; None where that is too large."""
+        """Rows in an orthonormal basis that contains their span; None if that is too large."""
         n, p = self.rows.shape
         if min(n, p) > _DENSE_SIDE:
             return None
@@ -211,12 +211,12 @@ class SensingData:
 
     @cached_property
     def largest_eigenvalue(self) -> float:
-        """The largest eigenvalue of E vec(Z) vec(Z)', rounded up."""
+        """Largest eigenvalue of E vec(Z) vec(Z)', rounded up."""
         return self.max_weighted_eigenvalue(np.ones(self.n))
 
     @cached_property
     def least_eigenvalue(self) -> float:
-        """The least eigenvalue of E vec(Z) vec(Z)', rounded down; 0 where n < M N.
+        """Smallest eigenvalue of E vec(Z) vec(Z)', rounded down; 0 if n < M N.
 
         Above M N = 2500 it is 0 too, a lower bound.
         """
@@ -231,12 +231,12 @@ class SensingData:
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticSensing:
-    """The data of li2019 section 4.
+    """Synthetic data of li2019 section 4.
 
     Theta* has equal singular values, sum 50, and uniform singular vectors; the entries of X_i are
-    independent and normal of variance 1, but `spike` for the first one; e_i has the standard
+    independent and normal of variance 1, except `spike` for the first one; e_i has the standard
     deviation `noise`. The paper has 250 or 300 rows and columns, rank 5 or 10, spike 1000 or
-    10 000, and does not say which noise. With the same seed, another `sensing_variance` changes
+    10 000, and does not state the noise. With the same seed, another `sensing_variance` changes
     only the W_i.
     """
 
@@ -310,12 +310,12 @@ def draw_synthetic_sensing(**overrides: Any) -> SensingData:
 
 
 def row_blocks(n: int, p: int) -> Iterator[slice]:
-    """Yield slices of rows of moderate size; they depend on the sizes alone."""
+    """Yield slices of rows of moderate size, which depend on n and p only."""
     height = max(1, _BLOCK_ENTRIES // p)
     for first in range(0, n, height):
         yield slice(first, min(first + height, n))
 
 
 def as_dense_matrix(factors: Factors) -> Floats:
-    """Return a matrix that is given by factors as an array, shape (M, N)."""
+    """Return a matrix in factored form as an array, shape (M, N)."""
     return np.asarray((factors.left.T * factors.weights) @ factors.right)

@@ -1,4 +1,4 @@
-"""What SAGA's tables share where a component gradient has a part that is a whole point."""
+"""Storage of SAGA's tables for component gradients with a part that is a whole point."""
 
 from abc import ABC, abstractmethod
 
@@ -10,21 +10,21 @@ from pfbench.kernels.table_kernels import move_to_slot, tally_draws
 from pfbench.problems.base import FiniteSum
 
 Drawn = tuple[Integers, Integers, int]
-"""Indices, how often each was drawn, and the number of draws; see `counted`."""
+"""Indices, number of draws of each, and total number of draws; see `count_indices`."""
 
 
 class SharedTerms:
-    """An array for each of n components; all that are stored in one call share theirs.
+    """Array for each of n components; all that are stored in one call share one array.
 
     The memory is 8 n bytes and at most two arrays for each call of which some component was still
-    stored when they were most.
+    stored when their number was largest.
 
     Parameters
     ----------
     n
         Number of components.
     term
-        The array of all of them at first.
+        Initial array of all components.
     """
 
     def __init__(self, n: int, term: Floats) -> None:
@@ -39,7 +39,7 @@ class SharedTerms:
         return self._total(draws / size)
 
     def replace(self, indices: Integers, term: Floats) -> Floats:
-        """Store an array for these components; return what that adds to the sum of all."""
+        """Store an array for these components; return the resulting change of the sum of all."""
         new = int(np.argmin(self._users))
         if self._users[new]:
             new = self._users.size
@@ -61,16 +61,16 @@ class SharedTerms:
 
 
 class SlopeTable(ABC):
-    """A number for each of n components, and a whole point that all stored in one call share.
+    """Number for each of n components, and a whole point that all stored in one call share.
 
     Parameters
     ----------
     problem
-        Its components are in the table.
+        Problem whose components are in the table.
     slopes
-        The numbers at first, shape (n,).
+        Initial numbers, shape (n,).
     term
-        What the components share at first; None where they share nothing.
+        Initial shared part of the components; None if they share nothing.
     """
 
     def __init__(self, problem: FiniteSum, slopes: Floats, term: Floats | None) -> None:
@@ -85,11 +85,11 @@ class SlopeTable(ABC):
 
     @abstractmethod
     def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
-        """Add the mean over a sample of what the numbers at x change in the gradients to g."""
+        """Add the mean change over a sample of the gradients by their numbers at x to g."""
 
     @abstractmethod
     def _replace_numbers(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
-        """As `_add_changes`, then store the numbers; add what changes in their mean to `mean`."""
+        """Call `_add_changes`, then store the numbers; add the change of their mean to `mean`."""
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample, of the shape of x."""
@@ -99,7 +99,7 @@ class SlopeTable(ABC):
         return g
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
         indices = count_indices(sample)
         g, mean = self._change_of_terms(indices, x), self.mean.copy()
         self._replace_numbers(indices, x, g, mean)

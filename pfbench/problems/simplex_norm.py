@@ -1,4 +1,4 @@
-"""|x|^2 on the unit simplex: what linear minimisation cannot do quickly (Jaggi 2013).
+"""Squared norm |x|^2 on the unit simplex: hard for linear minimisation (Jaggi 2013).
 
 A point with at most k nonzero coordinates has f >= 1/k and, for k < N, a Frank-Wolfe gap of at
 least 2/k. From a vertex, k linear minimisations reach k + 1 coordinates, so V(x_k) >= 2/(k + 1)
@@ -44,17 +44,17 @@ class SimplexNorm(SingleComponent):
 
     @cached_property
     def set(self) -> Simplex:
-        """The unit simplex."""
+        """Feasible set: the unit simplex."""
         return Simplex(self.columns)
 
     @property
     def digest(self) -> str:
-        """A hash of N."""
+        """Hash of N."""
         return content_digest((self.name, self.columns))
 
     @property
     def best_known(self) -> tuple[float, str]:
-        """1/N, the minimum, with its derivation."""
+        """Minimum 1/N, with its derivation."""
         return 1.0 / self.columns, "minimum 1/N, at the uniform point"
 
     def value(self, x: Floats) -> float:

@@ -1,4 +1,4 @@
-"""What problems with one component share."""
+"""Base class of problems with one component."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from pfbench.base.sample import Indices
 from pfbench.problems.base import ComponentHessians, FiniteSum, index_weights
 
 Operator = Callable[[Floats], Floats]
-"""A symmetric matrix as the function that multiplies a vector by it."""
+"""Symmetric matrix as a function that multiplies a vector by it."""
 
 
 class SingleComponent(FiniteSum):
-    """f = f_1, with the Hessian as an operator."""
+    """Problem f = f_1, with the Hessian as an operator."""
 
     n: ClassVar[int] = 1
 

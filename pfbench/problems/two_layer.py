@@ -32,7 +32,7 @@ _CURVED = 4.0 / (3.0 * math.sqrt(3.0)) * (1.0 + 1e-15)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TwoLayerNetwork(FiniteSum):
-    """The network on given data.
+    """Two-layer network on given data.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class TwoLayerNetwork(FiniteSum):
     targets
         The b_i, shape (n, k).
     hidden
-        h.
+        Number h of hidden units.
     set
         The feasible set of vectors of length h (m + k).
     begin
@@ -81,7 +81,7 @@ class TwoLayerNetwork(FiniteSum):
 
     @property
     def blocks(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The shapes of W_1 and W_2."""
+        """Shapes of W_1 and W_2."""
         return (self.hidden, self.features.shape[1]), (self.targets.shape[1], self.hidden)
 
     @property
@@ -91,7 +91,7 @@ class TwoLayerNetwork(FiniteSum):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all numbers."""
+        """Hash of all numbers."""
         numbers = self.name, self.hidden, self.set
         return content_digest(numbers, self.features, self.targets, self.begin)
 

@@ -1,4 +1,4 @@
-"""A problem with a norm: in place of a set, or beside one."""
+"""Problem with a norm, instead of a set or in addition to it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,11 +16,11 @@ from pfbench.sets.norms import NormBall
 
 
 class NormedProblem(ProblemWrapper):
-    """Another problem with a norm.
+    """Wrapper that adds a norm to a problem.
 
     Without a set its linear minimisation is over the norm's ball, which points may leave, D stays
-    infinite, and no gap is measured. Beside a set the minimisation is that of the set, and the norm
-    adds its constants and measures alone.
+    infinite, and no gap is measured. With a set the minimisation is over the set, and the norm only
+    adds its constants and measures.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ class NormedProblem(ProblemWrapper):
 
     @property
     def digest(self) -> str:
-        """A hash of the problem's own, and of the norm."""
+        """Hash of the problem's own digest and the norm."""
         return content_digest((self.inner.digest, self.norm))
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """See `FiniteSum.lacks`."""
+        """Reason for each requirement of an algorithm that the problem cannot meet."""
         gained = set() if self.is_bounded else {"lo"}
         lacking = {
             verb: reason
@@ -71,7 +71,7 @@ class NormedProblem(ProblemWrapper):
         return lacking | reasons_against_norm_methods(self)
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return what answers a run: beside a set, what the problem opens; else itself."""
+        """Return the backend of a run: with a set, that of the problem; else this problem."""
         return self.inner.open(rng) if self.is_bounded else self
 
     def measures(self) -> Mapping[str, Measure]:

@@ -1,4 +1,4 @@
-"""A problem that is another one but for something: with a norm, or on other arrays."""
+"""Wrapper of a problem that changes some of it, e.g. adds a norm or uses other arrays."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from pfbench.problems.base import FiniteSum
 
 
 class ProblemWrapper(FiniteSum):
-    """Another problem, `inner`, but for what a subclass says."""
+    """Problem that delegates to another one, `inner`; a subclass overrides a part."""
 
     inner: FiniteSum
     n = DelegatedAttribute[int]("inner")
@@ -24,7 +24,7 @@ class ProblemWrapper(FiniteSum):
     component_smoothness = DelegatedAttribute[Callable[[], Floats]]("inner")
 
     def constants(self, start: Any) -> Constants:
-        """See `FiniteSum.constants`."""
+        """Return the constants of the inner problem."""
         return self.inner.constants(start)
 
     def value(self, x: Any) -> float:

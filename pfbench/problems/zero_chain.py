@@ -1,9 +1,9 @@
-"""The zero chain over a Euclidean ball: a lower bound for linear minimisation (shen2019, 7.1).
+"""Zero chain over a Euclidean ball: a lower bound for linear minimisation (shen2019, 7.1).
 
 f(x) = |x|^2/10 + H_T(V'x) on the ball of radius 230 sqrt T, V with T orthonormal columns. At a
 point whose last coordinate <v_T, x> is 0 the Frank-Wolfe gap is at least 0.08 R = 0.04 D, and a
-method that starts at 0 and moves within what it was told finds one v_k after the other. With V
-fixed in advance that holds for such methods only; the resisting oracle makes it hold for all.
+method that starts at 0 and moves within the span of the answers finds one v_k after the other. For
+a fixed V that holds for such methods only; the resisting oracle makes it hold for all.
 """
 
 import math
@@ -37,7 +37,7 @@ def chain_smoothness() -> float:
 
 
 def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
-    """Return T and mu for which fbar(x) = (L mu^2/l) f(x/mu) is as hard as epsilon asks.
+    """Return T and mu for which fbar(x) = (L mu^2/l) f(x/mu) is hard for the accuracy epsilon.
 
     fbar is L-smooth, fbar(0) - min fbar <= delta, and its Frank-Wolfe gap is at least epsilon times
     its diameter until T vectors are known: mu = l epsilon/(0.04 L), and
@@ -78,7 +78,7 @@ def random_directions(d: int, T: int, seed: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ZeroChain(SingleComponent):
-    """fbar(x) = (L mu^2/l) f(x/mu) on the ball of radius 230 sqrt(T) mu, n = 1.
+    """Zero chain fbar(x) = (L mu^2/l) f(x/mu) on the ball of radius 230 sqrt(T) mu, n = 1.
 
     Attributes
     ----------
@@ -87,9 +87,9 @@ class ZeroChain(SingleComponent):
     columns
         d, the length of a point, at least T.
     directions
-        V, shape (d, T), with orthonormal columns; the first T unit vectors if not given.
+        V, shape (d, T), with orthonormal columns; by default the first T unit vectors.
     smoothness
-        L; the certified constant l of f if not given, and then fbar = mu^2 f(x/mu).
+        L; by default the certified constant l of f, which gives fbar = mu^2 f(x/mu).
     mu
         Scale of the points.
 
@@ -126,17 +126,17 @@ class ZeroChain(SingleComponent):
 
     @cached_property
     def set(self) -> L2Ball:
-        """The ball of radius 230 sqrt(T) mu."""
+        """Feasible set: the ball of radius 230 sqrt(T) mu."""
         return L2Ball(self.columns, 230.0 * math.sqrt(self.horizon) * self.mu)
 
     @property
     def L(self) -> float:
-        """The smoothness of fbar."""
+        """Smoothness of fbar."""
         return chain_smoothness() if self.smoothness is None else self.smoothness
 
     @cached_property
     def digest(self) -> str:
-        """A hash of T, d, L, mu and V."""
+        """Hash of T, d, L, mu and V."""
         numbers = self.name, self.horizon, self.columns, self.L, self.mu
         directions = () if self.directions is None else (self.directions.astype(np.float64),)
         return content_digest(numbers, *directions)
@@ -145,11 +145,11 @@ class ZeroChain(SingleComponent):
 
     @cached_property
     def _value_factor(self) -> float:
-        """L mu^2/l, the factor of f."""
+        """Factor L mu^2/l of f."""
         return self.L * self.mu**2 / chain_smoothness()
 
     def chain_coordinates(self, x: Floats) -> Floats:
-        """Return V'x/mu, shape (T,): what the chain sees of a point."""
+        """Return V'x/mu, shape (T,): the coordinates of a point in the chain."""
         V, x = self.directions, check_dense_point(x, self.shape)
         return np.asarray((x[: self.horizon] if V is None else V.T @ x) / self.mu)
 

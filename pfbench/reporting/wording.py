@@ -55,7 +55,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "trials": "points of the grid that were tried, with those beyond its ends",
     }
 )
-"""What pages mean by a word, which they say at their end; docs/words.md has all of ours."""
+"""What pages mean by a word, which they say at their end; docs/glossary.md has all of ours."""
 
 
 def anchor(word: str) -> str:

@@ -1,4 +1,4 @@
-"""The resisting oracle: an online adversary, its transcript, and the certificate of a floor."""
+"""Resisting oracle (an online adversary), its transcript, and certificates of a lower bound."""
 
 from pfbench.resisting.certificate import Certificate, certify, check_certificate, write_certificate
 from pfbench.resisting.contestants import Contestant, list_contestants, make_contestant

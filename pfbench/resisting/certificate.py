@@ -1,8 +1,8 @@
-"""The certificate: that one deterministic algorithm stays above the floor before T calls.
+"""Certificates that one deterministic algorithm stays above the lower bound before T calls.
 
-Made from an online run, a second one with other random numbers for the algorithm, and the two
-checks of `replay`. It stands in a JSON file with the transcript beside it; from these two files
-alone it can be checked again, on another machine too.
+A certificate rests on an online run, a second run with other random numbers for the algorithm, and
+the two checks of `replay`. It is a JSON file, with the transcript in a second file next to it;
+these two files suffice to check it again on any machine.
 """
 
 import hashlib
@@ -34,17 +34,17 @@ from pfbench.runs.loop.streams import random_stream
 SCHEMA = 1
 
 ORTHONORMAL = 1e-10
-"""Largest entry of |V'V - I|."""
+"""Largest allowed entry of |V'V - I|."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was found about one algorithm; `certified` says whether the floor is proved for it.
+    """Measured results about one algorithm; `certified` says whether the bound is proved for it.
 
     Attributes
     ----------
     algorithm
-        Selector that makes the algorithm with all its parameters.
+        Selector of the algorithm with all its parameters.
     horizon, dimension, seed
         T, d, and the seed of the hidden directions.
     smoothness, paper_smoothness
@@ -58,21 +58,21 @@ class Certificate:
     queries
         Gradient queries at new points.
     answer_max_relative_error, query_max_relative_error
-        Of the checks (i) and (ii); None where (ii) broke off without a number.
+        Errors of checks (i) and (ii); None if (ii) stopped without a number.
     span_max_relative_distance
-        Of a point that was asked or yielded before T LO calls from the span of the start and the LO
-        outputs (14).
+        Largest distance of a point queried or yielded before T LO calls from the span of the start
+        and the LO outputs (14).
     min_gap_over_diameter
-        Least gap over D before T counted calls, over all points asked or yielded.
+        Smallest gap over D before T counted calls, over all points queried or yielded.
     calls_to_target
-        Counted calls that led to the first gap of at most 0.04 D; None if there was none.
+        Counted calls up to the first gap of at most 0.04 D; None if there was none.
     certified, certified_for
-        Whether the floor holds, and before T calls of what: "lo", "gradient" or None.
+        Whether the bound holds, and before T calls of which kind: "lo", "gradient" or None.
     findings
-        Why it is not certified, or not for LO; one sentence each.
+        Reasons why it is not certified, or not for LO; one sentence each.
     fixed_seed
-        Of the random numbers of a randomised algorithm, of which all this is said; None of one that
-        has none.
+        Seed of a randomised algorithm, which the certificate is about; None for a deterministic
+        one.
     """
 
     algorithm: str
@@ -96,7 +96,7 @@ class Certificate:
     fixed_seed: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the certificate as ``pfbench adversary --json`` prints it."""
+        """Return the certificate as printed by ``pfbench adversary --json``."""
         json = {**asdict(self), "counts": self.counts.as_dict()}
         errors = self.answer_max_relative_error, self.query_max_relative_error
         json["replay_max_relative_error"] = None if errors[1] is None else max(errors)  # type: ignore[type-var]
@@ -107,7 +107,7 @@ class Certificate:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """Return the certificate that `as_json` wrote."""
+        """Return the certificate of a row that `as_json` wrote."""
         arguments = {name: row[name] for name in NEEDED}
         counts, findings = Counts(**row["counts"]), tuple(row["findings"])
         return cls(
@@ -117,12 +117,12 @@ class Certificate:
 
 
 NEEDED = frozenset(field.name for field in fields(Certificate)) - {"fixed_seed"}
-"""What a row or file of a certificate must have."""
+"""Keys that a row or file of a certificate must have."""
 
 
 @dataclass(frozen=True)
 class AdversaryOutcome:
-    """A certificate with what it rests on.
+    """Certificate with the data it rests on.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class AdversaryOutcome:
     transcript
         The transcript.
     answers
-        The gap of every point that was asked or yielded.
+        The gap of every point that was queried or yielded.
     """
 
     certificate: Certificate
@@ -142,7 +142,7 @@ class AdversaryOutcome:
 def certify(
     contestant: Contestant, T: int, *, d: int | None = None, seed: int = 0
 ) -> AdversaryOutcome:
-    """Set the resisting oracle on an algorithm, and examine what it did.
+    """Run an algorithm against the resisting oracle, and certify the result.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ def certify(
     T
         The horizon.
     d
-        The dimension, above 2T; 2T + 1 if not given.
+        The dimension, above 2T; by default 2T + 1.
     seed
-        Of the hidden directions, and of the algorithm's random stream.
+        Seed of the hidden directions, and of the algorithm's random stream.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def build_outcome(
     seed: int,
     findings: list[str],
 ) -> AdversaryOutcome:
-    """Make both checks and measure the gaps; `findings` are what the online run showed."""
+    """Run both checks and measure the gaps; `findings` are those of the online run."""
     T, D, algorithm = fixed.horizon, fixed.set.diameter, contestant.algorithm
     answers = replay.check_answers(fixed, transcript)
     queries = replay.check_queries(
@@ -276,12 +276,12 @@ def _describe_span_violation(queries: replay.ReplayBackend) -> str:
 
 
 def transcript_path(path: Path) -> Path:
-    """Return where the transcript of a certificate lies: beside it."""
+    """Return the path of the transcript of a certificate, in the same folder."""
     return path.with_name(f"{path.stem}.transcript.npz")
 
 
 def write_certificate(outcome: AdversaryOutcome, path: Path) -> None:
-    """Write the transcript, then the certificate that names its hash.
+    """Write the transcript, then the certificate, which contains its hash.
 
     Raises
     ------
@@ -299,7 +299,7 @@ def write_certificate(outcome: AdversaryOutcome, path: Path) -> None:
 
 
 def _digest(content: dict[str, Any]) -> str:
-    """Return the SHA-256 of everything in a certificate but its own digest."""
+    """Return the SHA-256 of all content of a certificate except its own digest."""
     rest = {name: part for name, part in content.items() if name != "digest"}
     text = json.dumps(rest, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -308,29 +308,29 @@ def _digest(content: dict[str, Any]) -> str:
 def check_certificate(
     path: Path, *, notify: Callable[[str], object] | None = None
 ) -> AdversaryOutcome:
-    """Check a certificate from its two files alone.
+    """Check a certificate from its two files.
 
-    The algorithm is made anew from its selector; orthonormality of V, both checks and all gaps are
-    computed again.
+    The algorithm is rebuilt from its selector; orthonormality of V, both checks and all gaps are
+    recomputed.
 
     Parameters
     ----------
     path
-        The certificate; its transcript lies beside it.
+        The certificate; its transcript is in the same folder.
     notify
-        Is told the algorithm's selector before it is made: that may import somebody's module.
+        Called with the algorithm's selector before it is built, which may import a user's module.
 
     Returns
     -------
-    Outcome
-        What was found now; its certificate is certified only if the file says so and it is true.
+    AdversaryOutcome
+        The recomputed result; its certificate is certified only if the file says so and it is true.
 
     Raises
     ------
     DataError
         If a file is missing, damaged, or was edited.
     InputError, RefusedError
-        If the algorithm cannot be made, or may not stand.
+        If the algorithm cannot be built, or is not admitted.
     """
     stored = _read_certificate(path)
     neighbour = path.with_name(stored["transcript"]["file"])
@@ -349,7 +349,7 @@ def check_certificate(
     check_contestant(algorithm)
     standing = Contestant(algorithm, selector, selector, fixed_seed)
     if not replay.orthonormality_error(transcript.directions) <= ORTHONORMAL:
-        raise DataError(f"the hidden directions in {neighbour} are not orthonormal: make it anew.")
+        raise DataError(f"the hidden directions in {neighbour} are not orthonormal: recreate it.")
     problem = replace(
         make_resisting_chain(stored["horizon"], stored["dimension"]),
         directions=np.ascontiguousarray(transcript.directions).T,
@@ -371,7 +371,7 @@ _SAME = ("directions_digest", "calls_to_target", "queries", "certified_for", "sm
 
 
 def _first_differing_field(certificate: Certificate, stored: dict[str, Any]) -> str:
-    """Return the first field that says something else than the files show; empty if none does."""
+    """Return the first field that differs from the recomputed one; empty if there is none."""
     json = certificate.as_json()
     for name in _SAME:
         if json[name] != stored[name]:
@@ -388,7 +388,7 @@ def _read_certificate(path: Path) -> dict[str, Any]:
     Raises
     ------
     DataError
-        If it cannot be read, is no certificate, or was edited.
+        If it cannot be read, is not a certificate, or was edited.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -399,9 +399,9 @@ def _read_certificate(path: Path) -> dict[str, Any]:
             raise DataError(f"{path} was edited: its digest is not that of its content.")
         file, _ = content["transcript"]["file"], content["transcript"]["sha256"]
         if not re.fullmatch(r"[^/\\]+", file):
-            raise DataError(f"{path} names a transcript in another folder: move it beside it.")
+            raise DataError(f"{path} names a transcript in another folder: move it next to it.")
     except OSError as error:
         raise DataError(f"the certificate {path} cannot be read ({error.strerror}).") from error
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path} is damaged, or no certificate: make it anew.") from error
+        raise DataError(f"{path} is damaged, or no certificate: create it again.") from error
     return dict(content)

@@ -1,4 +1,4 @@
-"""Several certificates, or runs of the family: made by an engine, certificates kept in a store."""
+"""Certificates of several algorithms, or runs of the family, by an engine and a store."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,23 +25,23 @@ from pfbench.runs.engines.workers import Task
 from pfbench.runs.storage.store import Store
 
 Progress = Callable[[], object]
-"""Called after each certificate or run."""
+"""Callback after each certificate or run."""
 
 
 @dataclass(frozen=True)
 class ContestResult:
-    """What became of one algorithm.
+    """Result of one algorithm.
 
     Attributes
     ----------
     label
-        Its selector as it was given.
+        Its selector as originally written.
     certificate
-        None if it could not be made.
+        None if it failed.
     outcome
-        The certificate with what it rests on; None if the store had the certificate.
+        The certificate with the data it rests on; None if the certificate came from the store.
     failure_reason
-        Why there is no certificate.
+        Reason why there is no certificate.
     """
 
     label: str
@@ -68,29 +68,29 @@ def obtain_certificates(
     Parameters
     ----------
     selectors
-        Algorithms; see `make_contestant` for what is filled in.
+        Algorithms; see `make_contestant` for default parameters.
     T, d, seed
         See `certify`.
     iterations
-        Of a run; T if not given.
+        Iterations of a run; by default T.
     fixed_seed
         Fixes the random numbers of randomised algorithms; see `make_contestant`.
     engine
-        Where certificates are made.
+        Engine that executes the runs.
     store
-        The folder of the store where they are kept and found; their transcripts are not kept.
+        Folder of the store of certificates; transcripts are not stored.
     recompute
-        Whether to make those that the store has, for their transcripts and gaps.
+        Whether to rerun those in the store, for their transcripts and gaps.
     progress
         See `Progress`.
 
     Raises
     ------
     InputError, RefusedError
-        If an algorithm cannot be made or may not stand, or a number is out of range; nothing has
+        If an algorithm cannot be built or is not admitted, or a number is out of range; nothing has
         run then.
     StorageError
-        If the store cannot be written or read; what is stored already stays.
+        If the store cannot be written or read; results stored before remain.
     """
     check_integer("seed", seed, minimum=0)
     problem = make_resisting_chain(T, d)
@@ -123,7 +123,7 @@ def certificate_task(
     *,
     recompute: bool,
 ) -> CachedTask:
-    """Return the question that a certificate answers; see `obtain_certificates`."""
+    """Return the cached task of a certificate; see `obtain_certificates`."""
     # A function of somebody's module may return what a class of another one made.
     name = Selector.parse(contestant.selector).name
     named = {module_name(name)} if ":" in name else set()
@@ -175,16 +175,17 @@ def count_calls_per_lower_bound(
     Parameters
     ----------
     selectors, limit, seed
-        See `rescaled`.
+        See `run_family`.
     horizons
-        The lower bounds T(eps); each gives the epsilon.
+        The lower bounds T(eps); each determines the epsilon.
     engine, progress
         See `obtain_certificates`.
 
     Raises
     ------
     InputError, RefusedError
-        If an algorithm cannot be made or may not stand, a number is out of range, or a run fails.
+        If an algorithm cannot be built or is not admitted, a number is out of range, or a run
+        fails.
     """
     check_integer("seed", seed, minimum=0)
     check_integer("limit", limit, minimum=1)
@@ -207,7 +208,7 @@ def count_calls_per_lower_bound(
 
 
 def fit_by_algorithm(runs: Sequence[FamilyRun]) -> dict[str, PowerLawFit | None]:
-    """Fit the runs of each algorithm; None where fewer than two reached their target."""
+    """Fit the runs of each algorithm; None if fewer than two reached their target."""
     law_fits: dict[str, PowerLawFit | None] = {}
     for text in dict.fromkeys(run.algorithm for run in runs):
         try:

@@ -1,4 +1,4 @@
-"""Who may stand against the resisting oracle, and with which parameters."""
+"""Algorithms that are admitted against the resisting oracle, and their parameters."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
@@ -26,24 +26,23 @@ from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
 from pfbench.runs.loop.streams import random_stream
 
 AVAILABLE_ORACLES = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
-"""What the resisting oracle answers: everything of first order."""
+"""Oracles that the resisting oracle answers: all of first order."""
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """An algorithm with all its parameters, and the selector that makes it again.
+    """Algorithm with all its parameters, and the selector that rebuilds it.
 
     Attributes
     ----------
     algorithm
         The algorithm.
     selector
-        Name of the catalogue and all parameters that are set, or MODULE:NAME and those that it
-        was made with.
+        Catalogue name and all explicit parameters, or MODULE:NAME and its parameters.
     label
-        The selector as it was given.
+        The selector as originally written.
     fixed_seed
-        Of its random numbers, where these are fixed; None where it has none.
+        Fixed seed of a randomised algorithm; None for a deterministic one.
     """
 
     algorithm: Algorithm
@@ -54,9 +53,9 @@ class Contestant:
 
 @dataclass(frozen=True)
 class FixedSeedAlgorithm:
-    """A randomised algorithm with its random numbers fixed: a deterministic one.
+    """Randomised algorithm with fixed random numbers, which makes it deterministic.
 
-    Whatever stream it is handed, it draws from that of its seed.
+    It draws from the stream of its own seed, whatever stream it receives.
     """
 
     algorithm: Algorithm
@@ -68,12 +67,12 @@ class FixedSeedAlgorithm:
 
     @property
     def name(self) -> str:
-        """That of the algorithm."""
+        """Name of the algorithm."""
         return self.algorithm.name
 
     @property
     def requires(self) -> frozenset[str]:
-        """The oracles that the algorithm asks."""
+        """Oracles that the algorithm queries."""
         return frozenset(getattr(self.algorithm, "asks", self.algorithm.requires))
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
@@ -84,30 +83,31 @@ class FixedSeedAlgorithm:
 def make_contestant(
     text: str, problem: ZeroChain, iterations: int | None = None, fixed_seed: int | None = None
 ) -> Contestant:
-    """Make an algorithm ready to stand against the oracle.
+    """Prepare an algorithm for a run against the oracle.
 
-    Parameters that are not given: iterations (for cgs period, one run without restarts) the number
-    below, smoothness the certified constant, NFWU's step the theorem's eps/(L D) for eps = 0.04 and
-    its batch and period 1 (n = 1) and alpha 1/2, cgs's D_t = D, a projected method's step 1/L.
+    Missing parameters get these values: iterations (for cgs period, one run without restarts) the
+    number below, smoothness the certified constant, NFWU's step the theorem's eps/(L D) for eps =
+    0.04 and its batch and period 1 (n = 1) and alpha 1/2, cgs's D_t = D, a projected method's step
+    1/L.
 
     Parameters
     ----------
     text
         ``"frank-wolfe[step=open-loop]"``, or MODULE:NAME with parameters.
     problem
-        The frame, for its constants.
+        The problem, for its constants.
     iterations
-        The horizon T if not given.
+        Number of iterations; by default the horizon T.
     fixed_seed
-        Fixes the random numbers of a randomised algorithm: what is certified is so of that seed,
-        and says nothing of its mean over seeds.
+        Fixes the random numbers of a randomised algorithm: the certificate is about that seed, and
+        says nothing about its mean over seeds.
 
     Raises
     ------
     InputError
         If a name or a parameter is unknown or out of range.
     RefusedError
-        If the theorem does not speak of this algorithm.
+        If the theorem does not cover this algorithm.
     """
     selector = Selector.parse(text)
     T = (
@@ -135,7 +135,7 @@ def make_contestant(
 
 
 def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
-    """Return an algorithm with its random numbers fixed, if they are.
+    """Return an algorithm with fixed random numbers, if a seed is set.
 
     Raises
     ------
@@ -151,12 +151,12 @@ def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
 
 
 def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm:
-    """Return the algorithm that a certificate names.
+    """Return the algorithm of a certificate.
 
     Raises
     ------
     InputError
-        If it cannot be made.
+        If it cannot be built.
     """
     parsed = Selector.parse(selector)
     if ":" in parsed.name:
@@ -170,9 +170,9 @@ def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm
 
 
 def list_contestants() -> list[str]:
-    """Return the selectors of all algorithms of the catalogue that the theorem speaks of.
+    """Return the selectors of all catalogue algorithms that the theorem covers.
 
-    Those of NFWU that use gradients alone and flip no coin (n = 1 leaves them nothing to draw),
+    Those of NFWU that use only gradients and flip no coin (n = 1 leaves them nothing to draw),
     Frank-Wolfe with each step rule, NCGS with both options, and CGS.
     """
     nfwu = {name: cls for name, cls in ALGORITHMS.items() if _draws_components_only(cls)}
@@ -182,12 +182,12 @@ def list_contestants() -> list[str]:
 
 
 def check_contestant(algorithm: Algorithm) -> None:
-    """Refuse an algorithm that the theorem does not speak of.
+    """Raise for an algorithm that the theorem does not cover.
 
     Raises
     ------
     RefusedError
-        If it is randomised, or asks for more than values, gradients, LO and projections.
+        If it is randomised, or queries more than values, gradients, LO and projections.
     """
     _admit_kind(type(algorithm))
     if isinstance(algorithm, NFWU) and algorithm.run_count > 1:
@@ -211,7 +211,7 @@ def check_contestant(algorithm: Algorithm) -> None:
 
 
 def _admit_kind(kind: type[Algorithm]) -> None:
-    """Refuse a randomised kind of algorithm, whatever its parameters."""
+    """Raise for a randomised kind of algorithm, whatever its parameters."""
     if not kind.deterministic and not _draws_components_only(kind):
         raise RefusedError(
             f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "
@@ -220,7 +220,7 @@ def _admit_kind(kind: type[Algorithm]) -> None:
 
 
 def _draws_components_only(kind: type) -> bool:
-    """Return whether a method draws nothing else, as NFWU without a coin: with n = 1 but one is."""
+    """Return whether a method draws only components, as NFWU without a coin (one if n = 1)."""
     return issubclass(kind, NFWU) and not issubclass(kind, LooplessNFWU)
 
 
@@ -258,7 +258,7 @@ def _default_parameters(
 
 
 def _set_iterations(selector: Selector, T: int) -> Selector:
-    """Return the selector with T iterations if they are a parameter that is not given."""
+    """Return the selector with T iterations, if iterations are a missing parameter."""
     data = user_code.load_user_object(selector.name)
     declared = fields(data) if isinstance(data, type) and is_dataclass(data) else ()
     if "iterations" in {field.name for field in declared}:
@@ -267,5 +267,5 @@ def _set_iterations(selector: Selector, T: int) -> Selector:
 
 
 def _make_user_algorithm(selector: Selector) -> Algorithm:
-    """Return somebody's own algorithm."""
+    """Return a user-defined algorithm."""
     return user_code.load_user_algorithm(selector, ("name", "requires", "deterministic", "run"))

@@ -1,4 +1,4 @@
-"""Two figures: gaps against LO calls under the floor's promise, and calls against epsilon."""
+"""Figures: gaps against LO calls with the lower bound, and calls against epsilon."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXTRA = 'pip install "pfbench[report]"'
 
 _DATES: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-"""What a file of each kind is told, so that it names no date."""
+"""Metadata of each file type that suppress the date."""
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; every line has a marker too.
 _COLORS = ("#222222", "#e69f00", "#56b4e9", "#d55e00", "#0072b2", "#009e73", "#cc79a7", "#8a8a8a")
@@ -37,12 +37,12 @@ _LOOK: Any = {
 
 
 def check_figure(path: Path) -> None:
-    """Refuse a figure that could not be drawn, before anything runs.
+    """Raise if a figure cannot be drawn, before anything runs.
 
     Raises
     ------
     InputError
-        If its suffix is not known, it cannot be written, or matplotlib is not installed.
+        If its suffix is unknown, it cannot be written, or matplotlib is not installed.
     """
     if path.suffix not in _DATES:
         raise InputError(f"the figure {path} must end in {', '.join(_DATES)}.")
@@ -54,10 +54,10 @@ def check_figure(path: Path) -> None:
 
 
 def draw_gaps(outcomes: Sequence[tuple[str, AdversaryOutcome]], path: Path) -> None:
-    """Draw the gap of each algorithm against its calls, with the floor and T marked.
+    """Draw the gap of each algorithm against its calls, with the lower bound and T marked.
 
-    For each number of calls the least gap among the points that they had led to. An algorithm that
-    is certified for gradient queries alone is drawn against those.
+    The curve is the smallest gap among the points reached with each number of calls. An algorithm
+    that is certified for gradient queries only is drawn against those.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def draw_gaps(outcomes: Sequence[tuple[str, AdversaryOutcome]], path: Path) -> N
 
 
 def _list_min_gaps(outcome: AdversaryOutcome, count_kind: str) -> tuple[list[int], list[float]]:
-    """Return calls, and the least gap over R among the points that they led to."""
+    """Return calls, and the smallest gap over R among the points reached with them."""
     radius = 230.0 * math.sqrt(outcome.certificate.horizon)
     results: dict[int, float] = {}
     for passed in outcome.answers.visited_points:

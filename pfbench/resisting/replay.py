@@ -1,9 +1,9 @@
-"""The two checks behind a certificate; neither is fed back into the other (shen2019, theorem 5.1).
+"""Two independent checks of a certificate (shen2019, theorem 5.1).
 
 (i) At every recorded query the fixed function gives the recorded answer. (ii) The algorithm, fed
-the recorded answers, asks the recorded queries. Together they say that this deterministic algorithm
-on this function makes this transcript. To let it run on the function instead would prove less: the
-chain amplifies rounding, so that two runs differ wholly after some 80 steps.
+the recorded answers, asks the recorded queries. Together they prove that this deterministic
+algorithm on this function produces this transcript. A run on the function itself would prove less:
+the chain amplifies rounding errors, so that two runs differ completely after some 80 steps.
 """
 
 import math
@@ -30,7 +30,7 @@ GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
 
 
 def relative_error(values: Floats, recorded: Floats) -> float:
-    """Return |found - recorded| over the larger of the two norms; 0 if both are 0."""
+    """Return |values - recorded| over the larger of the two norms; 0 if both are 0."""
     scale = max(norm(values), norm(recorded))
     return norm(values - recorded) / scale if scale > 0.0 else 0.0
 
@@ -40,14 +40,14 @@ def relative_error(values: Floats, recorded: Floats) -> float:
 
 @dataclass(frozen=True)
 class VisitedPoint:
-    """A point that was asked or yielded.
+    """Point that was queried or yielded.
 
     Attributes
     ----------
     gap
         Its Frank-Wolfe gap on the fixed function.
     lo, gradient
-        LO outputs, and gradient answers at new points, given before.
+        Number of LO outputs, and of gradient answers at new points, before it.
     """
 
     gap: float
@@ -57,15 +57,15 @@ class VisitedPoint:
 
 @dataclass(frozen=True)
 class AnswerCheck:
-    """What check (i) found.
+    """Result of check (i).
 
     Attributes
     ----------
     error
         Largest error of a recorded answer, relative to its two parts: for a value |x|^2/10 + |H_T|,
-        for a gradient |x|/5 + |grad H_T|, for they cancel near a stationary point.
+        for a gradient |x|/5 + |grad H_T|, since they cancel near a stationary point.
     visited_points
-        Every point that was asked or yielded, in order.
+        Every point that was queried or yielded, in order.
     queries
         Gradient queries at new points.
     """
@@ -75,11 +75,11 @@ class AnswerCheck:
     queries: int
 
     def minimum(self, T: int, count_kind: str) -> float:
-        """Return the least gap among the points that fewer than T counted calls had led to."""
+        """Return the smallest gap among the points reached with fewer than T counted calls."""
         return min(p.gap for p in self.visited_points if getattr(p, count_kind) < T)
 
     def calls_to_gap(self, target: float, count_kind: str) -> int | None:
-        """Return the counted calls that led to the first gap of at most `target`, or None."""
+        """Return the counted calls up to the first gap of at most `target`, or None."""
         return next(
             (int(getattr(p, count_kind)) for p in self.visited_points if p.gap <= target), None
         )
@@ -119,7 +119,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
 
 
 def _coordinates(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
-    """Return V'x/mu for every row that is a point; in blocks, so that one product does many."""
+    """Return V'x/mu for every row that is a point, computed in blocks."""
     used = np.unique(np.append(transcript.columns["point"], transcript.columns["toward"]))
     used = used[used >= 0]
     coordinates: dict[int, Floats] = {}
@@ -138,25 +138,25 @@ def orthonormality_error(directions: Floats) -> float:
 
 
 class ReplayDiverged(BaseException):
-    """The algorithm does not ask what the transcript says; no ``except Exception`` swallows it."""
+    """Raised if the algorithm departs from the transcript; no ``except Exception`` catches it."""
 
 
 class ReplayBackend(CountingBackend):
-    """The backend that feeds an algorithm the recorded answers.
+    """Backend that feeds an algorithm the recorded answers.
 
-    It also follows, on the recorded vectors, the span of the LO outputs.
+    It also tracks the span of the LO outputs, on the recorded vectors.
 
     Attributes
     ----------
     error
         Largest relative difference between a query, an LO output or a yielded point and the record.
     distance
-        Largest relative distance of a point that was asked or yielded before T LO calls from the
+        Largest relative distance of a point that was queried or yielded before T LO calls from the
         span of the LO outputs before it.
     departure
-        Where the algorithm left the record, in words; empty if it did not.
+        The point at which the algorithm left the record, in words; empty if it did not.
     ledger
-        What the ledger of the replay counted; None if it broke off.
+        Counts of the replay; None if it stopped early.
     """
 
     def __init__(self, problem: ZeroChain, transcript: Transcript) -> None:
@@ -194,8 +194,8 @@ class ReplayBackend(CountingBackend):
     def lo(self, g: Floats) -> Floats:
         """Return the recorded output, if it minimises <g, u> over the ball to the tolerance.
 
-        That is relative to the largest gradient so far, if g is smaller: at the end of an inner
-        loop g is a small difference of large vectors, and on another machine another one.
+        The tolerance is relative to the largest gradient so far, if g is smaller: at the end of an
+        inner loop g is a small difference of large vectors, and depends on the machine.
         """
         self.count(lo=1)
         u: Floats = self._transcript.rows[self._next_event(LO).answer]
@@ -218,7 +218,7 @@ class ReplayBackend(CountingBackend):
         return answer.copy()
 
     def note(self, state: State) -> None:
-        """Compare what the algorithm yields with the record."""
+        """Compare a yielded state with the record."""
         for x in (state.x, state.at, state.output):
             if x is not None:
                 recorded = self._transcript.rows[self._next_event(YIELD).point]
@@ -250,7 +250,7 @@ class ReplayBackend(CountingBackend):
         self._accept(relative_error(x, recorded))
 
     def _accept(self, error: float) -> None:
-        """Take note of an error; end the replay if it is too large."""
+        """Record an error; end the replay if it is too large."""
         if not error <= TOLERANCE:
             self.error = math.inf if math.isnan(error) else max(self.error, error)
             raise ReplayDiverged(
@@ -259,7 +259,7 @@ class ReplayBackend(CountingBackend):
         self.error = max(self.error, error)
 
     def _measure_span_distance(self, x: Floats) -> None:
-        """Measure how far a point is from the span of the LO outputs."""
+        """Measure the distance of a point from the span of the LO outputs."""
         if self.counts().lo >= self.T:
             return
         coordinates = self._exchange.note_point(x)
@@ -272,7 +272,7 @@ class ReplayBackend(CountingBackend):
 def check_queries(
     algorithm: Algorithm, problem: ZeroChain, transcript: Transcript, rng: np.random.Generator
 ) -> ReplayBackend:
-    """Feed an algorithm the recorded answers, compare what it asks, and return what was found."""
+    """Feed an algorithm the recorded answers, compare its queries, and return the backend."""
     backend = ReplayBackend(problem, transcript)
     try:
         backend.ledger = run_against_oracle(algorithm, backend, rng)

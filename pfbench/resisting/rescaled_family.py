@@ -1,13 +1,13 @@
-"""The rescaled family over epsilon: calls to V <= eps D against the lower bound T(eps).
+"""Rescaled family over epsilon: calls to V <= eps D against the lower bound T(eps).
 
 fbar is L-smooth with fbar(0) - min fbar <= delta, and no method that satisfies (14) has V <= eps D
 before T(eps) = (0.0016/12) L delta/(l eps^2) LO calls, rounded down (shen2019, theorem 5.1,
 with the constant l that is certified here). Each run is against the resisting oracle of its own
-epsilon, goes on beyond T until the target, and is censored where that takes too many calls.
+epsilon, continues beyond T until the target, and is censored after too many calls.
 
 Once all directions are drawn the function is fixed, and the rest is an ordinary run in floating
-point. The chain amplifies rounding, so other units can change the calls of a method that oscillates
-a little; the bound, calls >= T, does not depend on that.
+point. The chain amplifies rounding errors, so other units can change the calls of a method that
+oscillates a little; the bound, calls >= T, does not depend on that.
 """
 
 import math
@@ -37,23 +37,23 @@ from pfbench.resisting.resisting_oracle import (
 from pfbench.runs.loop.streams import random_stream
 
 MOST = 200_000
-"""LO calls after which a run is given up, if nothing else is said."""
+"""Default number of LO calls after which a run is censored."""
 
 
 @dataclass(frozen=True)
 class FamilyRun:
-    """One run of the family.
+    """Run of the family.
 
     Attributes
     ----------
     algorithm
-        The selector as it was given.
+        The selector as originally written.
     epsilon, L, delta
-        Of fbar; the target is V <= epsilon D.
+        Parameters of fbar; the target is V <= epsilon D.
     T, paper_T
         The lower bound with the certified l, rounded down, and with the paper's 3^15, as a number.
     calls
-        LO calls that led to the target, or that were made without reaching it.
+        LO calls up to the target, or all calls if it was not reached.
     censored
         Whether the target was not reached.
     """
@@ -69,24 +69,24 @@ class FamilyRun:
 
     @property
     def tightness(self) -> float:
-        """Calls over T; at least this much if the run is censored."""
+        """Calls over T; a lower bound if the run is censored."""
         return self.calls / self.T
 
     def as_json(self) -> dict[str, Any]:
-        """Return the run as ``pfbench adversary --family --json`` prints it."""
+        """Return the run as printed by ``pfbench adversary --family --json``."""
         return {**asdict(self), "tightness": self.tightness}
 
 
 @dataclass(frozen=True)
 class PowerLawFit:
-    """calls = constant L delta eps^slope over a family.
+    """Power law calls = constant L delta eps^slope of a family.
 
     Attributes
     ----------
     slope
         By least squares on logarithms, over the runs that reached their target.
     interval
-        Its 95 % interval by Student's t; infinite ends where fewer than three runs are left.
+        Its 95 % interval by Student's t; infinite ends if fewer than three runs are left.
     constant
         Geometric mean of calls eps^2/(L delta).
     """
@@ -121,24 +121,24 @@ def run_family(
     Parameters
     ----------
     algorithms
-        Selectors; see `make_contestant` for what is filled in. Iterations are as many as it takes;
-        a sliding method, whose tolerance depends on them, gets T, 2T, 4T, ... of them, and its
-        calls are those of the first such run that reaches the target.
+        Selectors; see `make_contestant` for default parameters. The number of iterations is
+        unlimited; a sliding method, whose tolerance depends on it, gets T, 2T, 4T, ... iterations,
+        and its calls are those of the first such run that reaches the target.
     epsilons
         Accuracies, each with T(epsilon) >= 1.
     L, delta
         Smoothness and depth of fbar.
     limit
-        LO calls after which a run is given up.
+        LO calls after which a run is censored.
     seed
-        Of the hidden directions.
+        Seed of the hidden directions.
 
     Raises
     ------
     InputError
         If an epsilon leaves no chain, or a selector is wrong.
     RefusedError
-        If the theorem does not speak of an algorithm.
+        If the theorem does not cover an algorithm.
     """
     check_integer("limit", limit, minimum=1)
     return [
@@ -165,10 +165,10 @@ def run_to_target(
 
 
 def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
-    """Return the algorithm with each horizon that it is given.
+    """Yield the algorithm with each of its horizons.
 
-    The sliding methods' tolerances depend on their number of iterations: it is T, 2T, 4T, ... up to
-    `limit`. Others only stop by it.
+    The tolerances of sliding methods depend on their number of iterations: it is T, 2T, 4T, ... up
+    to `limit`. Other methods get `limit` only.
     """
     own: Any = algorithm  # a dataclass of the catalogue, or somebody's own class
     if not isinstance(algorithm, (CGS, SlidingMethod)):
@@ -188,7 +188,7 @@ def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
 def _calls(
     algorithm: Algorithm, oracle: ResistingOracle, target: float, limit: int, seed: int
 ) -> tuple[int, bool]:
-    """Return the LO calls to the target, or those made, and whether it was reached."""
+    """Return the LO calls up to the target, or all calls, and whether it was reached."""
     reached = False
 
     def has_reached_target(ask: Oracles, state: State) -> bool:

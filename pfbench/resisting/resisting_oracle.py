@@ -1,14 +1,14 @@
-"""The resisting oracle: it answers while it chooses the function (shen2019 section 7.1).
+"""Resisting oracle: it chooses the function while it answers (shen2019 section 7.1).
 
     f(x) = |x|^2/10 + H_T(V'x) on the ball of radius R = 230 sqrt T, V = [v_1 .. v_T] orthonormal
 
-A gradient query is answered with the directions known so far. If the answer needs one more, it is
-drawn then, orthogonal to every earlier one and to every vector exchanged so far, LO outputs and
-yielded points among them: each coordinate that nobody has seen is 0 at each of these points, and no
-answer depends on what is not fixed yet. The chain's gradient reaches at most one coordinate beyond
-the last that is not 0, so each gradient query at a new point costs at most one direction. Where
-points are determined by LO outputs (14), each LO output does: until the next one, all points lie in
-a span to which every later direction is orthogonal.
+A gradient query is answered with the directions known so far. If the answer needs another one, it
+is drawn then, orthogonal to every earlier one and to every vector exchanged so far, including LO
+outputs and yielded points: each hidden coordinate is 0 at each of these points, and no answer
+depends on anything that is not fixed yet. The chain's gradient reaches at most one coordinate
+beyond the last that is not 0, so each gradient query at a new point costs at most one direction.
+For methods whose points are determined by LO outputs (14), each LO output costs one: until the next
+one, all points lie in a span to which every later direction is orthogonal.
 
 Memory: the basis (at most d^2 numbers, d = 2T + 1), and with a transcript three vectors of length d
 an iteration; 8 bytes each.
@@ -41,7 +41,7 @@ from pfbench.resisting.span import SPAN_TOLERANCE, QuerySpan, ball_gap
 from pfbench.resisting.transcript import Transcript, TranscriptRecorder, fingerprint
 
 _REMEMBERED = 8
-"""So many of the last points keep their coordinates: a yielded point is asked right afterwards."""
+"""Number of recent points whose coordinates are cached: a yielded point is often queried next."""
 
 
 def make_resisting_chain(
@@ -54,9 +54,9 @@ def make_resisting_chain(
     T
         The horizon.
     d
-        The dimension, 2T + 1 if not given.
+        The dimension, by default 2T + 1.
     L, mu
-        Of the rescaled fbar(x) = (L mu^2/l) f(x/mu); fbar = f if not given.
+        Parameters of the rescaled fbar(x) = (L mu^2/l) f(x/mu); by default fbar = f.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def make_resisting_chain(
 
 
 class CountingBackend(ABC):
-    """What answers for one component, and tallies what it is really asked, as the ledger counts."""
+    """Base class of backends with one component that count the calls they receive."""
 
     n = 1
     unconstrained = False
@@ -107,20 +107,20 @@ class CountingBackend(ABC):
         return Counts(**self._tally)
 
     def count(self, **amounts: int) -> None:
-        """Add calls."""
+        """Add calls to the counts."""
         for name, amount in amounts.items():
             self._tally[name] += amount
 
 
 class ResistingOracle(CountingBackend):
-    """The backend of one online run; see the module's text.
+    """Backend of one online run; see the module docstring.
 
     Parameters
     ----------
     problem
-        The frame: T, d, L and mu; its own directions are not used.
+        Defines T, d, L and mu; its own directions are not used.
     rng
-        Draws the directions.
+        Generator of the directions.
     record
         Whether to keep a transcript.
     """
@@ -140,7 +140,7 @@ class ResistingOracle(CountingBackend):
     # --- the oracles --------------------------------------------------------------------------
 
     def _gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x; a new direction is drawn if it needs one."""
+        """Return the gradient at x, drawing a new direction if needed."""
         x = self._vector(x)
         y, slopes, exchange = self._insert_vector(x), np.empty(self.T), self._exchange
         chain.write_chain_gradient(y, slopes)
@@ -195,7 +195,7 @@ class ResistingOracle(CountingBackend):
         return answer
 
     def note(self, state: State) -> None:
-        """Take note of what the algorithm yields: its points are exchanged too."""
+        """Record a yielded state: its points count as exchanged."""
         for x in (state.x, state.at, state.output):
             if x is not None:
                 x = self._vector(x)
@@ -206,18 +206,18 @@ class ResistingOracle(CountingBackend):
     # --- what the adversary knows -------------------------------------------------------------
 
     def gap(self, x: Floats) -> float:
-        """Return the Frank-Wolfe gap at an exchanged point; what is still hidden is 0 there."""
+        """Return the Frank-Wolfe gap at an exchanged point, where hidden coordinates are 0."""
         y, slopes = self._insert_vector(x), np.empty(self.T)
         chain.write_chain_gradient(y, slopes)
         square, radius = float(x @ x) / self.mu**2, self.set.radius / self.mu
         return self._height * ball_gap(square, y, slopes, radius)
 
     def digest(self) -> str:
-        """Return a hash of every bit that was asked, answered or yielded, in order."""
+        """Return a hash of every bit that was queried, answered or yielded, in order."""
         return self._hash.hexdigest()
 
     def finish(self) -> tuple[ZeroChain, Transcript | None]:
-        """Draw the directions that nobody has seen; return the fixed function, the transcript."""
+        """Draw the hidden directions; return the fixed function and the transcript."""
         while self._exchange.direction_count < self.T:
             self._exchange.draw(self._rng)
         V = self._exchange.basis.rows[self._exchange.positions]
@@ -227,7 +227,7 @@ class ResistingOracle(CountingBackend):
     # --- inside -------------------------------------------------------------------------------
 
     def _insert_vector(self, x: Floats) -> Floats:
-        """Take note of a point; return V'x/mu, shape (T,)."""
+        """Record a point; return V'x/mu, shape (T,)."""
         key = fingerprint(x)
         y = self._coordinates.get(key)
         if y is None:
@@ -283,30 +283,30 @@ def run_against_oracle(
     budget: Budget | None = None,
     watch: Callable[[Oracles, State], bool] | None = None,
 ) -> Counts:
-    """Run an algorithm from 0 against a backend that takes note of what it yields.
+    """Run an algorithm from 0 against a backend that records the yielded states.
 
     Parameters
     ----------
     algorithm
-        With its parameters.
+        Algorithm with its parameters.
     backend
-        A `ResistingOracle`, or a recorded one.
+        A `ResistingOracle`, or a replay of one.
     rng
         The algorithm's random stream.
     budget
-        Most calls; `BudgetExhausted` passes through.
+        Maximum numbers of calls; `BudgetExhausted` passes through.
     watch
-        Is told each state; the run ends once it returns True.
+        Called with each state; the run ends once it returns True.
 
     Returns
     -------
     Counts
-        What the ledger counted.
+        The counts of the ledger.
 
     Raises
     ------
     InputError
-        If the algorithm fails by an exception of its own.
+        If the algorithm raises an exception of its own.
     """
     ledger = Ledger(budget)
     start = np.zeros(backend.d)

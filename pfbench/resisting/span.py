@@ -1,4 +1,4 @@
-"""What has passed between an algorithm and its oracle, as an orthonormal basis that grows."""
+"""Vectors exchanged between an algorithm and its oracle, as a growing orthonormal basis."""
 
 import math
 
@@ -8,18 +8,20 @@ from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import RefusedError
 
 SPAN_TOLERANCE = 1e-12
-"""A point is inside a span if at most this part of its norm lies outside."""
+"""Largest part of a point's norm outside a span to which the point counts as belonging."""
 
 ROUNDING = 1e-9
-"""An input of the linear minimisation whose part outside the span is at most this part of the
-largest gradient so far left the span by rounding: an inner loop hands in small differences of large
-vectors, and the vertex it gets then carries almost no weight."""
+"""Largest part outside the span, relative to the largest gradient, that counts as rounding.
+
+It is for inputs of the linear minimisation: an inner loop passes small differences of large
+vectors, and the vertex it gets then carries almost no weight.
+"""
 
 
 class OrthonormalBasis:
     """Orthonormal vectors of length d as rows, in one preallocated array of d x d numbers.
 
-    Only the rows in use take memory, where the system hands out pages when they are first written.
+    Only the rows in use take memory if the system allocates pages at the first write.
     """
 
     def __init__(self, d: int) -> None:
@@ -28,14 +30,14 @@ class OrthonormalBasis:
 
     @property
     def rows(self) -> Floats:
-        """The vectors, shape (size, d); a view."""
+        """Vectors, shape (size, d), as a view."""
         return self._rows[: self.size]
 
     def split(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the coordinates of x, shape (size,), and what of x lies outside the span.
+        """Return the coordinates of x, shape (size,), and the part of x outside the span.
 
-        It is projected out twice, which is enough for orthogonality to rounding. An x that is
-        shorter than d has zeros behind it, as all rows then do.
+        The projection is applied twice, which is enough for orthogonality to rounding. An x shorter
+        than d is padded with zeros, as all rows then are.
         """
         rows = self._rows[: self.size, : x.size]
         coordinates = rows @ x
@@ -45,7 +47,7 @@ class OrthonormalBasis:
         return coordinates + correction, outside
 
     def add(self, outside: Floats) -> int:
-        """Add the direction of a vector; return the number of its row."""
+        """Add the direction of a vector; return its row number."""
         _, outside = self.split(outside / norm(outside))
         self._rows[self.size, : outside.size] = outside / norm(outside)
         self.size += 1
@@ -53,17 +55,17 @@ class OrthonormalBasis:
 
 
 class QuerySpan:
-    """The hidden directions drawn so far, and every vector that was exchanged.
+    """Hidden directions drawn so far, and every vector that was exchanged.
 
     Parameters
     ----------
     T, d
-        Number of hidden directions in the end, and the length of a point.
+        Final number of hidden directions, and the length of a point.
 
     Attributes
     ----------
     basis
-        Of the span of all exchanged vectors and all drawn directions.
+        Basis of the span of all exchanged vectors and all drawn directions.
     positions
         The row of each drawn direction v_1, v_2, ... in the basis.
     largest_distance
@@ -78,11 +80,11 @@ class QuerySpan:
 
     @property
     def direction_count(self) -> int:
-        """How many directions are drawn."""
+        """Number of drawn directions."""
         return len(self.positions)
 
     def direction_coordinates(self, coordinates: Floats) -> Floats:
-        """Return <v_i, x> for i = 1 .. T, shape (T,); 0 for what is not drawn yet."""
+        """Return <v_i, x> for i = 1 .. T, shape (T,); 0 for directions not drawn yet."""
         y = np.zeros(self.T)
         # A direction drawn after the coordinates were taken is orthogonal to the point.
         positions = [row for row in self.positions if row < coordinates.size]
@@ -90,7 +92,7 @@ class QuerySpan:
         return y
 
     def note_point(self, x: Floats) -> Floats:
-        """Take note of a point; return its coordinates in the basis, which then spans it."""
+        """Add a point to the span; return its coordinates in the basis."""
         coordinates, outside = self.basis.split(x)
         size = norm(outside)
         if size <= SPAN_TOLERANCE * norm(x):
@@ -100,11 +102,11 @@ class QuerySpan:
         return np.append(coordinates, size)
 
     def note_gradient(self, g: Floats) -> None:
-        """Take note of the size of a gradient that was answered."""
+        """Record the norm of an answered gradient."""
         self.largest_distance = max(self.largest_distance, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
-        """Take note of u = LO(g); return its coordinates, and the norm of what they leave out."""
+        """Add u = LO(g) to the span; return its coordinates, and the norm of the rest."""
         coordinates, outside = self.basis.split(u)
         stray, length = norm(outside), norm(u)
         if stray <= SPAN_TOLERANCE * length:
@@ -117,16 +119,16 @@ class QuerySpan:
         return np.append(coordinates, stray), 0.0
 
     def draw(self, rng: np.random.Generator) -> None:
-        """Draw the next direction orthogonal to all that was exchanged or drawn before."""
+        """Draw the next direction, orthogonal to all exchanged vectors and directions."""
         # The share of a normal vector outside the span is far from 0: d > T + what was exchanged.
         self.positions.append(self.basis.add(self.basis.split(rng.standard_normal(self.d))[1]))
 
     def insert(self, v: Floats) -> None:
-        """Take a direction that was drawn before, as a transcript has it."""
+        """Insert a known direction, from a transcript."""
         self.positions.append(self.basis.add(v))
 
     def _need_room(self) -> None:
-        """Refuse a vector that would leave no room for the directions that are still to be drawn.
+        """Raise for a vector that would leave no dimension for the directions still to be drawn.
 
         Raises
         ------
@@ -144,7 +146,7 @@ class QuerySpan:
 def ball_gap(square: float, y: Floats, slopes: Floats, radius: float) -> float:
     """Return the gap on a ball at x, <g, x> + radius |g| with g = x/5 + V h, for orthonormal V.
 
-    That follows from |x|^2, y = V'x and h, the slopes.
+    It depends on |x|^2, y = V'x and h, the slopes.
     """
     product = float(y @ slopes)
     length = math.sqrt(max(0.0, 0.04 * square + 0.4 * product + float(slopes @ slopes)))

@@ -1,8 +1,8 @@
-"""The transcript of a run: every query with its answer, and every point that was yielded.
+"""Transcript of a run: every query with its answer, and every yielded point.
 
-Vectors are kept once, as rows of one table; events refer to them by number. A function value that
-was asked on the segment from the last gradient query to the last LO output (every trial point of a
-line search is) is kept as two row numbers and a weight, so that memory stays O(T d).
+Vectors are stored once, as rows of one table; events refer to them by number. A function value on
+the segment from the last gradient query to the last LO output (such as every trial point of a line
+search) is stored as two row numbers and a weight, so that memory stays O(T d).
 """
 
 import hashlib
@@ -20,26 +20,26 @@ from pfbench.base.errors import DataError
 from pfbench.base.files import atomic_write, translate_os_errors
 
 KINDS = ("gradient", "value", "lo", "prox", "yield")
-"""What an event is: four oracles, and a point that the algorithm yields (or starts from)."""
+"""Kinds of events: four oracles, and a point that the algorithm yields (or starts from)."""
 
 
 class Event(NamedTuple):
-    """One event; -1 and 0.0 stand for what its kind does not have.
+    """Event; -1 and 0.0 stand for values that its kind does not have.
 
     Attributes
     ----------
     kind
         Index in `KINDS`.
     point
-        Row of the point asked or yielded.
+        Row of the point queried or yielded.
     toward, weight
-        A value is asked at (1 - weight) point + weight toward, if there is a row `toward`.
+        A value is queried at (1 - weight) point + weight toward, if there is a row `toward`.
     answer
-        Row of the vector that was answered.
+        Row of the answered vector.
     number
-        The value that was answered.
+        The answered value.
     drawn
-        How many hidden directions were drawn when the answer was given.
+        Number of hidden directions drawn when the answer was given.
     """
 
     kind: int
@@ -58,12 +58,12 @@ _COLUMNS: dict[str, Any] = dict.fromkeys(Event._fields, np.int64) | {
 
 
 def fingerprint(x: Floats) -> bytes:
-    """Return a hash of a vector's numbers; -0 and 0 are the same."""
+    """Return a hash of a vector's numbers; -0 and 0 are equal."""
     return hashlib.blake2b((x + 0.0).tobytes(), digest_size=16).digest()
 
 
 class TranscriptRecorder:
-    """Collects the events of one run; vectors that come again are kept once."""
+    """Recorder of the events of one run; repeated vectors are stored once."""
 
     def __init__(self, d: int, expected: int) -> None:
         self._rows = np.empty((max(16, expected), d))
@@ -98,7 +98,7 @@ class TranscriptRecorder:
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """A finished transcript.
+    """Complete transcript.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Transcript:
         return map(Event._make, zip(*(self.columns[n].tolist() for n in _COLUMNS), strict=True))
 
     def point(self, event: Event) -> Floats:
-        """Return the point that an event is about, shape (d,)."""
+        """Return the point of an event, shape (d,)."""
         x: Floats = self.rows[event.point]
         if event.toward >= 0:
             x = (1.0 - event.weight) * x + event.weight * self.rows[event.toward]
@@ -133,7 +133,7 @@ class Transcript:
         return hashlib.sha256(np.ascontiguousarray(self.directions, "<f8").tobytes()).hexdigest()
 
     def write(self, path: Path) -> str:
-        """Write the transcript as .npz, whole or not at all; return the file's SHA-256.
+        """Write the transcript as .npz, atomically; return the file's SHA-256.
 
         Raises
         ------
@@ -147,12 +147,12 @@ class Transcript:
 
     @classmethod
     def load(cls, path: Path) -> "Transcript":
-        """Read a transcript; nothing in it is executed.
+        """Read a transcript without executing anything in it.
 
         Raises
         ------
         DataError
-            If the file is missing, damaged, or no transcript.
+            If the file is missing, damaged, or not a transcript.
         """
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
@@ -164,11 +164,11 @@ class Transcript:
             reason = error.strerror or str(error)
             raise DataError(f"the transcript {path} cannot be read ({reason}).") from error
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise DataError(f"{path} is damaged, or no transcript: make it anew.") from error
+            raise DataError(f"{path} is damaged, or no transcript: create it again.") from error
         return transcript
 
     def _check(self) -> None:
-        """Raise ValueError if a number or a shape cannot be that of a transcript."""
+        """Raise ValueError if a number or a shape is invalid in a transcript."""
         V, rows, events = self.directions, self.rows, self.columns
         matrices = V.ndim == 2 and rows.ndim == 2 and V.shape[1] == rows.shape[1]
         numbers = V.dtype == rows.dtype == np.float64 and bool(np.isfinite(V).all())

@@ -1,6 +1,6 @@
-"""Feasible sets: linear minimisation, projection, diameter, membership, a random vertex.
+"""Feasible sets (linear minimisation, projection, diameter, membership) and penalties.
 
-Penalties: value and proximal map. The public names are loaded on first use.
+A penalty has a value and a proximal map. The public names are loaded on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -37,7 +37,7 @@ class L1Ball(VectorSet, NormBall):
         return self._fill_vector(index, -math.copysign(self.radius, g[index]))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return minus radius times the largest modulus in g, twice."""
+        """Return (-m, -m), m being radius times the largest modulus in g."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).max())
         return value, value
 
@@ -81,7 +81,7 @@ class L2Ball(VectorSet, NormBall):
         return (-self.radius / norm(scaled)) * scaled
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return -radius |g|, twice."""
+        """Return (-m, -m), m being radius |g|."""
         g = check_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if largest == 0.0:
@@ -136,12 +136,12 @@ class LinfBall(VectorSet, NormBall):
         return np.asarray(-self.radius * np.sign(check_gradient(g, self.shape)))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return -radius times the l1 norm of g, twice."""
+        """Return (-m, -m), m being radius times the l1 norm of g."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).sum())
         return value, value
 
     def project(self, y: Floats) -> Floats:
-        """Return y with its entries cut to the interval."""
+        """Return y with its entries clipped to [-radius, radius]."""
         return np.clip(check_projectable(y, self.shape), -self.radius, self.radius)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:

@@ -1,4 +1,4 @@
-"""What the sets beyond the plain balls share: checks of what is handed in, and refusals."""
+"""Base classes of sets and their checks of gradients and points."""
 
 import dataclasses
 import hashlib
@@ -54,17 +54,17 @@ def as_float_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def check_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the gradient handed to a linear minimisation, checked by `as_finite_array`."""
+    """Return the gradient of a linear minimisation, checked by `as_finite_array`."""
     return as_finite_array(_GRADIENT, g, shape)
 
 
 def as_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the gradient handed to a linear minimisation that looks at its entries itself."""
+    """Return the gradient of a linear minimisation, whose entries may be non-finite."""
     return as_float_array(_GRADIENT, g, shape)
 
 
 def check_projectable(y: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the point handed to a projection, checked by `as_finite_array`."""
+    """Return the point of a projection, checked by `as_finite_array`."""
     return as_finite_array("the point to project", y, shape)
 
 
@@ -85,7 +85,7 @@ def as_read_only_copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class ArrayDataclass:
-    """A frozen dataclass with arrays among its fields: compared and printed by their content."""
+    """Frozen dataclass with array fields, compared and printed by content."""
 
     def __repr__(self) -> str:
         fields = (f for f in dataclasses.fields(self) if f.repr)  # type: ignore[arg-type]
@@ -108,24 +108,24 @@ def _describe_value(value: Any) -> str:
 
 
 class ConvexBody(ArrayDataclass, ABC):
-    """A convex compact set of arrays of one shape.
+    """Convex compact set of arrays of one shape.
 
     Attributes
     ----------
     name
-        As a selector writes it.
+        Name in selectors.
     summary
-        A line about it.
+        One-line description.
     source
-        Where the linear minimisation is from.
+        Reference for the linear minimisation.
     points
-        What its points are: vectors, matrices, square matrices.
+        Kind of points: vectors, matrices, square matrices.
     required_arguments
-        What it needs from Python, with the call that makes it; empty if a selector can say all.
+        Python-only arguments, with a call that builds the set; empty if a selector suffices.
     diameter_is_exact
-        Whether `diameter` is the diameter, or an upper bound of it.
+        Whether `diameter` is exact, rather than an upper bound.
     polytope
-        Whether it is one, so that `lo` returns one of finitely many vertices.
+        Whether the set is a polytope, so that `lo` returns one of finitely many vertices.
     """
 
     name: ClassVar[str]
@@ -138,12 +138,12 @@ class ConvexBody(ArrayDataclass, ABC):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the parameters of its selector by name: the fields that declare themselves."""
+        """Return the parameters of its selector, by name."""
         return collect_declared_parameters(cls)
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
-        """Build it for points of a shape that fits `points`, from its parameters."""
+        """Build the set for points of a shape that fits `points`, from its parameters."""
         make: Callable[..., Self] = cls
         return make(shape if cls.points == "matrices" else shape[0], **parameters)
 
@@ -154,7 +154,7 @@ class ConvexBody(ArrayDataclass, ABC):
 
     @property
     def has_projection(self) -> bool:
-        """Whether `project` answers, or refuses."""
+        """Whether `project` is available."""
         return False
 
     @property
@@ -164,7 +164,7 @@ class ConvexBody(ArrayDataclass, ABC):
 
     @property
     def max_norm(self) -> float:
-        """An upper bound of the Euclidean norm of a point."""
+        """Upper bound of the Euclidean norm of a point."""
         return float(np.linalg.norm(self.start())) + self.diameter
 
     @abstractmethod
@@ -178,7 +178,7 @@ class ConvexBody(ArrayDataclass, ABC):
         """
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return the minimum of <g, v> over the set, exact to rounding, twice.
+        """Return the minimum of <g, v> over the set as (lower, upper), here equal.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class ConvexBody(ArrayDataclass, ABC):
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest point; refuse where there is no closed form, as here.
+        """Return the nearest point of the set; this default raises.
 
         Raises
         ------
@@ -217,7 +217,7 @@ class ConvexBody(ArrayDataclass, ABC):
 
 
 class VectorConvexBody(ConvexBody):
-    """A convex compact set of vectors of length `d`."""
+    """Convex compact set of vectors of length `d`."""
 
     if TYPE_CHECKING:  # a field or a property of each set
 
@@ -231,19 +231,19 @@ class VectorConvexBody(ConvexBody):
         return (self.d,)
 
     def _fill_vector(self, location: Any, value: float) -> Floats:
-        """Return the vector with a value at these indices and 0 elsewhere."""
+        """Return the vector with a value at some indices and 0 elsewhere."""
         vector = np.zeros(self.d)
         vector[location] = value
         return vector
 
 
 class GreedyPolytope(VectorConvexBody):
-    """A polytope whose vertices come from orders of the entries, by a greedy algorithm."""
+    """Polytope whose vertices a greedy algorithm builds from orders of the entries."""
 
     polytope: ClassVar[bool] = True
 
     def lo(self, g: Any) -> Floats:
-        """Return the greedy vertex along increasing g, shape (d,); O(d log d) and its own work.
+        """Return the greedy vertex along increasing g, shape (d,); O(d log d) plus the algorithm.
 
         Ties in g go to the lowest index.
         """

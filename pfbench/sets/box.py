@@ -74,11 +74,11 @@ class Box(VectorConvexBody):
         return np.where(check_gradient(g, self.shape) > 0.0, self.lower, self.upper)
 
     def project(self, y: Any) -> Floats:
-        """Return y with its entries cut to the bounds; O(d)."""
+        """Return y with its entries clipped to the bounds; O(d)."""
         return np.clip(check_projectable(y, self.shape), self.lower, self.upper)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x keeps the bounds, up to tolerance times the largest bound's modulus."""
+        """Return whether x is within the bounds, up to tolerance times the largest |bound|."""
         slack = tolerance * float(max(np.abs(self.lower).max(), np.abs(self.upper).max()))
         return is_point(x, self.shape) and bool(
             (x >= self.lower - slack).all() and (x <= self.upper + slack).all()
@@ -96,7 +96,7 @@ class Box(VectorConvexBody):
 
 @dataclass(frozen=True)
 class KSparsePolytope(VectorSet):
-    """The convex hull of the vectors with k entries +-radius and 0 elsewhere.
+    """Convex hull of the vectors with k entries +-radius and 0 elsewhere.
 
     It is the intersection of the l1 ball of k radius and the l-infinity ball of radius.
 
@@ -107,7 +107,7 @@ class KSparsePolytope(VectorSet):
     radius
         Modulus of a vertex's entries.
     k
-        How many entries of a vertex are not 0, at most d.
+        Number of nonzero entries of a vertex, at most d.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class KSparsePolytope(VectorSet):
         return 2.0 * self.radius * math.sqrt(self.k)
 
     def lo(self, g: Floats) -> Floats:
-        """Return radius against the signs of the k entries of g that are largest in modulus; O(d).
+        """Return the vertex with -radius sign(g) at the k entries of largest modulus of g; O(d).
 
         Ties go to the lowest index; where a chosen entry of g is 0 the vertex has +radius.
         """
@@ -145,7 +145,7 @@ class KSparsePolytope(VectorSet):
         return np.where(chosen, np.where(g > 0.0, -self.radius, self.radius), 0.0)
 
     def project(self, y: Floats) -> Floats:
-        """Return the nearest point: moduli are lowered by one amount, then cut to [0, radius].
+        """Return the nearest point: moduli are reduced by one number, then clipped to [0, radius].
 
         Exact up to rounding, by a binary search among the breakpoints; O(d log d).
         """

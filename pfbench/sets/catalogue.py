@@ -1,7 +1,8 @@
-"""The feasible sets and the penalties by name, and how a selector's parameters build one.
+"""Catalogue of feasible sets and penalties, and their construction from selectors.
 
 A set of vectors is built for points of shape (d,), a set of matrices for (M, N). Sets that need a
-graph or a function are built in Python only. Somebody's own is named FILE.py:NAME or MODULE:NAME.
+graph or a function are built in Python only. User-defined sets are named FILE.py:NAME or
+MODULE:NAME.
 """
 
 import inspect
@@ -60,12 +61,12 @@ SETS: Mapping[str, type[ConvexBody]] = MappingProxyType(
         )
     }
 )
-"""Every feasible set's class by name."""
+"""Class of each feasible set, by name."""
 
 PENALTIES: Mapping[str, type[NormPenalty]] = MappingProxyType(
     {cls.name: cls for cls in (L1Penalty, NuclearPenalty, GroupPenalty)}
 )
-"""Every penalty's class by name."""
+"""Class of each penalty, by name."""
 
 
 def can_build(entry: type[ConvexBody] | type[NormPenalty], shape: Shape) -> bool:
@@ -86,11 +87,11 @@ def feasible_set(name: str, shape: Shape, **parameters: Any) -> ConvexBody:
     Parameters
     ----------
     name
-        One of `SETS`, or somebody's own, FILE.py:NAME.
+        A name in `SETS`, or a user-defined set, FILE.py:NAME.
     shape
-        Of a point: (d,) or (M, N).
+        Shape of a point: (d,) or (M, N).
     parameters
-        As its class declares them.
+        Parameters that the class declares.
 
     Raises
     ------
@@ -111,12 +112,12 @@ def penalty(name: str, shape: Shape, **parameters: Any) -> NormPenalty:
 
 
 def set_class(name: str) -> type[ConvexBody]:
-    """Return the class of a set by its name, ours or somebody's own, which is imported.
+    """Return the class of a set by its name, built-in or user-defined; the latter is imported.
 
     Raises
     ------
     InputError
-        If the name is unknown, or what it names is no set.
+        If the name is unknown, or the object is not a set.
     """
     return (
         _load_user_class("set", name, ConvexBody) if ":" in name else find_entry("set", name, SETS)
@@ -133,7 +134,7 @@ def penalty_class(name: str) -> type[NormPenalty]:
 
 
 def _load_user_class(kind: str, name: str, base: type) -> Any:
-    """Load the class of somebody's own set or penalty; refuse what is none."""
+    """Load the class of a user-defined set or penalty; raise if it is not one."""
     data = load_user_object(name)
     home = f"{base.__module__}.{base.__name__}"
     if not isinstance(data, type) or not issubclass(data, base):
@@ -155,7 +156,7 @@ def _build(
     shape: Shape,
     parameters: Mapping[str, Any],
 ) -> Any:
-    """Return the set or penalty of a class, if that can be built for the shape from these."""
+    """Return the set or penalty built from a class, a shape and parameters; raise if impossible."""
     if entry.required_arguments:
         raise InputError(
             f"the {kind} {name} is built in Python only, as it needs {entry.required_arguments}."

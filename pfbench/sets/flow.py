@@ -1,4 +1,4 @@
-"""The polytope of unit flows through a directed acyclic graph."""
+"""Polytope of unit flows through a directed acyclic graph."""
 
 import math
 from dataclasses import dataclass
@@ -53,13 +53,13 @@ class UnitFlowPolytope(VectorConvexBody):
     edges
         Pairs (tail, head) of nodes 0, 1, ..., shape (E, 2); several edges may join two nodes.
     origin, destination
-        The nodes between which the unit flows.
+        Source and sink of the flow.
 
     Raises
     ------
     InputError
-        If an edge, the origin or the destination is no node, the graph has a cycle, or no path
-        leads from the one to the other.
+        If an edge, the origin or the destination is not a node, the graph has a cycle, or no path
+        leads from the origin to the destination.
     """
 
     name: ClassVar[str] = "unit-flow"
@@ -122,7 +122,7 @@ class UnitFlowPolytope(VectorConvexBody):
 
     @cached_property
     def _some_next_edges(self) -> Integers:
-        """An edge towards the destination for each node, -1 where there is none."""
+        """Edge towards the destination for each node, -1 where there is none."""
         return self._cheapest_next_edges(np.zeros(self.d))
 
     def _cheapest_next_edges(self, costs: Floats) -> Integers:
@@ -131,7 +131,7 @@ class UnitFlowPolytope(VectorConvexBody):
         return choice
 
     def _edge_on_cycle(self) -> int:
-        """Return an edge of a cycle: walk back among the nodes that have no topological place."""
+        """Return an edge of a cycle, by walking back among nodes without a topological position."""
         stuck = np.ones(self._node_count, dtype=bool)
         stuck[self._order] = False
         into = np.full(self._node_count, -1, dtype=np.int64)
@@ -147,7 +147,7 @@ class UnitFlowPolytope(VectorConvexBody):
 
     @cached_property
     def diameter(self) -> float:
-        """Exact: the square root of the most edges in which two paths differ.
+        """Exact: the square root of the maximum number of edges in which two paths differ.
 
         O(E log E); see `pfbench.kernels.graphs.max_path_difference`.
         """
@@ -164,7 +164,7 @@ class UnitFlowPolytope(VectorConvexBody):
         )
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether no flow is negative and each node keeps its balance, up to tolerance."""
+        """Return whether all flows are nonnegative and balanced at each node, up to tolerance."""
         if not is_point(x, self.shape) or x.min() < -tolerance:
             return False
         leaving, entering = (
@@ -176,7 +176,7 @@ class UnitFlowPolytope(VectorConvexBody):
         return bool(np.abs(balance).max() <= tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a random path: at each node a uniform one of the edges from which it can go on."""
+        """Return a random path, choosing uniformly among the usable edges at each node."""
         indptr, outgoing, heads = self._graph
         path, node = [], self.origin
         while node != self.destination:
@@ -192,6 +192,6 @@ class UnitFlowPolytope(VectorConvexBody):
         return self._path_vector(self._some_next_edges)
 
     def _path_vector(self, choice: Integers) -> Floats:
-        """Return the path that takes these edges, by node."""
+        """Return the incidence vector of a path, from its edge at each node."""
         path = graphs.follow_path(choice, self._graph.heads, self.origin, self.destination)
         return self._fill_vector(path, 1.0)

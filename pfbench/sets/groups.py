@@ -18,18 +18,18 @@ from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet
 
 Groups = int | tuple[tuple[int, ...], ...]
-"""The length of consecutive groups (the last may be shorter), or each group's indices."""
+"""Length of consecutive groups (the last may be shorter), or the indices of each group."""
 
 _HUGE = 1e300
 
 
 def check_groups(d: int, groups: Any) -> Groups:
-    """Return groups in the form that is stored.
+    """Return groups in their stored form.
 
     Raises
     ------
     InputError
-        If they are not disjoint, or leave out one of the d entries.
+        If they are not disjoint, or do not cover all d entries.
     """
     if isinstance(groups, Sequence | np.ndarray) and not isinstance(groups, str):
         lists = tuple(
@@ -64,7 +64,7 @@ def group_labels(d: int, groups: Groups) -> Integers:
 
 
 def group_norms(x: Floats, labels: Integers) -> Floats:
-    """Return the Euclidean norm of each group; it over- or underflows only if the norm does."""
+    """Return the Euclidean norm of each group, without intermediate over- or underflow."""
     largest = float(np.abs(x).max(initial=0.0))
     if largest == 0.0:
         return np.zeros(int(labels.max()) + 1)
@@ -81,9 +81,9 @@ class GroupLassoBall(VectorSet):
     d
         Length of a vector.
     radius
-        Bound of the sum of norms; groups have no weights of their own.
+        Bound of the sum of norms; groups are not weighted.
     groups
-        The length of consecutive groups (the last may be shorter), or the indices of each group:
+        Length of consecutive groups (the last may be shorter), or the indices of each group:
         disjoint, and together all of 0, ..., d-1.
 
     Raises
@@ -122,7 +122,7 @@ class GroupLassoBall(VectorSet):
         return np.where(self._labels == best, factor * scaled, 0.0)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return minus radius times the largest norm of a group of g, twice; O(d)."""
+        """Return (-m, -m), m being radius times the largest norm of a group of g; O(d)."""
         norms = group_norms(check_gradient(g, self.shape), self._labels)
         value = -self.radius * float(norms.max())
         return value, value
@@ -154,7 +154,7 @@ class GroupLassoBall(VectorSet):
 
 
 def rescale_groups(y: Floats, labels: Integers, norms: Floats, target_norms: Floats) -> Floats:
-    """Return y with its groups of these norms scaled to the wanted ones (0 where a norm is 0)."""
+    """Return y with its groups scaled to target norms (0 where a norm is 0)."""
     # Divided first: a quotient of two norms may underflow.
     own = norms[labels]
     units = np.divide(y, own, out=np.zeros_like(y), where=own > 0.0)

@@ -34,18 +34,18 @@ from pfbench.kernels.tridiagonal import polynomial_root
 from pfbench.points.operators import LinearOperator, SparseOperator
 
 RANDOM_PART = 0.3
-"""Size of the random part added to a warm start (relative to the unit start vector)."""
+"""Size of the random part added to a warm start, relative to the unit start vector."""
 
 SMALL_PART = 0.1
-"""The same where a share of the gap may be missed: with it fewer steps do."""
+"""Size of the random part where the gap may be inexact: a smaller one needs fewer steps."""
 
 _ROOM = 24
-"""Steps for which there is room at first."""
+"""Number of steps for which memory is allocated at first."""
 
 
 @dataclass(frozen=True, slots=True)
 class SingularTriple:
-    """The leading singular triple of a matrix.
+    """Leading singular triple of a matrix.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class SingularTriple:
     sigma
         ``u' G v``, a lower bound of the largest singular value.
     upper
-        An upper bound of it (infinite if none was asked for).
+        An upper bound of the largest singular value (infinite unless requested).
     steps
-        Products with G and with its transpose.
+        Number of products with G and with its transpose.
     """
 
     u: Floats
@@ -67,14 +67,14 @@ class SingularTriple:
 
 
 class GapShare(NamedTuple):
-    """A residual that is small enough: ``share * (sigma + beside + weight * <G, x>)``.
+    """Largest admissible residual: ``share * (sigma + offset + weight * <G, x>)``.
 
     Attributes
     ----------
     share, offset, weight
-        Numbers.
+        Coefficients.
     x
-        Entries where a sparse G has them, shape (n,); empty: there is no third term.
+        Values on the entries of a sparse G, shape (n,); if empty, there is no third term.
     """
 
     share: float
@@ -101,7 +101,7 @@ def leading_singular_triple(
     operator
         The matrix; only products with it are used.
     rng
-        For the random part of the start.
+        Generator of the random part of the start.
     tolerance
         Without `failure` (heuristic): stop when the residual is at most ``tolerance * sigma``.
         With it (certified): stop when ``upper <= (1 + tolerance) * sigma``.
@@ -110,13 +110,13 @@ def leading_singular_triple(
     warm
         A right vector to start near, shape (N,).
     most_steps
-        Stop there in any case; `upper` stays valid and is only less sharp.
+        Maximum number of steps; `upper` is valid after any number, but less sharp.
     vectors
-        Whether u and v are wanted: without them 8 M bytes a step are not needed.
+        Whether u and v are computed: without them 8 M bytes a step are not needed.
     gap_share
-        Without `failure`: what residual is small enough, too (but where squares of the matrix
-        overflow or underflow). Then v is the direction of ``G' u``, so that sigma may be larger
-        than what the residual was of.
+        Without `failure`: a further residual that is small enough (except where squares of the
+        matrix overflow or underflow). Then v is the direction of ``G' u``, so that sigma may be
+        larger than the value at which the residual was measured.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def leading_singular_triple(
 
 
 def _start_vector(rng: np.random.Generator, N: int, warm: Floats | None, shared: bool) -> Floats:
-    """Return what to start with: a normal vector, or a warm one with a random part."""
+    """Return the start vector: normal, or a warm one with a random part."""
     if warm is None:
         return rng.standard_normal(N) / math.sqrt(N)
     if not shared:
@@ -187,7 +187,7 @@ def _start_vector(rng: np.random.Generator, N: int, warm: Floats | None, shared:
 def _extend_basis(
     operator: LinearOperator, basis: LanczosBasis, goal: StoppingRule, k: int, theta: float
 ) -> tuple[int, bool, float]:
-    """Take steps from step k on, in one loop where the matrix is sparse; see `take_steps_serial`."""  # noqa: E501
+    """Extend the basis from step k on; one loop if the matrix is sparse (`take_steps_serial`)."""
     if isinstance(operator, SparseOperator):
         value = operator.pattern.rows, operator.g, basis, goal, k, theta
         extend_basis: tuple[int, bool, float]
@@ -209,7 +209,7 @@ def _extend_basis(
 
 
 def _allocate_basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> LanczosBasis:
-    """Return the room for so many steps, left vectors apart; that before the first one is 0."""
+    """Return a basis with memory for `room` steps, with separate left vectors."""
     M, N = shape
     right, before = np.empty((room + 1, N)), np.empty((left, M))
     before[0] = 0.0
@@ -226,7 +226,7 @@ def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
 def _with_rescaling(
     operator: LinearOperator, recomputed: Callable[..., SingularTriple], warm: Floats | None
 ) -> SingularTriple:
-    """Handle zero matrices, and bring those whose squares overflow or underflow near 1."""
+    """Handle zero matrices, and rescale those whose squares overflow or underflow."""
     M, N = operator.shape
     largest = operator.magnitude()
     if not math.isfinite(largest):

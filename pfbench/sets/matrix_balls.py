@@ -1,4 +1,4 @@
-"""Balls of norms of matrices beside the nuclear one: spectral norm, norms of rows or columns."""
+"""Balls of matrix norms other than the nuclear norm: spectral norm, norms of rows or columns."""
 
 import math
 from dataclasses import dataclass
@@ -96,26 +96,26 @@ class SpectralBall(MatrixBall, NormBall):
     def lo(self, g: Any) -> Floats:
         """Return -radius UV' for a singular value decomposition U S V' of g; O(M N min(M, N)).
 
-        Where g has not full rank, the SVD completes U and V, so that it is a vertex.
+        If g is rank-deficient, the SVD completes U and V, so that the result is a vertex.
         """
         u, vt = _compact_svd(scale_to_unit(check_gradient(g, self.shape))[0])[::2]
         return np.asarray(-self.radius * (u @ vt))
 
     def steepest_direction(self, g: Any) -> Floats:
-        """Return -radius UV' with the singular values above rounding alone."""
+        """Return -radius UV' of the singular values above rounding only."""
         u, s, vt = _compact_svd(scale_to_unit(check_gradient(g, self.shape))[0])
         retained = s > s[0] * max(self.shape) * np.finfo(np.float64).eps
         return np.asarray(-self.radius * (u[:, retained] @ vt[retained]))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return minus radius times the nuclear norm of g, twice."""
+        """Return (-m, -m), m being radius times the nuclear norm of g."""
         scaled, exponent = scale_to_unit(check_gradient(g, self.shape))
         total = float(scipy.linalg.svdvals(scaled, check_finite=False).sum())
         value = float(np.ldexp(-self.radius * total, exponent))
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest matrix of the ball: its singular values are cut at radius."""
+        """Return the nearest matrix of the ball: singular values are clipped at radius."""
         y = check_projectable(y, self.shape)
         scaled, exponent = scale_to_unit(y)
         u, s, vt = _compact_svd(scaled)
@@ -137,20 +137,20 @@ class RowBall(MatrixBall):
     source: ClassVar[str] = "Yuan, Lin 2006; Jaggi 2013 section 4"
 
     _order: ClassVar[Literal["C", "F"]] = "C"
-    """In which order the entries are laid one after the other: by rows or by columns."""
+    """Memory order in which entries are concatenated: by rows or by columns."""
 
     @cached_property
     def _flat_ball(self) -> GroupLassoBall:
-        """The same set, of the rows (or columns) one after the other."""
+        """Equivalent ball of vectors: the rows (or columns) concatenated."""
         length = self.shape[1 if self._order == "C" else 0]
         return GroupLassoBall(math.prod(self.shape), self.radius, groups=length)
 
     def _flatten_rows(self, x: Floats) -> Floats:
-        """Return the rows (or columns) one after the other."""
+        """Return the rows (or columns) concatenated."""
         return x.ravel(order=self._order)
 
     def _unflatten_rows(self, x: Floats) -> Floats:
-        """Return the matrix of these rows (or columns)."""
+        """Return the matrix of concatenated rows (or columns)."""
         return np.ascontiguousarray(x.reshape(self.shape, order=self._order))
 
     def lo(self, g: Any) -> Floats:
@@ -160,7 +160,7 @@ class RowBall(MatrixBall):
         )
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return minus radius times the largest norm of a row of g, twice."""
+        """Return (-m, -m), m being radius times the largest norm of a row of g."""
         return self._flat_ball.minimum(self._flatten_rows(check_gradient(g, self.shape)))
 
     def project(self, y: Any) -> Floats:
@@ -186,7 +186,7 @@ class ColumnBall(RowBall):
 
 
 class MaxRowBall(MatrixBall, NormBall):
-    """Matrices of which every row has a Euclidean norm of at most `radius`."""
+    """Matrices whose rows all have a Euclidean norm of at most `radius`."""
 
     name: ClassVar[str] = "max-row-norm"
     summary: ClassVar[str] = "matrices whose rows' Euclidean norms are all at most radius"
@@ -194,7 +194,7 @@ class MaxRowBall(MatrixBall, NormBall):
     omega: ClassVar[float] = 1.0
 
     _axis: ClassVar[int] = 1
-    """The axis along which norms are taken."""
+    """Axis along which norms are taken."""
 
     @property
     def zeta(self) -> float:
@@ -230,23 +230,23 @@ class MaxRowBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * self._unit_rows(check_gradient(g, self.shape))[0])
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return minus radius times the sum of the norms of the rows of g, twice."""
+        """Return (-m, -m), m being radius times the sum of the norms of the rows of g."""
         value = -self.radius * float(self._unit_rows(check_gradient(g, self.shape))[1].sum())
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest matrix of the ball: rows that are too long are cut."""
+        """Return the nearest matrix of the ball: rows that are too long are shortened."""
         y = check_projectable(y, self.shape)
         units, lengths = self._unit_rows(y)
         return np.where(lengths > self.radius, self.radius * units, y)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return rows that are uniform on the sphere, each on its own."""
+        """Return rows drawn independently and uniformly on the sphere."""
         return self.lo(rng.standard_normal(self.shape))
 
 
 class MaxColumnBall(MaxRowBall):
-    """Matrices of which every column has a Euclidean norm of at most `radius`."""
+    """Matrices whose columns all have a Euclidean norm of at most `radius`."""
 
     name: ClassVar[str] = "max-column-norm"
     summary: ClassVar[str] = "matrices whose columns' Euclidean norms are all at most radius"

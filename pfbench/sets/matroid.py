@@ -1,4 +1,4 @@
-"""Matroids, and the polytopes of their bases; the spanning trees of a graph are one of them."""
+"""Matroids and their base polytopes, such as that of the spanning trees of a graph."""
 
 import math
 from abc import ABC, abstractmethod
@@ -22,18 +22,18 @@ from pfbench.sets.polytope_distance import is_in_hull
 
 
 class Matroid(ArrayDataclass, ABC):
-    """A matroid on the elements 0, ..., d-1, known by its independent sets."""
+    """Matroid on the elements 0, ..., d-1, defined by its independent sets."""
 
     d: int
 
     @abstractmethod
     def is_independent(self, members: Integers) -> bool:
-        """Return whether the set of these (distinct) elements is independent."""
+        """Return whether a set of distinct elements is independent."""
 
     def greedy_basis(self, order: Integers) -> Integers:
         """Return the basis that the greedy algorithm builds, taking elements in this order.
 
-        Asks `is_independent` once for each element.
+        Calls `is_independent` once for each element.
         """
         chosen = np.empty(self.d, dtype=np.int64)
         count = 0
@@ -46,7 +46,7 @@ class Matroid(ArrayDataclass, ABC):
     def max_basis_exchange(self) -> int:
         """Return an upper bound of the number of elements of a basis that another one lacks.
 
-        Here min(r, d' - r) for rank r and d' elements that are independent on their own; asks
+        Here min(r, d' - r) for rank r and d' elements that are independent on their own; calls
         `is_independent` for each element.
         """
         rank = self.greedy_basis(np.arange(self.d)).size
@@ -56,7 +56,7 @@ class Matroid(ArrayDataclass, ABC):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class UniformMatroid(Matroid):
-    """Every set of at most k of d elements is independent.
+    """Matroid in which every set of at most k of d elements is independent.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class UniformMatroid(Matroid):
             raise InputError(f"k={self.k} must be at most d={self.d}.")
 
     def is_independent(self, members: Integers) -> bool:
-        """Return whether there are at most k."""
+        """Return whether there are at most k elements."""
         return len(members) <= self.k
 
     def greedy_basis(self, order: Integers) -> Integers:
@@ -87,7 +87,7 @@ class UniformMatroid(Matroid):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PartitionMatroid(Matroid):
-    """A set is independent if it has at most ``capacities[j]`` elements of each class j.
+    """Matroid of sets with at most ``capacities[j]`` elements of each class j.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class PartitionMatroid(Matroid):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class GraphicMatroid(Matroid):
-    """A set of edges of an undirected graph is independent if it has no cycle.
+    """Matroid of the edges of an undirected graph: a set without a cycle is independent.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class GraphicMatroid(Matroid):
     Raises
     ------
     InputError
-        If an edge is no pair of two different nodes.
+        If an edge is not a pair of two different nodes.
     """
 
     edges: Integers
@@ -194,7 +194,7 @@ class GraphicMatroid(Matroid):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OracleMatroid(Matroid):
-    """A matroid given by a function that says whether a set is independent.
+    """Matroid defined by a function that returns whether a set is independent.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class OracleMatroid(Matroid):
         Number of elements.
     oracle
         Takes an array of distinct elements; returns whether their set is independent. It is part
-        of the matroid's identity: give a frozen dataclass with `__call__`, or a problem's digest
+        of the matroid's identity: use a frozen dataclass with `__call__`, or a problem's digest
         differs from process to process.
 
     Raises
@@ -223,7 +223,7 @@ class OracleMatroid(Matroid):
             )
 
     def is_independent(self, members: Integers) -> bool:
-        """Return what the oracle says."""
+        """Return the answer of the oracle."""
         return bool(self.oracle(members))
 
 
@@ -253,7 +253,7 @@ class _BasisPolytope(GreedyPolytope):
 
     @cached_property
     def diameter(self) -> float:
-        """An upper bound: two bases differ in at most twice min(r, d - r) elements for rank r.
+        """Upper bound: two bases differ in at most twice min(r, d - r) elements for rank r.
 
         Elements that are in no basis do not count in d. Exact for uniform and partition matroids.
         """
@@ -262,7 +262,7 @@ class _BasisPolytope(GreedyPolytope):
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is within ``tolerance * sqrt(rank)`` of the polytope.
 
-        Decided by Wolfe's algorithm, which asks for up to some multiple of d greedy bases.
+        Decided by Wolfe's algorithm, which needs up to some multiple of d greedy bases.
         """
         slack = tolerance * max(1.0, self.rank)
         if not is_point(x, self.shape) or abs(float(x.sum()) - self.rank) > slack:
@@ -276,7 +276,7 @@ class _BasisPolytope(GreedyPolytope):
         return self._greedy_vertex(np.arange(self.d))
 
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the incidence vector of the greedy basis; of least weight g in increasing g.
+        """Return the incidence vector of the greedy basis, of minimum weight g along increasing g.
 
         Exact in floating point: only entries of g are compared. d independence tests (a graph:
         O(d log d) in all).
@@ -286,12 +286,12 @@ class _BasisPolytope(GreedyPolytope):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MatroidBasePolytope(_BasisPolytope):
-    """The base polytope of a matroid: the convex hull of its bases' incidence vectors.
+    """Base polytope of a matroid: the convex hull of its bases' incidence vectors.
 
     Parameters
     ----------
     matroid
-        `UniformMatroid`, `PartitionMatroid`, `GraphicMatroid`, `OracleMatroid`, or one's own.
+        `UniformMatroid`, `PartitionMatroid`, `GraphicMatroid`, `OracleMatroid`, or a subclass.
     """
 
     name: ClassVar[str] = "matroid-base"

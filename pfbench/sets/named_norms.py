@@ -1,4 +1,4 @@
-"""The norms by name, as a problem's ``norm=`` names them."""
+"""Norms by name, as in a problem's ``norm=``."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,18 +26,18 @@ _MATRICES: Mapping[str, type[Any]] = MappingProxyType(
 )
 
 NORMS: Mapping[str, type[Any]] = MappingProxyType({**_ENTRIES, **_MATRICES})
-"""The balls of all norms by name."""
+"""Ball of each norm, by name."""
 
 
 def norm_ball(text: str, shape: Shape) -> NormBall:
     """Return the ball of a norm for points of a shape: ``spectral[radius=2,lmo=quintic]``.
 
-    l1, l2 and linf of matrices are entry by entry.
+    For matrices l1, l2 and linf are entrywise norms.
 
     Raises
     ------
     InputError
-        If the name or a parameter is unknown or out of range, or a norm of matrices is asked for
+        If the name or a parameter is unknown or out of range, or a matrix norm is requested for
         vectors.
     """
     selector = Selector.parse(text)
@@ -60,7 +60,7 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
 def vector_norm_ball(kind: str, d: int) -> NormBall:
     """Return the unit ball of a norm for vectors of even length d.
 
-    A norm of matrices is that of one block, of shape (2, d/2).
+    A matrix norm is that of one block, of shape (2, d/2).
     """
     if kind in _ENTRIES:
         return norm_ball(kind, (d,))
@@ -73,7 +73,7 @@ def product_norm_ball(text: str, shapes: Sequence[Shape]) -> NormProduct:
     Raises
     ------
     InputError
-        If there are neither as many as blocks nor one, or see `norm_ball`.
+        If the number of norms is neither 1 nor the number of blocks, or as `norm_ball`.
     """
     parts = text.split("*")
     if len(parts) not in (1, len(shapes)):

@@ -1,4 +1,4 @@
-"""Norms: what a method knows of one whose ball stands in place of a feasible set.
+"""Norm balls, for methods that use a norm in place of a feasible set.
 
 |g|_* = max <g, x> over |x| <= 1 is the dual norm. With zeta = max |x|_*/|x|_2 and rho_2 the largest
 Euclidean norm in the ball of radius rho, zeta = rho_2/rho: both are the maximum of <x, v> over
@@ -23,9 +23,9 @@ from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_
 
 
 class LmoQuality(NamedTuple):
-    """What a linear minimisation is worth at g: <g, O> >= lo |g|_* and |O| <= hi, O = -lmo(g)/rho.
+    """Accuracy of a linear minimisation at g: <g, O> >= lo |g|_*, |O| <= hi, O = -lmo(g)/rho.
 
-    An exact one has lo = hi = 1.
+    An exact linear minimisation has lo = hi = 1.
     """
 
     lower: float
@@ -33,23 +33,23 @@ class LmoQuality(NamedTuple):
 
 
 class NormBall(ConvexBody):
-    """The ball {|x| <= radius} of a norm."""
+    """Ball {|x| <= radius} of a norm."""
 
     if TYPE_CHECKING:  # a field or a property of each ball
 
         @property
         def radius(self) -> float:
-            """The radius rho."""
+            """Radius rho."""
 
     @property
     @abstractmethod
     def zeta(self) -> float:
-        """The largest |x|_*/|x|_2, exact."""
+        """Largest |x|_*/|x|_2, exact."""
 
     @property
     @abstractmethod
     def omega(self) -> float:
-        """The largest |x|/|x|_2, exact."""
+        """Largest |x|/|x|_2, exact."""
 
     @abstractmethod
     def norm(self, x: Floats) -> float:
@@ -69,12 +69,12 @@ class NormBall(ConvexBody):
 
     @property
     def block_kinds(self) -> frozenset[str]:
-        """The names of the norms that it is one of: a product has those of all its blocks."""
+        """Names of the norms that this ball has; a product has those of all its blocks."""
         return frozenset({self.name})
 
     @property
     def product_count(self) -> int:
-        """Products of matrices in a linear minimisation by products; 0 for an exact one."""
+        """Number of matrix products in an approximate linear minimisation; 0 for an exact one."""
         return 0
 
     def dual_norm(self, g: Floats) -> float:
@@ -82,10 +82,10 @@ class NormBall(ConvexBody):
         return abs(self.minimum(g)[0]) / self.radius
 
     def steepest_direction(self, g: Any) -> Floats:
-        """Return a minimiser of <g, v> over the ball that is 0 where g leaves it free.
+        """Return a minimiser of <g, v> over the ball that is 0 where g leaves it undetermined.
 
-        So of g = 0, of an entry, row or column that is 0, and of singular directions without a
-        singular value: sgn(0) = 0. Raises `Diverged` as `lo` does.
+        That is at g = 0, at an entry, row or column that is 0, and in singular directions without a
+        singular value: sgn(0) = 0. Raises `DivergedError` as `lo` does.
         """
         if not check_gradient(g, self.shape).any():
             return np.zeros(self.shape)
@@ -93,7 +93,7 @@ class NormBall(ConvexBody):
         return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
     def lmo_quality(self, g: Floats) -> LmoQuality:
-        """Return what `steepest_direction` is worth at g, exact to rounding; 1 and 1 at g = 0."""
+        """Return the accuracy of `steepest_direction` at g, exact to rounding; (1, 1) at g = 0."""
         size = self.dual_norm(g)
         if size == 0.0:
             return LmoQuality(1.0, 1.0)
@@ -103,7 +103,7 @@ class NormBall(ConvexBody):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class EntrywiseBall(NormBall):
-    """The l1, l2 or l-infinity ball of matrices, entry by entry.
+    """Entrywise l1, l2 or l-infinity ball of matrices.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class EntrywiseBall(NormBall):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(M, N)."""
+        """Shape (M, N)."""
         return self.size
 
     name = DelegatedAttribute[str]("ball")
@@ -136,41 +136,41 @@ class EntrywiseBall(NormBall):
     diameter = DelegatedAttribute[float]("ball")
 
     def norm(self, x: Floats) -> float:
-        """See `NormBall.norm`."""
+        """Return the entrywise norm of a matrix."""
         return self.ball.norm(x.ravel())
 
     def lo(self, g: Any) -> Floats:
-        """See `ConvexBody.lo`."""
+        """Return a vertex that minimises <g, v>, shape (M, N)."""
         return np.asarray(self.ball.lo(check_gradient(g, self.shape).ravel()).reshape(self.shape))
 
     def steepest_direction(self, g: Any) -> Floats:
-        """See `NormBall.steepest_direction`."""
+        """Return a minimiser of <g, v> that is 0 where g is 0, shape (M, N)."""
         return self.ball.steepest_direction(check_gradient(g, self.shape).ravel()).reshape(
             self.shape
         )
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """See `ConvexBody.minimum`."""
+        """Return the minimum of <g, v> over the ball as (lower, upper)."""
         return self.ball.minimum(check_gradient(g, self.shape).ravel())
 
     def project(self, y: Any) -> Floats:
-        """See `ConvexBody.project`."""
+        """Return the nearest matrix of the ball."""
         return self.ball.project(check_projectable(y, self.shape).ravel()).reshape(self.shape)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """See `ConvexBody.contains`."""
+        """Return whether a matrix is in the ball, up to a relative tolerance."""
         return is_point(x, self.shape) and self.ball.contains(x.ravel(), tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """See `ConvexBody.random_vertex`."""
+        """Return a random vertex, shape (M, N)."""
         return np.asarray(self.ball.random_vertex(rng).reshape(self.shape))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NormProduct(NormBall):
-    """The unit ball of max over blocks of |x_l|/rho_l: the product of the balls of all blocks.
+    """Unit ball of max over blocks of |x_l|/rho_l: the product of the balls of all blocks.
 
-    A point is a vector with all blocks one after the other, each in C order.
+    A point is a vector of all blocks, one after the other, each in C order.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class NormProduct(NormBall):
 
     @property
     def shape(self) -> tuple[int]:
-        """(d,), d the number of entries of all blocks."""
+        """Shape (d,), d the number of entries of all blocks."""
         return (self._block_ends[-1],)
 
     def split(self, x: Floats) -> list[Floats]:
@@ -213,22 +213,22 @@ class NormProduct(NormBall):
 
     @property
     def block_kinds(self) -> frozenset[str]:
-        """See `NormBall.block_kinds`."""
+        """Names of the norms of all blocks."""
         return frozenset().union(*(ball.block_kinds for ball in self.balls))
 
     @property
     def product_count(self) -> int:
-        """See `NormBall.product_count`."""
+        """Number of matrix products in a linear minimisation over all blocks."""
         return sum(ball.product_count for ball in self.balls)
 
     @property
     def zeta(self) -> float:
-        """The root of the sum of (rho_l zeta_l)^2, exact."""
+        """Root of the sum of (rho_l zeta_l)^2, exact."""
         return math.hypot(*(ball.radius * ball.zeta for ball in self.balls))
 
     @property
     def omega(self) -> float:
-        """The largest omega_l/rho_l, exact."""
+        """Largest omega_l/rho_l, exact."""
         return max(ball.omega / ball.radius for ball in self.balls)
 
     @property
@@ -242,13 +242,13 @@ class NormProduct(NormBall):
         return 2.0 * self.zeta
 
     def norm(self, x: Floats) -> float:
-        """See `NormBall.norm`."""
+        """Return the largest |x_l|/rho_l over the blocks."""
         return max(
             float(ball.norm(block)) / ball.radius for ball, block in self._balls_and_blocks(x)
         )
 
     def lo(self, g: Any) -> Floats:
-        """Return the minimiser, block by block; a vertex."""
+        """Return a vertex that minimises <g, v>, block by block."""
         results = [
             ball.lo(block) for ball, block in self._balls_and_blocks(check_gradient(g, self.shape))
         ]
@@ -257,12 +257,12 @@ class NormProduct(NormBall):
         )
 
     def steepest_direction(self, g: Any) -> Floats:
-        """See `NormBall.steepest_direction`."""
+        """Return the `steepest_direction` of each block."""
         pairs = self._balls_and_blocks(check_gradient(g, self.shape))
         return self._concatenate_blocks(ball.steepest_direction(block) for ball, block in pairs)
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return minus the sum of rho_l |g_l|_*, twice where all are exact."""
+        """Return bounds of the minimum, minus the sum of rho_l |g_l|_*; equal if all are exact."""
         minimums = [
             ball.minimum(block)
             for ball, block in self._balls_and_blocks(check_gradient(g, self.shape))

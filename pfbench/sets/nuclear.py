@@ -1,4 +1,4 @@
-"""The nuclear-norm ball."""
+"""Nuclear-norm ball."""
 
 import math
 from typing import Any, ClassVar
@@ -20,10 +20,10 @@ from pfbench.sets.partial_svd import singular_triplets_above
 from pfbench.sets.simplex import project_simplex
 
 DENSE_ENTRIES = 4_000_000
-"""Most entries of a matrix that a projection forms."""
+"""Maximum number of entries of a matrix that a projection forms."""
 
 _EXACT_ENTRIES = 250_000
-"""Up to this size the support function is computed from a dense factorisation."""
+"""Maximum number of entries for which the support function uses a dense factorisation."""
 
 CERTIFICATE_FAILURE = 1e-9
 """Probability with which one certified upper bound of `minimum` may be wrong."""
@@ -55,16 +55,16 @@ class NuclearBall(MatrixBall, NormBall):
         return float(scipy.linalg.svdvals(x).sum())
 
     def dual_norm(self, g: Floats) -> float:
-        """Return the largest singular value, exact to rounding whatever the size."""
+        """Return the largest singular value, exact to rounding at any size."""
         return _spectral_norm(g)
 
     @property
     def has_projection(self) -> bool:  # type: ignore[override]
-        """Whether a matrix has at most 4 000 000 entries, which a projection forms."""
+        """Whether matrices have at most 4 000 000 entries, the limit of a projection."""
         return self.shape[0] * self.shape[1] <= DENSE_ENTRIES
 
     def make_warm_lmo(self, rng: np.random.Generator, tolerance: float) -> "NuclearLmo":
-        """Return a linear minimisation that starts each call near the last one's vertex."""
+        """Return a linear minimisation that starts each call at the previous vertex."""
         return NuclearLmo(self, rng, tolerance)
 
     def lo(self, g: Any) -> RankOne:
@@ -102,7 +102,7 @@ class NuclearBall(MatrixBall, NormBall):
         return -self.radius * triple.upper, -self.radius * triple.sigma
 
     def _check_operator(self, g: Any) -> LinearOperator:
-        """Return a gradient as an operator, refused if it is none of this shape."""
+        """Return a gradient as an operator; raise if it has another shape."""
         if not hasattr(g, "dense"):
             return as_operator(as_gradient(g, self.shape))
         if g.shape != self.shape:
@@ -111,7 +111,7 @@ class NuclearBall(MatrixBall, NormBall):
         return operator
 
     def check_projectable_size(self) -> None:
-        """Refuse sizes at which a projection would form a matrix above 4 000 000 entries."""
+        """Raise for sizes at which a projection would form a matrix above 4 000 000 entries."""
         if not self.has_projection:
             M, N = self.shape
             raise RefusedError(
@@ -133,7 +133,7 @@ class NuclearBall(MatrixBall, NormBall):
         return np.asarray((left.T * weights) @ right)
 
     def project_factors(self, y: Floats) -> Factors:
-        """Return what `project` returns as its singular value decomposition."""
+        """Return the projection of y as its singular value decomposition."""
         self.check_projectable_size()
         y = check_projectable(y, self.shape)
         result = singular_triplets_above(y, self._projection_threshold)
@@ -144,7 +144,7 @@ class NuclearBall(MatrixBall, NormBall):
         return Factors(s[:rank], np.ascontiguousarray(u[:, :rank].T), vt[:rank])
 
     def _projection_threshold(self, s: Floats) -> float:
-        """Return by what a projection lowers singular values that begin like s; 0 if it is open."""
+        """Return the amount by which a projection lowers singular values; 0 if s leaves it open."""
         return float(s[0] - project_simplex(s, self.radius)[0]) if s.sum() > self.radius else 0.0
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -168,8 +168,8 @@ class NuclearBall(MatrixBall, NormBall):
 class NuclearLmo:
     """Linear minimisation over a nuclear ball, warm-started from call to call.
 
-    The stop is heuristic: relative residual at most `tolerance`. A measured gap never relies on
-    it; see `NuclearBall.minimum`.
+    The stopping rule is heuristic: relative residual at most `tolerance`. Measured gaps do not rely
+    on it; see `NuclearBall.minimum`.
     """
 
     def __init__(self, ball: NuclearBall, rng: np.random.Generator, tolerance: float) -> None:
@@ -181,7 +181,7 @@ class NuclearLmo:
     def lo(self, g: Any, gap_share: GapShare | None = None) -> RankOne:
         """Return a vertex v that (nearly) minimises <g, v> over the ball.
 
-        `gap_share` says what residual is small enough where `tolerance` asks for more.
+        `gap_share` is a residual that suffices where `tolerance` is stricter.
         """
         operator = as_operator(g)
         triple = leading_singular_triple(
@@ -197,7 +197,7 @@ def as_operator(g: Any) -> LinearOperator:
 
 
 def _pattern_or_none(operator: LinearOperator) -> Pattern | None:
-    """Return the observed entries that an operator is given on."""
+    """Return the observed entries of a sparse operator, None for a dense one."""
     return operator.pattern if isinstance(operator, SparseOperator | TiltedOperator) else None
 
 

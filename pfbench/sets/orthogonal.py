@@ -1,4 +1,4 @@
-"""Linear minimisation over a spectral ball by products of matrices alone, and what it is worth.
+"""Linear minimisation over a spectral ball by matrix products only, and its accuracy.
 
 Newton-Schulz of degree kappa: X_0 = M/|M|_F, then q times X <- p(XX')X, p(l) = sum over s <= kappa
 of c_s (1-l)^s with c_s = (2s)!/(4^s s!^2); kappa + 1 products each time. The quintic that Muon runs
@@ -18,10 +18,10 @@ from pfbench.sets.body import check_gradient, scale_to_unit
 from pfbench.sets.matrix_balls import SpectralBall
 
 QUINTIC = (3.4445, -4.7750, 2.0315)
-"""The coefficients of the quintic in use (Jordan et al. 2024)."""
+"""Coefficients of the quintic in use (Jordan et al. 2024)."""
 
 LMOS = ("exact", "newton-schulz", "quintic")
-"""How the minimisation over a spectral ball is made."""
+"""Algorithms of the minimisation over a spectral ball."""
 
 
 def inverse_sqrt_coefficients(degree: int) -> tuple[float, ...]:
@@ -30,10 +30,10 @@ def inverse_sqrt_coefficients(degree: int) -> tuple[float, ...]:
 
 
 def newton_schulz(X: Floats, degree: int, steps: int) -> Floats:
-    """Return X after so many Newton-Schulz steps; singular values in (0, 1] stay there.
+    """Return X after a number of Newton-Schulz steps; singular values in (0, 1] stay there.
 
-    Each step multiplies by a polynomial in XX', or in X'X where that is smaller; for one number
-    in place of a matrix see `newton_schulz_scalar`.
+    Each step multiplies by a polynomial in XX', or in X'X where that is smaller; for a number
+    instead of a matrix see `newton_schulz_scalar`.
     """
     tall = X.shape[0] > X.shape[1]
     X = X.T if tall else X
@@ -48,7 +48,7 @@ def newton_schulz(X: Floats, degree: int, steps: int) -> Floats:
 
 
 def quintic_iterations(X: Floats, steps: int) -> Floats:
-    """Return X after so many steps of the quintic in use."""
+    """Return X after a number of steps of the quintic in use."""
     a, b, c = QUINTIC
     tall = X.shape[0] > X.shape[1]
     X = X.T if tall else X
@@ -59,29 +59,29 @@ def quintic_iterations(X: Floats, steps: int) -> Floats:
 
 
 def newton_schulz_scalar(s: Any, degree: int) -> Any:
-    """Return what one Newton-Schulz step makes of singular values s."""
+    """Apply one Newton-Schulz step to singular values s."""
     u = 1.0 - s * s
     return s * sum(c * u**k for k, c in enumerate(inverse_sqrt_coefficients(degree)))
 
 
 def quintic_scalar(s: Any) -> Any:
-    """Return what one step of the quintic makes of singular values s."""
+    """Apply one step of the quintic to singular values s."""
     a, b, c = QUINTIC
     return a * s + b * s**3 + c * s**5
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OrthogonalisedBall(SpectralBall):
-    """A spectral ball whose `steepest_direction` may be made of products of matrices, and then is not exact.
+    """Spectral ball whose `steepest_direction` may be an inexact one by matrix products.
 
-    All else is that of the ball itself: measures, dual norms and constants are exact.
+    Everything else is that of the ball itself: measures, dual norms and constants are exact.
 
     Parameters
     ----------
     size, radius
-        As of `SpectralBall`.
+        As for `SpectralBall`.
     lmo
-        One of `LMOS`.
+        A name in `LMOS`.
     degree
         kappa of Newton-Schulz.
     steps
@@ -91,7 +91,7 @@ class OrthogonalisedBall(SpectralBall):
     ------
     InputError
         If one of them is out of range.
-    """  # noqa: E501
+    """
 
     source: ClassVar[str] = "Kim, Oh 2026; Jordan et al. 2024"
 
@@ -105,7 +105,7 @@ class OrthogonalisedBall(SpectralBall):
 
     @property
     def product_count(self) -> int:
-        """Products of matrices: q (kappa + 1), or 3 q of the quintic; 0 of an exact one."""
+        """Number of matrix products: q (kappa + 1), or 3 q of the quintic; 0 if exact."""
         if self.lmo == "exact":
             return 0
         return self.steps * (3 if self.lmo == "quintic" else self.degree + 1)

@@ -1,14 +1,15 @@
-"""The singular values above a threshold, with a certificate that the others are below it.
+"""Singular values above a threshold, with a certificate that the others are below it.
 
 A projection onto a nuclear ball, and the proximal map of a nuclear norm, lower the singular values
-by a threshold and drop what is below: only those above are needed. They are found in a block Krylov
-space (C. Musco, C. Musco, "Randomized block Krylov methods for stronger and faster approximate
-singular value decomposition", NeurIPS 2015), reorthogonalised in full.
+by a threshold and drop those below: only those above are needed. They are computed in a block
+Krylov space (C. Musco, C. Musco, "Randomized block Krylov methods for stronger and faster
+approximate singular value decomposition", NeurIPS 2015), with full reorthogonalisation.
 
 With orthonormal U and V of the values that are kept, Y differs by no more than the residuals
 ``Y V - U S`` and ``Y'U - V S`` from a matrix that has these triplets exactly. Soft-thresholding
 does not expand distances, so the result is that near to the right one if no other singular value is
-above the threshold; that is certified by Lanczos. All is looked at, however triplets were found.
+above the threshold; that is certified by Lanczos. The checks do not depend on how the triplets were
+computed.
 """
 
 from collections.abc import Callable
@@ -21,43 +22,43 @@ from pfbench.points.operators import DenseOperator
 from pfbench.sets.lanczos import leading_singular_triple
 
 WORTHWHILE = 400
-"""Below this number of rows or columns a full decomposition is as fast."""
+"""Number of rows or columns below which a full decomposition is as fast."""
 
 RESIDUAL = 1e-13
-"""Largest residuals, and with them error of the result, relative to the largest singular value."""
+"""Largest residual, and hence error of the result, relative to the largest singular value."""
 
 FAILURE = 1e-9
 """Probability with which a singular value above the threshold may be missed."""
 
 _BLOCK = 12
-"""Vectors that are multiplied at once: a block takes little longer than one of them."""
+"""Number of vectors multiplied at once: a block takes little longer than a vector."""
 
 _SHARE = 5
-"""A space of more than so small a part of the rows or columns is given up."""
+"""Reciprocal of the largest Krylov space, as a share of the rows or columns."""
 
 _FEW = 48
-"""A space of that size is given up if it holds nothing below the threshold: too much is above."""
+"""Size at which a space with no value below the threshold is abandoned: too many are above."""
 
 _NOTHING = 1e-14
-"""A part of a block that is smaller, relatively, is rounding."""
+"""Relative size below which a part of a block is rounding."""
 
 _LEAST_MARGIN = 1e-3
-"""How far, relatively, the other singular values must be below the threshold at least."""
+"""Smallest relative distance of the other singular values from the threshold."""
 
 Triplets = tuple[Floats, Floats, Floats]
-"""U, shape (M, k), the singular values, shape (k,), and V', shape (k, N)."""
+"""Triplets: U, shape (M, k), the singular values, shape (k,), and V', shape (k, N)."""
 
 
 def singular_triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> Triplets | None:
-    """Return the singular triplets of a matrix above a threshold, or None if all had to be found.
+    """Return the singular triplets of a matrix above a threshold; None if a full SVD is needed.
 
     Parameters
     ----------
     y
         The matrix, shape (M, N), finite.
     threshold
-        The threshold if the singular values, in descending order, begin like that and the others
-        are below it; 0 or less if it is not known from these.
+        Function of the leading singular values, in descending order: the threshold if the others
+        are below it; 0 or less if these values do not determine it.
 
     Notes
     -----
@@ -87,7 +88,7 @@ def singular_triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> 
 
 
 def _are_triplets(y: Floats, triplets: Triplets) -> bool:
-    """Return whether these are orthonormal vectors and their residuals are as small as stated."""
+    """Return whether the vectors are orthonormal and the residuals as small as stated."""
     u, s, vt = triplets
     unit = np.eye(len(s))
     far = max(np.linalg.norm(u.T @ u - unit), np.linalg.norm(vt @ vt.T - unit))
@@ -96,9 +97,9 @@ def _are_triplets(y: Floats, triplets: Triplets) -> bool:
 
 
 def _is_remainder_below(y: Floats, triplets: Triplets, limit: float, following: float) -> bool:
-    """Return whether what is left of a matrix has no singular value above a limit.
+    """Return whether the remainder of a matrix has no singular value above a limit.
 
-    Its largest one is probably `following`; one that is nearly the limit takes too long to bound.
+    Its largest one is probably `following`; a value close to the limit takes too long to bound.
     """
     margin = limit / following - 1.0
     if margin < _LEAST_MARGIN:
@@ -117,7 +118,7 @@ class _KrylovSpace:
     Attributes
     ----------
     complete
-        Whether Y and Y' lead nowhere else: it has not grown.
+        Whether the space is invariant: the last extension added nothing.
     """
 
     def __init__(self, y: Floats, rng: np.random.Generator) -> None:

@@ -20,17 +20,17 @@ from pfbench.sets.partial_svd import singular_triplets_above
 
 @dataclass(frozen=True)
 class NormPenalty(ABC):
-    """A norm times `weight`.
+    """Norm times `weight`.
 
     Attributes
     ----------
     points
-        What it takes: arrays, matrices or vectors.
+        Kind of points: arrays, matrices or vectors.
     lower_bound
-        The least value of h.
+        Lower bound of h.
     dual
-        The name of the norm's dual ball, {u : <u, x> <= norm(x) for all x}: y minus its proximal
-        map is y's projection onto ``t weight`` times that ball (Moreau).
+        Name of the norm's dual ball, {u : <u, x> <= norm(x) for all x}: y minus its proximal map is
+        y's projection onto ``t weight`` times that ball (Moreau).
 
     Raises
     ------
@@ -50,12 +50,12 @@ class NormPenalty(ABC):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the parameters of its selector by name: the fields that declare themselves."""
+        """Return the parameters of its selector, by name."""
         return collect_declared_parameters(cls)
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
-        """Build it for points of a shape that fits `points`, from its parameters."""
+        """Build the penalty for points of a shape that fits `points`, from its parameters."""
         return cls(**parameters)
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class NormPenalty(ABC):
         """
 
     def _compute_threshold(self, y: Floats, t: float) -> float:
-        """Return t times the weight; refuse what is not finite."""
+        """Return t times the weight; raise if it is not finite."""
         if not np.isfinite(y).all():
             raise DivergedError("the point handed to the proximal map has NaN or infinite entries")
         return check_real("t", t, minimum=0.0) * self.weight
@@ -97,7 +97,7 @@ class L1Penalty(NormPenalty):
         return self.weight * float(np.abs(x).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with its moduli lowered by t weight, to 0 at least (soft threshold); O(d)."""
+        """Return y with its moduli reduced by t weight, to 0 at least (soft threshold); O(d)."""
         threshold = self._compute_threshold(y, t)
         return np.asarray(y - np.minimum(np.maximum(y, -threshold), threshold))
 
@@ -116,7 +116,7 @@ class NuclearPenalty(NormPenalty):
         return self.weight * float(scipy.linalg.svdvals(_check_matrix(x), check_finite=False).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with its singular values lowered by t weight, to no less than 0.
+        """Return y with its singular values reduced by t weight, to no less than 0.
 
         A dense array; O(M N min(M, N)).
 
@@ -178,7 +178,7 @@ class GroupPenalty(NormPenalty):
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
-        """Build it for vectors."""
+        """Build the penalty for vectors."""
         return cls(d=shape[0], **parameters)
 
     @cached_property
@@ -195,7 +195,7 @@ class GroupPenalty(NormPenalty):
         return self.weight * float(group_norms(self._check_vector(x), self._labels).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with its groups' norms lowered by t weight, to no less than 0; O(d)."""
+        """Return y with its groups' norms reduced by t weight, to no less than 0; O(d)."""
         threshold = self._compute_threshold(self._check_vector(y), t)
         if threshold == 0.0:
             return y.copy()

@@ -1,4 +1,4 @@
-"""How far a point is from a polytope that is known by its linear minimisation alone."""
+"""Distance of a point from a polytope that is accessible by linear minimisation only."""
 
 import math
 from collections.abc import Callable
@@ -9,20 +9,20 @@ import scipy
 from pfbench.base.arrays import Floats
 
 _WEIGHT = 1e-13
-"""An atom whose weight falls to this is dropped."""
+"""Weight at or below which an atom is dropped."""
 
 
 def hull_distance_bounds(
     lo: Callable[[Floats], Floats], x: Floats, enough: float
 ) -> tuple[float, float]:
-    """Return bounds of the distance of x to the convex hull of what `lo` returns.
+    """Return bounds of the distance of x to the convex hull of the results of `lo`.
 
     Both are proved: the upper one by a point of the hull, the lower one by a separating hyperplane.
     The search ends as soon as the upper one is at most `enough`, or the lower one exceeds it.
 
     Wolfe's minimum-norm-point algorithm ("Finding the nearest point in a polytope", Mathematical
     Programming 11, 1976), with an updated QR factorisation of the affinely independent atoms. Each
-    round asks `lo` once and costs O(dK) for K <= d + 1 atoms; there are finitely many.
+    round calls `lo` once and costs O(dK) for K <= d + 1 atoms; there are finitely many.
 
     Parameters
     ----------
@@ -79,5 +79,5 @@ def hull_distance_bounds(
 
 
 def is_in_hull(lo: Callable[[Floats], Floats], x: Floats, distance: float) -> bool:
-    """Return whether x is proved to be within a distance of the hull of what `lo` returns."""
+    """Return whether x is proved to be within a distance of the convex hull of `lo`'s results."""
     return hull_distance_bounds(lo, x, distance)[1] <= distance

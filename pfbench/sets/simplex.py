@@ -1,4 +1,4 @@
-"""The scaled unit simplex, and the projection that several sets share."""
+"""Scaled unit simplex, and the projection onto it that several sets share."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ class Simplex(VectorSet):
         return self._fill_vector(check_finite_winner(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return the exact minimum, radius times the least entry of g, twice."""
+        """Return (m, m), m being radius times the smallest entry of g."""
         value = self.radius * float(check_gradient(g, self.shape).min())
         return value, value
 

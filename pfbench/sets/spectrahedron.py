@@ -19,7 +19,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Spectrahedron(ConvexBody):
-    """Symmetric positive semidefinite d x d matrices whose trace is `radius`, as dense arrays.
+    """Symmetric positive semidefinite d x d matrices of trace `radius`, as dense arrays.
 
     A gradient or a point to project need not be symmetric: only its symmetric part matters.
 

@@ -1,4 +1,4 @@
-"""The base polytope of a submodular function, and the permutahedron."""
+"""Base polytope of a submodular function, and the permutahedron."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from pfbench.sets.body import GreedyPolytope, as_read_only_copy, check_projectab
 from pfbench.sets.polytope_distance import is_in_hull
 
 _SPOT_CHECKS = 64
-"""How many inequalities of submodularity are tried before any work."""
+"""Number of inequalities of submodularity that are tested before any work."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -74,7 +74,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         return value
 
     def _check_submodular(self) -> None:
-        """Try f(S+i) + f(S+j) >= f(S+i+j) + f(S) for random S, i, j."""
+        """Test f(S+i) + f(S+j) >= f(S+i+j) + f(S) for random S, i, j."""
         rng = np.random.default_rng(0)
         for _ in range(_SPOT_CHECKS if self.d > 1 else 0):
             order = rng.permutation(self.d)
@@ -92,12 +92,12 @@ class SubmodularBasePolytope(GreedyPolytope):
 
     @cached_property
     def entry_sum(self) -> float:
-        """The sum of every point's entries, f of all elements."""
+        """Sum of every point's entries, f of all elements."""
         return self.set_function_value(np.arange(self.d))
 
     @cached_property
     def entry_bounds(self) -> tuple[Floats, Floats]:
-        """The least and the largest value of each entry over the set, each attained.
+        """Smallest and largest value of each entry over the set, each attained.
 
         f(all) - f(all but i) and f(i); 2d values of f.
         """
@@ -108,15 +108,15 @@ class SubmodularBasePolytope(GreedyPolytope):
 
     @cached_property
     def diameter(self) -> float:
-        """An upper bound: the diagonal of the least box around the set."""
+        """Upper bound: the diagonal of the bounding box of the set."""
         lower, upper = self.entry_bounds
         return float(np.linalg.norm(upper - lower))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is within tolerance times the size of the set of it.
 
-        The size is that of the least box around 0 and the set: its largest entry times sqrt d.
-        Decided by Wolfe's algorithm, which asks for up to some multiple of d greedy vertices.
+        The size is that of the bounding box of 0 and the set: its largest entry times sqrt d.
+        Decided by Wolfe's algorithm, which needs up to some multiple of d greedy vertices.
         """
         if not is_point(x, self.shape):
             return False

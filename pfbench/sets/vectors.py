@@ -1,4 +1,4 @@
-"""What the sets of vectors share: their size, their checks, and their unit vertices."""
+"""Base class of sets of vectors: size, checks and unit vertices."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +13,7 @@ from pfbench.sets.body import VectorConvexBody
 
 
 def check_finite_winner(g: Floats, index: int) -> int:
-    """Return the index of the winning entry of g; refuse it if that entry is not finite."""
+    """Return the index of the winning entry of g; raise if that entry is not finite."""
     if not np.isfinite(g[index]):
         raise DivergedError(
             "the gradient handed to the linear minimisation has NaN or infinite entries"

@@ -1,4 +1,4 @@
-"""The whole space, of vectors or of matrices: no constraint."""
+"""Whole space, of vectors or of matrices: no constraint."""
 
 import math
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from pfbench.sets.vectors import VectorSet
 
 
 class _WholeSpaceBase(ConvexBody):
-    """No constraint."""
+    """Whole space, without any constraint."""
 
     name: ClassVar[str] = "none"
     source: ClassVar[str] = "no constraint"

@@ -21,7 +21,7 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
     Parameters
     ----------
     solver
-        Takes what it names of f, grad, lmo, x0, and the parameters; returns the last point, or all.
+        Takes any of f, grad, lmo, x0, and the parameters; returns the last point, or all.
     hyper
         The parameters.
     tolerance

@@ -1,4 +1,4 @@
-"""Covariance: a method that is run on a transformed problem makes the transformed points."""
+"""Covariance: a method on a transformed problem produces the transformed points."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from pfbench.testing.steppers import Layers, Stepper
 __tracebackhide__ = True  # of pytest
 
 _FACTOR = 4.0
-"""A power of two: it commutes with rounding."""
+"""Power of two, which commutes with rounding."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class _ProblemMap:
 
 
 def compute_tolerance(make: Stepper) -> float:
-    """Return the deviation, in the largest step, up to which runs are equal but for rounding."""
+    """Return the deviation, relative to the largest step, up to which runs count as equal."""
     return min(max(1e-9, 2.0**14 * make.unit_roundoff), 0.25)
 
 
@@ -123,7 +123,7 @@ def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _Pro
 def _per_layer(
     draw: Callable[[Any, tuple[int, ...]], tuple[Callable[..., Floats], Callable[..., Floats]]],
 ) -> Callable[..., tuple[Stepper, _ProblemMap]]:
-    """Return the group of isometries that are drawn for each layer: of points and gradients."""
+    """Return the group of random isometries of points and gradients in each layer."""
 
     def transform(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
         sample = [draw(rng, shape) for shape in make.shapes]

@@ -17,12 +17,12 @@ __tracebackhide__ = True  # of pytest
 _STEPS = 3
 
 _SCALES = (1.0, 2.0**-30, 2.0**30)
-"""Scales of the gradients: a constant that is added to them may matter at one alone."""
+"""Scales of the gradients: a constant added to them may matter at only one."""
 
 _DEAD = "has no effect"
 
 _LONGER = 10
-"""Times as many steps are made before a parameter is dead: a maximum may act late."""
+"""Factor of the number of steps before a parameter counts as dead: a maximum may act late."""
 
 
 def no_dead_parameter(
@@ -32,14 +32,14 @@ def no_dead_parameter(
 
     Each is halved, doubled, increased by one or flipped, all else equal. It is dead if all points
     have the same bits in double precision, with gradients of the scales 1, 2^-30 and 2^30. It is
-    lost to rounding if that is so of the first of these values in the type of the stepper alone.
+    lost to rounding if only the stepper's own type hides the effect of the first of these values.
 
     Parameters
     ----------
     make
-        From `stepper`.
+        A stepper from `stepper`.
     alternatives
-        The other value of a parameter by name, where it is no number or flag.
+        Other value of a parameter that is neither a number nor a flag, by name.
     hyper
         The parameters, with values at which each is active. A list has several settings, and the
         parameters must have an effect in each: ``nesterov=[True, False]``.
@@ -96,7 +96,7 @@ def _describe_dead_parameters(
 
 
 class _Runs:
-    """The iterates of a stepper as bytes, on fixed gradients of each scale."""
+    """Iterates of a stepper as bytes, on fixed gradients of each scale."""
 
     def __init__(self, make: Stepper, steps: int) -> None:
         self._make = make
@@ -112,7 +112,7 @@ class _Runs:
         return b"".join(layer.tobytes() for point in points for layer in point)
 
     def differ(self, hyper: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
-        """Return whether a point differs at a scale; `hyper` is the same in each call."""
+        """Return whether a point differs at any scale; `hyper` is the same in each call."""
         for steps, scale in itertools.product(self._lengths, _SCALES):
             if (steps, scale) not in self._usual:
                 self._usual[steps, scale] = self.points(hyper, scale, steps)
@@ -141,7 +141,7 @@ def _iterate_variations(
 
 
 def _list_alternatives(name: str, value: Any) -> list[Any]:
-    """Return other values of a parameter, which are tried in this order."""
+    """Return other values of a parameter, in the order in which they are tried."""
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int) and value != 0:

@@ -1,4 +1,4 @@
-"""Unbiased estimators: the mean over all draws is the gradient, exactly."""
+"""Unbiased estimators: the mean over all draws equals the gradient exactly."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ __tracebackhide__ = True  # of pytest
 _ROUNDING = 1e-9
 
 _POINTS = 3
-"""Random paths of points at which an estimator is tested."""
+"""Number of random paths of points on which an estimator is tested."""
 
 
 class FiniteSum:
-    """Quadratics f_i(x) = (x - c_i)' A_i (x - c_i)/2 with weights, as a problem to test on.
+    """Quadratics f_i(x) = (x - c_i)' A_i (x - c_i)/2 with weights, as a test problem.
 
     f = sum of w_i f_i / sum of w_i. Nothing is counted.
 
@@ -31,7 +31,7 @@ class FiniteSum:
     d
         Number of variables.
     weights
-        The w_i, of equal size if not given.
+        The w_i, by default equal.
     seed
         Seed of the components.
     """
@@ -84,14 +84,14 @@ def unbiased(
     ----------
     estimator
         ``estimator(ask, x, rng)`` returns an estimate of the gradient at x; or
-        ``estimator(ask, rng)`` returns a function of x with its own state, as a table has. `rng` is
-        all that it may draw from.
+        ``estimator(ask, rng)`` returns a function of x with its own state, such as a table. It may
+        draw from `rng` only.
     problem
-        Has `n`, `gradient(x)` and what the estimator asks; a `FiniteSum` if not given.
+        Has `n`, `gradient(x)` and the oracles that the estimator queries; by default a `FiniteSum`.
     calls
         Calls of an estimator with state, at different points; the mean is tested at each.
     given_past
-        Whether the mean is taken given all earlier draws.
+        Whether the mean is conditional on all earlier draws.
     seed
         Seed of the points.
 

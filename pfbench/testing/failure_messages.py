@@ -1,4 +1,4 @@
-"""Failures of checks: at most five lines, with the numbers and the call that reproduces them."""
+"""Failure messages of checks: at most five lines, with numbers and a call that reproduces them."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
     Parameters
     ----------
     lines
-        What is wrong, the most important first.
+        The failures, the most important first.
     call
         The call that failed.
     """
@@ -64,7 +64,7 @@ def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int,
     Returns
     -------
     tuple
-        The deviation (infinite if one is not finite alone, or nothing moves), the step at which it
+        The deviation (infinite if only one is not finite, or nothing moves), the step at which it
         is largest, and ``x[...] = a, expected b`` there.
     """
     step = max(

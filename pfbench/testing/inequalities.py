@@ -12,10 +12,10 @@ from pfbench.testing.steppers import Layers, Stepper
 __tracebackhide__ = True  # of pytest
 
 _ROUNDING = 64.0
-"""Roundings of each term that are no violation."""
+"""Number of rounding errors of each term that count as no violation."""
 
 Inequality = Callable[[Any, Any, Any], tuple[float, float, Mapping[str, float]]]
-"""Takes x_t, x_{t+1} and the gradient; returns left, right and terms: left <= right must hold."""
+"""Function of x_t, x_{t+1} and the gradient that returns left, right and terms: left <= right."""
 
 
 def descends(
@@ -30,20 +30,20 @@ def descends(
     Parameters
     ----------
     make
-        From `stepper`.
+        A stepper from `stepper`.
     inequality
-        ``inequality(before, after, g)`` returns left, right and the terms by name. Ready are
-        `smooth`, `lmo` and `gap_recursion`.
+        ``inequality(before, after, g)`` returns left, right and the terms by name. Built-in ones
+        are `smooth`, `lmo` and `gap_recursion`.
     gradient
-        Gradient at a point, which the method then follows; that of the inequality, or random
-        gradients if not given.
+        Gradient at a point, which the method then follows; by default that of the inequality, or
+        random gradients.
     hyper
         The parameters.
 
     Raises
     ------
     AssertionError
-        If left exceeds right by more than 64 roundings of left and all terms.
+        If left exceeds right by more than 64 rounding errors of left and all terms.
     """
     x0, grads = make.draw()
 
@@ -78,21 +78,21 @@ def _name(inequality: Any) -> str:
 
 
 class _Stated:
-    """A ready inequality, with the text that makes it."""
+    """Built-in inequality, with the text of its constructor."""
 
     def __init__(self, label: str, **statement: Any) -> None:
         self.__name__ = f"{label}({', '.join(f'{k}={v!r}' for k, v in statement.items())})"
 
 
 class smooth(_Stated):  # noqa: N801 - it is used as a function
-    """f(x+) <= f(x) + <g, d> + L |d|^2/2, d = x+ - x: one violation refutes L.
+    """Inequality f(x+) <= f(x) + <g, d> + L |d|^2/2, d = x+ - x: one violation refutes L.
 
     Parameters
     ----------
     value, gradient
         f and its gradient, at an array.
     L
-        The smoothness constant that is stated.
+        The stated smoothness constant.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class smooth(_Stated):  # noqa: N801 - it is used as a function
 
 
 class lmo(_Stated):  # noqa: N801 - it is used as a function
-    """Singular values of the direction of a spectral method, along those of the momentum.
+    """Bounds on the singular values of a spectral method's direction, along those of the momentum.
 
     The momentum N_t is formed from the gradients; O_t = -(x_{t+1} - (1 - lr wd) x_t)/(lr scale).
     With N_t = U diag(s) V', each u_i' O_t v_i must lie in [lo, hi] where s_i >= |N_t|_F/100, and
@@ -127,7 +127,7 @@ class lmo(_Stated):  # noqa: N801 - it is used as a function
     scale
         Factor of a layer of rows x columns, a convolution as rows x (all else).
     slack
-        Widens the interval, as 0.02 for an iteration in bfloat16.
+        Widens the interval, e.g. 0.02 for an iteration in bfloat16.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class lmo(_Stated):  # noqa: N801 - it is used as a function
         return self
 
     def __call__(self, before: Any, after: Any, g: Any) -> Any:
-        """Return the singular value that is furthest out of the interval, and its limit."""
+        """Return the singular value that is farthest outside the interval, and its limit."""
         layers = (before, after, g) if isinstance(before, list) else ([before], [after], [g])
         self._buffers = self._buffers or [0.0 * q for q in layers[2]]
         results = []
@@ -179,7 +179,7 @@ class lmo(_Stated):  # noqa: N801 - it is used as a function
 
 
 class gap_recursion(_Stated):  # noqa: N801 - it is used as a function
-    """The recursion of the primal-dual gap of Frank-Wolfe with open-loop steps 2/(t+2).
+    """Recursion of the primal-dual gap of Frank-Wolfe with open-loop steps 2/(t+2).
 
     A_t G_t - A_{t-1} G_{t-1} <= L a_t^2/(2 A_t) |v_t - x_t|^2, a_t = 2t+2, A_t = (t+1)(t+2), with
     G_t = f(x_{t+1}) - L_t and A_t L_t the sum of a_i (f(x_i) + <grad f(x_i), v_i - x_i>), for f

@@ -1,4 +1,4 @@
-"""Equality of laws: of all points of two methods, over all that they draw."""
+"""Equality in distribution of all points of two methods, over all their draws."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,47 +17,47 @@ from pfbench.verification.instruments.enumerated_random import NotEnumerable, en
 __tracebackhide__ = True  # of pytest
 
 _ROUNDING = 1e-9
-"""Relative distance up to which two numbers are equal but for rounding."""
+"""Relative distance up to which two numbers count as equal."""
 
 _LEVEL = 1e-3
-"""Probability that the test of samples rejects equal laws."""
+"""Probability that the sampling test rejects equal distributions."""
 
 _RUNS = 80
-"""Runs of each method in the test of samples."""
+"""Number of runs of each method in the sampling test."""
 
 _PAIRED = 5
-"""Runs with common seeds that are compared before any test."""
+"""Number of runs with common seeds that are compared before any test."""
 
 
 def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> str:
-    """Check that two methods make the same points, or points of the same law.
+    """Check that two methods produce the same points, or points of the same distribution.
 
     Parameters
     ----------
     a, b
         Two steppers, whose points are compared up to rounding with the same gradients; or two
-        functions ``method(rng)`` that return the points x_1, x_2, ... and draw from `rng` alone.
-        Where all draws can be enumerated, the laws of (x_1, ..., x_at) are compared exactly.
-        Else five runs with common seeds are compared, and where these differ 80 runs of each, by
-        rank tests of five functionals at the level 1e-3 together.
+        functions ``method(rng)`` that return the points x_1, x_2, ... and draw only from `rng`.
+        If all draws can be enumerated, the distributions of (x_1, ..., x_index) are compared
+        exactly. Else five runs with common seeds are compared, and if these differ 80 runs of each,
+        by rank tests of five functionals at the joint level 1e-3.
     index
-        Number of points of a function: at least 2, as the first have the same law too easily.
+        Number of points of a function: at least 2, as the first are equal too easily.
     seed
-        Seed of the runs where draws cannot be enumerated.
+        Seed of the runs if draws cannot be enumerated.
     hyper
-        Parameters of both; of functions, passed on.
+        Parameters of both steppers; passed on to functions.
 
     Returns
     -------
     str
-        How it was decided.
+        The method of the decision.
 
     Raises
     ------
     AssertionError
-        If the points or the laws differ.
+        If the points or the distributions differ.
     InputError
-        If there are fewer points than `index`, or `a` is a stepper and `b` none.
+        If there are fewer points than `index`, or only one of the two is a stepper.
     """
     call = format_call(same_law, a, b, index=index, seed=seed, **hyper)
     if isinstance(a, Stepper) or isinstance(b, Stepper):
@@ -112,9 +112,9 @@ def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
 def _total_variation(
     a: Sequence[tuple[float, Floats]], b: Sequence[tuple[float, Floats]]
 ) -> tuple[float, tuple[tuple[float, float], Floats]]:
-    """Return the distance of two finite laws, and the outcome that differs most.
+    """Return the distance of two finite distributions, and the outcome that differs most.
 
-    Numbers of a coordinate are equal where no gap between neighbours exceeds rounding.
+    Numbers of a coordinate are equal if no gap between neighbours exceeds rounding.
     """
     rows = np.array([x for _, x in (*a, *b)])
     names = np.zeros(rows.shape, dtype=np.int64)

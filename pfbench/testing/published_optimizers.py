@@ -1,6 +1,6 @@
-"""Optimisers as their papers print them, as plain functions from gradients to points.
+"""Published optimisers, as plain functions from gradients to points.
 
-Each takes and returns arrays or lists of layers. They are what `same_law` compares with.
+Each takes and returns arrays or lists of layers. They are references for `same_law`.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,14 +11,14 @@ import numpy as np
 from pfbench.base.arrays import Floats
 
 JORDAN = ((3.4445, -4.7750, 2.0315),) * 5
-"""The coefficients of Muon's Newton-Schulz iteration."""
+"""Coefficients of Muon's Newton-Schulz iteration."""
 
 Move = Callable[[Floats, Floats, int, dict[str, Floats]], Floats]
-"""Takes a layer, its gradient, the number of the step and the state; returns the new layer."""
+"""Function of a layer, its gradient, the step number and the state; returns the new layer."""
 
 
 def _follow(x0: Any, grads: Sequence[Any], move: Move) -> list[Any]:
-    """Return the points of a method that moves each layer by itself."""
+    """Return the points of a method that updates each layer separately."""
     layered = isinstance(x0, list)
     x, points = (x0 if layered else [x0]), [x0]
     states: list[dict[str, Floats]] = [{} for _ in x]

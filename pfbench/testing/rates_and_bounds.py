@@ -1,4 +1,4 @@
-"""Rates and bounds of any method, decided as `pfbench verify` decides them."""
+"""Rates and bounds of any method, with the verdicts of `pfbench verify`."""
 
 import math
 import warnings
@@ -30,7 +30,7 @@ def rate(
     effort: str = "quick",
     seed: int = 0,
 ) -> "Verdict":
-    """Check that the calls to a target grow like 1/target to a power at most.
+    """Check that the calls to a target grow at most like a power of 1/target.
 
     The exponent is the median over seeds of least-squares slopes; 7, 20 or 41 seeds are run. A rate
     has no constant: finite runs never confirm it beyond their largest horizon, and it *holds* on an
@@ -39,15 +39,15 @@ def rate(
     Parameters
     ----------
     solver
-        A plain function as `pfbench.adapters.method_class` takes it, or any method of pfbench.
+        A plain function for `pfbench.adapters.method_class`, or any method of pfbench.
     exponent
         The claimed exponent.
     on
-        The problem: a name, an object, or a function that makes one.
+        The problem: a name, an object, or a function that returns one.
     targets
         Values of the measure, over 1.5 decades at least.
     count
-        What is counted: "sfo", "fo", "lo", "po", "hvp", "sso", "fv".
+        Kind of calls: "sfo", "fo", "lo", "po", "hvp", "sso", "fv".
     measure
         A measure by name, or a function of (problem, x).
     parameters
@@ -55,12 +55,12 @@ def rate(
     names
         Parameters of the solver by the names used here: ``{"step": "learning_rate"}``.
     effort, seed
-        As `pfbench.verify` takes them.
+        As in `pfbench.verify`.
 
     Returns
     -------
     Verdict
-        The verdict, with its evidence; a warning is given where it is inconclusive.
+        The verdict, with its evidence; an inconclusive one also issues a warning.
 
     Raises
     ------
@@ -113,9 +113,9 @@ def bound(
     Parameters
     ----------
     solver, on, names, effort, seed
-        As of `rate`.
+        As in `rate`.
     formula
-        ``formula(c, a)``, of constants as `c.L_f` and parameters as `a.iterations`; also of t where
+        ``formula(c, a)``, of constants as `c.L_f` and parameters as `a.iterations`; also of t if
         the bound is on every run.
     measure
         A measure by name, a kind of calls, or a function of (problem, x).
@@ -123,12 +123,12 @@ def bound(
         "every" iterate, "least", or in expectation "mean", "last", "output"; see
         `pfbench.claims.bound`.
     parameters
-        As of `rate`. With `iterations` among them longer horizons are tried, too.
+        As in `rate`. If they include `iterations`, longer horizons are tested, too.
 
     Returns
     -------
     Verdict
-        As `rate` does.
+        As in `rate`.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _decide(
     seed: int,
     call: str,
 ) -> "Verdict":
-    """Return the verdict on a claim about one method; raise where it is violated or failed."""
+    """Return the verdict on a claim about one method; raise if it is violated or failed."""
     from pfbench.verification.claim import Claim
     from pfbench.verification.session import judge
 

@@ -1,4 +1,4 @@
-"""Count snapshots: the oracle calls of a test, compared with a text file under version control."""
+"""Count snapshots: oracle calls of a test, compared with a text file under version control."""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ _HEAD = (
 
 
 class CountedOracles(Oracles):
-    """The oracles of a problem, with its start and a random stream."""
+    """Oracles of a problem, with its start and a random stream."""
 
     start: Any
     rng: np.random.Generator
 
 
 class Snapshot:
-    """The calls of one use of the oracles.
+    """Calls of one use of the oracles.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Snapshot:
 
 
 class CountsFile:
-    """The file of the snapshots: a line for each test and problem, ``KEY: counts``."""
+    """File of the snapshots: a line for each test and problem, ``KEY: counts``."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -123,7 +123,7 @@ class CountsFile:
         return lines
 
     def update(self, test: str, snapshots: Mapping[str, Snapshot]) -> None:
-        """Write the snapshots of a test in place of its old ones."""
+        """Replace the snapshots of a test in the file."""
         for key in self._list_keys(test):
             del self._entries[key]
         self._entries |= {

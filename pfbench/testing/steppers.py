@@ -1,4 +1,4 @@
-"""Steppers: the optimisers of any library as functions from gradients to iterates."""
+"""Steppers: optimisers of any library as functions from gradients to iterates."""
 
 import inspect
 import math
@@ -15,10 +15,10 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 
 Layers = list[Any]
-"""The layers of one point or gradient as arrays of float64; a gradient may have None."""
+"""Layers of one point or gradient as float64 arrays; a gradient may contain None."""
 
 Update = Callable[[Layers], Any]
-"""Takes one gradient and returns the new point, a list of layers."""
+"""Function of a gradient that returns the new point, a list of layers."""
 
 KINDS = ("torch", "optax", "class", "function")
 
@@ -32,7 +32,7 @@ _UNIT_ROUNDOFF = {
 
 @dataclass(frozen=True)
 class Stepper:
-    """An optimiser as ``run(x0, grads, **hyper) -> list of points``; see `stepper`."""
+    """Optimiser as ``run(x0, grads, **hyper) -> list of points``; see `stepper`."""
 
     optimizer: Any
     shapes: tuple[tuple[int, ...], ...]
@@ -44,7 +44,7 @@ class Stepper:
     seed: int
 
     def __call__(self, x0: Any, grads: Sequence[Any], **hyper: Any) -> list[Any]:
-        """Return the iterates, x0 first, each as x0 is: an array, or a list of layers."""
+        """Return the iterates, x0 first, each in the form of x0: an array, or a list of layers."""
         layered = self.is_layered
         points = self.follow(
             list(x0) if layered else [x0], [list(g) if layered else [g] for g in grads], hyper
@@ -59,7 +59,7 @@ class Stepper:
 
     @property
     def label(self) -> str:
-        """The name of the optimiser."""
+        """Name of the optimiser."""
         return getattr(self.optimizer, "__name__", type(self.optimizer).__name__)
 
     @property
@@ -82,12 +82,12 @@ class Stepper:
         return points[0], points[1:]
 
     def follow(self, x0: Layers, grads: list[Layers], hyper: Mapping[str, Any]) -> list[Layers]:
-        """Return the iterates as lists of layers in float64, x0 first.
+        """Return the iterates as lists of float64 layers, x0 first.
 
         Raises
         ------
         InputError
-            If a parameter is unknown or missing, or what is returned is no list of points.
+            If a parameter is unknown or missing, or the result is not a list of points.
         """
         named = {self.names.get(name, name): value for name, value in hyper.items()}
         kind = self.kind or self._kind(named)
@@ -148,7 +148,7 @@ class Stepper:
         return update
 
     def _optax(self, x0: Layers, hyper: Any) -> Update:
-        """Follow an object of `init` and `update`, in the precision that is asked."""
+        """Return the update of an object of `init` and `update`, in the requested precision."""
         optimizer = self.optimizer(**hyper)
         if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
             raise InputError(
@@ -175,7 +175,7 @@ class Stepper:
         return update
 
     def _class(self, x0: Layers, hyper: Any) -> Update:
-        """Follow an object whose `step` or `update` takes (x, g) and returns the new x."""
+        """Return the update of an object with `step` or `update`, from (x, g) to the new x."""
         optimizer = self.optimizer(**hyper)
         move = getattr(optimizer, "step", None) or getattr(optimizer, "update", None)
         if move is None:
@@ -195,7 +195,7 @@ class Stepper:
     # --- types ------------------------------------------------------------------------------------
 
     def _cast_layers(self, layers: Layers) -> Layers:
-        """Return copies in the type of the stepper; bfloat16 is for torch, which casts itself."""
+        """Return copies in the type of the stepper; torch casts to bfloat16 itself."""
         dtype = "float64" if self.dtype == "bfloat16" else self.dtype
         return [None if layer is None else np.array(layer, dtype=dtype) for layer in layers]
 
@@ -223,17 +223,17 @@ def stepper(
     optimizer
         A class of torch (its instances have ``step()``), a function of optax, a class whose
         instances have ``step(x, g)`` that returns the new point, or a plain function
-        ``run(x0, grads, **hyper)`` that returns the list of points, x0 among them.
+        ``run(x0, grads, **hyper)`` that returns the list of points, including x0.
     shape
-        Shape of a point; a list of shapes makes points that are lists of layers.
+        Shape of a point; with a list of shapes, points are lists of layers.
     dtype
-        Type of points and gradients: "float64", "float32", "float16", of torch "bfloat16".
+        Type of points and gradients: "float64", "float32", "float16", for torch "bfloat16".
     names
         Parameters of the optimiser by the names that a check uses: ``{"lr": "learning_rate"}``.
     kind
-        "torch", "optax", "class" or "function", where it cannot be seen.
+        "torch", "optax", "class" or "function", if it cannot be inferred.
     steps
-        Number of gradients; that of each check if not given.
+        Number of gradients; by default that of each check.
     seed
         Seed of the start and the gradients, which are standard normal.
 
@@ -259,7 +259,7 @@ def stepper(
 
 
 def _list_required_arguments(function: Any) -> list[str]:
-    """Return the names of the arguments without defaults; empty where none can be seen."""
+    """Return the names of the arguments without defaults; empty if unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -269,7 +269,7 @@ def _list_required_arguments(function: Any) -> list[str]:
 
 
 def _check_names(label: str, function: Any, value: Mapping[str, Any], positional: int) -> None:
-    """Refuse parameters that an optimiser lacks, by name."""
+    """Raise for parameters that an optimiser lacks, by name."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -73,7 +73,7 @@ def test_a_certificate_is_printed(pfbench):
     assert done.status == 0
     for words in ("yes, before 12 LO calls", "least gap before T", "(i)", "(ii)", "151.46"):
         assert words in done.out
-    assert done.err.endswith("1 certificate, 1 of them made now\n")
+    assert done.err.endswith("1 certificate (1 run, 0 cached)\n")
 
 
 def test_the_json_conforms_and_has_the_fields_of_the_design(pfbench, conforms):
@@ -335,13 +335,13 @@ def test_an_own_randomised_algorithm_is_refused(pfbench, method):
 def test_a_certificate_that_the_store_has_is_not_made_again(pfbench, conforms, monkeypatch):
     asked = ("adversary", "-a", "frank-wolfe[step=open-loop]", "--horizon", 6)
     first = pfbench(*asked)
-    assert first.err.endswith("1 certificate, 1 of them made now\n")
+    assert first.err.endswith("1 certificate (1 run, 0 cached)\n")
     described = pfbench(*asked, "--json").json
     conforms(described, "adversary.json")
     with monkeypatch.context() as patch:
         patch.setattr("pfbench.resisting.certify", pytest.fail)
         second = pfbench(*asked)
-        assert (second.out, second.err) == (first.out, "1 certificate, 0 of them made now\n")
+        assert (second.out, second.err) == (first.out, "1 certificate (0 run, 1 cached)\n")
         assert pfbench(*asked, "--json").json == described
     listed = pfbench("store", "list", "--kind", "certificate", "--json").json
     assert [(row["status"], row["seed"]) for row in listed] == [("certified", 0)]
@@ -350,6 +350,6 @@ def test_a_certificate_that_the_store_has_is_not_made_again(pfbench, conforms, m
 def test_other_numbers_and_files_that_are_asked_for_are_made(pfbench):
     asked = ("adversary", "-a", "frank-wolfe[step=open-loop]", "--horizon", 6)
     for more in ((), ("--seed", 1), ("--dimension", 20), ("--iterations", 9), ("-o", "c.json")):
-        assert "1 certificate, 1 of them made now" in pfbench(*asked, *more).err
+        assert "1 certificate (1 run, 0 cached)" in pfbench(*asked, *more).err
     assert pfbench("adversary", "--check", "c.json").status == 0
     assert len(pfbench("store", "list", "--json").json) == 4

@@ -171,7 +171,7 @@ def test_a_second_time_nothing_is_made(pfbench, folder, archived):
     compare(pfbench, "mine:Steps", "--text")
     before = stored_runs(folder / "mine-only")
     outcome = compare(pfbench, "mine:Steps", "--text")
-    assert "0 of them made now" in outcome.err
+    assert "(0 run, " in outcome.err
     assert stored_runs(folder / "mine-only") == before
 
 

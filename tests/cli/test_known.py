@@ -80,13 +80,13 @@ def test_two_at_a_time_halve_it_down_to_the_longest():
 def test_it_names_what_is_wrong_and_what_is_to_come():
     found = followed(8.0, 4.0, 2.0, 1.0, 1.0)
     words = found.format()
-    assert words.startswith("so far, of 5 claims: nothing; to come: wang2019-table1-prox-")
+    assert words.startswith("0 of 5 claims verified; remaining: wang2019-table1-prox-")
     assert words.endswith("methods-run-prox-spiderboost and 2 more, estimating the time left")
     found.count(row(NAMES[3], "violated"), True)
     found.count(row(NAMES[4]), True)
     assert found.format() == (
-        "so far, of 5 claims: 1 holds, 1 violated (not as it should be: "
-        "methods-count-prox-spiderboost); to come: wang2019-table1-prox-spiderboost, "
+        "2 of 5 claims verified: 1 holds, 1 violated (unexpected: "
+        "methods-count-prox-spiderboost); remaining: wang2019-table1-prox-spiderboost, "
         "wang2019-thm2, methods-run-prox-spiderboost, about 14 s left"
     )
 
@@ -109,5 +109,5 @@ def test_it_is_told_while_claims_are_open(pfbench, monkeypatch, quiet):
     json = ("--json", "-") if quiet else ()
     outcome = pfbench("verify", *names, "--algorithm", own, "--jobs", 0, *json)
     assert outcome.status == 0
-    assert ("so far, of 2 claims: nothing; to come: " in outcome.err) == (not quiet)
-    assert "so far" not in pfbench("verify", *names, "--jobs", 0, *json).err
+    assert ("0 of 2 claims verified; remaining: " in outcome.err) == (not quiet)
+    assert "verified; remaining" not in pfbench("verify", *names, "--jobs", 0, *json).err

@@ -200,7 +200,7 @@ title = "S = 5"
     assert 3 <= before < 30
     status, _, err = finish("report", "long.toml", "--jobs", 2)
     assert status == 0, err
-    assert f"long: 30 runs, {30 - before} of them made now; drawing" in err
+    assert f"long: 30 runs ({30 - before} run, {before} cached); drawing" in err
     assert stored() == 30
 
 

@@ -75,7 +75,7 @@ def test_all_runs_are_made_kept_and_drawn(pfbench, folder, spec, drawn):
     outcome = report(pfbench)
     assert outcome.status == 0
     assert outcome.out == "build/report/small.html\n"
-    assert said(outcome) == ["small: 4 runs, 4 of them made now; drawing", *found(4)]
+    assert said(outcome) == ["small: 4 runs (4 run, 0 cached); drawing", *found(4)]
     ((read, command, commit),) = drawn
     plans = [plan for group in read.results[0] for plan in group.plans]
     assert plans == read.spec.runs()
@@ -87,9 +87,9 @@ def test_all_runs_are_made_kept_and_drawn(pfbench, folder, spec, drawn):
 
 def test_what_the_store_has_is_not_run_again(pfbench, spec, drawn):
     report(pfbench)
-    assert said(report(pfbench)) == ["small: 4 runs, 0 of them made now; drawing", *found(4)]
+    assert said(report(pfbench)) == ["small: 4 runs (0 run, 4 cached); drawing", *found(4)]
     spec.write_text(SPEC.replace("seeds = 2", "seeds = 3"))
-    assert said(report(pfbench)) == ["small: 6 runs, 2 of them made now; drawing", *found(6)]
+    assert said(report(pfbench)) == ["small: 6 runs (2 run, 4 cached); drawing", *found(6)]
 
 
 def test_too_few_seeds_for_the_published_orders_are_said_before_the_runs(pfbench, spec, drawn):
@@ -303,14 +303,14 @@ def test_an_interruption_keeps_what_is_finished(pfbench, spec, drawn, interrupte
         outcome = report(pfbench)
     assert (outcome.status, outcome.out, drawn) == (130, "", [])
     assert "interrupted" in outcome.err
-    assert said(report(pfbench)) == ["small: 4 runs, 1 of them made now; drawing", *found(4)]
+    assert said(report(pfbench)) == ["small: 4 runs (1 run, 3 cached); drawing", *found(4)]
 
 
 def test_a_damaged_run_in_the_store_is_made_again(pfbench, folder, spec, drawn):
     report(pfbench)
     store = Store(folder / ".pfbench" / "store")
     change(store, next(store.keys()))
-    assert said(report(pfbench)) == ["small: 4 runs, 1 of them made now; drawing", *found(4)]
+    assert said(report(pfbench)) == ["small: 4 runs (1 run, 3 cached); drawing", *found(4)]
 
 
 def test_missing_libraries_are_named_before_any_run(pfbench, folder, spec, monkeypatch):

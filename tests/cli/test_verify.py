@@ -60,10 +60,10 @@ def test_json_alone_goes_to_the_standard_output(pfbench, conforms):
 def test_a_second_call_makes_nothing_and_prints_the_same(pfbench, folder):
     first, second = (pfbench("verify", COUNT, MEAN, "--jobs", 0) for _ in range(2))
     assert (second.status, second.out) == (0, first.out)
-    assert first.err.splitlines()[-1] == "verification: 2 checks, 2 of them made now"
-    assert second.err == "verification: 2 checks, 0 of them made now\n"
+    assert first.err.splitlines()[-1] == "verification: 2 checks (2 run, 0 cached)"
+    assert second.err == "verification: 2 checks (0 run, 2 cached)\n"
     other = pfbench("verify", COUNT, "--jobs", 0, "--store", "other")
-    assert other.err == "verification: 1 check, 1 of them made now\n"
+    assert other.err == "verification: 1 check (1 run, 0 cached)\n"
     stored = [[*Store(path, make=False).keys("verdict")] for path in (".pfbench/store", "other")]
     assert list(map(len, stored)) == [2, 1]
     listed = pfbench("store", "list", "--kind", "verdict", "--json").json
@@ -84,10 +84,10 @@ class WrongLate(ALGORITHMS["sfw"]):
 def test_an_edited_method_is_judged_again(pfbench, own):
     arguments = ("verify", COUNT, "--algorithm", "own_methods:MySpider", "--jobs", 1)
     pfbench(*arguments)
-    assert "1 check, 0 of them made now" in pfbench(*arguments).err
+    assert "1 check (0 run, 1 cached)" in pfbench(*arguments).err
     with (own / "own_methods.py").open("a") as file:
         file.write("# edited\n")
-    assert "1 check, 1 of them made now" in pfbench(*arguments).err
+    assert "1 check (1 run, 0 cached)" in pfbench(*arguments).err
 
 
 def test_where_a_method_of_somebody_is_looked_at_is_drawn_and_said(pfbench, own, monkeypatch):
@@ -135,7 +135,7 @@ def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
     assert outcome.err.splitlines()[-1].startswith(
         "pfbench: interrupted; every finished check is kept in .pfbench/s"
     )
-    assert "2 checks, 1 of them made now" in pfbench("verify", MEAN, COUNT, "--jobs", 0).err
+    assert "2 checks (1 run, 1 cached)" in pfbench("verify", MEAN, COUNT, "--jobs", 0).err
 
 
 def test_a_store_that_cannot_be_made_is_named_before_the_work(pfbench, folder):

@@ -53,11 +53,11 @@ def test_all_that_a_file_states_is_verified(pfbench, conforms, own):
 
 def test_a_verdict_is_kept_until_the_file_is_edited(pfbench, own):
     arguments = ("verify", "mine.py:COUNT", "--jobs", 0)
-    assert "1 check, 1 of them made now" in pfbench(*arguments).err
-    assert "1 check, 0 of them made now" in pfbench(*arguments).err
+    assert "1 check (1 run, 0 cached)" in pfbench(*arguments).err
+    assert "1 check (0 run, 1 cached)" in pfbench(*arguments).err
     with (own / "mine.py").open("a") as file:
         file.write("# edited\n")
-    assert "1 check, 1 of them made now" in pfbench(*arguments).err
+    assert "1 check (1 run, 0 cached)" in pfbench(*arguments).err
 
 
 @pytest.mark.parametrize("name", ["mine.py:COUNT", "mine:COUNT"])

@@ -11,4 +11,4 @@ PAPER = Paper.from_files(
     "Halbey et al.: Lower bounds for Frank-Wolfe on strongly convex sets",
     (worst_start,),
 )
-"""All that is said of the paper."""
+"""Claims about the paper."""

@@ -28,7 +28,7 @@ ENDS = ("0.1", "0.03", "0.01", "0.003", "0.001")
 """The r at which runs end: after 7, 24, 75, 250 and 750 steps."""
 
 _DIGITS, _DOUBLES = 40, 0.31
-"""Digits beside those that a run loses, and log10(2) of them a step."""
+"""Digits in addition to those that a run loses, and log10(2) of them a step."""
 
 Corner = tuple[Decimal, Decimal, Decimal]
 """r, cos(theta), sin(theta)."""

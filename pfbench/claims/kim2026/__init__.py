@@ -12,4 +12,4 @@ PAPER = Paper.from_files(
     "Kim, Oh: Convergence of Muon with Newton-Schulz, ICLR 2026",
     (orthogonalisers, theorem1, sign_separation, failing_statements),
 )
-"""All that is said of the paper."""
+"""Claims about the paper."""

@@ -1,4 +1,4 @@
-"""What of kim2026 fails as we read it; the order of its theorem 1, and (8) itself, stand.
+"""Statements of kim2026 that fail as we read them; theorem 1's order, and (8) itself, stand.
 
 The text was read in part, in a copy made by machine. So each is *doubtful* until it is compared
 with the print.
@@ -46,7 +46,7 @@ def theta(beta: float, share: float) -> float:
 
 
 def examine_vanishing_divisor(effort: str, seed: int) -> ExaminationEvidence:
-    """Look for the largest 4 theta over beta, at the step of the proof, as stated, and at half."""
+    """Search for the largest 4 theta over beta, at the proof's step, as stated, and at half."""
     betas = np.linspace(0.0, 0.999, 1000)
     in_proof = [4.0 * theta(b, 0.25 / np.sqrt(b**2 + (1.0 - b) ** 2)) for b in betas]
     statement, half = ([4.0 * theta(b, share) for b in betas] for share in (0.25, 0.125))

@@ -1,7 +1,7 @@
-"""What products of matrices make of a momentum: Newton-Schulz and the quintic in use.
+"""Orthogonalisers by matrix products: Newton-Schulz and the quintic in use.
 
 delta_j = |P - X_j X_j'| with P the projection onto the range of M. The residual's law is the
-paper's, the deficit and what is said of the quintic are ours.
+paper's, the deficit and the statements on the quintic are ours.
 """
 
 from collections.abc import Callable
@@ -39,9 +39,9 @@ ROUNDING = 1e-9
 
 
 def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProblem:
-    """Return |W|^2/2 over a spectral norm whose minimisation is made of products of matrices.
+    """Return |W|^2/2 over a spectral norm whose minimisation uses matrix products.
 
-    It is asked at matrices of known singular values, down to a millionth of the largest.
+    It is queried at matrices of known singular values, down to a millionth of the largest.
     """
     zero = np.zeros(SHAPE)
     plain = MatrixLeastSquares(
@@ -144,7 +144,7 @@ LOW, HIGH = 0.6818, 1.2024
 """The interval I; both ends are values at the two critical points, rounded outwards."""
 
 REACHED = {3: 0.0179, 5: 0.00151}
-"""From where on q steps lead into I."""
+"""Start from which q steps lead into I."""
 
 
 def quintic_critical_points() -> Floats:
@@ -203,10 +203,10 @@ def check_invariant_interval(trial: Trial) -> Evidence:
 
 
 CYCLE = (0.682, 0.753, 1.047, 1.134)
-"""In what the orbit of 1/2 ends, sorted."""
+"""Cycle in which the orbit of 1/2 ends, sorted."""
 
 FIXED = {0.8680: -1.58, 1.2637: 6.5}
-"""The fixed points above 0, and the slopes there."""
+"""Fixed points above 0, with the slopes there."""
 
 
 def check_four_cycle(trial: Trial) -> Evidence:

@@ -11,4 +11,4 @@ PAPER = Paper.from_files(
     "Lacoste-Julien: Convergence Rate of Frank-Wolfe for Non-Convex Objectives, 2016",
     (theorem1, gap_rate, affine, local),
 )
-"""All that is said of the paper."""
+"""Claims about the paper."""

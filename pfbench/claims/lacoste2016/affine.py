@@ -18,7 +18,7 @@ from pfbench.verification.statements.path_mean import gap as gap_at
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 
 _STEPS = 20
-"""Steps that are looked at, of a method that goes on too."""
+"""Number of compared steps, also of a method that continues."""
 
 PATHS = 1e-5
 """How far two runs that correspond may come apart, relative to the first gap and to the diameter.

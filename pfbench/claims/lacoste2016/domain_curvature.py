@@ -1,4 +1,4 @@
-"""What the statements of lacoste2016 share: the curvature."""
+"""Curvature in the statements of lacoste2016."""
 
 from pfbench.verification.instruments.indefinite import (
     ConvexHull,

@@ -13,7 +13,7 @@ from pfbench.verification.instruments.double_well import DoubleWell
 from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 
 _STEPS = 40
-"""Steps that are looked at, of a method that goes on too."""
+"""Number of compared steps, also of a method that continues."""
 
 # --- instances ------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from pfbench.verification.statements.path_mean import gap as gap_at
 from pfbench.verification.units import VALUE, formula
 
 _STEPS = 30
-"""Steps that are looked at, of a method that goes on too."""
+"""Number of compared steps, also of a method that continues."""
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -30,7 +30,7 @@ class CurvatureAndGap(NamedTuple):
 
 
 def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndGap:
-    """Return what the bounds take."""
+    """Return the constants in the bounds."""
     return CurvatureAndGap(
         curvature_bound(problem), problem.value(problem.start_point) - problem.minimum_value
     )
@@ -85,7 +85,7 @@ def rule_parameters(c: CurvatureAndGap, *, rule: str) -> dict[str, Any]:
 
 
 def ratio_of_promised_decrease(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
-    """Return what (9) promises of a step over what it gains, up to 1e-14 of the size of f."""
+    """Return the decrease promised by (9) over that of a step, up to 1e-14 of the size of f."""
     size = 1e-14 * (1.0 + abs(problem.minimum_value) + problem.value(problem.start_point))
     promised = min_decrease(gap_at(problem, x), curvature_bound(problem))
     gained = problem.decrease(x, y) + size
@@ -193,7 +193,7 @@ MUTANTS = (
     ),
     _loop(
         "frank-wolfe-always-open-loop",
-        "Takes 2/(t+2) whatever step rule is asked for.",
+        "Takes 2/(t+2) whatever step rule is requested.",
         {"at, x = x, combine(x, v, gamma)": "at, x = x, combine(x, v, 2.0 / (t + 2.0))"},
         DESCENT,
     ),

@@ -22,4 +22,4 @@ PAPER = Paper.from_files(
     "Li, Qu, Xu: Projection-Free Algorithms in Statistical Estimation, 2018",
     (theorem1, corollary3, stat, theorem2, nonconvex, lemma1, loop_faults),
 )
-"""All that is said of the paper."""
+"""Claims about the paper."""

@@ -1,4 +1,4 @@
-"""What the theorems of li2019 share: the schedule, known minimisers, runs by outer and inner k."""
+"""Shared parts of li2019's theorems: schedule, known minimisers, runs by outer and inner k."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from pfbench.verification.instruments import quadratics
 from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 
 STRONG = "restricted strong convexity with sigma_hat > 0"
-"""What every theorem of the paper assumes."""
+"""Assumption of every theorem of the paper."""
 
 # --- the schedule ---------------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ REGRESSION = make_instance(matrix_regression)
 
 @dataclass(frozen=True)
 class SolvedProblem:
-    """A problem with what the theorems need to know of it.
+    """Problem with the data that the theorems need.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class SolvedProblem:
 
     @property
     def N(self) -> int:
-        """N_t, inner iterations of each outer one."""
+        """Number N_t of inner iterations of each outer one."""
         return inner_iteration_count(self.constants.L_f, self.constants.sigma_hat)
 
     def compute_squared_distance_bound(self, t: int) -> float:
@@ -197,7 +197,7 @@ def decide_exact_count(measured: int, claimed: int) -> Decision:
 
 
 def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
-    """Return what `combine_families` decides, with the largest ratio instead of every part's numbers."""  # noqa: E501
+    """Return the decision of `combine_families`, with only the largest ratio as its numbers."""
     joined = combine_families(parts)
     ratio = max(part.measured["ratio"] for part in parts.values())
     measured = {"checks": float(len(parts)), "ratio": ratio}

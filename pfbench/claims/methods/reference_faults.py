@@ -71,7 +71,7 @@ MUTANTS = (
         NFWUSG,
         SG,
         "methods-sg-bypass",
-        "Asks the backend itself, beside the ledger.",
+        "Queries the backend directly, bypassing the ledger.",
         {"ask.batch(": "ask._backend.batch("},
         *(claim_about(subject, "nfwu-sg") for subject in ("run", "count")),
     ),

@@ -1,4 +1,4 @@
-"""What schedules are asked for, and the bounds from which several of them follow."""
+"""Requests for schedules, and the bounds from which several of them follow."""
 
 import math
 from collections.abc import Callable
@@ -21,13 +21,13 @@ WANTED = (
     *(ScheduleRequest(epsilon, c) for epsilon in (0.4, 0.03) for c in CONSTANTS),
     *(ScheduleRequest(0.4, c) for c in SMALLEST),
 )
-"""For what most schedules are compared."""
+"""Requests for which most schedules are compared."""
 
 SLIDING = (
     *(ScheduleRequest(epsilon, c) for epsilon in (2.0, 0.4) for c in CONSTANTS),
     *(ScheduleRequest(1000.0, c) for c in SMALLEST),
 )
-"""For what those of sliding methods are compared."""
+"""Requests for which those of sliding methods are compared."""
 
 
 def schedule_smoothness(request: ScheduleRequest) -> float:

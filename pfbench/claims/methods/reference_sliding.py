@@ -26,7 +26,7 @@ def ncgs_schedule(request: ScheduleRequest) -> Printed:
 
 
 def option2_bound(c: Constants, N: float) -> float:
-    """Return that of option 2: 192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N."""
+    """Return the bound of option 2: 192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N."""
     L = c.L_f
     return 192.0 * (L * c.D) ** 2 / (N**2 * (N + 1.0)) + (144.0 * c.ell * c.M**2 + 96.0) * L / N
 

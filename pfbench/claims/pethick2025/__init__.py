@@ -33,4 +33,4 @@ PAPER = Paper.from_files(
         failing_steps,
     ),
 )
-"""All that is said of the paper."""
+"""Claims about the paper."""

@@ -109,7 +109,7 @@ class AveragesGradients(Almond):
     """Averages gradients, and takes the minimiser of the average."""
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `USCG.run`."""
+        """Yield the states of `USCG.run`."""
         value: Any = {"iterations": self.iterations, "step": self.step, "batch": self.batch}
         yield from USCG(**value, alpha=self.alpha).run(ask, x, rng)
 

@@ -1,4 +1,4 @@
-"""What one step of uSCG gains, summed: lemma D.1 of pethick2025; and the claims of theorems."""
+"""Decrease of one step of uSCG, summed: lemma D.1 of pethick2025; and the claims of theorems."""
 
 from collections.abc import Callable
 from functools import partial

@@ -16,7 +16,7 @@ from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.errata_table import read_erratum
 
 _LONG = 2_000
-"""So many steps of a recursion are looked at."""
+"""Number of examined steps of a recursion."""
 
 # --- recursions -----------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from pfbench.verification.statistics import (
 from pfbench.verification.units import GRADIENT, VALUE, formula
 
 ROUNDING = 1e-9
-"""How far an identity may be off, relative to the numbers in it."""
+"""Largest error of an identity, relative to the numbers in it."""
 
 _PAIRS = 40
 
@@ -110,7 +110,7 @@ def _single_entry_array(shape: tuple[int, ...]) -> Floats:
 
 
 def _isometry(shape: tuple[int, ...]) -> Floats:
-    """Return what has equal singular values, as a matrix; a single entry, as a vector."""
+    """Return an isometry as a matrix; as a vector, a single entry."""
     return _single_entry_array(shape) if len(shape) == 1 else np.eye(shape[0], shape[1])
 
 
@@ -170,7 +170,7 @@ def max_inner(ball: NormBall, x: Floats) -> float:
 
 
 def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
-    """Return by how much <g, lmo(g)> misses -rho |g|_*, or |lmo(g)| exceeds rho."""
+    """Return the error of <g, lmo(g)> against -rho |g|_*, or the excess of |lmo(g)| over rho."""
     v = oracles.lo(g)
     missed = float(np.vdot(g, v)) / (ball.radius * max_inner(ball, g)) + 1.0
     excess = max(0.0, ball.norm(v) / ball.radius - 1.0)
@@ -178,7 +178,7 @@ def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
 
 
 def _free_entry_error(oracles: Any, ball: NormBall) -> float:
-    """Return how far the minimiser is from 0 where a gradient with a single entry leaves it free.
+    """Return the distance of the minimiser from 0 where a single-entry gradient leaves it free.
 
     0 is one for the gradient 0, too.
     """
@@ -189,7 +189,7 @@ def _free_entry_error(oracles: Any, ball: NormBall) -> float:
 
 
 def _projection_error(ball: Any, reference: NormBall, y: Floats) -> float:
-    """Return by how much p = project(y) breaks |p| <= rho or rho |y - p|_* <= <y - p, p>."""
+    """Return the violation of |p| <= rho or rho |y - p|_* <= <y - p, p> by p = project(y)."""
     p = ball.project(y)
     size = reference.radius * float(np.linalg.norm(y)) + 1e-300
     excess = max(0.0, reference.norm(p) / reference.radius - 1.0)

@@ -1,7 +1,7 @@
-"""What pethick2025 says is the same: Signum, Muon and normalised steps are uSCG; decay is SCG.
+"""Identities of pethick2025: Signum, Muon and normalised steps are uSCG; decay is SCG.
 
-And how far both methods go. With one component nothing is drawn, so that methods that draw in other
-ways have the same iterates.
+Also the distance that both methods travel. With one component nothing is drawn, so that methods
+that draw in other ways have the same iterates.
 """
 
 from functools import partial
@@ -38,7 +38,7 @@ from pfbench.verification.statistics import (
 from pfbench.verification.units import LENGTH, NUMBER, formula
 
 ROUNDING = 1e-9
-"""How far two iterates may be apart, relative to their size."""
+"""Largest distance of two iterates, relative to their size."""
 
 ALPHA, STEP, DECAY = 0.3, 0.5, 0.4
 

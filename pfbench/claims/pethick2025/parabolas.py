@@ -1,4 +1,4 @@
-"""Where the bounds of pethick2025 bind: a parabola on the line, and where they are only kept."""
+"""Instances on which the bounds of pethick2025 bind, and others on which they only hold."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -124,7 +124,7 @@ class RotatedQuadratic(FiniteSum):
 
     @property
     def set(self) -> WholeMatrices:
-        """All matrices of shape (d, d)."""
+        """Feasible set: all matrices of shape (d, d)."""
         return WholeMatrices((len(self.weights),) * 2)
 
     @property

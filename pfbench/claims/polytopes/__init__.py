@@ -8,4 +8,4 @@ PAPER = Paper.from_files(
     "Frank-Wolfe on polytopes: active sets and open loops",
     (contraction, good_steps, openloop, table1),
 )
-"""All that is said of them."""
+"""Claims about the papers."""

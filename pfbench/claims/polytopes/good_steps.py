@@ -1,4 +1,4 @@
-"""What each good step of away-step, pairwise and blended pairwise Frank-Wolfe gains.
+"""Decrease in each good step of away-step, pairwise and blended pairwise Frank-Wolfe.
 
 h_t = f(x_t) - min f, delta the pyramidal width, M the diameter. A step is *good* unless it is the
 longest that its direction allows; a step to w = LO(g) always is. h <= <g, a - w>^2/(2 mu delta^2),

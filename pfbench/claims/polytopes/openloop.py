@@ -178,7 +178,7 @@ def slope(trial: Trial, problem: IndefiniteQuadratic, parameters: dict[str, Any]
 
 
 def open_loop_decay(t: int) -> float:
-    """Return what of h_1 the open loop leaves after t steps, up to a constant: t^-2."""
+    """Return the share of h_1 left after t open-loop steps, up to a constant: t^-2."""
     return float(t) ** -2
 
 

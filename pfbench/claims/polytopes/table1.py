@@ -1,9 +1,9 @@
-"""Exponents on polytopes: active sets beside plain Frank-Wolfe, as claimed and as measured.
+"""Exponents on polytopes: active-set methods and plain Frank-Wolfe, as claimed and as measured.
 
 f strongly convex, its minimiser inside a facet. With away and pairwise steps LO grow as the
 logarithm of 1/epsilon, in order; plain Frank-Wolfe with line search needs 1/epsilon on the cube.
-Counted is from a point on that is low already: what comes before is no rate. Nothing is drawn, so
-that an exponent is a number.
+Counts start at a point with a small gap: the phase before has no rate. Nothing is drawn, so that an
+exponent is a number.
 """
 
 import math
@@ -123,7 +123,7 @@ TABLE = {
     "bpfw": _active("bpfw", "Tsuji, Tanaka, Pokutta 2022"),
     "frank-wolfe": _claim(
         "frank-wolfe",
-        "Jaggi 2013, the older method beside these",
+        "Jaggi 2013, the older method next to these",
         "eps^-1 LO, f convex",
         check_zigzag_calls,
         (CUBE,),

@@ -12,4 +12,4 @@ PAPER = Paper.from_files(
     "Qu, Li, Xu: Non-convex Conditional Gradient Sliding, ICML 2018",
     (condg_statements, theorem1, theorem2, theorem3),
 )
-"""All that is said of the paper."""
+"""Claims about the paper."""

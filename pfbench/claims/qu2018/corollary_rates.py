@@ -1,4 +1,4 @@
-"""What the corollaries of qu2018 share: schedules run for many epsilon, and what they spend."""
+"""Schedules of qu2018's corollaries run for many epsilon, with their costs."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ GOOD = 48
 
 @dataclass(frozen=True)
 class RunCost:
-    """What one run spent: component gradients until |G|^2 <= epsilon and in all, LO in all.
+    """Cost of one run: component gradients until |G|^2 <= epsilon and in all, LO in all.
 
     `min_ratio` and `mean` are those of |G|^2/epsilon; the mean is that of the declared output.
     """
@@ -141,7 +141,7 @@ class ScheduleSweep:
 
     @property
     def accuracy_divisors(self) -> Floats:
-        """What 1/epsilon is multiplied by."""
+        """Factors of 1/epsilon."""
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
     def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:

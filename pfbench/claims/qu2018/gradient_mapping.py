@@ -1,4 +1,4 @@
-"""What the theorems of qu2018 share: the gradient mapping, a slope."""
+"""Shared parts of qu2018's theorems: the gradient mapping, a slope."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def minimiser_distances(problem: IndefiniteQuadratic) -> tuple[float, float]:
 
 
 def momentum_reach(N: int) -> float:
-    """Return how far option II comes on a slope g, in units of beta g: theta_md_N + 1.
+    """Return the reach of option II on a slope g, in units of beta g: theta_md_N + 1.
 
     On f = -g x with room, theta moves by lambda_k g = (k/2) beta g, and theta_ag to one beta g
     beyond theta_md. So with this much room every mapping is still g.

@@ -28,4 +28,4 @@ PAPER = Paper.from_files(
         storm,
     ),
 )
-"""All that is said of them."""
+"""Claims about the papers."""

@@ -320,7 +320,7 @@ MUTANTS = (
         NFWUSTORM,
         NFWUSTORM,
         "nfwu-storm-one-sample",
-        "Draws one component where many are asked for, and begins with one.",
+        "Draws one component where many are requested, and begins with one.",
         {"self.batch, self.alpha, self.snapshot": "1, 1.0, 1"},
         UPDATES[2],
         ERRORS[2],

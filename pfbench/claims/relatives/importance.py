@@ -196,7 +196,7 @@ GAP = Claim(
 )
 
 ACCURACY = 2.0
-"""Of a gap that is 7.8 at the start of the instance."""
+"""Accuracy of a gap that is 7.8 at the start of the instance."""
 
 
 def uniform_draw_parameters(c: Constants) -> dict[str, Any]:
@@ -261,7 +261,7 @@ MUTANTS = (
         NCGSSpider,
         NCGSSpider.run,
         "importance-uniform",
-        "Draws uniformly where the L_i are asked for, and weighs nothing.",
+        "Draws uniformly where draws by the L_i are requested, and weighs nothing.",
         {"sampling=self.sampling": "sampling='uniform'"},
         SLIDING,
     ),
@@ -277,7 +277,7 @@ MUTANTS = (
         SpiderFW,
         SpiderFW,
         "importance-not-at-all",
-        "Draws uniformly, and has the mean square for L, whatever is asked for.",
+        "Draws uniformly, and has the mean square for L, whatever is requested.",
         {"L = cls": "given |= {'sampling': 'uniform'}\n        L = cls"},
         FEWER,
     ),

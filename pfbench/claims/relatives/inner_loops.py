@@ -29,11 +29,11 @@ Call = tuple[CondgCall, int]
 
 
 MORE_WORK = "Not the source's count: more work, same guarantee"
-"""What is said of an inner loop that stops later than it must."""
+"""Statement on an inner loop that stops later than necessary."""
 
 
 def iterate_convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
-    """Yield the calls of `cgs-convex`: x+ is told by y+ = (1 - gamma) y + gamma x+."""
+    """Yield the calls of `cgs-convex`: x+ follows from y+ = (1 - gamma) y + gamma x+."""
     c = problem.constants(problem.start())
     x = y = problem.start()
     algorithm = trial.make(iterations=_STEPS, smoothness=c.L_f, diameter=c.D)

@@ -22,7 +22,7 @@ ACCURATE = 1e4
 """L h0/epsilon^2, so large that the first gradient hardly counts."""
 
 NEAR = 1.01
-"""No b and p of the grid is cheaper by more than this."""
+"""Largest cost ratio to any b and p of the grid."""
 
 
 def step_count(batch: int, refresh: float, accurate: float) -> float:
@@ -42,7 +42,7 @@ def min_mean_sfo(n: int, L: float, delta: float, epsilon: float) -> float:
 
 
 def step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[int]]:
-    """Return what steps cost that take a full gradient, and those that do not, on 64 components."""
+    """Return the costs of steps with a full gradient, and of the others, on 64 components."""
     algorithm = trial.make(iterations=60, batch=batch, refresh=refresh, step=0.1)
     heads, tails, before = set[int](), set[int](), 0
     for step in trial.follow(INSTANCE(), algorithm, seed=1):

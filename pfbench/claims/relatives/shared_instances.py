@@ -1,4 +1,4 @@
-"""What the claims on loopless and recursive estimates share: a problem, and what is measured."""
+"""Shared problem and measures of the claims on loopless and recursive estimates."""
 
 import math
 from dataclasses import replace

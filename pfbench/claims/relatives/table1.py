@@ -1,13 +1,13 @@
-"""What each relative is said to need, in order, beside what it is measured to need.
+"""Claimed and measured orders of the calls of each relative.
 
-A schedule is made for an accuracy epsilon, and its run is cut where its theorem's promise is kept:
-where the mean over the iterates so far, which an output drawn among them has in expectation, is at
-most what is promised; for convex f where the last iterate is that low. On |x|^2/2 no step gains
-more than descent says, so that the sum of what is measured is f(x_0) - min f over the step, for any
-number of steps: the schedules bind, and a method that spends more, or steps less, needs more calls.
+A schedule is made for an accuracy epsilon, and its run is cut where its theorem's guarantee is
+kept: where the mean over the iterates so far, which an output drawn among them has in expectation,
+is at most the bound; for convex f where the last iterate is that low. On |x|^2/2 no step gains more
+than descent says, so that the sum of the measure is f(x_0) - min f over the step, for any number of
+steps: the schedules bind, and a method that spends more, or steps less, needs more calls.
 
 Delta shrinks as a power of epsilon, and is divided out: every bound for f that need not be convex
-is O(Delta). What a step costs is the schedule's formula, so that exponents of n are by schedule.
+is O(Delta). The cost of a step is the schedule's formula, so that exponents of n are by schedule.
 """
 
 import math
@@ -117,16 +117,16 @@ def accuracies_over_decades(
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """What is claimed of one method, and where it is fitted.
+    """Claim about one method, and the problems and sizes of its fits.
 
     Attributes
     ----------
     powers, exponent_in_n
         Powers of 1/epsilon by the kind of calls, and that of n in SFO.
     criterion
-        What is at most epsilon, one of `scales`.
+        The quantity that is at most epsilon, a name in `scales`.
     measure
-        What is measured of a problem and a point, in the units of the promise.
+        The measure of a problem and a point, in the units of the guarantee.
     family
         The problems, by epsilon and n.
     epsilons
@@ -134,7 +134,7 @@ class TableRow:
     location
         The accuracy of the fit in n, and the n of it.
     uses_last_iterate
-        Whether the promise is of the last iterate, and not of the mean over all.
+        Whether the guarantee is for the last iterate, not for the mean over all.
     """
 
     powers: Mapping[str, float]
@@ -192,7 +192,7 @@ class FittedCase:
 
     @cached_property
     def guarantee(self) -> float:
-        """What the claim's own method promises of its schedule, in the units of the measure."""
+        """Guarantee of the claim's own method for its schedule, in the units of the measure."""
         promise = self.trial.claim_algorithm.guarantee
         return float(promise.bound(self.epsilon, self.constants) ** (1.0 / promise.power))
 
@@ -293,7 +293,7 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
     ),
     "spiderboost": (
         _SMOOTH(exponent_in_n=1 / 2, location=(_IN_SMOOTH, _ROOTS)),
-        "wang2019 theorem 1, the older method beside these",
+        "wang2019 theorem 1, the older method next to these",
     ),
     "prox-page": (
         _SMOOTH(
@@ -324,7 +324,7 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
     ),
     "svfw": (
         _GAP(exponent_in_n=2 / 3, location=(_IN_GAP, _CUBES)),
-        "Reddi, Sra, Poczos, Smola 2016, the older method beside these",
+        "Reddi, Sra, Poczos, Smola 2016, the older method next to these",
     ),
     "storm-fw": (
         _GAP(
@@ -355,7 +355,7 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
     ),
     "nfwu-spiderg": (
         _UPDATES(exponent_in_n=1 / 2, location=(_IN_UPDATES, _LARGE)),
-        "shen2019 theorem 3.1, the older method beside these",
+        "shen2019 theorem 3.1, the older method next to these",
     ),
     "ncgs-spider": (
         _SMOOTH(

@@ -30,4 +30,4 @@ PAPER = Paper.from_files(
         *(table1, size_errata, sagafw, recovery_claims, theorem51, estimator_faults),
     ),
 )
-"""All that is said of the paper."""
+"""Claims about the paper."""

@@ -20,7 +20,7 @@ RECURSIVE = frozenset({"spiderg", "caspiderg"})
 """The estimators that add to the estimate before."""
 
 MEAN_SQUARED = "L_ms, L2_ms: mean-squared smoothness of gradients and Hessians"
-"""What the error laws assume."""
+"""Assumption of the error laws."""
 
 
 def error_law(

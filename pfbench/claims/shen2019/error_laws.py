@@ -57,7 +57,7 @@ _ROUNDING = 1e-13
 def slack_forced_path(estimator: str) -> ForcedPath:
     """Return a forced path that keeps some distance from the law.
 
-    A limit of a sampled mean can then lie below the law, where nobody can enumerate the draws.
+    A limit of a sampled mean can then lie below the law, where the draws cannot be enumerated.
     """
     slopes = {"L": 1.0, "L2": 0.5}
     if estimator == "sg":

@@ -26,7 +26,7 @@ def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
     """Return robust recovery of a matrix of rank 2 in a nuclear-norm ball, as in section 6.
 
     Its iterates are factored, so that the methods run as they do at the paper's size. D is large
-    beside what V is, so the bounds of V are far from it.
+    compared with V, so the bounds of V are far from it.
     """
     data = draw_synthetic_entries(rows=rows, columns=columns, rank=2, density=0.6, seed=seed)
     return RobustMatrixRecovery(data, radius=20.0, sigma=1.0)

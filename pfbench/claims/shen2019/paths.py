@@ -1,4 +1,4 @@
-"""Where the error laws are attained: the path, the errors along it, and their exact mean square."""
+"""Paths on which the error laws are attained, the errors along them, and exact mean squares."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

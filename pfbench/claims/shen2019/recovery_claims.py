@@ -27,7 +27,7 @@ SIZES = (7, 11, 40)
 
 
 def check_one_entry_hessian(trial: Trial) -> Evidence:
-    """See that a component Hessian of matrix recovery has one entry, as a component gradient."""
+    """Check that a component Hessian of matrix recovery has one entry, as a component gradient."""
     problem = draw_family(trial, FAMILY)
     rng = trial.rng("points")
     answering = trial.subject.problem_under_test(problem)
@@ -87,10 +87,10 @@ class _SpreadHessian(OverriddenOracles):
 def examine_weight_of_section_6(
     effort: str, seed: int, *, printed: Callable[[int, int, float], float] = lambda p, T, D: p / T
 ) -> ExaminationEvidence:
-    """See whether steps with weight p/T leave the ball in matrix recovery, and those of readings.
+    """Check whether steps with weight p/T leave the ball in matrix recovery, and other readings.
 
-    Steps are made from 0, p = 10 .. 50, T = 20. With full effort, what the feasible readings say of
-    the curvature-aided errors at the paper's size.
+    Steps are made from 0, p = 10 .. 50, T = 20. With full effort, also the consequence of the
+    feasible readings for the curvature-aided errors at the paper's size.
     """
     problem = RobustMatrixRecovery(
         draw_synthetic_entries(seed=seed, rows=30, columns=30, density=0.3)

@@ -36,7 +36,7 @@ def run_count(probability: float) -> int:
 
 
 def gap_level_at_probability(epsilon: float, D: float) -> float:
-    """Return what V of the chosen output exceeds with that probability at most (Markov)."""
+    """Return the level that V of the chosen output exceeds with at most that probability."""
     return 4.0 * epsilon * D
 
 
@@ -50,7 +50,7 @@ LEVEL = 1.5
 
 
 def check_best_of_runs(trial: Trial) -> Evidence:
-    """How often the chosen output misses 4 eps D, and the level; how it is chosen, at what cost."""
+    """Check how often the chosen output misses 4 eps D, its choice, and its cost."""
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
     k = run_count(PROBABILITY)

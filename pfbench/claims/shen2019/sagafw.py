@@ -50,7 +50,7 @@ PATH = make_instance(make_stale_entries_path, n=216)
 def check_sagafw_rate(trial: Trial) -> Evidence:
     """Fit SFO to V <= eps V(x_0) with the claimed batch, beyond the n that fill the table.
 
-    Beside it stands the batch that the error bound of the proof needs on the worst path.
+    It is compared with the batch that the error bound of the proof needs on the worst path.
     """
     sizes = np.unique(np.logspace(1.4, 3.4, 8).round()).astype(int)
     shares = np.logspace(-2.3, -0.3, 8)

@@ -37,14 +37,14 @@ def _measure_readings(
     Parameters
     ----------
     estimator
-        Its name.
+        Name of the estimator.
     over
         E|g - grad f|^2 over its bound at j = 0 .. p-1, shape (p,), on a path in R^2: there the
         error is a sum of means of S signs, of which E|.| is sampled.
     S, n
         Batch and number of components.
     rng
-        For the signs.
+        Generator of the signs.
     """
     amounts = np.sqrt(S * (np.diff(over) if estimator in RECURSIVE else over[-1:]))
     signs = sum(a * (2.0 * rng.binomial(S, 0.5, 1000) / S - 1.0) for a in amounts)

@@ -174,7 +174,7 @@ PATHS = {
 """Paths on which the square of an error is the sum of 128 independent ones."""
 
 _FOR_PERIOD = 4
-"""Seeds for the choice of the period, beside those of the costs."""
+"""Number of seeds for the choice of the period, in addition to those of the costs."""
 
 GRIDS: Mapping[str, Mapping[str, tuple[Floats, float, float]]] = {
     "sg": {"1/epsilon": (np.logspace(-2.25, -0.25, 5), 1e8, 2.0)},

@@ -1,6 +1,6 @@
 """Theorem 5.1 of shen2019: a lower bound on LO calls, by a resisting oracle.
 
-The resisting oracle is imported where it is asked, so that claims are listed without it.
+The resisting oracle is imported on first use, so that claims are listed without it.
 """
 
 import math
@@ -19,14 +19,14 @@ from pfbench.verification.units import VALUE, formula
 
 
 def gap_floor(D: float) -> float:
-    """Return what V(x_t) is at least, before T LO calls: 0.08 R, R = D/2."""
+    """Return the lower bound of V(x_t) before T LO calls: 0.08 R, R = D/2."""
     return GAP * D
 
 
 def resisting_chain(T: int) -> ZeroChain:
     """Return the zero chain, whose directions a resisting oracle chooses as it answers.
 
-    No answer tells of a direction before it must, so that each LO call finds one at most: nobody
+    No answer reveals a direction before it must, so that each LO call finds one at most: no method
     can be faster, and exact line search needs hardly more calls than the bound on the rescaled
     family.
     """
@@ -110,7 +110,7 @@ LOWER_BOUND = Claim(
 
 
 def _gradient_descent_limit(problem: ZeroChain) -> Floats:
-    """Return where gradient descent ends, whose points no LO output determines."""
+    """Return the limit of gradient descent, whose points no LO output determines."""
     x = np.zeros(problem.columns)
     for _ in range(20_000):
         g = problem.gradient(x)

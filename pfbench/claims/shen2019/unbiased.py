@@ -108,7 +108,7 @@ def _make_algorithm(trial: Trial, p: int, T: int) -> Algorithm:
 def _points_and_errors(
     trial: Trial, problem: Problem, p: int, T: int, **stream: Any
 ) -> list[_PointAndError]:
-    """Return what a run tells; `stream` is the rng, or the seed, of `Trial.follow`."""
+    """Return the points of a run with errors; `stream` is the rng or seed of `Trial.follow`."""
     steps = list(trial.follow(problem, _make_algorithm(trial, p, T), **stream))
     points = [problem.start(), *(step.state.x for step in steps)]
     return [

@@ -12,4 +12,4 @@ PAPER = Paper.from_files(
     "Wang, Ji, Zhou, Liang, Tarokh: SpiderBoost and Momentum, NeurIPS 2019",
     (theorem1, theorem2, theorem3, table1, step),
 )
-"""All that is said of the paper."""
+"""Claims about the paper."""

@@ -1,4 +1,4 @@
-"""What a recursive method must spend where its batch decides whether it converges.
+"""Smallest cost of a recursive method if its batch decides whether it converges.
 
 On the turning bowl each batch and each epoch length is allowed, and the cheapest counts: so the
 exponent of n is the method's, and not that of the formula from which its schedule takes them.
@@ -22,7 +22,7 @@ _LOST = 30.0
 """A run whose gradient has grown by this factor is given up."""
 
 _MOST = 100
-"""So many n component gradients are spent at most."""
+"""Maximum number of component gradients, in units of n."""
 
 BATCHES = (1 / 2, 1 / 4, 1 / 8)
 """Batches over sqrt n that are tried, the most promising first."""

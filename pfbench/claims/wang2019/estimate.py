@@ -1,7 +1,7 @@
 """The estimate of SpiderBoost: exact once in each epoch, and its error law in between.
 
-With S drawn anew in each iteration, E|e_k|^2 = |e_{k-1}|^2 + (tau^2/S) |x_k - x_{k-1}|^2 given the
-past, e_k = v_k - grad f(x_k), where the components' differences vary by tau (Fang et al. 2018,
+With a new draw of S in each iteration, E|e_k|^2 = |e_{k-1}|^2 + (tau^2/S) |x_k - x_{k-1}|^2 given
+the past, e_k = v_k - grad f(x_k), where the components' differences vary by tau (Fang et al. 2018,
 lemma 1). On the turning bowl this is an equality at every step.
 """
 
@@ -90,14 +90,14 @@ def _max_streak(flags: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
 
 
 def decide_law_with_explicit_schedule(trial: Trial, step: float) -> dict[str, Decision]:
-    """As `decide_error_law`, for the subject with S = q = sqrt n and a step, whatever its schedule."""  # noqa: E501
+    """Decide the error law for the subject with S = q = sqrt n and an explicit step."""
     root = math.isqrt(BOWL().n)
     algorithm = trial.make(batch=root, period=root, iterations=8 * root, step=step)
     return decide_error_law(trial, algorithm, root, root)
 
 
 def decide_law_with_own_schedule(trial: Trial) -> dict[str, Decision]:
-    """As `decide_error_law`, for the subject with its own schedule for the bowl."""
+    """Decide the error law for the subject with its own schedule; see `decide_error_law`."""
     problem, root = BOWL(), math.isqrt(BOWL().n)
     constants = problem.constants(problem.start())
     epsilon = math.sqrt(4.0 * constants.L * float(constants.delta) / (8.0 * root))

@@ -1,4 +1,4 @@
-"""How the rates of wang2019 are tested: exponents of the calls until |G| <= epsilon.
+"""The rates of wang2019: exponents of the calls until |G| <= epsilon.
 
 lambda = 1/(2L) for all methods, with the schedule of each method's theorem: on a long slope, where
 the steps are as many as the theorem says; on the finite-sum chain, where they are for every method;
@@ -56,9 +56,9 @@ def long_slope_problem(
     steps: float,
     shrink: float,
 ) -> ConstantSlopeProblem:
-    """Return a slope of 2 epsilon, half of it the penalty's, that takes a method so many steps.
+    """Return a slope of 2 epsilon, half of it the penalty's, on which a method takes `steps` steps.
 
-    Its length is drawn between one and two times that, and its phase anew, so that seeds differ.
+    Its length is drawn between one and two times that, and its phase too, so that seeds differ.
     The number of steps grows as the theorem's, epsilon^-2, and the claim binds: there is no way
     down but step by step.
 
@@ -71,7 +71,7 @@ def long_slope_problem(
     n, sigma
         Of `ConstantSlopeProblem`.
     stride
-        What one step moves, about, in units of the slope over L.
+        Approximate length of one step, in units of the slope over L.
     steps
         Steps needed at epsilon = 1, at least.
     shrink
@@ -89,7 +89,7 @@ def long_slope_problem(
 
 
 def _decrease_per_step(stride: float, epsilon: float) -> float:
-    """Return what one step on a long slope lowers f + h by."""
+    """Return the decrease of f + h in one step on a long slope."""
     return 4.0 * stride * epsilon**2
 
 
@@ -122,7 +122,7 @@ def no_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class RateCase:
-    """What is claimed of one method, and the slopes on which it is fitted.
+    """Claim about one method, and the slopes of its fits.
 
     Attributes
     ----------
@@ -133,13 +133,13 @@ class RateCase:
     is_squared
         Whether the schedule's epsilon bounds the square.
     stride
-        What one step moves, about, in units of the slope over L.
+        Approximate length of one step, in units of the slope over L.
     sizes
         The n of the fit in n, such that roots hardly need rounding.
     epsilons
         The epsilon of the fits in 1/epsilon, the same way.
     n, sigma
-        Of these fits.
+        Components and variance of these fits.
     shrink
         Delta shrinks as this power of epsilon, and is divided out: every claim is O(Delta).
     steps
@@ -181,7 +181,7 @@ class RateCase:
 
     @property
     def instances(self) -> tuple[Instance, ...]:
-        """All problems on which it is fitted, the slopes first; the others with full effort."""
+        """Problems of the fit, the slopes first; the others with full effort."""
         rest = (_ROBUST,) if self.size else ()
         bowl = (cheapest.TURNING,) if self.curvature else ()
         return (self.slope_instance, *bowl, *rest, *((_CHAIN,) if self.chain else ()))
@@ -231,7 +231,7 @@ def check_rates(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
 
 
 _Made = tuple[dict[str, _Fits], Callable[[], int]]
-"""What is fitted on a family, by problem, and the number of runs that were made for it."""
+"""Fits of a family by problem, and the number of their runs."""
 
 _Family = Callable[[Trial, RateCase], _Made]
 
@@ -323,7 +323,7 @@ def _fit_on_regression(trial: Trial, case: RateCase) -> _Made:
     rows = SeedRows(row, trial.seeds(MOST_SEEDS, "robust regression"))
 
     def best(seeds: int) -> Floats:
-        """Return those of the factor that is the best for the seeds of the first look."""
+        """Return the rows of the factor that is the best for the first seeds."""
         result, first = np.array(rows(seeds)), np.array(rows(SEEDS))
         chosen = first[..., 0].mean(axis=0).argmin(axis=1)
         return result[:, np.arange(len(chosen)), chosen]

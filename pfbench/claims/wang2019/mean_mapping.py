@@ -1,4 +1,4 @@
-"""How theorems 1 and 2 of wang2019 are tested: E|G(x_xi)|^2 as a mean over runs of K steps."""
+"""Tests of theorems 1 and 2 of wang2019: E|G(x_xi)|^2 as a mean over runs of K steps."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""What the claims of wang2019 share: problems, the schedule, the gradient mapping."""
+"""Shared parts of wang2019's claims: problems, the schedule, the gradient mapping."""
 
 import math
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Instance, Trial
 
 MEAN_SQUARED = "L >= max(L_f, L_ms)"
-"""What every theorem of the paper assumes."""
+"""Assumption of every theorem of the paper."""
 
 SCHEDULE = "q = |S| = sqrt n, eta = 1/(2L)"
 

@@ -35,7 +35,7 @@ _PATIENCE = 100
 
 
 def regression(seed: int = 0, *, kind: type[LinearModel]) -> LinearModel:
-    """Return a regression on 64 rows in 6 variables, drawn anew for each pair of runs.
+    """Return a regression on 64 rows in 6 variables, with new data for each pair of runs.
 
     Its minimiser is not flat, as residuals are small: steps that do not shrink with the gradient
     never come near it.
@@ -50,12 +50,12 @@ _REGRESSIONS = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Compare SFO with SPIDER's over paired runs, at its epsilon; far below, see who arrives.
+    """Compare SFO with SPIDER's over paired runs, at its epsilon; far below, compare convergence.
 
     At epsilon SPIDER is the better form of its source (option 2, which shortens its steps where
     the estimate is small). Below, it is the form with steps of one length (option 1), with four
-    times the calls that SpiderBoost needed. Where it does not arrive, the ratio of calls there is
-    censored: at most what is told beside, which decides nothing.
+    times the calls that SpiderBoost needed. If it does not reach the target, the ratio of calls
+    there is censored: an upper bound, reported separately, which decides nothing.
     """
     parts: dict[str, Decision] = {}
     conditions: dict[str, Decision] = {}

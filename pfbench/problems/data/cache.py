@@ -1,4 +1,4 @@
-"""Where the files of the data sets lie."""
+"""Location of the files of the data sets."""
 
 import os
 from pathlib import Path
@@ -10,11 +10,11 @@ VARIABLE = "PFBENCH_DATA"
 """The environment variable that names the cache folder."""
 
 EXTRA = 'pip install "pfbench[data]"'
-"""What installs the libraries that only this room needs."""
+"""Command that installs the libraries used only for data sets."""
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: `PFBENCH_DATA` if it is set, else the user's own cache.
+    """Return the cache folder: `PFBENCH_DATA` if it is set, else the user's cache folder.
 
     The variable is read at each call. The folder need not exist, and need not be writable.
 
@@ -53,9 +53,9 @@ def data_file(record: DataSet) -> DataFile:
 
 
 def list_paths(record: DataSet, folder: Path) -> tuple[Path, ...]:
-    """Return the paths at which a set's file is looked for, in that order.
+    """Return the possible paths of a set's file, in the order in which they are tried.
 
-    As the download leaves it; unpacked; as ``.bz2``; as ``.gz``.
+    First the downloaded file, then the unpacked one, then ``.bz2``, then ``.gz``.
     """
     file = data_file(record)
     names = (file.filename, file.member, f"{file.member}.bz2", f"{file.member}.gz")
@@ -63,7 +63,7 @@ def list_paths(record: DataSet, folder: Path) -> tuple[Path, ...]:
 
 
 def find_file(record: DataSet, folder: Path) -> Path | None:
-    """Return the path of a set's file in a cache folder, or None if it is not there.
+    """Return the path of a set's file in a cache folder, or None if it is missing.
 
     Raises
     ------
@@ -77,5 +77,5 @@ def find_file(record: DataSet, folder: Path) -> Path | None:
 
 
 def checksum_path(path: Path) -> Path:
-    """Return the path of the note that keeps the sum of an unverified set's first download."""
+    """Return the path of the file with the checksum of an unverified set's first download."""
     return path.with_name(f"{path.name}.sha256")

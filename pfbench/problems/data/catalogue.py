@@ -1,8 +1,8 @@
-"""What each data set is, where it comes from, and by which sums it is known.
+"""Records of the data sets: description, home, and checksums.
 
-The recorded sums are of three kinds, from the surest: of the unpacked bytes where they are the
-home's own, of the home's archive, of the parsed arrays in canonical form. A set without any of
-them is loaded if its shape and counts are right, and is called *unverified*.
+The recorded sums are of three kinds, from the strongest: of the unpacked bytes as the home
+publishes them, of the home's archive, of the parsed arrays in canonical form. A set without any of
+them is loaded if its shape and counts match, and is called *unverified*.
 """
 
 from collections.abc import Mapping
@@ -18,18 +18,18 @@ Task = Literal["binary", "multiclass", "ratings", "matrix"]
 
 @dataclass(frozen=True)
 class DataFile:
-    """The file of a data set.
+    """File of a data set.
 
     Attributes
     ----------
     url
-        The home's address, from which it is downloaded.
+        The home's address, for the download.
     folder
         Its folder in the cache.
     filename
-        Its name there as the download leaves it.
+        Its name there after a download.
     member
-        The name of the unpacked file; the cache may hold it as it is, as ``.bz2`` or as ``.gz``.
+        Name of the unpacked file; the cache may hold it uncompressed, as ``.bz2`` or as ``.gz``.
     sha256_archive
         Recorded sum of the bytes that the home sends, if there is one.
     sha256_raw
@@ -46,24 +46,24 @@ class DataFile:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set.
+    """Data set.
 
     Attributes
     ----------
     name
-        Its name in pfbench.
+        Name in pfbench.
     summary
-        One line on what it is.
+        One-line description.
     home
-        Where it comes from, in words.
+        Origin, in words.
     citation
         What to cite.
     terms
-        What its terms allow, as far as known.
+        Terms of use, as far as known.
     format
-        How its file is written; ``scikit-learn`` for a set that comes with that library.
+        File format; ``scikit-learn`` for a set that comes with that library.
     task
-        What it is used for.
+        Kind of task.
     rows
         Number of samples; of ratings for the task ``ratings``.
     features
@@ -71,9 +71,9 @@ class DataSet:
     classes
         Number of distinct labels, 0 where there are none.
     users
-        Number of distinct users, 0 but for the task ``ratings``.
+        Number of distinct users, 0 except for the task ``ratings``.
     counts
-        Number of rows of each label, from the least label up; empty where not known.
+        Number of rows of each label, in increasing order of labels; empty where not known.
     nonzeros
         Number of stored entries, where known.
     file
@@ -177,7 +177,7 @@ _MOVIELENS_ARCHIVES = {
 def _movielens(
     edition: str, member: str, ratings: int, users: int, items: int, raw: str | None = None
 ) -> DataSet:
-    """Return one edition of MovieLens; `raw` is the recorded sum of the unpacked bytes."""
+    """Return one variant of MovieLens; `raw` is the recorded sum of the unpacked bytes."""
     name = f"ml-{edition}"
     archive = _MOVIELENS_ARCHIVES.get(edition)
     return DataSet(
@@ -331,7 +331,7 @@ _ALL = (
 )
 
 DATA_SETS: Mapping[str, DataSet] = MappingProxyType({record.name: record for record in _ALL})
-"""All data sets by name."""
+"""All data sets, by name."""
 
 EDITIONS: Mapping[str, DataSet] = MappingProxyType(
     {
@@ -340,7 +340,7 @@ EDITIONS: Mapping[str, DataSet] = MappingProxyType(
         if record.task == "ratings"
     }
 )
-"""The editions of MovieLens by their short name: ``latest-small``, ``100k``, ``1m``, ..."""
+"""Variants of MovieLens by their short name: ``latest-small``, ``100k``, ``1m``, ..."""
 
 
 def data_set(name: str | DataSet) -> DataSet:
@@ -349,8 +349,8 @@ def data_set(name: str | DataSet) -> DataSet:
     Parameters
     ----------
     name
-        One of `DATA_SETS`, or ``movielens`` for its smallest edition, ``latest-small``; a record
-        is returned as it is.
+        A name in `DATA_SETS`, or ``movielens`` for its smallest variant, ``latest-small``; a record
+        is returned as is.
 
     Raises
     ------

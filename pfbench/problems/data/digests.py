@@ -1,4 +1,4 @@
-"""Fingerprints of arrays and files."""
+"""Checksums of arrays and files."""
 
 import hashlib
 from pathlib import Path
@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 
 def arrays_digest(*arrays: npt.NDArray[Any]) -> str:
-    """Return the sha256 of the little-endian bytes of arrays, one after the other, as hex.
+    """Return the SHA-256 of the little-endian bytes of arrays, one after the other, as hex.
 
     Parameters
     ----------
     arrays
-        Integer or float arrays; their types and their order are part of the fingerprint, so the
-        caller casts them to the set's canonical types first.
+        Integer or float arrays; their types and their order affect the digest, so the caller casts
+        them to the set's canonical types first.
     """
     digest = hashlib.sha256()
     for array in arrays:
@@ -25,7 +25,7 @@ def arrays_digest(*arrays: npt.NDArray[Any]) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return the sha256 of a file's bytes, as hex.
+    """Return the SHA-256 of a file's bytes, as hex.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The data sets that come with scikit-learn."""
+"""Data sets that come with scikit-learn."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from pfbench.problems.data.cache import EXTRA
 from pfbench.problems.data.file_formats import SparseRows
 
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
-"""Images of each digit, 0 to 9."""
+"""Number of images of each digit, 0 to 9."""
 
 
 def digits() -> tuple[Floats, Floats]:
@@ -32,7 +32,7 @@ def breast_cancer() -> SparseRows:
 
 
 def as_sparse_rows(matrix: Floats, labels: Floats) -> SparseRows:
-    """Return labelled rows of which every entry is stored."""
+    """Return labelled rows in which every entry is stored."""
     n, d = matrix.shape
     indptr = np.arange(0, n * d + 1, d, dtype=np.int64)
     indices = np.tile(np.arange(d, dtype=np.int32), n)
@@ -40,7 +40,7 @@ def as_sparse_rows(matrix: Floats, labels: Floats) -> SparseRows:
 
 
 def _load_sklearn_set(name: str) -> Any:
-    """Return a set as scikit-learn gives it, refused where scikit-learn is not installed."""
+    """Return a set as scikit-learn loads it; raise if scikit-learn is not installed."""
     try:
         from sklearn import datasets
     except ModuleNotFoundError:

@@ -1,7 +1,7 @@
-"""From a set's name to its checked arrays.
+"""Loading of data sets: from a name to checked arrays.
 
-Every load checks what `catalogue` records, so that a damaged, truncated or wrong file is refused
-by name, and never computed with.
+Every load checks the values recorded in `catalogue`, so that a damaged, truncated or wrong file is
+rejected by name, and never used.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ Content = TypeVar("Content")
 
 @dataclass(frozen=True, eq=False)
 class ClassificationData:
-    """A labelled data set.
+    """Labelled data set.
 
     Attributes
     ----------
@@ -58,16 +58,16 @@ class ClassificationData:
         Its name in the catalogue.
     features
         Samples as rows, shape (n, d), float64, indices sorted in each row, in the file's order
-        and as the file has them: not scaled, except breast-cancer (see `load_classification`).
+        and not scaled, except breast-cancer (see `load_classification`).
     labels
         Shape (n,), float64: -1 and +1 for a binary task, else 0 to classes - 1 in the order of
         the file's own labels.
     classes
         Number of distinct labels.
     digest
-        sha256 of indptr (int64), indices (int32), data and labels (float64), as hex.
+        SHA-256 of indptr (int64), indices (int32), data and labels (float64), as hex.
     verified
-        Whether a recorded sum was found to be right.
+        Whether a recorded sum matched.
     """
 
     name: str
@@ -80,7 +80,7 @@ class ClassificationData:
 
 @dataclass(frozen=True, eq=False)
 class RatingsData:
-    """Ratings of items by users, sorted by user and then by item; no pair occurs twice.
+    """Ratings of items by users, sorted by user and then by item, without repeated pairs.
 
     Attributes
     ----------
@@ -91,9 +91,9 @@ class RatingsData:
     values
         Ratings from 0.5 to 5 stars, shape (n,), float64.
     digest
-        sha256 of users, items and values, as hex.
+        SHA-256 of users, items and values, as hex.
     verified
-        Whether a recorded sum was found to be right.
+        Whether a recorded sum matched.
     """
 
     name: str
@@ -104,7 +104,7 @@ class RatingsData:
     verified: bool
 
     def positions(self) -> tuple[Integers, Integers, tuple[int, int]]:
-        """Return the ratings' rows and columns in the matrix of those who rated and were rated.
+        """Return rows and columns of the ratings in the matrix of distinct users and items.
 
         Returns
         -------
@@ -129,7 +129,7 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
         scaled to mean zero and (population) variance one, with correctly rounded sums, so that
         its bits are the same everywhere.
     folder
-        The cache folder; by default what `cache_folder` says.
+        The cache folder; by default that of `cache_folder`.
 
     Raises
     ------
@@ -155,19 +155,19 @@ def load_ratings(
     Parameters
     ----------
     source
-        An edition of MovieLens (``latest-small``, ``100k``, ``1m``, ``10m``, ``25m``, also with
-        ``movielens-`` or ``ml-`` before it), a record, or the path of a file of one's own in the
-        format of ``ratings.csv``, ``ratings.dat`` or ``u.data``: as it is, packed as ``.bz2`` or
-        ``.gz``, or inside a zip as the home gives it.
+        A variant of MovieLens (``latest-small``, ``100k``, ``1m``, ``10m``, ``25m``, also with
+        ``movielens-`` or ``ml-`` before it), a record, or the path of a user's file in the format
+        of ``ratings.csv``, ``ratings.dat`` or ``u.data``: uncompressed, packed as ``.bz2`` or
+        ``.gz``, or inside the home's zip.
     folder
-        The cache folder; by default what `cache_folder` says.
+        The cache folder; by default that of `cache_folder`.
 
     Raises
     ------
     InputError
-        If there is no such edition and no such file.
+        If there is no such variant and no such file.
     DataError
-        If the file is not in the cache, damaged, truncated, malformed or not the edition that it
+        If the file is not in the cache, damaged, truncated, malformed or not the variant that it
         claims to be.
     """
     existing = source if isinstance(source, DataSet) else _resolve_edition(os.fspath(source))
@@ -214,7 +214,7 @@ def load_digits_matrix() -> Floats:
 
 
 def load_multiclass(name: str) -> ClassificationData:
-    """Load a data set with several classes; ``digits`` are the images with the digit as label.
+    """Load a data set with several classes; ``digits`` has the images, labelled by digit.
 
     Raises
     ------
@@ -238,11 +238,11 @@ def load_classification_file(record: DataSet, path: Path, form: str) -> Classifi
     Parameters
     ----------
     record
-        The set that the file must be.
+        Record of the expected set.
     path
         The file.
     form
-        The file name that tells how it is packed.
+        File name that determines the compression.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def load_ratings_file(record: DataSet, path: Path, form: str) -> RatingsData:
 def _parse_and_hash(
     record: DataSet, path: Path, form: str, read: Callable[..., Content]
 ) -> tuple[Content, bool]:
-    """Read a set's file; return what `read` makes of it, and whether a recorded sum was right."""
+    """Parse a set's file with `read`; return the result, and whether a recorded sum matched."""
     file = data_file(record)
     verified = _check_bytes(record, path, form)
     digest = hashlib.sha256()
@@ -286,7 +286,7 @@ def _parse_and_hash(
 
 @contextmanager
 def _check_scikit_learn_set(record: DataSet) -> Iterator[None]:
-    """Refuse a set of scikit-learn in which something is not as recorded."""
+    """Raise if data of scikit-learn differ from the record."""
     try:
         yield
     except ContentError as fault:
@@ -297,7 +297,7 @@ def _check_scikit_learn_set(record: DataSet) -> Iterator[None]:
 
 
 def _find_record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
-    """Return the record, refused if it serves none of the tasks."""
+    """Return the record; raise if it serves none of the tasks."""
     record = data_set(name)
     if record.task not in tasks:
         usable = [other.name for other in DATA_SETS.values() if other.task in tasks]
@@ -309,7 +309,7 @@ def _find_record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
 
 
 def _resolve_edition(source: str) -> DataSet | Path:
-    """Return the edition of MovieLens that a text names, or the path that it is.
+    """Return the variant of MovieLens that a text names, or its path.
 
     Raises
     ------
@@ -329,7 +329,7 @@ def _resolve_edition(source: str) -> DataSet | Path:
 
 @contextmanager
 def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
-    """Give the path of a set's file in the cache; refuse the file if it is not the set."""
+    """Yield the path of a set's file in the cache; raise if the file is not the set."""
     folder = cache_folder() if folder is None else folder
     path = find_file(record, folder)
     if path is None:
@@ -367,8 +367,8 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
             if text != part:
                 raise ContentError(
                     f"its sha256 is {_abbreviate(text)}, but its first download had {_abbreviate(part)}, "  # noqa: E501
-                    f"as {first.name} beside it says (delete that too if the home has a new "
-                    "edition)"
+                    f"as recorded in {first.name} next to it (delete that too if the home has a "
+                    "new edition)"
                 )
     except OSError as error:
         raise ContentError(f"it cannot be read ({error.strerror})") from error
@@ -378,7 +378,7 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
 def _check_classification(
     record: DataSet, rows: SparseRows, *, verified: bool
 ) -> ClassificationData:
-    """Check shape, counts and sum of labelled rows, and bring their labels into order."""
+    """Check shape, counts and sum of labelled rows, and normalise their labels."""
     from scipy.sparse import csr_array
 
     _check_equal("number of rows", rows.labels.size, record.rows)
@@ -403,7 +403,7 @@ def _check_classification(
 
 
 def _check_equal(subject: str, result: object, expected: object) -> None:
-    """Refuse what is not as recorded."""
+    """Raise if a value differs from the recorded one."""
     if result != expected:
         raise ContentError(
             f"its {subject} is {_abbreviate(result)} instead of {_abbreviate(expected)}"

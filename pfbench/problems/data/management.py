@@ -1,4 +1,4 @@
-"""What stands behind ``pfbench data list``, ``fetch`` and ``check``."""
+"""Implementation of ``pfbench data list``, ``fetch`` and ``check``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,19 +18,19 @@ Loaded = loading.ClassificationData | loading.RatingsData
 
 @dataclass(frozen=True)
 class DataSetStatus:
-    """Where a data set stands.
+    """Status of a data set in the cache.
 
     Attributes
     ----------
     name, summary
-        The set.
+        Name and description of the set.
     state
         ``embedded`` (comes with scikit-learn), ``cached`` or ``absent``.
     verified
-        Whether a recorded sum is compared at each load of the file that is there, or of what a
-        download brings; otherwise only shape and counts are: the set is *unverified*.
+        Whether a recorded sum is compared at each load of the present file, or of a future
+        download; otherwise only shape and counts are: the set is *unverified*.
     method
-        What is compared, in words.
+        The compared values, in words.
     path
         The file, None unless cached.
     size
@@ -38,7 +38,7 @@ class DataSetStatus:
     url
         The home's address, None if embedded.
     digest
-        sha256 of the arrays, None unless they have been loaded: see `check`.
+        SHA-256 of the arrays, None unless they have been loaded: see `check`.
     """
 
     name: str
@@ -53,14 +53,14 @@ class DataSetStatus:
 
 
 def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
-    """Tell where a data set stands; nothing is read, downloaded or made.
+    """Return the status of a data set, without reading, downloading or creating anything.
 
     Parameters
     ----------
     name
         Name or record of a set.
     folder
-        The cache folder; by default what `cache_folder` says.
+        The cache folder; by default that of `cache_folder`.
 
     Raises
     ------
@@ -88,16 +88,16 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
 
 
 def statuses(*, folder: Path | None = None) -> Sequence[DataSetStatus]:
-    """Tell where each data set of the catalogue stands; see `status`."""
+    """Return the status of each data set of the catalogue; see `status`."""
     return [status(record, folder=folder) for record in DATA_SETS.values()]
 
 
 def check(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
-    """Load a data set and check all that is recorded of it.
+    """Load a data set and check all recorded values.
 
     Returns
     -------
-    Status
+    DataSetStatus
         With the digest of the arrays.
 
     Raises
@@ -119,7 +119,7 @@ def fetch(
     progress: Progress | None = None,
     retries: int = 3,
 ) -> DataSetStatus:
-    """Download a data set from its home into the cache, unless it is there and sound.
+    """Download a data set from its home into the cache, unless an intact file exists.
 
     What arrives is checked before it gets its name; a file that was
     there and is not the set is kept beside it as ``.damaged``. The sum of an unverified set's
@@ -130,7 +130,7 @@ def fetch(
     name
         Name or record of a set.
     folder
-        The cache folder; by default what `cache_folder` says. It is made if need be.
+        The cache folder; by default that of `cache_folder`. It is created if necessary.
     progress
         Is told the bytes that have arrived, and how many there will be (None if not known).
     retries
@@ -138,7 +138,7 @@ def fetch(
 
     Returns
     -------
-    Status
+    DataSetStatus
         With the digest of the arrays.
 
     Raises
@@ -146,7 +146,7 @@ def fetch(
     InputError
         If there is no such set.
     DataError
-        If the folder is not writable, the download fails, or what arrives is not the set.
+        If the folder is not writable, the download fails, or the result is not the set.
     """
     record = data_set(name)
     if record.file is None:
@@ -202,7 +202,7 @@ def _load_file(record: DataSet, path: Path, form: str) -> Loaded:
 
 
 def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
-    """Load a set; return its digest, and whether a recorded sum was right."""
+    """Load a set; return its digest, and whether a recorded sum matched."""
     if record.task == "matrix":
         return arrays_digest(loading.load_digits_matrix()), True
     if record.task == "ratings":
@@ -213,7 +213,7 @@ def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
 
 
 def _verification_method(record: DataSet, path: Path | None) -> tuple[bool, str]:
-    """Say whether and how a set's file, or what a download brings, is verified."""
+    """Return whether and how a set's file, or a future download, is verified."""
     file = record.file
     if file is not None and file.sha256_raw is not None:
         return True, "sha256 of the unpacked bytes"

@@ -1,1 +1,1 @@
-"""Where runs are made: this process, processes that can be killed, a cluster."""
+"""Engines that execute runs: this process, killable worker processes, or a Dask cluster."""

@@ -1,7 +1,7 @@
-"""The engine of a Dask cluster: tasks are done wherever its workers are.
+"""Engine of a Dask cluster.
 
-Each thread of a Dask worker does its tasks in a process of its own, which can be killed, as
-`MultiProcessEngine` does. Dask gives a task to another worker when one dies.
+Each thread of a Dask worker executes its tasks in a separate process, which can be killed, as
+`MultiProcessEngine` does. Dask moves a task to another worker when one dies.
 """
 
 import logging
@@ -29,31 +29,31 @@ from pfbench.runs.engines.workers import Task, TaskResult, Worker, wait_for_resu
 from pfbench.runs.storage.content_keys import environment, source_digest
 
 REACH = 5.0
-"""Seconds in which a scheduler's machine must take a connection."""
+"""Seconds within which a scheduler's machine must accept a connection."""
 
 CONNECT = 20.0
-"""Seconds in which a scheduler must answer."""
+"""Seconds within which a scheduler must answer."""
 
 LOST = 10.0
-"""Seconds for which a scheduler may be silent before it is taken to be lost."""
+"""Seconds of silence after which a scheduler counts as lost."""
 
 NO_WORKERS_LEFT = 60.0
-"""Seconds without workers after which no more are awaited; a nanny restarts its own in a few."""
+"""Seconds without workers after which the engine gives up; a nanny restarts its own in a few."""
 
 ANSWER = 120.0
-"""Seconds in which every worker must tell its environment."""
+"""Seconds within which every worker must report its environment."""
 
 _FETCH = 30.0
-"""Seconds that the result of a task may take to come here."""
+"""Seconds within which the result of a task must arrive."""
 
 _TOPIC = "pfbench"
 
 _MAKING = "pfbench.runs.engines.run_task"
-"""The module from which a task reaches what workers must have in common."""
+"""Module from which a task reaches the objects that workers must have in common."""
 
 
 def _check_reachable(address: str, dask: Any) -> None:
-    """Refuse at once an address at which nobody listens: Dask would try for long, and loudly."""
+    """Raise at once if no scheduler listens at an address, where Dask would retry for long."""
     scheme, _, location = address.partition("://")
     host, _, port = location.rpartition(":")
     if scheme not in ("tcp", "tls") or not host or not port.isdecimal() or int(port) > 65535:
@@ -73,7 +73,7 @@ def _check_reachable(address: str, dask: Any) -> None:
 
 
 class DaskEngine:
-    """The workers of a Dask scheduler.
+    """Workers of a Dask scheduler.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class DaskEngine:
     Raises
     ------
     InputError
-        If `distributed` is not installed, the address is none, a certificate is lacking, or no
+        If `distributed` is not installed, the address is invalid, a certificate is missing, or no
         scheduler with workers answers.
     """
 
@@ -111,7 +111,7 @@ class DaskEngine:
             raise InputError(f"the Dask scheduler at {address} has no workers: start some.")
 
     def close(self) -> None:
-        """Leave the cluster as it is."""
+        """Disconnect; the cluster keeps running."""
         # A lost scheduler cannot be left in good order: what Dask raises and logs then is no news.
         log = logging.getLogger("distributed.client")
         log.disabled = self._client.status != "running"
@@ -125,10 +125,10 @@ class DaskEngine:
         Raises
         ------
         InputError
-            If they differ, in which case equal runs would have different bits; or if one cannot be
-            asked.
+            If they differ, in which case equal runs would have different bits; or if one does not
+            answer.
         WorkerDied
-            If one cannot be asked that could be before.
+            If one does not answer that did before.
         """
         own = source_digest(frozenset({_MAKING}))
         workers = self._query_workers()
@@ -149,7 +149,7 @@ class DaskEngine:
         return values
 
     def _query_workers(self) -> dict[str, tuple[dict[str, str], str]]:
-        """Return what each worker says of its environment and its source, by its address."""
+        """Return the environment and source digest of each worker, by address."""
         kind = InputError if self._worker_count is None else WorkerDied
         if not (workers := self._thread_counts()):
             raise kind(
@@ -186,7 +186,7 @@ class DaskEngine:
         )
 
     def _thread_counts(self) -> Mapping[str, int]:
-        """Return the number of threads of each worker; none if the scheduler does not answer."""
+        """Return the number of threads of each worker; empty if the scheduler does not answer."""
         if self._client.status != "running":
             return {}
         try:
@@ -196,7 +196,7 @@ class DaskEngine:
         return threads
 
     def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """See `Engine.do`."""
+        """Execute tasks on the cluster; see `Engine.do`."""
         scheduler = f"the Dask scheduler {self._address}"
         reason = f"{scheduler} was lost"
         if self._client.status != "running":
@@ -250,7 +250,7 @@ class DaskEngine:
 
 
 def _read_future(index: int, future: Any, retries: int) -> TaskResult:
-    """Return the result of a task that Dask says is over, begun again so often by Dask."""
+    """Return the result of a finished task, after its restarts by Dask."""
     try:
         result: TaskResult = future.result(timeout=_FETCH)
     # A scheduler may be lost just now, and Dask's errors have no type in common.
@@ -265,7 +265,7 @@ def _read_future(index: int, future: Any, retries: int) -> TaskResult:
 
 
 def _describe_error(error: BaseException) -> str:
-    """Return the type of an error of Dask's, and what it says on one line."""
+    """Return the type of an error of Dask, and its message on one line."""
     rstrip = " ".join(brief_error_text(error).split()).rstrip(".")
     return f"{type(error).__name__}: {rstrip}"
 
@@ -277,7 +277,7 @@ def _make_lost_result(index: int, reason: str, retries: int = 0) -> TaskResult:
 # --- on the workers -------------------------------------------------------------------------------
 
 _local = threading.local()
-"""The process of each thread of a Dask worker."""
+"""Process of each thread of a Dask worker."""
 
 
 def _environment_and_source() -> tuple[dict[str, str], str]:
@@ -290,17 +290,17 @@ def _environment_and_source() -> tuple[dict[str, str], str]:
 
 
 def _environment_and_source_digest() -> tuple[dict[str, str], str]:
-    """Return the environment and the source of this process, the only thread of which parses."""
+    """Return environment and source digest of this process, which needs no lock for parsing."""
     return environment(), source_digest(frozenset({_MAKING}))
 
 
 def _do_in_worker(
     index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None, folder: str
 ) -> TaskResult:
-    """Do a task in this thread's process; begin it again if that is killed from outside.
+    """Execute a task in this thread's process; restart it if that is killed from outside.
 
-    A worker that came later, and differs from the others, does none. Where a worker has the folder
-    from which the command was given, files are named from there.
+    A worker that joined later, and differs from the others, executes none. If a worker has the
+    folder of the command, relative paths are resolved there.
     """
     if expected is not None and getattr(_local, "checked", None) != expected:
         if _environment_and_source() != expected:
@@ -325,7 +325,7 @@ def _call_in_folder(folder: str, function: Callable[..., Any], arguments: tuple[
 
 
 def _run_in_process(task: Task) -> TaskResult:
-    """Do a task in this thread's process, until it ends or Dask takes it back."""
+    """Execute a task in this thread's process, until it ends or Dask cancels it."""
     if not hasattr(_local, "worker"):
         # Dask's own processes are daemons, which may have no children; this one ends with it.
         multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
-"""Engines: where the runs of a sweep are made, and the checks of a verification.
+"""Engines that execute the runs of a sweep and the checks of a verification.
 
-An engine gets tasks and yields what became of each, in any order. It neither knows the store nor
-decides what is done.
+An engine executes tasks and yields results, in any order. It does not access the store, nor decide
+what to execute.
 """
 
 import sys
@@ -17,21 +17,23 @@ from pfbench.runs.engines.workers import Task, TaskResult, Worker, call_and_catc
 from pfbench.runs.storage.content_keys import environment
 
 RETRIES = 2
-"""So often a task is begun again whose worker was killed from outside."""
+"""Maximum number of restarts of a task whose worker was killed from outside."""
 
 
 class Engine(Protocol):
-    """Where tasks are done."""
+    """Executor of tasks."""
 
     @property
     def slots(self) -> int:
-        """Number of tasks at a time."""
+        """Number of concurrent tasks."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment that every task is done in; see `pfbench.runs.storage.content_keys`."""  # noqa: E501
+        """Return the environment of every task; see `pfbench.runs.storage.content_keys`."""
 
     def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """Do tasks; yield the result of each as it comes. Leaving the iteration early ends them.
+        """Execute tasks; yield each result when it is available.
+
+        Leaving the iteration early ends the tasks.
 
         Raises
         ------
@@ -40,28 +42,28 @@ class Engine(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of what the engine holds."""
+        """Release the resources of the engine."""
 
 
 class _LocalEngine:
-    """What the engines of this machine share."""
+    """Base class of the engines on this machine."""
 
     def environment(self) -> Mapping[str, str]:
-        """See `Engine.environment`."""
+        """Return the environment of every task: this process with a single thread."""
         with use_single_thread():
             return environment()
 
     def close(self) -> None:
-        """See `Engine.close`."""
+        """Release the resources of the engine; here there are none."""
 
 
 class SingleProcessEngine(_LocalEngine):
-    """Does one task after the other, here; nothing can end one that does not end by itself."""
+    """Engine that executes tasks one by one in this process; it cannot kill a task."""
 
     slots = 1
 
     def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """See `Engine.do`."""
+        """Execute tasks one by one; see `Engine.do`."""
         for index, task in enumerate(tasks):
             started = monotonic()
             with use_single_thread(), redirect_stdout(sys.stderr):  # as in a worker
@@ -71,10 +73,10 @@ class SingleProcessEngine(_LocalEngine):
 
 @dataclass(frozen=True)
 class MultiProcessEngine(_LocalEngine):
-    """Does so many tasks at a time, each in a process that can be killed and is replaced.
+    """Engine with several concurrent tasks, each in a process that can be killed and replaced.
 
-    A run is killed when it is past its time limit by a twentieth and less than a second. A task
-    whose process was killed from outside is begun again. With a list `idle`, processes are kept in
+    A run is killed when it exceeds its time limit by a twentieth and less than a second. A task
+    whose process was killed from outside is restarted. With a list `idle`, processes are kept in
     it from one call to the next, until the engine is closed.
     """
 
@@ -82,18 +84,18 @@ class MultiProcessEngine(_LocalEngine):
     idle: list[Worker] | None = None
 
     def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """See `Engine.do`."""
+        """Execute tasks in worker processes; see `Engine.do`."""
         return run_tasks(tasks, self.slots, retries=RETRIES, idle=self.idle)
 
     def close(self) -> None:
-        """See `Engine.close`."""
+        """Close the idle processes."""
         while self.idle:
             self.idle.pop().close()
 
 
 @contextmanager
 def use_single_thread() -> Iterator[None]:
-    """Use one thread inside, so that a run has the same bits here as in a worker."""
+    """Use one thread in the block, so that a run has the same bits as in a worker."""
     before = thread_count()
     set_threads(1)
     try:

@@ -1,4 +1,4 @@
-"""Making one planned run in whatever process this is, and saying what became of it."""
+"""Execution of one planned run in any process, and its result."""
 
 import math
 import sys
@@ -23,18 +23,18 @@ from pfbench.runs.planning.resolve import as_json_parameters, resolve_with_probl
 from pfbench.runs.storage.content_keys import check_source
 
 GRACE = 0.4
-"""Seconds, and a twentieth of its limit, that a run gets to end by itself before it is killed."""
+"""Seconds, in addition to a twentieth of its limit, before a late run is killed."""
 
 
 def execute_plan(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> Run:
-    """Make a run; whatever happens in it, say so in the run that is returned.
+    """Execute a run; an exception becomes the status of the returned run.
 
-    In a worker process, it notes how far it is, so that its counts are known if it is killed.
+    In a worker process, it shares its progress, so that its counts are known if it is killed.
 
     Parameters
     ----------
     source
-        The note on the source that its key covers, if a worker is to have the same.
+        The digest of the source that its key covers, if a worker must have the same.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def execute_plan(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> R
 def make_run_with_file_digests(
     plan: PlannedRun, source: Mapping[str, Any] | None = None
 ) -> tuple[Run, dict[str, str]]:
-    """Make a run; return with it the digests of the files that its user-defined code has read."""
+    """Execute a run; return it with digests of the files that its user-defined code has read."""
     if not plan.user_code_name:
         return execute_plan(plan, source), {}
     return call_and_record_files(execute_plan, plan, source)
@@ -89,9 +89,9 @@ def _resolve_and_drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Ru
 
 
 class _DeadlineLedger(Ledger):
-    """A ledger that notes by when the run must have ended.
+    """Ledger that shares the deadline of the run with the parent process.
 
-    While the run's clock stands still (for a measure, for the compilation of a loop) it cannot be
+    While the run's clock is stopped (for a measure, for the compilation of a loop) it cannot be
     late.
     """
 
@@ -102,12 +102,12 @@ class _DeadlineLedger(Ledger):
         self._grace = GRACE + (plan.time_limit or 0.0) / 20.0
 
     def start_clock(self, deadline: float) -> None:
-        """See `Ledger.start_clock`."""
+        """Start the clock, and share the deadline."""
         super().start_clock(deadline)
         share_numbers_with_parent([monotonic() + deadline - perf_counter() + self._grace])
 
     def stop_clock(self) -> None:
-        """See `Ledger.stop_clock`."""
+        """Stop the clock, and share an infinite deadline."""
         if self.deadline != math.inf:
             share_numbers_with_parent([math.inf])
         super().stop_clock()
@@ -116,12 +116,12 @@ class _DeadlineLedger(Ledger):
 def make_unfinished_run(
     plan: PlannedRun, status: str, reason: str, noted: Sequence[float] = ()
 ) -> Run:
-    """Return the row of a run that has no result: its seed, its counts so far, and the reason.
+    """Return the record of a run without result: its seed, its counts so far, and the reason.
 
     Parameters
     ----------
     noted
-        What the run noted before it was ended; its last complete iteration.
+        Numbers that the run shared before it was ended; its last complete iteration.
     """
     *counted, seconds = noted[1:] or [0.0] * len(TRACE_COLUMNS)
     iterations, *counts = map(int, counted)
@@ -146,7 +146,7 @@ def make_unfinished_run(
 
 
 def run_from_result(plan: PlannedRun, result: TaskResult) -> Run:
-    """Return the run of a task that a worker made, or what is known of it."""
+    """Return the run of a worker's task, or a record of its failure."""
     if result.status == "done":
         run: Run = result.value
         planned, identity = _run_key(plan), _run_key(run)
@@ -170,7 +170,7 @@ def _run_key(run: PlannedRun | Run) -> tuple[str, str, int]:
 
 @contextmanager
 def limit_memory(limit: float | None) -> Iterator[None]:
-    """Let this process grow by so many bytes, where the system can limit that."""
+    """Limit the growth of this process's memory to a number of bytes, where the system can."""
     if limit is None or sys.platform != "linux":
         yield
         return

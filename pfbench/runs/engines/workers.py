@@ -1,10 +1,9 @@
 """Worker processes that can be killed at a time limit and are replaced.
 
-Each worker imports what it needs once and then makes one task after the other. A task that outlives
-its limit, or takes its process down with it, costs that process and nothing else. A worker that was
-killed from outside was lost, and its task can be made again elsewhere. A worker that has run
-user-defined code runs no task of other code, and an answer counts for the task whose number it
-carries.
+Each worker imports its modules once and then executes one task after the other. A task that exceeds
+its limit, or crashes its process, costs that process and nothing else. A worker that was killed
+from outside was lost, and its task can be restarted elsewhere. A worker that has run user-defined
+code executes no task of other code, and an answer counts for the task whose number it carries.
 """
 
 import os
@@ -28,29 +27,29 @@ _GRACE = 2.0
 """Seconds that a worker gets to end by itself."""
 
 _POLL = 0.1
-"""Seconds between two looks at what the tasks have noted."""
+"""Seconds between two checks of the numbers that tasks share."""
 
 _UNNOTED = [inf] + [0.0] * 9
-"""What a task has noted before it notes anything; the first number is a deadline."""
+"""Shared numbers of a task before it writes any; the first is a deadline."""
 
 _FROM_OUTSIDE = frozenset(
     getattr(signal, name)
     for name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
     if hasattr(signal, name)
 )
-"""Signals that somebody else sends (the system too, if memory runs out); others are faults."""
+"""Signals that other processes send (the system too, if memory runs out); others are faults."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A call of an importable function.
+    """Call of an importable function.
 
     Attributes
     ----------
     function, arguments
         The call.
     limit
-        The seconds that it may take.
+        Time limit in seconds.
     code
         Name of the user-defined code that it runs; empty if it runs none.
     """
@@ -63,25 +62,25 @@ class Task:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """How a task ended.
+    """Result of a task.
 
     Attributes
     ----------
     index
-        Position of the task in the given order.
+        Position of the task in the list.
     value
-        What it returned; None unless status is "done".
+        Its return value; None unless status is "done".
     status
         "done", "error" (it raised), "timeout" (killed at its limit), "died" (its process did) or
         "lost" (its process was killed from outside).
     reason
-        In words.
+        Reason in words.
     seconds
-        From its start to its end.
+        Duration.
     notes
-        What the task noted last; see `share_numbers_with_parent`.
+        The last shared numbers; see `share_numbers_with_parent`.
     retries
-        How often it was lost and begun again.
+        Number of restarts after a loss.
     """
 
     index: int
@@ -96,18 +95,18 @@ class TaskResult:
 def run_tasks(
     tasks: Sequence[Task], jobs: int, *, retries: int = 0, idle: "list[Worker] | None" = None
 ) -> Iterator[TaskResult]:
-    """Make all tasks in `jobs` processes; yield each result as it comes.
+    """Execute all tasks in `jobs` processes; yield each result when it is available.
 
-    A lost task is begun again at most `retries` times. Leaving the iteration early ends all
-    workers that are at a task. Those that are not are ended, too, or, if there is a list `idle`,
-    put into it, from which the next call takes them: they have imported what they need.
+    A lost task is restarted at most `retries` times. Leaving the iteration early ends all busy
+    workers. Idle workers are ended, too, or, if there is a list `idle`, put into it, from which the
+    next call takes them: they have imported their modules.
     """
     waiting = list(enumerate(tasks))[::-1]
     lost = [0] * len(tasks)
     workers = [idle.pop() if idle else Worker() for _ in range(min(jobs, len(tasks)))]
 
     def assign_tasks() -> list[Worker]:
-        """Give each idle worker a task, while there are any; return those that have one."""
+        """Assign waiting tasks to idle workers; return the busy workers."""
         for worker in workers:
             if worker.index is None and waiting:
                 worker.start_task(*waiting.pop())
@@ -134,7 +133,7 @@ def run_tasks(
 def wait_for_results(busy: "Sequence[Worker]", patience: float = inf) -> "list[TaskResult]":
     """Wait until a busy worker is done, dead or late, and return the results.
 
-    Nothing may have come after `patience` seconds; the list is then empty.
+    After `patience` seconds without a result the list is empty.
     """
     until = min(worker.next_check_time() for worker in busy)
     watched = [end for worker in busy for end in worker.wait_handles]
@@ -148,25 +147,25 @@ def wait_for_results(busy: "Sequence[Worker]", patience: float = inf) -> "list[T
 
 
 _noted: Any = None
-"""The numbers that this process shares with its parent; set once, where a worker starts."""
+"""Numbers that this process shares with its parent; set when a worker starts."""
 
 _worker = 0
-"""The process of the worker: what a task forks has the same numbers, and may not write them."""
+"""Process id of the worker: forks of a task share the numbers, and may not write them."""
 
 
 def share_numbers_with_parent(numbers: Sequence[float]) -> None:
     """Write numbers where the parent of this worker can read them; further ones stay.
 
-    The first of ten places is a time on the clock `monotonic` after which the task is
-    killed; infinity, which it is at first, and 0 set none. The others mean what task and caller
-    agree on. Outside of a worker nothing is written.
+    The first of ten is a time on the clock `monotonic` after which the task is killed; infinity,
+    its initial value, and 0 set none. Task and caller agree on the meaning of the others. Outside
+    of a worker nothing is written.
     """
     if _noted is not None and os.getpid() == _worker:
         _noted[: len(numbers)] = numbers
 
 
 class Worker:
-    """One process, its pipe, and the task it is at."""
+    """Process with its pipe and its current task."""
 
     def __init__(self) -> None:
         self.index: int | None = None
@@ -181,11 +180,11 @@ class Worker:
 
     @property
     def wait_handles(self) -> set[Any]:
-        """What is ready when the process has answered, or is no more."""
+        """Objects that are ready when the process has answered, or has ended."""
         return {self.pipe, self._process.sentinel}
 
     def start_task(self, index: int, task: Task) -> None:
-        """Hand a task to the process, which is replaced if it ran other code or died idle."""
+        """Send a task to the process, which is replaced if it ran other code or died idle."""
         if self._code not in ("", task.code):
             self._replace()
         self._notes[:] = _UNNOTED
@@ -204,18 +203,18 @@ class Worker:
         self.pipe.send((task.function, task.arguments))
 
     def next_check_time(self) -> float:
-        """Return when to look at the worker again."""
+        """Return the time of the next check of the worker."""
         return min(self._started + self._limit, monotonic() + _POLL)
 
     def is_late(self) -> bool:
-        """Return whether the task is past its limit, or past the time that it noted itself."""
+        """Return whether the task exceeds its limit, or the deadline that it shared."""
         now = monotonic()
         return now >= self._started + self._limit or now >= (self._notes[0] or inf)
 
     def finish_task(self, *, answered: bool) -> TaskResult | None:
-        """Return the result of the task at hand; a process that is late or dead is replaced.
+        """Return the result of the current task; replace a late or dead process.
 
-        There is none if what was answered is not this task.
+        None if the answer belongs to another task.
         """
         assert self.index is not None
         status, value, reason = "timeout", None, f"it took more than {self._limit:g} s"
@@ -231,7 +230,7 @@ class Worker:
         return result
 
     def _receive_answer(self) -> tuple[int, str, Any, str]:
-        """Return the number of a task with how it ended, what it returned, and the reason."""
+        """Return the number of a task with its status, its value, and the reason."""
         try:
             if not self.pipe.poll():  # the process is gone, and something that it started is not
                 raise EOFError
@@ -263,7 +262,7 @@ class Worker:
 
 
 def describe_exit_code(code: int | None) -> str:
-    """Return in words how a process ended."""
+    """Return a description of the end of a process."""
     if code is None:
         return "its process closed the connection to the one that started it"
     if code is not None and code < 0:
@@ -275,7 +274,7 @@ def describe_exit_code(code: int | None) -> str:
 
 
 def _serve(pipe: Connection, notes: Any) -> None:
-    """Make tasks until there are no more; runs in the worker."""
+    """Execute tasks until there are no more; runs in the worker."""
     global _noted, _worker
     _noted, _worker = notes, os.getpid()
     prepare_child_process()
@@ -312,7 +311,7 @@ def _serve(pipe: Connection, notes: Any) -> None:
 def call_and_catch(
     function: Callable[..., Any], arguments: tuple[Any, ...], caught: type[BaseException]
 ) -> tuple[str, Any, str]:
-    """Call a function; return "done" and its value, or "error", None and what it raised."""
+    """Call a function; return "done" and its value, or "error", None and the exception's text."""
     try:
         return "done", function(*arguments), ""
     except caught as error:

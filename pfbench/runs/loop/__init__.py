@@ -1,1 +1,1 @@
-"""The loop that drives one run: counts, trace, targets, status, output."""
+"""Loop of one run: counts, trace, targets, status and output."""

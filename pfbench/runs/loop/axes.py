@@ -1,4 +1,4 @@
-"""The axes of figures: how the columns of a trace are called, and runs drawn in one figure."""
+"""Axes of figures: labels of the columns of a trace, and plots of several runs."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ AXES: Mapping[str, str] = MappingProxyType(
         "seconds": "seconds",
     }
 )
-"""What a figure can have on its x-axis, by trace column."""
+"""Label of each possible x-axis, by trace column."""
 
 MEASURES: Mapping[str, str] = MappingProxyType(
     {
@@ -37,11 +37,11 @@ MEASURES: Mapping[str, str] = MappingProxyType(
         "rmse_heldout": "RMSE on held-out entries",
     }
 )
-"""What a figure can have on its y-axis; a measure that is not here goes by its own name."""
+"""Label of each possible y-axis; other measures are labelled by their name."""
 
 
 def measure_name(name: str) -> str:
-    """Return how figures and tables call a measure, with its parameters if it has any."""
+    """Return the label of a measure in figures and tables, with its parameters if it has any."""
     measure, bracket, text = name.partition("[")
     message = f" at λ = {text.removeprefix('lam=').rstrip(']')}" if bracket else ""
     return f"{MEASURES[measure]}{message}" if measure in MEASURES else name
@@ -61,12 +61,12 @@ def draw_measure(
     curves
         The columns of each trace by name, and its ``label``.
     ax
-        Where to draw; new axes if not given.
+        Axes to draw in; by default new ones.
 
     Raises
     ------
     InputError
-        If `ax` is no axes, or matplotlib is not installed.
+        If `ax` is not an axes object, or matplotlib is not installed.
     """
     if ax is not None and not hasattr(ax, "fill_between"):
         raise InputError(f"ax must be matplotlib's axes, not {brief_repr(ax)}.")
@@ -95,18 +95,18 @@ def draw_measure(
 
 
 def _drawable_column(column: Iterable[float | None]) -> list[float]:
-    """Return a column of a trace, cut to what can be drawn; NaN where it is undefined."""
+    """Return a column of a trace, clipped to the drawable range; NaN where it is undefined."""
     floats = (math.nan if value is None else float(value) for value in column)
     return [_clip_to_drawable(value) if math.isfinite(value) else value for value in floats]
 
 
 def _clip_to_drawable(value: float) -> float:
-    """Return a number so far from overflow that an axis can have a margin beyond it."""
+    """Return a number far enough from overflow for an axis with a margin."""
     return min(max(value, -1e250), 1e250)
 
 
 def check_axis(kind: str, name: Any, existing: Sequence[str]) -> str:
-    """Return the name of a column, refused where no trace has it."""
+    """Return the name of a column; raise if no trace has it."""
     if not isinstance(name, str) or name not in existing:
         raise unknown_name_error(f"{kind} of the trace", name, existing)
     return name

@@ -1,4 +1,4 @@
-"""The oracles of a problem, checked and counted, for whoever drives a method himself."""
+"""Checked and counted oracles of a problem, for users who drive a method themselves."""
 
 from typing import Any
 
@@ -8,21 +8,21 @@ from pfbench.points import infer_format
 
 
 def make_oracles(problem: Problem, backend: Any, ledger: Ledger | None = None) -> Oracles:
-    """Return the bundle that asks a problem's backend, at points like its start only.
+    """Return the oracles of a problem's backend; points must have the form of its start.
 
     Parameters
     ----------
     problem
         The problem.
     backend
-        What answers for it: what it opened, perhaps watched.
+        The backend that it opened, possibly observed.
     ledger
-        What counts; a fresh one if not given.
+        The ledger; by default a new one.
 
     Raises
     ------
     InputError
-        If the problem's start is no point.
+        If the problem's start is not a point.
     """
     form = infer_format(problem.start(), problem.name)
     return Oracles(backend, ledger or Ledger(), problem.set.diameter, form)

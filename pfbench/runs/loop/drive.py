@@ -1,4 +1,4 @@
-"""The loop of one run: it drives an algorithm, keeps to the limits, and says how the run ended."""
+"""Loop of one run: it iterates an algorithm, enforces the limits, and determines the status."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -42,25 +42,25 @@ IN_PLACE = (
     "it changes the point that it yielded in place, so each was copied here; an iterate that is "
     "needed later has to be a new array: x = x - step * g, not x -= step * g"
 )
-"""What is said of a method that does so."""
+"""Note about a method that changes a yielded point in place."""
 
 NO_MEMORY = "not enough memory ({})"
-"""The reason of a run that a MemoryError ended."""
+"""Reason of a run that a MemoryError ended."""
 
 Ending = tuple[str, str]
-"""A status, and its reason in words."""
+"""Status, and its reason in words."""
 
 
 @dataclass
 class RunProgress:
-    """Where a run stands: all that its loop changes, but for the trace and the ledger.
+    """Progress of a run: everything that its loop changes, except the trace and the ledger.
 
     Attributes
     ----------
     state
         The newest complete iterate.
     output
-        The output so far; None where that is the last iterate.
+        The output so far; None if that is the last iterate.
     iterations
         Number of yielded states.
     seconds
@@ -68,11 +68,11 @@ class RunProgress:
     compiling
         Time of the compilation, in seconds.
     costs
-        Iterations, counts and seconds it took to come to the newest complete iterate.
+        Iterations, counts and seconds up to the newest complete iterate.
     yields_output
-        Whether a state had an output of its own, in place of the declared one.
+        Whether a state had an output of its own, instead of the declared one.
     total_weight
-        The sum of the weights of the points among which the output is drawn.
+        The sum of the weights of the points from which the output is drawn.
     """
 
     state: State
@@ -97,31 +97,31 @@ def drive(
     isolated: bool = False,
     strict: bool = False,
 ) -> Run:
-    """Make a run.
+    """Execute a run.
 
     Parameters
     ----------
     ready
-        What is run.
+        The resolved run.
     ledger
-        A fresh ledger with the run's budget.
+        A new ledger with the run's budget.
     seed, every, stop, time_limit
-        As `pfbench.solve` takes them.
+        As in `pfbench.solve`.
     watch
-        Is told where the run stands after each iteration, while its clock stands still.
+        Called with the progress after each iteration, while the clock is stopped.
     isolated
-        Whether the method runs in a process of its own; see `run_isolated`.
+        Whether the method runs in a separate process; see `run_isolated`.
     strict
-        Whether a method that raises before it queries an oracle raises here.
+        Whether a method that raises before its first oracle call raises here.
 
     Raises
     ------
     InputError
         If the target's measure is not defined on the problem.
     FailedBeforeFirstQuery
-        If `strict`, and the method raises before it queries an oracle.
+        If `strict`, and the method raises before its first oracle call.
     RefusedError
-        If the problem lacks an oracle that the algorithm asks.
+        If the problem lacks an oracle that the algorithm queries.
     """
     problem, algorithm = ready.problem, ready.algorithm
     begin = partial(run_isolated, algorithm, ledger) if isolated else None
@@ -178,7 +178,7 @@ def drive(
 
 @dataclass(eq=False)
 class _Driver:
-    """One run on its way: what limits it (see `drive`), and where it stands."""
+    """Run in progress, with its limits (see `drive`) and its state."""
 
     run: ResolvedRun
     ledger: Ledger
@@ -198,7 +198,7 @@ class _Driver:
         self.first: Point = None
 
     def drive(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
-        """Follow the run to its end; return the status and its reason."""
+        """Iterate the run to its end; return the status and its reason."""
         self._note_costs()
         ended = self._record_iterate()
         undefined = self.trace.undefined & _DEFINED_ONCE if not ended else set()
@@ -260,16 +260,16 @@ class _Driver:
                     return ended
 
     def _pause(self) -> None:
-        """Let the clock stand still while something is compiled."""
+        """Stop the clock of the run during a compilation."""
         self.deadline = self.ledger.deadline
         self.ledger.stop_clock()
 
     def _resume_clock(self, seconds: float) -> None:
-        """Start the clock again after so many seconds, if it ran before."""
+        """Restart the clock after a compilation of some seconds, if it ran before."""
         self.ledger.start_clock(self.deadline + seconds)
 
     def _note_costs(self) -> None:
-        """Note what it took to come to the newest complete iterate."""
+        """Record the costs of the newest complete iterate."""
         self.progress.costs = (
             self.progress.iterations,
             *self.ledger.counts_array,
@@ -306,7 +306,7 @@ class _Driver:
         return state
 
     def _raise_if_not_started(self, error: BaseException) -> None:
-        """Raise for a method that has not begun; not where its first query was wrong."""
+        """Raise for a method that failed before it started, unless its first query was invalid."""
         if not is_raised_within(error, "oracles"):
             words = add_location(format_error(error), self.error_location)
             name = self.run.algorithm.name
@@ -315,9 +315,9 @@ class _Driver:
             ) from error
 
     def _copy_if_mutated(self, new: State) -> State:
-        """Return the new state, with its own x if the method changes what it yielded.
+        """Return the new state, with a copy of x if the method changes yielded arrays.
 
-        That is looked for where it yields its first array once more; afterwards each is copied.
+        This is detected when the method yields its first array again; from then on each is copied.
         """
         x = new.x
         if self.progress.iterations == 1 and isinstance(x, np.ndarray):
@@ -333,7 +333,7 @@ class _Driver:
         return "error" if self.ledger.overflowing else "budget", self.ledger.end_reason
 
     def _invalid_part(self, state: State) -> str:
-        """Return which part of a state is no point or gradient of the problem; empty if none."""
+        """Return the part of a state that is no point or gradient of the problem; "" if none."""
         form, is_point = self.form, self.form.is_point
         x, point, estimate, output, _ = state
         reported = (point is None or is_point(point)) and (
@@ -353,7 +353,7 @@ class _Driver:
         return Status.TIMEOUT, f"the time limit of {self.time_limit:g} s was reached"
 
     def _choose_output(self, state: State, rng: np.random.Generator) -> None:
-        """Keep the declared output: the state's own, a draw, or (at the end) the last x."""
+        """Update the output: the state's own, a random draw, or (at the end) the last x."""
         point = self.progress
         if state.output is not None:
             point.output, point.yields_output = state.output, True
@@ -380,7 +380,7 @@ class _Driver:
 
 
 def _output_weight_function(algorithm: Any) -> Callable[[int], float] | None:
-    """Return the weights of an output that is drawn; None where it is the last iterate."""
+    """Return the weights of an output that is drawn; None if it is the last iterate."""
     if algorithm.output == "weighted":
         weight: Callable[[int], float] | None = getattr(algorithm, "output_weight", None)
         return weight

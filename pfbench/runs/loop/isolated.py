@@ -1,8 +1,9 @@
-"""A method in a process of its own: a call of an oracle is a message, and the problem stays here.
+"""Isolation of a method in a separate process, without access to the problem.
 
-What both processes hold at once is told by a number: the storage that the points of one sequence
-share, which both change, the pattern of observed entries, and the marks by which a point knows
-whether it is the newest. Each message brings the storage up to date, before it is read.
+Each oracle call is a message. Objects that both processes hold are identified by numbers: the
+storage that the points of one sequence share, which both change, the pattern of observed entries,
+and the tokens by which a point knows whether it is the newest. Each message brings the storage up
+to date before it is read.
 """
 
 import io
@@ -25,14 +26,14 @@ from pfbench.points.pattern import Pattern
 from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
 
 _POLL = 0.1
-"""Seconds between two looks at the clock and the process while a method computes."""
+"""Seconds between two checks of the clock and the process while a method computes."""
 
 _KEPT = ("hessian", "table")
-"""Verbs whose answer stays here, and is asked further."""
+"""Verbs whose answer stays in this process, and is queried further."""
 
 
 class _MessageChannel:
-    """One end of a pipe; `first` is 0 at one end and 1 at the other, so that numbers differ."""
+    """End of a pipe; `first` is 0 at one end and 1 at the other, so that numbers are unique."""
 
     def __init__(self, pipe: Connection, first: int) -> None:
         self.pipe = pipe
@@ -42,7 +43,7 @@ class _MessageChannel:
         self._modified: dict[int, IterateStorage] = {}
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the storage that it or the last one received is about."""
+        """Send a message, with the storage of the points in it or in the last received message."""
         patterns: dict[int, Pattern] = {}
         trails = dict(self._modified)
         self._modified = {}
@@ -60,7 +61,7 @@ class _MessageChannel:
         Raises
         ------
         EOFError
-            If the other end is gone.
+            If the other end is closed.
         """
         patterns, stored, reported = pickle.loads(self.pipe.recv_bytes())
         for number, pattern in pickle.loads(patterns).items():
@@ -124,16 +125,16 @@ class _MessageChannel:
 def run_isolated(
     algorithm: Algorithm, ledger: Ledger, ask: Oracles, x: Point, rng: np.random.Generator
 ) -> Iterator[State]:
-    """Yield the states of a method that runs in a process of its own.
+    """Yield the states of a method in a separate process.
 
     Parameters
     ----------
     algorithm
-        It must be found there by its module.
+        The algorithm; the other process must be able to import its class.
     ledger
-        Its deadline holds while the method computes, too.
+        The ledger; its deadline also applies while the method computes.
     ask, x, rng
-        What its `run` takes; x and rng are copied.
+        Arguments of its `run`; x and rng are copied.
 
     Raises
     ------
@@ -167,7 +168,7 @@ def run_isolated(
 
 
 def _receive_next(link: _MessageChannel, process: Any, ledger: Ledger) -> Any:
-    """Return the next message of a method; no clock stands still while it computes."""
+    """Return the next message of a method; the clock runs while it computes."""
     while not link.pipe.poll(_POLL):
         if perf_counter() > ledger.deadline:
             raise TimeLimitReached
@@ -191,7 +192,7 @@ def _answer_oracle_call(
     value: Any,
     dropped: list[int],
 ) -> None:
-    """Answer a call of the oracles, or of what one of them returned before."""
+    """Answer a call of the oracles, or of an object that one of them returned before."""
     for number in dropped:
         objects.pop(number, None)
     oracles = objects[index] if index else ask
@@ -212,7 +213,7 @@ def _answer_oracle_call(
 
 
 class _RemoteOracles:
-    """The oracles as the method has them: each verb is a message."""
+    """Oracles as seen by the method: each verb is a message."""
 
     def __init__(self, link: _MessageChannel, n: int, D: float) -> None:
         self.n, self.D = n, D
@@ -238,14 +239,14 @@ class _RemoteOracles:
 
 
 class _RemoteObject:
-    """Hessians or a table, which lie where the problem is."""
+    """Hessians or a table in the process of the problem."""
 
     def __init__(self, oracles: _RemoteOracles, index: int) -> None:
         self._oracles, self._position = oracles, index
 
     @property
     def mean(self) -> Any:
-        """The mean of the stored gradients."""
+        """Mean of the stored gradients."""
         return self._oracles._send_query(self._position, "mean", None)
 
     def __getattr__(self, verb: str) -> Any:
@@ -258,7 +259,7 @@ class _RemoteObject:
 
 
 def _serve(pipe: Connection, number: int) -> None:
-    """Run a method to its end; runs in its own process."""
+    """Run a method to its end; executed in its own process."""
     prepare_child_process(number)
     link = _MessageChannel(pipe, 1)
     try:
@@ -275,7 +276,7 @@ def _serve(pipe: Connection, number: int) -> None:
 
 
 def _send_error(link: _MessageChannel, error: BaseException) -> None:
-    """Send what a method raised; what cannot be sent, in words."""
+    """Send an exception of the method; as text if it cannot be sent."""
     try:
         pickle.loads(pickle.dumps(error))
         link.send("raised", error)

@@ -1,4 +1,4 @@
-"""How processes are started and ended: those that do tasks, and those that hold a method apart."""
+"""Start and end of processes: workers, and isolated methods."""
 
 import multiprocessing
 import os
@@ -24,8 +24,8 @@ def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseP
     Parameters
     ----------
     serve, arguments
-        What it does, with its own end of the pipe and what is given; first it must call
-        `prepare_child_process`.
+        Function of the process, called with its end of the pipe and the arguments; it must first
+        call `prepare_child_process`.
     """
     warn_if_uncached()
     how = _multiprocessing_context()
@@ -38,7 +38,7 @@ def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseP
 
 
 def kill_process_group(process: BaseProcess) -> None:
-    """Kill a process that was `start_process`, and every process of its group."""
+    """Kill a process from `start_process`, and every process of its group."""
     if hasattr(os, "killpg") and process.pid:
         with suppress(ProcessLookupError, PermissionError):  # it may not have begun, or be gone
             os.killpg(process.pid, signal.SIGKILL)
@@ -47,11 +47,11 @@ def kill_process_group(process: BaseProcess) -> None:
 
 
 def prepare_child_process(number: int = 1) -> None:
-    """Make this process one that was `start_process`: it ends with its parent, which alone hears Ctrl-C.
+    """Prepare a process from `start_process`: it ends with its parent, and ignores Ctrl-C.
 
-    It leads a group of its own, so that what it starts ends with it. It computes with one thread,
-    so that N workers use N cores; in compiled loops with `number`.
-    """  # noqa: E501
+    It leads its own process group, so that its child processes end with it. It computes with one
+    thread, so that N workers use N cores; in compiled loops with `number`.
+    """
     if hasattr(os, "setsid") and os.getsid(0) != os.getpid():
         os.setsid()
     # The parent decides what an interruption means.
@@ -69,7 +69,7 @@ def prepare_child_process(number: int = 1) -> None:
 
 
 def _multiprocessing_context() -> Any:
-    """Return how processes are started: a server with the imports done where there is one.
+    """Return the multiprocessing context: a fork server with preloaded imports, if available.
 
     Never a plain fork: threads of numba and BLAS do not survive it.
     """
@@ -82,9 +82,9 @@ def _multiprocessing_context() -> Any:
 
 @contextmanager
 def _hold_interrupts() -> Iterator[None]:
-    """Hold back Ctrl-C inside, and in the processes that are started inside until they are ready.
+    """Block Ctrl-C in the block, and in processes started in it until they are ready.
 
-    Otherwise each of them would print a traceback if it came while they still import.
+    Otherwise each of them would print a traceback if it came during their imports.
     """
     if (
         not hasattr(signal, "pthread_sigmask")
@@ -101,9 +101,9 @@ def _hold_interrupts() -> Iterator[None]:
 
 @contextmanager
 def _hide_main_module() -> Iterator[None]:
-    """Let a process that is started inside not import the program that this one runs.
+    """Prevent processes started in the block from importing the main program.
 
-    No task needs it, and a program without a guard would start over in each worker.
+    No task needs it, and a program without a guard would start again in each worker.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -114,7 +114,7 @@ def _hide_main_module() -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
-    """End this process and its group when its parent is no more, however long its task."""
+    """End this process and its group when its parent ends, however long its task."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return

@@ -1,4 +1,4 @@
-"""A run made ready: its problem, its algorithm with all parameters, and what is measured."""
+"""Resolved run: problem, algorithm with all parameters, and measures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,27 +32,27 @@ PROBLEM_ORACLES: Mapping[str, str] = MappingProxyType(
         **{f"norm {kind}": f"is for the norm {kind}" for kind in KINDS},
     }
 )
-"""What may be required of a problem beside its oracles, and how a refusal says it."""
+"""Requirements on a problem in addition to its oracles, with the text of a refusal."""
 
 
 @dataclass(frozen=True, eq=False)
 class ResolvedRun:
-    """What the loop drives.
+    """Run with resolved parameters.
 
     Attributes
     ----------
     problem
         The problem.
     algorithm
-        The algorithm with its parameters fixed.
+        The algorithm with fixed parameters.
     selector
-        The algorithm as it was asked for, as the command line writes it.
+        The algorithm as requested, in command-line form.
     schedule
-        Where the parameters come from: "theory", "practical" or "explicit".
+        Origin of the parameters: "theory", "practical" or "explicit".
     measures
-        What the trace records, by name.
+        Measures in the trace, by name.
     start
-        The point to start at; None for the problem's own.
+        The start point; None for the problem's own.
     """
 
     problem: Problem
@@ -64,25 +64,25 @@ class ResolvedRun:
 
     @property
     def unmet_assumptions(self) -> tuple[str, ...]:
-        """What the algorithm's theorem assumes and the problem is not known to meet."""
+        """Assumptions of the algorithm's theorem that the problem is not known to meet."""
         return unmet_assumptions(getattr(self.algorithm, "assumes", ()), self.problem)
 
     @property
     def asks(self) -> frozenset[str]:
-        """What a run asks of the problem: verbs of the oracles, and kinds of problems."""
+        """Requirements of a run on the problem: oracle verbs, and kinds of problems."""
         return frozenset(getattr(self.algorithm, "asks", self.algorithm.requires))
 
     @property
     def iteration_count(self) -> int | None:
-        """How many iterations the schedule has, None where that is no parameter of it."""
+        """Number of iterations of the schedule, None if that is not one of its parameters."""
         iterations: int | None = getattr(self.algorithm, "iterations", None)
         return None if iterations is None else iterations * getattr(self.algorithm, "runs", 1)
 
     @property
     def guarantee(self) -> tuple[Guarantee, float] | None:
-        """What the theorem of this schedule promises, and the bound's number in its criterion.
+        """Guarantee of this schedule's theorem, and the value of its bound.
 
-        None where the parameters are not those of a theorem, or it has no number.
+        None if the parameters are not those of a theorem, or it has no number.
         """
         promise = getattr(self.algorithm, "guarantee", None)
         epsilon = Selector.parse(self.selector).parameters.get("epsilon")
@@ -96,12 +96,12 @@ class ResolvedRun:
     def check_termination(
         self, budget: Budget | None, stop: Stop | None, time_limit: float | None
     ) -> None:
-        """Refuse a run that nothing would ever end.
+        """Raise for a run that would never end.
 
         Raises
         ------
         InputError
-            If the algorithm is endless, and none of the three is given.
+            If the algorithm is endless, and there is neither budget, target nor time limit.
         """
         if budget is not None and not isinstance(budget, Budget):
             raise InputError(
@@ -120,12 +120,12 @@ class ResolvedRun:
             )
 
     def check_requirements(self, backend: Backend) -> None:
-        """Refuse an algorithm that requires what the problem does not offer.
+        """Raise for an algorithm whose requirements the problem does not meet.
 
         Raises
         ------
         RefusedError
-            If the problem lacks it, or what it opened for the run has no such oracle.
+            If the problem lacks one, or its backend has no such oracle.
         """
         name, problem = self.algorithm.name, self.problem.name
         lacks = self.problem.lacks
@@ -146,24 +146,24 @@ def resolve_run(
     start: Point = None,
     selector: str | None = None,
 ) -> ResolvedRun:
-    """Fix the parameters of an algorithm for a problem and a start.
+    """Resolve the parameters of an algorithm for a problem and a start.
 
     Parameters
     ----------
     problem, algorithm, measures, start
-        As `pfbench.solve` takes them.
+        As in `pfbench.solve`.
     stop
         A target, whose measure is recorded, too.
     selector
-        The algorithm as it is to be called; by default its name with the given parameters.
+        Text that names the algorithm; by default its name with the explicit parameters.
 
     Raises
     ------
     InputError
         If a parameter is missing or out of range, a measure unknown, or the start outside the set.
     RefusedError
-        If the theorem's schedule lacks a constant, or assumes what the problem is not known to
-        meet; with explicit parameters, and in the practical schedule, it may.
+        If the theorem's schedule lacks a constant, or assumes something that the problem is not
+        known to meet; explicit parameters and the practical schedule are allowed.
     """
     _check_kinds(problem, algorithm)
     x0 = problem.start() if start is None else _check_point(start)
@@ -202,7 +202,7 @@ _OF_AN_ALGORITHM = ("name", "requires", "output", "run")
 
 
 def _check_kinds(problem: Any, algorithm: Any) -> None:
-    """Refuse what is no problem, or no algorithm: a class in place of its object, too."""
+    """Raise for an object that is no problem or no algorithm, including a class."""
     for kind, value, parts in (
         ("problem", problem, _OF_A_PROBLEM),
         ("algorithm", algorithm, _OF_AN_ALGORITHM),
@@ -216,7 +216,7 @@ def _check_kinds(problem: Any, algorithm: Any) -> None:
 
 
 def _check_point(start: Any) -> Point:
-    """Return an own copy of a start, an array in double precision."""
+    """Return a copy of a start, an array in double precision."""
     if not isinstance(start, np.ndarray):
         return keep(start)
     if start.dtype.kind not in "fiu":
@@ -239,7 +239,7 @@ def _resolve_algorithm(problem: Problem, choice: AlgorithmSpec, x0: Point) -> tu
 def _collect_recorded_measures(
     problem: Problem, measures: str | Sequence[str] | Mapping[str, Measure], stop: Stop | None
 ) -> dict[str, Measure]:
-    """Return what a trace records, by name, the measure of a target included."""
+    """Return the measures of a trace by name, including that of a target."""
     if not isinstance(measures, Mapping):
         listed = [measures] if isinstance(measures, str) else measures
         if not isinstance(listed, Sequence):

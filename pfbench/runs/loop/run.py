@@ -1,4 +1,4 @@
-"""The result of one run."""
+"""Result of one run."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STATUSES: Mapping[str, str] = {status.value: status.meaning for status in Status}
-"""Every status of a run, with what it means."""
+"""Meaning of every status of a run."""
 
 COMPLETED = frozenset(status for status in Status if status.has_answer)
-"""Statuses of runs that end with an answer: at any later count, it is still their answer."""
+"""Statuses of runs with an answer that no larger budget would change."""
 
 
 NO_RESULT = frozenset({Status.ERROR, Status.DIVERGED})
-"""Statuses of runs whose final measures are not shown: they are of no result."""
+"""Statuses of runs without a result: their final measures are not shown."""
 
 UNINFORMATIVE = frozenset(status for status in Status if status.is_void)
-"""Statuses of runs that say nothing about their algorithm: any other run takes their place."""
+"""Statuses of runs that say nothing about their algorithm: any other run replaces them."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Run:
-    """One run of an algorithm on a problem.
+    """Run of an algorithm on a problem.
 
     Attributes
     ----------
     problem, algorithm
-        The selectors, as the command line writes them.
+        The selectors, in command-line form.
     parameters
-        All parameters of the algorithm as they were used.
+        All parameters of the algorithm.
     schedule
         "theory" or "explicit".
     seed
         The algorithm's seed.
     status, stop_reason
-        One of `STATUSES`, and the reason in words.
+        A status in `STATUSES`, and the reason in words.
     iterations
         Number of yielded states.
     counts
-        Exact oracle counts of the whole run, those of an incomplete last iteration included.
+        Exact oracle counts of the whole run, including an incomplete last iteration.
     final
         Measures at the declared output, by name (units of the measure; None where undefined, and
-        of a run that failed, or diverged before its first iterate: it has no output).
+        for a run that failed, or diverged before its first iterate: it has no output).
     seconds
         Time of the run without measures and compilation, in seconds.
     oracle_seconds
@@ -63,19 +63,18 @@ class Run:
     failure_probability
         Bound of the probability that any certified interval shown for this run is wrong.
     error_location
-        The line of the method that raised; None if none did (and for a run read back from a store).
+        The line of the method that raised; None if none did (and for a run read from a store).
     note
-        What is to be known of how the method went about it; empty if nothing is.
+        Remark on the method's behaviour; empty if there is none.
     x
-        The point at the declared output (None for a run read back from a store).
+        The point at the declared output (None for a run read from a store).
     columns, rows
         The trace: column names and one tuple for each recorded iteration.
     unmet_assumptions
-        What the algorithm's theorem assumes and the problem is not known to meet, by its name in
-        `pfbench.base.assumptions`.
+        Assumptions of the algorithm's theorem that the problem is not known to meet, by their names
+        in `pfbench.base.assumptions`.
     yields_output
-        Whether its states had outputs of their own, in place of the declared one; None if that is
-        not known.
+        Whether its states had outputs of their own, instead of the declared one; None if unknown.
     """
 
     problem: str
@@ -101,7 +100,7 @@ class Run:
 
     @property
     def trace(self) -> "pd.DataFrame":
-        """The trace: iteration, fo ... fv, seconds, then the measures.
+        """Trace: iteration, fo ... fv, seconds, then the measures.
 
         Row k is x_k with the counts spent to reach it; an interval measure has two columns, its
         upper end under the measure's name and its lower end under ``NAME_lower``.
@@ -111,7 +110,7 @@ class Run:
         return pd.DataFrame.from_records(self.rows, columns=list(self.columns))
 
     def final_value(self, measure: str) -> float:
-        """Return the last recorded value; infinite without one, and where there is no answer."""
+        """Return the last recorded value; infinite if there is none, or no answer."""
         if (
             self.status not in COMPLETED
             or check_text("measure", measure, "fw_gap") not in self.columns
@@ -122,7 +121,7 @@ class Run:
         return next((float(v) for v in values if v is not None and not math.isnan(v)), math.inf)
 
     def first_value(self, measure: str, target: float) -> int | None:
-        """Return the number of the first row whose measure is at most `target`, None if none is."""
+        """Return the number of the first row whose measure is at most `target`, or None."""
         if check_text("measure", measure, "fw_gap") not in self.columns:
             return None
         check_real("target", target)
@@ -137,14 +136,14 @@ class Run:
         return plot([self], measure, against, ax)
 
     def __repr__(self) -> str:
-        """Return what was run, how it ended and what it took, in short."""
+        """Return a short summary: the run, its end and its counts."""
         texts = [f"{name}={count}" for name, count in self.counts.as_dict().items() if count]
         ended = f"{self.status} after {self.iterations} iterations"
         text = ", ".join([ended, *texts])
         return f"<Run of {self.algorithm} on {self.problem}, seed {self.seed}: {text}>"
 
     def _repr_html_(self) -> str:
-        """Return the run as Jupyter shows it."""
+        """Return the run as HTML for Jupyter."""
         subject = {
             "problem": self.problem,
             "algorithm": self.algorithm,
@@ -167,7 +166,7 @@ class Run:
         return repr_html + html_fields(final, "measures at the output")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the run as a store keeps it, beside its trace."""
+        """Return the run as stored, without its trace."""
         left_out = (
             "yields_output",
             "error_location",
@@ -187,7 +186,7 @@ class Run:
 
 
 TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")
-"""The columns that every trace begins with."""
+"""Columns at the beginning of every trace."""
 
 
 def lower_end_names(names: Collection[str]) -> frozenset[str]:
@@ -196,7 +195,7 @@ def lower_end_names(names: Collection[str]) -> frozenset[str]:
 
 
 def list_measures(columns: Collection[str]) -> list[str]:
-    """Return the measures among the columns of a trace, an interval by its upper end."""
+    """Return the measures among the columns of a trace; an interval by its upper end."""
     return [name for name in columns if name not in lower_end_names(columns).union(TRACE_COLUMNS)]
 
 
@@ -211,18 +210,18 @@ def plot(
     Parameters
     ----------
     runs
-        From `pfbench.solve` or `pfbench.list_runs`.
+        Runs from `pfbench.solve` or `pfbench.list_runs`.
     measure
-        Its name in the traces; the first that all have if not given.
+        Its name in the traces; by default the first that all have.
     against
-        What stands below: a kind of calls, ``"iteration"`` or ``"seconds"``.
+        The x-axis: a kind of calls, ``"iteration"`` or ``"seconds"``.
     ax
-        The axes of matplotlib to draw in, with what is there; new ones if not given.
+        Existing axes of matplotlib to draw in; by default new ones.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn in.
+        The axes.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One run, as `pfbench.solve` makes it."""
+"""Single run, as in `pfbench.solve`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -32,13 +32,13 @@ def solve(
     Parameters
     ----------
     problem, algorithm, seed, budget, stop, time_limit, measures, every, start
-        As `pfbench.solve` takes them, once names, texts and classes have become objects.
+        As in `pfbench.solve`, after names, texts and classes are converted to objects.
     isolated
-        Run the method in a process of its own, which has nothing of the problem: each call is a
-        message. Counts and iterates are the same, bit for bit; seconds are not, as a message takes
-        one to six milliseconds. The algorithm must be one that another process can import.
+        Run the method in a separate process, without access to the problem: each call is a message.
+        Counts and iterates are the same, bit for bit; seconds are not, as a message takes one to
+        six milliseconds. Another process must be able to import the algorithm.
     strict
-        Raise for a method that raises before it queries an oracle, as `pfbench.solve` does.
+        Raise for a method that raises before its first oracle call, as `pfbench.solve` does.
 
     Raises
     ------

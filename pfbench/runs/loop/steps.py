@@ -1,4 +1,4 @@
-"""One iterator that follows a run: states, oracle calls and counts, step by step."""
+"""Iterator that follows a run: states, oracle calls and counts, step by step."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -12,22 +12,22 @@ from pfbench.points import infer_format, keep
 from pfbench.runs.loop.streams import PURPOSES, random_stream
 
 Listener = Callable[[str, tuple[Any, ...], Any], None]
-"""Takes the verb of a backend call, its arguments and its answer."""
+"""Callback with the verb of a backend call, its arguments and its answer."""
 
 HEARD = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "hessian", "table"})
-"""The verbs of a backend that a listener hears."""
+"""Verbs of a backend that a listener hears."""
 
 _PARTS = {"hessian": ("product", "batch"), "table": ("difference", "replace")}
-"""The verbs of what a backend returns, by the verb that returns it."""
+"""Verbs of the objects that a backend returns, by the verb that returns them."""
 
 
 class Step(NamedTuple):
-    """One update of a run.
+    """Update of a run.
 
     Attributes
     ----------
     state
-        The state that the method yielded, not copied.
+        The yielded state, not copied.
     counts
         The counts spent so far.
     """
@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 
 class Steps:
-    """A run that is opened and followed step by step.
+    """Run that is opened and followed step by step.
 
     Iterating yields a `Step` after each update. `states` yields the same states without counts:
     the loop of `solve` reads these. Nothing is recorded unless there is a listener.
@@ -49,7 +49,7 @@ class Steps:
     seed
         The seed of the run's random streams.
     start
-        The point to start at; None for the problem's own.
+        The start point; None for the problem's own.
     ledger
         The ledger, with the budget; an unlimited one if None.
     asks
@@ -58,7 +58,7 @@ class Steps:
     begin
         Runs the method on oracles, start and stream; its `run` if None.
     check
-        Called with the backend before anything else is done with it.
+        Called first with the backend.
     listener
         Called after each backend call.
 
@@ -104,15 +104,15 @@ class Steps:
 
 
 def steps(problem: Problem, algorithm: Any, **options: Any) -> Steps:
-    """Open a run and return it, to be followed step by step; see `Steps` for the options."""
+    """Open a run to be followed step by step; `Steps` has the options."""
     return Steps(problem, algorithm, **options)
 
 
 class ObservedBackend:
-    """A backend, or what it returned, that tells a listener of each call after it is answered.
+    """Backend, or an object it returned, that reports each answered call to a listener.
 
-    The calls of what a verb returned are told as ``verb.part``; the arguments of that verb precede
-    their own.
+    Calls of an object that a verb returned are reported as ``verb.part``; the arguments of that
+    verb come first.
     """
 
     def __init__(
@@ -140,9 +140,9 @@ class ObservedBackend:
 
 
 def oracle_class(algorithm: Any) -> type[Oracles]:
-    """Return the oracles that a method requires; all, of one that states none.
+    """Return the oracles that a method requires; all, if it states none.
 
-    A property of the method that raises is named by a note on its exception.
+    If a property of the method raises, a note on the exception names it.
     """
     try:
         asks = getattr(algorithm, "asks", None) or getattr(algorithm, "requires", None)
@@ -153,7 +153,7 @@ def oracle_class(algorithm: Any) -> type[Oracles]:
 
 
 def _iterate_after_start(begin: Callable[[], Iterator[State]]) -> Iterator[State]:
-    """Yield the states of a run; what raises before the first raises at the first."""
+    """Yield the states of a run; an exception before the first state is raised at the first."""
     states = begin()
     if not isinstance(states, Iterator):
         raise InputError(

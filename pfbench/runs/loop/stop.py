@@ -23,7 +23,7 @@ class Stop:
 
     @classmethod
     def parse(cls, value: str) -> "Stop":
-        """Read ``"fw_gap=0.01"``.
+        """Parse ``"fw_gap=0.01"``.
 
         Raises
         ------
@@ -45,16 +45,16 @@ class Stop:
 
 
 def trace_name(measure: str) -> str:
-    """Return the name of a measure in a trace: of MODULE:NAME it is NAME."""
+    """Return the name of a measure in a trace: NAME of MODULE:NAME."""
     return measure.rpartition(":")[2]
 
 
 def list_recorded_measures(
     measures: Sequence[str], stop: Stop | None
 ) -> tuple[tuple[str, ...], Stop | None]:
-    """Return what a run records, and its target by the measure's name in the trace.
+    """Return the recorded measures, and the target by the measure's name in the trace.
 
-    The measure of a target may be somebody's own, MODULE:NAME; it is then recorded, too.
+    The measure of a target may be user-defined, MODULE:NAME; it is then recorded, too.
     """
     if stop is None or ":" not in stop.measure:
         return tuple(measures), stop
@@ -65,7 +65,7 @@ def list_recorded_measures(
 def first_rows_reaching(targets: Sequence[Stop], run: Run) -> list[dict[str, Any]]:
     """Return, for each target, the calls of the first recorded row that reaches it.
 
-    A run that stops before it has none: its calls are None (a censored run, never left out).
+    If no row does, its calls are None (a censored run, never left out).
     """
     first_rows_reaching = []
     indices = {name: run.columns.index(name) for name in COUNTED}

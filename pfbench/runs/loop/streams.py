@@ -1,4 +1,4 @@
-"""The random streams of one run."""
+"""Random streams of one run."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -10,24 +10,24 @@ import numpy as np
 from pfbench.base.arrays import Integers
 
 PURPOSES: Mapping[str, int] = MappingProxyType({"algorithm": 1, "output": 2, "oracles": 3})
-"""What a run draws random numbers for, each from a stream of its own."""
+"""Purposes of random numbers in a run, each with a separate stream."""
 
 _MOST_AHEAD = 1 << 13
-"""Most indices that are drawn ahead, 64 kB."""
+"""Maximum number of indices that are drawn ahead, 64 kB."""
 
 
 def random_stream(seed: int, purpose: str) -> np.random.Generator:
-    """Return the random stream of one purpose; it depends on the user's seed and nothing else."""
+    """Return the random stream of one purpose; it depends only on the user's seed."""
     bits = np.random.PCG64(np.random.SeedSequence((seed, PURPOSES[purpose])))
     return PrefetchingGenerator(bits) if purpose == "algorithm" else np.random.Generator(bits)
 
 
 class PrefetchingGenerator(np.random.Generator):
-    """A generator of numpy that draws batches of indices ahead, several at once.
+    """NumPy generator that draws batches of indices ahead, several at once.
 
-    What it returns is bit for bit what numpy's generator returns: before anything but indices below
-    the same bound is drawn, and before anybody sees its state, what was drawn ahead is taken back.
-    One call costs numpy as much as a thousand indices, so that small batches are much quicker.
+    Its results are identical bit for bit to those of NumPy's generator: before it draws anything
+    but indices below the same bound, and before its state is read, it rewinds what was drawn ahead.
+    One call costs NumPy as much as a thousand indices, so small batches are much quicker.
     """
 
     _prefetch_limit = _MOST_AHEAD
@@ -43,7 +43,7 @@ class PrefetchingGenerator(np.random.Generator):
         dtype: Any = np.int64,
         endpoint: bool = False,
     ) -> Any:
-        """As numpy's."""
+        """Return random integers, as `numpy.random.Generator.integers`."""
         plain = high is None and dtype is np.int64 and not endpoint
         if not (
             plain and type(low) is int and type(size) is int and 0 < size < self._prefetch_limit
@@ -59,18 +59,18 @@ class PrefetchingGenerator(np.random.Generator):
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
-        """Whoever has seen it can draw from it: from then on, nothing is drawn ahead."""
+        """Bit generator, from which others can draw: once it is read, nothing is drawn ahead."""
         self._rewind()
         self._prefetch_limit = 0
         return super().bit_generator
 
     def __reduce__(self) -> Any:
-        """Return what a copy is made of; a shallow one shares the state: see `bit_generator`."""
+        """Return the parts of a copy; a shallow copy shares the state: see `bit_generator`."""
         _ = self.bit_generator
         return super().__reduce__()
 
     def _prefetch(self, bound: int, size: int) -> None:
-        """Draw a batch, and as many more as were drawn since anything else was."""
+        """Draw a batch, and as many further ones as were drawn in a row."""
         batches = (
             min(2 * self._batches, self._prefetch_limit // size) if bound == self._bound else 1
         )
@@ -81,7 +81,7 @@ class PrefetchingGenerator(np.random.Generator):
         self._bound, self._batches, self._end = bound, batches, batches * size
 
     def _rewind(self) -> None:
-        """Let the stream stand where it would if nothing had been drawn ahead."""
+        """Rewind the stream to the state without indices drawn ahead."""
         if self._position < self._end:
             super().bit_generator.state = self._state
             super().integers(self._bound, size=self._position)
@@ -89,7 +89,7 @@ class PrefetchingGenerator(np.random.Generator):
 
 
 def _rewinding(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of numpy's generator that first takes back what was drawn ahead."""
+    """Return a method of NumPy's generator that rewinds the stream first."""
 
     @wraps(method)
     def call(self: PrefetchingGenerator, *args: Any, **keywords: Any) -> Any:

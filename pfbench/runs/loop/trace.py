@@ -1,4 +1,4 @@
-"""The trace of a run: what is measured, where it is recorded, and what cannot be measured."""
+"""Trace of a run: measures, recorded rows, and measures that fail."""
 
 import math
 from collections.abc import Mapping
@@ -16,32 +16,32 @@ STEP_MEASURES = frozenset({"estimator_error", "coin"})
 """Measures of a step, which its output does not have."""
 
 POINT_MEASURES = frozenset({"objective", "value", "fw_gap", "gradient_mapping_sq"})
-"""Measures that read nothing of a state but its point."""
+"""Measures that read only the point of a state."""
 
 OUTSIDE_REASON = "is outside the feasible set"
-"""Is in the reason of a run that ends since it left the set."""
+"""Part of the reason of a run that ends because it left the set."""
 
 
 class Trace:
-    """The recorded rows of one run.
+    """Recorded rows of one run.
 
     Parameters
     ----------
     problem, measures
-        What is measured, and on which problem.
+        The problem, and its measures by name.
 
     Attributes
     ----------
     rows
         The numbers of each recorded iterate, by column.
     certificates
-        How many of the intervals hold but with a certain probability.
+        Number of intervals that hold only with a certain probability.
     undefined
         The measures that were not defined somewhere.
     point_measures
-        Whether nothing of a state but its point is measured.
+        Whether all measures read only the point of a state.
     failed_measures
-        Which point lies outside the set, or why a measure failed, in words; else empty.
+        The point outside the set, or the reason why a measure failed, in words; else empty.
     """
 
     def __init__(self, problem: Problem, measures: Mapping[str, Measure]) -> None:
@@ -59,7 +59,7 @@ class Trace:
     def record(self, costs: tuple[Any, ...], state: State) -> Mapping[str, Any]:
         """Append the row of a state that was reached with these iterations, counts and seconds.
 
-        An iterate outside the set is not measured, and ends the run (see `failed`).
+        An iterate outside the set is not measured, and ends the run (see `failed_measures`).
         """
         row = dict(zip(TRACE_COLUMNS, costs, strict=True))
         self.rows.append(row)
@@ -75,9 +75,9 @@ class Trace:
         return row
 
     def final_measures(self, state: State) -> dict[str, float | None]:
-        """Return all measures of the problem, and those of somebody's own or with a parameter.
+        """Return all measures of the problem, user-defined ones and those with a parameter.
 
-        They are of the output, and None where it is outside the set.
+        They are measured at the output, and None if it is outside the set.
         """
         final: dict[str, float | None] = {}
         inside = self._is_inside(state.x, "that is the output")
@@ -98,7 +98,7 @@ class Trace:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the trace."""
+        """Columns of the trace."""
         names = list(TRACE_COLUMNS)
         for name in self._measures:
             names += [name, f"{name}_lower"] if name in self._brackets else [name]
@@ -109,7 +109,7 @@ class Trace:
         return [tuple(row.get(name, math.nan) for name in self.columns) for row in self.rows]
 
     def _is_inside(self, x: Point, which: str) -> bool:
-        """Return whether a point is in the set; note as a failure that it is not."""
+        """Return whether a point is in the set; record a failure if it is not."""
         try:
             inside = bool(self._problem.set.contains(x))
             wrong = f"the point {which} {OUTSIDE_REASON} {self._problem.set.name}"
@@ -148,5 +148,5 @@ class Trace:
 
 
 def finite_or_none(number: float | None) -> float | None:
-    """Return a number that JSON has a form for, or None."""
+    """Return a number if JSON can represent it, else None."""
     return number if number is not None and math.isfinite(number) else None

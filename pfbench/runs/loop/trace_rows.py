@@ -1,4 +1,4 @@
-"""The rows of a trace that was read: one array of numbers in place of a tuple for each."""
+"""Rows of a stored trace: one array of numbers instead of a tuple for each row."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
@@ -9,20 +9,20 @@ import numpy.typing as npt
 from pfbench.base.arrays import as_read_only
 
 _EXACT = 2**53
-"""Below this modulus a whole number is one of double precision."""
+"""Modulus below which double precision represents every integer."""
 
 
 class TraceRows(Sequence[tuple[Any, ...]]):
-    """Rows of numbers, which are tuples of int and float wherever one looks; read-only.
+    """Rows of numbers, accessed as tuples of int and float; read-only.
 
-    Of very many runs these take half of what the tuples would.
+    For very many runs they take half the memory of tuples.
 
     Attributes
     ----------
     numbers
         All of them, shape (rows, columns).
     integer_columns
-        Of each column, whether its numbers are of type int.
+        For each column, whether its numbers are of type int.
     """
 
     __slots__ = ("integer_columns", "numbers")
@@ -53,7 +53,7 @@ class TraceRows(Sequence[tuple[Any, ...]]):
         return zip(*(column.tolist() for column in columns), strict=True)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """Return the numbers themselves, unless another type or a copy is asked for."""
+        """Return the array of numbers, converted or copied only on request."""
         return self.numbers.astype(dtype or np.float64, copy=bool(copy))
 
     def __eq__(self, other: object) -> bool:
@@ -70,7 +70,7 @@ def rows_of_blocks(
 ) -> Sequence[tuple[Any, ...]]:
     """Return the rows of columns, first those of integers, then those of floats; see `TraceRows`.
 
-    Where an integer is beyond the exact ones of double precision, they are a list.
+    If an integer is too large for double precision, they are a list.
     """
     if integers.size and max(int(integers.max()), -int(integers.min())) >= _EXACT:
         return list(zip(*integers.tolist(), *floats.tolist(), strict=True))

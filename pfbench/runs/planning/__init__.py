@@ -1,1 +1,1 @@
-"""What is planned: specs, the runs they ask for, and what the names in them stand for."""
+"""Plans of sweeps: specs, their runs, and the resolution of names."""

@@ -1,4 +1,4 @@
-"""A method that is put on a suite: with what parameters, and which of them are tuned."""
+"""Adding a method to a suite: its parameters, and which of them are tuned."""
 
 import inspect
 from collections.abc import Mapping
@@ -17,15 +17,14 @@ from pfbench.runs.planning.tune import TunedMethod
 
 
 def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
-    """Return a suite with a method on it, and the labels that the method has there.
+    """Return a suite with a method added, and the labels of the method in it.
 
-    A method of the catalogue without parameters has those of the suite, where the suite has it.
-    Parameters that the class needs, and the selector does not give, are those of the suite's
-    ``[candidate]``, and before them, where it asks no linear minimisation, of its table
-    ``projecting``; where that lists several values, the method is tuned over them as all are.
-    A text may name another parameter in braces, as in ``ceil(n/{batch})``: that stands for the
-    value that this one has, which is 1 where the class has no such parameter.
-    A MODULE:NAME is imported: tell the user before.
+    A catalogue method without parameters has those of the suite, if the suite has it. Required
+    parameters that the selector lacks are taken from the suite's ``[candidate]``, and before that,
+    for a method without linear minimisation, from its table ``projecting``; if that lists several
+    values, the method is tuned over them like all others. A text may contain the name of another
+    parameter in braces, as in ``ceil(n/{batch})``, for the value of that parameter, or 1 if the
+    class has no such parameter. A MODULE:NAME is imported: inform the user before.
 
     Raises
     ------
@@ -63,7 +62,7 @@ def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
 
 
 def _candidate_labels(study: Study, name: str) -> tuple[str, ...]:
-    """Return the labels under which a study has a method, as published and tuned."""
+    """Return the labels of a method in a study, as published and tuned."""
     named = [(entry.label, entry.selector) for entry in study.algorithms]
     named += [(method.tuned_label, method.selector) for method in study.tuned_methods]
     return tuple(label for label, text in named if text.partition("[")[0].strip() == name)
@@ -72,7 +71,7 @@ def _candidate_labels(study: Study, name: str) -> tuple[str, ...]:
 def _collect_required_parameters(
     selector: Selector, available: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what is offered of the parameters that a class needs, and its selector lacks."""
+    """Return the available values of parameters that a class requires and its selector lacks."""
     if "epsilon" in selector.texts:
         return {}
     asks: frozenset[str] = getattr(_load_algorithm_class(selector.name), "requires", frozenset())
@@ -90,7 +89,7 @@ def _load_algorithm_class(name: str) -> Any:
 
 
 def _signature_parameters(name: str) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a class or function; none where it does not say."""
+    """Return the parameters of a class or function; empty if unknown."""
     kind = _load_algorithm_class(name)
     try:
         return inspect.signature(kind).parameters if callable(kind) else {}
@@ -99,7 +98,7 @@ def _signature_parameters(name: str) -> Mapping[str, inspect.Parameter]:
 
 
 def _fill_templates(selector: Selector, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters whose texts name in braces none but those that are tuned over."""
+    """Return parameters; of those with names in braces, only the ones whose names are tuned."""
     values = {**_numeric_defaults(selector), **selector.texts, **parameters}
     values = {
         key: f"{{{key}}}" if isinstance(value, list) else value for key, value in values.items()
@@ -129,11 +128,11 @@ def _numeric_defaults(selector: Selector) -> dict[str, Any]:
 
 
 def _with_parameters(selector: Selector, values: Mapping[str, Any]) -> str:
-    """Return a selector with further parameters."""
+    """Return a selector with additional parameters."""
     pairs = [f"{name}={value}" for name, value in {**selector.texts, **values}.items()]
     return f"{selector.name}[{','.join(pairs)}]" if pairs else selector.name
 
 
 def _make_unused_label(label: str, used: list[str] | tuple[str, ...]) -> str:
-    """Return a label that nothing else has."""
+    """Return a label that is not in use."""
     return label if label not in used else f"{label} (compared)"

@@ -1,4 +1,4 @@
-"""What planned runs cite: the papers of their algorithms, and the data sets of their problems."""
+"""References of planned runs: papers of their algorithms, data sets of their problems."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,19 +9,19 @@ from pfbench.problems.data.catalogue import DATA_SETS, DataSet
 
 
 def algorithm_citation_keys(algorithms: Iterable[str]) -> tuple[str, ...]:
-    """Return the keys of the papers of algorithms, by selectors; somebody's own have none here."""
+    """Return the keys of the papers of algorithms, by selectors; user-defined ones have none."""
     kinds = (ALGORITHMS.get(_parse_or_empty(text).name) for text in algorithms)
     return tuple(dict.fromkeys(key for kind in kinds if kind for key in kind.cites))
 
 
 def find_data_sets(problems: Iterable[str]) -> Mapping[str, DataSet]:
-    """Return the data sets that problems name as their source, by selectors."""
+    """Return the data sets that are the sources of problems, by selectors."""
     names = {_parse_or_empty(text).texts.get("source", "") for text in problems}
     return {name: DATA_SETS[name] for name in sorted(names & DATA_SETS.keys())}
 
 
 def _parse_or_empty(text: str) -> Selector:
-    """Return a selector, of nothing where the text is none: stored runs may be anybody's."""
+    """Return a selector, or an empty one if the text is invalid: stored runs are untrusted."""
     try:
         return Selector.parse(text)
     except InputError:

@@ -1,4 +1,4 @@
-"""How figures call what has no label: by what distinguishes it from the others."""
+"""Labels in figures for selectors that have none, from their differences."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,10 @@ from pfbench.base.selectors import Selector
 
 
 def make_labels(selectors: Sequence[str]) -> list[str]:
-    """Return a label for each of different selectors.
+    """Return a label for each of several different selectors.
 
-    It is the name (of MODULE:NAME only NAME, where that is enough), followed by those parameters
-    in which selectors of the same name differ. A selector whose name has names in braces is its own
-    label.
+    It is the name (of MODULE:NAME only NAME, if unique), followed by the parameters in which
+    selectors of the same name differ. A selector whose name has names in braces is its own label.
     """
     parsed = [_parse_selector(text) for text in selectors]
     short = _shorten_names([name for name, _ in parsed])
@@ -30,12 +29,12 @@ def make_labels(selectors: Sequence[str]) -> list[str]:
 
 
 def setting_title(values: Mapping[str, Any]) -> str:
-    """Return the title of a setting: its values by their names."""
+    """Return the title of a setting: its values by name."""
     return ", ".join(f"{name} = {format_setting_value(value)}" for name, value in values.items())
 
 
 def format_setting_value(value: Any) -> str:
-    """Return a value of a setting as titles have it."""
+    """Return a value of a setting as text for titles."""
     if isinstance(value, float) and float(f"{value:g}") == value:
         return f"{value:g}"
     return str(value)
@@ -50,7 +49,7 @@ def _parse_selector(text: str) -> tuple[str, Mapping[str, str]]:
 
 
 def _shorten_names(names: Sequence[str]) -> dict[str, str]:
-    """Return NAME for MODULE:NAME, but where two of these would be the same."""
+    """Return NAME for MODULE:NAME, except where two of these would be equal."""
     last = {name: name.rpartition(":")[2] or name for name in names}
     times = Counter(last.values())
     return {name: short if times[short] == 1 else name for name, short in last.items()}

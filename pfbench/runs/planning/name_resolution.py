@@ -1,4 +1,4 @@
-"""What the names of a run stand for: what a catalogue has, or somebody's own MODULE:NAME."""
+"""Resolution of the names of a run: catalogue names and user-defined MODULE:NAME."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from pfbench.runs.loop.stop import trace_name
 from pfbench.runs.planning.user_problem import check_user_problem
 
 _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
-"""Names that a column of a trace, alone or beside others, already has."""
+"""Names that columns of a trace or of tables already have."""
 
 
 def select_problem(text: str) -> Problem:
@@ -32,7 +32,7 @@ def select_problem(text: str) -> Problem:
     Raises
     ------
     InputError
-        If a name is unknown, a parameter wrong, or what is made is no problem.
+        If a name is unknown, a parameter wrong, or the result is not a problem.
     DataError
         If its data are missing or damaged.
     """
@@ -47,7 +47,7 @@ _PARTS = ("name", "requires", "output", "run")
 
 @dataclass(frozen=True)
 class UserAlgorithmChoice:
-    """Somebody's own method of which parameters follow constants, as in ``my:Method[step=3/L]``."""
+    """User-defined method with formulas as parameters, as in ``my:Method[step=3/L]``."""
 
     selector: Selector
     schedule: str = "explicit"
@@ -55,16 +55,16 @@ class UserAlgorithmChoice:
 
     @property
     def name(self) -> str:
-        """MODULE:NAME."""
+        """Name of the method, MODULE:NAME."""
         return self.selector.name
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The parameters that were given, by name."""
+        """Explicit parameters, by name."""
         return self.selector.parameters
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
-        """Return the algorithm that is made of the formulas' values; see `evaluate_formulas`."""
+        """Return the algorithm with evaluated formulas; see `evaluate_formulas`."""
         texts = self.selector.texts
         values = evaluate_formulas(constants, self.parameters, (), self.name)
         retained = {name: texts[name] for name in texts if values[name] == self.parameters[name]}
@@ -72,12 +72,12 @@ class UserAlgorithmChoice:
 
 
 def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
-    """Return the algorithm of a selector as `solve` takes it.
+    """Return the algorithm of a selector in the form that `solve` takes.
 
     Raises
     ------
     InputError
-        If a name is unknown, a parameter wrong, or what is made is no algorithm.
+        If a name is unknown, a parameter wrong, or the result is not an algorithm.
     """
     selector = Selector.parse(text)
     if ":" not in selector.name:
@@ -99,7 +99,7 @@ def select_measures(problem: Problem, names: Sequence[str]) -> dict[str, Measure
     Raises
     ------
     InputError
-        If a name is unknown or taken, or what it names is no function of problem and state.
+        If a name is unknown or in use, or is not a function of problem and state.
     """
     measures: dict[str, Measure] = {}
     for text in names:
@@ -118,7 +118,7 @@ def select_measures(problem: Problem, names: Sequence[str]) -> dict[str, Measure
 
 
 def _load_measure_function(text: str) -> Any:
-    """Load a measure; refuse what cannot be called with a problem and a state."""
+    """Load a measure; raise if it cannot be called with a problem and a state."""
     data = load_user_object(text)
     if isinstance(data, type) or not callable(data):
         raise InputError(f"{text} is no measure: a function of (problem, state) is needed.")

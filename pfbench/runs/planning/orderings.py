@@ -1,4 +1,4 @@
-"""What a spec says of published orders: ``[[ordering]]``, ``[forms]``, ``[[unit]]``."""
+"""Published rankings in a spec: ``[[ordering]]``, ``[forms]``, ``[[unit]]``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,22 +19,22 @@ T = TypeVar("T")
 FIELDS = (
     *("source", "place", "says", "states", "order", "measure", "target", "problems", "settings"),
 )
-"""What an ordering may say; source and order must be there."""
+"""Allowed fields of an ordering; source and order are required."""
 
 UNIT_FIELDS = ("name", "weights", "otherwise", "says", "place")
-"""What a unit may say; name and weights must be there."""
+"""Allowed fields of a unit; name and weights are required."""
 
 DERIVED = "suboptimality"
-"""A measure that no run records: it is computed from the objective."""
+"""Measure that no run records: it is computed from the objective."""
 
 
 def parse_orderings(field: str, value: Any) -> Sequence[PublishedOrdering]:
-    """Return the orders; whether the study has what they name is not looked at."""
+    """Return the orderings, without checking the names in them against the study."""
     return _read_tables(field, value, _parse_ordering)
 
 
 def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
-    """Return the labels of each method's forms; whether the study has them is not looked at."""
+    """Return the labels of each method's forms, without checking them against the study."""
     if not isinstance(value, Mapping):
         raise InputError(
             f"{field} = {abbreviate(value)} must be a table: for each method its forms."
@@ -47,14 +47,14 @@ def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
 
 
 def parse_units(field: str, value: Any) -> Sequence[CostUnit]:
-    """Return the units of a paper, its own first."""
+    """Return the cost units of a paper, its own first."""
     return _read_tables(field, value, _parse_unit)
 
 
 def _read_tables(
     field: str, value: Any, read: Callable[[str, Mapping[str, Any]], T]
 ) -> Sequence[T]:
-    """Return what is read of each table; all that is wrong is told at once."""
+    """Return the result of `read` for each table; collect all errors."""
     noting = ErrorCollector()
     tables: list[T] = []
     for number, table in enumerate(spec_fields.parse_tables(field, value), 1):
@@ -65,12 +65,12 @@ def _read_tables(
 
 
 def check_forms(location: str, study: Study) -> None:
-    """Refuse forms and units of algorithms that a study does not have.
+    """Raise for forms and units of algorithms that a study does not have.
 
     Raises
     ------
     InputError
-        If a label is unknown, a name is an algorithm's, too, or what a unit charges is wrong.
+        If a label is unknown, a name is also an algorithm's, or the weights of a unit are wrong.
     """
     all_labels = study.all_labels
     for name, labels in study.forms.items():
@@ -87,13 +87,13 @@ def check_forms(location: str, study: Study) -> None:
 
 
 def placeholder_names_in_units(study: Study) -> set[str]:
-    """Return the names in braces that the units of a study ask for."""
+    """Return the names in braces in the units of a study."""
     texts = [text for unit in study.units for text in (unit.weights, *unit.exceptions.values())]
     return set().union(*(placeholder_names(text, location="unit") for text in texts))
 
 
 def resolve_ordering(location: str, ordering: PublishedOrdering, study: Study) -> PublishedOrdering:
-    """Return an order with its measure; by default that of the targets, or else the first.
+    """Return an ordering with its measure; by default that of the targets, or else the first.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def _parse_unit(location: str, table: Mapping[str, Any]) -> CostUnit:
 
 
 def _parse_order(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
-    """Return the places: a label each, or a list of labels."""
+    """Return the ranks: a label each, or a list of labels."""
     if not isinstance(value, list) or len(value) < 2:
         raise InputError(
             f"{field} = {abbreviate(value)} must list two labels or more, the best first; a list within "  # noqa: E501
@@ -173,6 +173,6 @@ def _parse_order(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def parse_texts(field: str, value: Any) -> tuple[str, ...]:
-    """Return texts: a list of them, or a single one."""
+    """Return texts: a list of strings, or a single one."""
     listed = value if isinstance(value, list) else [value]
     return tuple(spec_fields.parse_text(f"{field}[{k}]", item) for k, item in enumerate(listed))

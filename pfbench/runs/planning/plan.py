@@ -1,4 +1,4 @@
-"""A run as it is planned: by selectors, names and limits."""
+"""Planned run: selectors, names and limits."""
 
 import math
 import re
@@ -14,7 +14,7 @@ from pfbench.base.selectors import list_user_code_names as own_in
 from pfbench.runs.loop.stop import Stop
 
 MOST_RUNS = 100_000
-"""The most runs that a spec may plan."""
+"""Maximum number of runs in a spec."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{0,300})?([eE][+-]?[0-9]{1,3})?")
 _MOST_SHOWN = 6
@@ -22,20 +22,21 @@ _MOST_SHOWN = 6
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run, by selectors.
+    """Run defined by selectors.
 
     Attributes
     ----------
     problem, algorithm
-        Selectors; either may be somebody's own, ``MODULE:NAME[...]`` or ``FILE.py:NAME[...]``.
+        Selectors; either may be user-defined, ``MODULE:NAME[...]`` or ``FILE.py:NAME[...]``.
     seed
         The algorithm's seed.
     measures, every
-        What the trace records, each so many iterations; a measure may be ``MODULE:NAME``.
+        Recorded measures, and the number of iterations between rows; a measure may be
+        ``MODULE:NAME``.
     budget, stop, time_limit
-        As `pfbench.solve` takes them (oracle calls, a target by its name in the trace, seconds).
+        As in `pfbench.solve` (oracle calls, a target by its name in the trace, seconds).
     memory_limit
-        Bytes that the run may add to those of its process; None for no limit.
+        Bytes by which the run may increase the memory of its process; None for no limit.
     """
 
     problem: str
@@ -49,7 +50,7 @@ class PlannedRun:
     memory_limit: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the run as JSON, from which `of_json` plans it again."""
+        """Return the run as JSON, the input of `from_json`."""
         stop, budget = self.stop, self.budget
         return vars(self) | {
             "measures": list(self.measures),
@@ -64,7 +65,7 @@ class PlannedRun:
         Raises
         ------
         InputError
-            If it is none.
+            If it is not a planned run.
         """
         try:
             budget, stop = plan["budget"], plan["stop"]
@@ -92,7 +93,7 @@ class PlannedRun:
 
     @property
     def user_selectors(self) -> tuple[str, ...]:
-        """The selectors MODULE:NAME of somebody's own problem, algorithm and measures."""
+        """Selectors MODULE:NAME of a user-defined problem, algorithm and measures."""
         named = (self.problem, self.algorithm, *self.measures)
         return tuple(text for text in named if list_user_code_names([text]))
 
@@ -100,7 +101,7 @@ class PlannedRun:
     def user_code_name(self) -> str:
         """Name of the user-defined code that it runs, with its algorithm; empty if there is none.
 
-        A worker that has run user-defined code makes only runs of the same.
+        A worker that has run user-defined code executes only runs of the same code.
         """
         target = [] if self.stop is None else [self.stop.measure]
         own = list_user_code_names([self.problem, self.algorithm, *self.measures, *target])
@@ -108,15 +109,15 @@ class PlannedRun:
 
 
 def list_user_code_names(selectors: Iterable[str]) -> list[str]:
-    """Return the names MODULE:NAME and FILE.py:NAME among those of selectors, each once."""
+    """Return the names MODULE:NAME and FILE.py:NAME in selectors, each once."""
     return list(dict.fromkeys(name for text in selectors for name in own_in(text)))
 
 
 def describe_user_imports(selectors: Iterable[str]) -> list[str]:
-    """Return what selectors MODULE:NAME import and with what they call it, a text for each name.
+    """Return the imports of selectors MODULE:NAME and their parameters, a text for each name.
 
-    Where selectors differ in a parameter, all its values are there; of more than six numbers, the
-    least and the greatest.
+    If selectors differ in a parameter, all its values are listed; of more than six numbers, the
+    smallest and the largest.
 
     Raises
     ------
@@ -139,7 +140,7 @@ def describe_user_imports(selectors: Iterable[str]) -> list[str]:
 
 
 def _join_values(values: Sequence[str]) -> str:
-    """Return a parameter's values as texts in one; a text that is no number is never left out."""
+    """Return the values of a parameter as one text; only numbers may be abbreviated."""
     texts = [value for value in values if not _NUMBER.fullmatch(value)]
     numbers = sorted((value for value in values if _NUMBER.fullmatch(value)), key=float)
     if len(numbers) > _MOST_SHOWN:
@@ -148,14 +149,14 @@ def _join_values(values: Sequence[str]) -> str:
 
 
 def check_run_count(location: str, factors: Mapping[str, int]) -> int:
-    """Return how many runs a product has, before any of them is made.
+    """Return the number of runs of a product, before any of them is created.
 
     Parameters
     ----------
     location
-        The place that the message names.
+        The location in the message.
     factors
-        How many there are of what is multiplied, by its name in the plural.
+        Number of each factor, by its name in the plural.
 
     Raises
     ------

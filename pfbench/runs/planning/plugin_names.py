@@ -1,7 +1,7 @@
-"""Selectors with plug-ins: each is spelled out as MODULE:NAME where a run is planned.
+"""Expansion of plug-in names to MODULE:NAME in planned runs.
 
-From there on a plug-in is somebody's own thing like any other: it is printed before it is imported,
-keys cover its source, and workers find it.
+After it a plug-in is user-defined code like any other: it is printed before it is imported, keys
+cover its source, and workers find it.
 """
 
 from collections.abc import Collection, Mapping
@@ -28,12 +28,12 @@ _OURS: Mapping[str, Collection[str]] = MappingProxyType(
         "estimator": ESTIMATORS,
     }
 )
-"""The names that are ours, by kind."""
+"""Built-in names, by kind."""
 
 
 @lru_cache(maxsize=4096)
 def expand_plugin_name(kind: str, text: str) -> str:
-    """Return a selector with MODULE:NAME for the name of a plug-in; any other as it is.
+    """Return a selector with MODULE:NAME for the name of a plug-in; any other unchanged.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def expand_plugin_name(kind: str, text: str) -> str:
 
 
 def expand_measure_name(name: str) -> str:
-    """Return MODULE:NAME for a measure that is a plug-in; any other name as it is."""
+    """Return MODULE:NAME for a measure that is a plug-in; any other name unchanged."""
     return _plugin_target("measure", name)
 
 
 def expand_any_plugin_name(text: str) -> str:
-    """Return a selector with MODULE:NAME for a plug-in of whatever kind; any other as it is."""
+    """Return a selector with MODULE:NAME for a plug-in of any kind; any other unchanged."""
     selector = Selector.parse(text)
     if any(selector.name in computed for computed in _OURS.values()):
         return expand_plugin_name("problem", text) if selector.name in PROBLEMS else text
@@ -82,7 +82,7 @@ def expand_any_plugin_name(text: str) -> str:
 
 
 def _plugin_target(kind: str, name: str) -> str:
-    """Return where the thing of a name is, if it is a plug-in; else the name."""
+    """Return MODULE:NAME of a name that is a plug-in; else the name."""
     if ":" in name or name in _OURS[kind]:
         return name
     result = find_plugin(kind, name)

@@ -1,4 +1,4 @@
-"""What a paper says of algorithms: their order, in its own unit, in the form that it states."""
+"""Published rankings of algorithms, in the paper's cost unit and stated form."""
 
 import re
 from collections.abc import Mapping
@@ -11,34 +11,34 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
 
 CHARGED = (*COUNTED, "iteration", "seconds")
-"""What a unit may count: columns of every trace."""
+"""Quantities that a unit may count: columns of every trace."""
 
 OWN_COUNTS = "ours"
-"""The source of an order that no paper states."""
+"""Source of a ranking that no paper states."""
 
 
 @dataclass(frozen=True)
 class PublishedOrdering:
-    """An order of algorithms that somebody has published, best first, to be put to the test.
+    """Published ranking of algorithms, best first, to be tested.
 
     Attributes
     ----------
     source, location
-        Where it is published, the paper and figure, and the section with the words; `OWN_COUNTS`,
-        and what else begins so, if no paper states it.
+        Paper and figure, and the section of the quotation; the source begins with `OWN_COUNTS` if
+        no paper states it.
     quotation
-        The words, letter by letter; " … " stands where something is left out.
+        The literal quotation; " … " marks omissions.
     order
-        Names by place: labels of algorithms, or of `Study.forms`; those of one place are not
+        Names by rank: labels of algorithms, or of `Study.forms`; names of one rank are not
         compared with each other.
     measure
-        What is compared, by its name in the trace.
+        The compared measure, by its name in the trace.
     target
         The level of the measure to which calls are compared; None for values at equal calls.
     problems, settings
-        Labels of the problems and titles of the settings that it speaks of; empty for all.
+        Labels of the problems and titles of the settings that it is about; empty for all.
     stated_settings
-        The words by which the paper states the form of the algorithms; empty if it states none.
+        Quotation that states the form of the algorithms; empty if there is none.
     """
 
     source: str
@@ -53,42 +53,42 @@ class PublishedOrdering:
 
     @property
     def is_published(self) -> bool:
-        """Whether it is a paper's."""
+        """Whether a paper states it."""
         return re.match(rf"{OWN_COUNTS}\b", self.source) is None
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Each two names of which it puts one before the other."""
+        """Pairs of names of which the first ranks before the second."""
         locations = combinations(self.order, 2)
         return tuple(pair for ahead, behind in locations for pair in product(ahead, behind))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names in it."""
+        """All names in the ranking."""
         return tuple(name for other_location in self.order for name in other_location)
 
     def is_about(self, problem: str, setting: str) -> bool:
-        """Return whether it speaks of a problem, by its label, at a setting, by its title."""
+        """Return whether it is about a problem, by label, at a setting, by title."""
         named = not self.problems or problem in self.problems
         return named and (not self.settings or setting in self.settings)
 
 
 @dataclass(frozen=True)
 class CostUnit:
-    """What is counted beside our kinds of calls; orders that a paper states in it are judged first.
+    """Cost unit of a paper, e.g. passes; rankings that a paper states in it are judged in it first.
 
     Attributes
     ----------
     name
-        As the paper calls it, e.g. "passes over the data".
+        The paper's name of the unit, e.g. "passes over the data".
     weights
-        What it charges for a call of each kind, as in ``sfo=0.5,fo={half}``: columns of
+        Weights of the kinds of calls, as in ``sfo=0.5,fo={half}``: columns of
         `CHARGED`, numbers or names in braces.
     exceptions
-        The same of those algorithms, by label, that it counts in another way.
+        Weights of algorithms, by label, that it counts in another way.
     quotation, location
-        The words of the paper by which it is counted so, and where they stand: the section of the
-        orders, as their `location` has it, or the figure that their `source` names.
+        The paper's quotation on the unit, and its location: the section of the rankings, as in
+        their `location`, or the figure in their `source`.
     """
 
     name: str
@@ -98,9 +98,10 @@ class CostUnit:
     location: str = ""
 
     def covers_ordering(self, ordering: PublishedOrdering) -> bool:
-        """Return whether the paper states it for an order: in its section, or of its figure.
+        """Return whether the paper states the unit for a ranking: in its section, or of its figure.
 
-        Words that stand elsewhere are of other experiments, and so is a unit without words ours.
+        Quotations from other locations are about other experiments, and a unit without quotation is
+        pfbench's.
         """
         if not (self.quotation and self.location and ordering.is_published):
             return False
@@ -113,7 +114,7 @@ class CostUnit:
 
     @property
     def single_trace_column(self) -> str:
-        """The one column of a trace that it counts for every algorithm; empty if there is none."""
+        """Single column of a trace that it counts for every algorithm; empty if there is none."""
         columns = {
             part.partition("=")[0].strip()
             for weights in (self.weights, *self.exceptions.values())
@@ -123,12 +124,12 @@ class CostUnit:
 
 
 def unit_costs(location: str, weights: str) -> dict[str, float]:
-    """Return what is charged for a call of each kind, of weights whose names are filled in.
+    """Parse weights without placeholders: the cost of a call of each kind.
 
     Raises
     ------
     InputError
-        If a kind is unknown or twice there, or a weight is no number above 0.
+        If a kind is unknown or repeated, or a weight is not a number above 0.
     """
     reals: dict[str, float] = {}
     for part in weights.split(","):

@@ -1,4 +1,4 @@
-"""The door of a planned run: what its selectors and names stand for, found once in a process."""
+"""Resolution of the selectors and names of a planned run, cached in a process."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -22,14 +22,14 @@ from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
 
 @dataclass(eq=False)
 class BuiltProblem:
-    """A problem, and what is computed of it once.
+    """Problem with derived data that are computed once.
 
     Attributes
     ----------
     problem
         The problem.
     files
-        The digests of the files that user-defined code read to build it, by their names.
+        The digests of the files that user-defined code read to build it, by name.
     """
 
     problem: Problem
@@ -37,12 +37,12 @@ class BuiltProblem:
 
     @cached_property
     def digest(self) -> str:
-        """The hash of the problem's data."""
+        """Hash of the problem's data."""
         return self.problem.digest
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """The least known value of f + h with where it comes from, None if none is known."""
+        """Best known value of f + h with its origin, None if none is known."""
         try:
             best_known = self.problem.best_known
             return (
@@ -56,7 +56,7 @@ class BuiltProblem:
 
 @dataclass(frozen=True, eq=False)
 class ResolvedPlan:
-    """What the selectors and names of a planned run stand for.
+    """Resolved selectors and names of a planned run.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class ResolvedPlan:
     measures
         The recorded measures by name.
     cached_run
-        What is run; None if it is refused.
+        The resolved run; None if it is refused.
     refusal
-        Why it is refused, in words; empty if it is not.
+        Reason of the refusal, in words; empty if there is none.
     files
-        The digests of the files that user-defined code read for it, by their names.
+        The digests of the files that user-defined code read for it, by name.
     """
 
     built_problem: BuiltProblem
@@ -80,7 +80,7 @@ class ResolvedPlan:
 
     @property
     def run_setup(self) -> ResolvedRun:
-        """What is run.
+        """Resolved run.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class ResolvedPlan:
 
 
 def resolve(plan: PlannedRun) -> ResolvedPlan:
-    """Build what a run's selectors and names stand for.
+    """Resolve a run's selectors and names.
 
     A combination that does not fit is returned as refused.
 
@@ -118,18 +118,18 @@ def resolve(plan: PlannedRun) -> ResolvedPlan:
 
 
 def best_known(problem: str) -> tuple[float, str] | None:
-    """Return the least known value of f + h of a selector's problem, as `BuiltProblem.best_known`."""  # noqa: E501
+    """Return the best known value of f + h of a selector's problem, and its origin."""
     on, _ = _build_or_reuse(problem)
     return on.best_known
 
 
 def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, ResolvedPlan]]:
-    """Yield runs, each once and with what it stands for, problem by problem.
+    """Yield runs, each once, with their resolution, problem by problem.
 
     Raises
     ------
     InputError
-        After the last, if a name is unknown or a parameter wrong; `Mistakes`, if several are.
+        After the last, if a name is unknown or a parameter wrong; `InputErrors`, if several are.
     DataError
         If the data of a problem are missing or damaged.
     """
@@ -145,7 +145,7 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
 
 
 def resolve_with_problem_copy(plan: PlannedRun) -> ResolvedPlan:
-    """As `resolve`, on a problem of its own if somebody's code might leave something in it."""
+    """Resolve a run; user-defined code, which might change the problem, gets a copy of it."""
     stop = () if plan.stop is None else (plan.stop.measure,)
     if not list_user_code_names((plan.problem, *plan.measures, *stop)):
         return resolve(plan)
@@ -158,7 +158,7 @@ def resolve_with_problem_copy(plan: PlannedRun) -> ResolvedPlan:
 
 
 def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
-    """Return a problem, and what has been resolved on it; a new one if a file of it changed."""
+    """Return a problem, and the runs resolved on it; a new one if a file of it changed."""
     newly_built = _build_cached(text)
     if find_changed_file(newly_built[0].files):
         _build_cached.cache_clear()
@@ -170,7 +170,7 @@ def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedP
 def _build_cached(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
     """Build a problem.
 
-    Only the last is kept, as it may take gigabytes; runs are taken problem by problem.
+    Only the last is cached, as it may take gigabytes; runs are handled problem by problem.
     """
     if not list_user_code_names([text]):
         return BuiltProblem(select_problem(text)), {}
@@ -196,7 +196,7 @@ def _resolve(plan: PlannedRun, built_problem: BuiltProblem) -> ResolvedPlan:
 
 
 def as_json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters as JSON writes them; what it has no form for is text."""
+    """Return parameters in JSON types; other values become text."""
     return {
         name: value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
         for name, value in parameters.items()

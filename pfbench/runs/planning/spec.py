@@ -1,7 +1,7 @@
-"""The one format of sweeps and of reports: a TOML file, read as a spec.
+"""Specs: the TOML format of sweeps and reports.
 
-Its top level is one study, or it has several under ``[[study]]``. The JSON schema is
-``pfbench/cli/schemas/spec.json``. All mistakes of a file are told at once.
+The top level is one study, or has several under ``[[study]]``. The JSON schema is
+``pfbench/cli/schemas/spec.json``. All errors of a file are reported at once.
 """
 
 from collections import Counter
@@ -44,10 +44,10 @@ from pfbench.runs.planning.toml import abbreviate, read_toml
 from pfbench.runs.planning.tune import TuningPlan
 
 PAGE = ("name", "title", "about")
-"""What a spec may say of itself."""
+"""Optional descriptive fields of a spec."""
 
 NEEDED = ("problems", "algorithms")
-"""The fields that a study must have."""
+"""Required fields of a study."""
 
 OPTIONAL = (
     "grid",
@@ -67,26 +67,26 @@ OPTIONAL = (
     "assumed",
     "tune",
 )
-"""The fields that it may have; under ``[[study]]`` key, title and about, too.
+"""Optional fields of a study; under ``[[study]]`` also key, title and about.
 
-Beside several studies they stand for each that does not have its own.
+With several studies, fields at the top level are defaults of the studies.
 """
 
 _NAMING = ("problems", "algorithms", "measures", "targets", "grid", "setting", "tune")
-"""The fields in which somebody's own things may be named."""
+"""Fields that may name user-defined code."""
 
 SUITE = ("candidate",)
-"""What the spec of a suite may say, too: parameters of a method that is compared on it."""
+"""Further fields of a suite: parameters of methods that are compared on it."""
 
 GIGABYTE = 1e9
-"""Bytes; memory limits are given in GB."""
+"""Bytes of a gigabyte; memory limits are given in GB."""
 
 T = TypeVar("T")
 D = TypeVar("D")
 
 
 def load_spec(path: Path, text: str | None = None) -> Spec:
-    """Read the TOML file of a sweep or a report; a text if it is given, as if it were that file.
+    """Read the TOML file of a sweep or a report; `text`, if given, replaces its content.
 
     Nothing that the file names is imported or built.
 
@@ -94,7 +94,7 @@ def load_spec(path: Path, text: str | None = None) -> Spec:
     ------
     InputError
         If the file cannot be read, is not TOML, or a field is missing, unknown or wrong; the
-        message names the field. `Mistakes`, which tell of each, if there are several.
+        message names the field. `InputErrors`, with all of them, if there are several.
     """
     table, text = read_toml(path, text)
     table = _resolve_files(path, table)
@@ -134,9 +134,9 @@ def load_spec(path: Path, text: str | None = None) -> Spec:
 
 
 def _resolve_files(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a spec; what they name as FILE.py:NAME lies in the folder of the spec.
+    """Return the fields of a spec, with FILE.py:NAME relative to the folder of the spec.
 
-    Paths are then those from the current folder.
+    Paths are then relative to the current folder.
     """
 
     def resolve_relative(value: Any) -> Any:
@@ -158,7 +158,7 @@ def _resolve_files(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _SpecTable:
-    """The fields of a table; what is wrong is noted, and reading goes on."""
+    """Fields of a table; errors are collected, and reading continues."""
 
     def __init__(
         self,
@@ -174,14 +174,14 @@ class _SpecTable:
                     raise unknown_name_error(f"field of {location}", name, existing)
 
     def take(self, field: str, read: spec_fields.Reader[T], default: D) -> T | D:
-        """Return what a field says; the default if it is not there, or wrong."""
+        """Return the value of a field; the default if it is missing or wrong."""
         if field in self.table:
             with self.noting():
                 return read(f"{self.location}: {field}", self.table[field])
         return default
 
     def read_required(self, field: str, read: spec_fields.Reader[T], default: D) -> T | D:
-        """Return what a field says, which must be there."""
+        """Return the value of a required field."""
         with self.noting():
             if field not in self.table:
                 raise InputError(f"{self.location}: the field {field} is missing.")
@@ -189,7 +189,7 @@ class _SpecTable:
 
 
 _EMPTY = Study("", "", "", (), (), (Setting("", {}),), (0,), (), ())
-"""A study before its fields are read: the defaults of those that have one."""
+"""Study before its fields are read, with the default values."""
 
 
 def _read_study(table: Any, location: str, errors: ErrorCollector, number: int) -> Study | None:
@@ -202,7 +202,7 @@ def _read_study(table: Any, location: str, errors: ErrorCollector, number: int) 
 
 
 def _fill_study(table: _SpecTable, study: Study) -> Study | None:
-    """Return a study with its fields; None if something is wrong, and noted."""
+    """Return a study with its fields; None after an error, which is collected."""
     before = len(table.noting)
     planned = _with_plan(table, study)
     measured = _with_measures(table, planned or study)
@@ -247,7 +247,7 @@ def _with_tuning(table: _SpecTable, study: Study) -> Study:
 
 
 def _with_plan(table: _SpecTable, started: Study) -> Study | None:
-    """Return a study with what its templates depend on; None if something of it is wrong."""
+    """Return a study with the fields that its templates depend on; None if one is wrong."""
     before, noting = len(table.noting), table.noting
     problems = table.read_required("problems", spec_fields.parse_entries, ())
     algorithms = table.read_required("algorithms", spec_fields.parse_entries, ())
@@ -305,7 +305,7 @@ def _with_measures(table: _SpecTable, study: Study) -> Study:
 
 
 def _check_reference(table: _SpecTable, study: Study) -> None:
-    """Note a reference that is not of every problem, or not of every target."""
+    """Collect errors of a reference that does not cover every problem, or every target."""
     location, labels = f"{table.location}: reference", [problem.label for problem in study.problems]
     for label, calls in study.reference.items():
         with table.noting():
@@ -325,7 +325,7 @@ def _check_reference(table: _SpecTable, study: Study) -> None:
 
 
 def _check_orderings(table: _SpecTable, study: Study) -> Study:
-    """Note orders of what the study does not have; return it with the measure of each."""
+    """Collect errors of rankings that do not fit the study; return it with the measure of each."""
     orderings = []
     with table.noting():
         check_forms(table.location, study)
@@ -338,7 +338,7 @@ def _check_orderings(table: _SpecTable, study: Study) -> Study:
 
 
 def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...]:
-    """Return entries under their labels, or under what distinguishes them."""
+    """Return entries under their labels, or under their differences."""
     labels = make_labels([entry.text for entry in entries])
     return tuple(
         LabelledSelector(entry.label or label, entry.text)
@@ -347,7 +347,7 @@ def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...
 
 
 def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
-    """Yield the settings of a grid; titles tell the values of what has several."""
+    """Yield the settings of a grid; titles have the values of names with several."""
     for chosen in product(*grid.values()):
         values = dict(zip(grid, chosen, strict=True))
         report = {name: value for name, value in values.items() if len(grid[name]) > 1}
@@ -355,7 +355,7 @@ def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
 
 
 def _check_templates(table: _SpecTable, study: Study, entries: Sequence[FieldEntry]) -> None:
-    """Note templates that give no run at some setting, and values that nothing asks for."""
+    """Collect errors of templates that give no run at some setting, and of unused values."""
     location = table.location
     templates: list[tuple[str, str, Callable[[str], Any]]] = [
         *((entry.field, entry.text, canonical_selector) for entry in entries),
@@ -391,7 +391,7 @@ def _check_templates(table: _SpecTable, study: Study, entries: Sequence[FieldEnt
 
 
 def _count_runs(study: Study) -> int:
-    """Return how many runs a study has; those that are equal count each time."""
+    """Return the number of runs of a study; equal runs count each time."""
     algorithms = len(study.algorithms) * len(study.seeds)
     if study.tune:
         runs = len(study.seeds) + study.tune.trials * len(study.tune.seeds)

@@ -1,6 +1,6 @@
-"""The fields of a spec: what each may hold, and what it then means.
+"""Parsers of the fields of a spec.
 
-Each function takes the place of a field, for its refusal, and what stands there.
+Each function takes the location of a field, for error messages, and its value.
 """
 
 import re
@@ -24,12 +24,12 @@ from pfbench.runs.planning.tune import TunedMethod
 T = TypeVar("T")
 
 Reader = Callable[[str, Any], T]
-"""Reads a field: its place, and its value."""
+"""Parser of a field, from its location and its value."""
 
 
 @dataclass(frozen=True)
 class FieldEntry:
-    """One of several texts: its place, its label (empty if it has none), and the text."""
+    """Entry of a list of texts: its location, its label (empty if it has none), and the text."""
 
     field: str
     label: str
@@ -37,26 +37,26 @@ class FieldEntry:
 
 
 def parse_any_text(field: str, value: Any) -> str:
-    """Return a text."""
+    """Return a string."""
     if not isinstance(value, str):
         raise InputError(f"{field} = {abbreviate(value)} must be a text.")
     return value
 
 
 def parse_text(field: str, value: Any) -> str:
-    """Return a text that is not empty."""
+    """Return a nonempty string."""
     if not parse_any_text(field, value).strip():
         raise InputError(f"{field} = {abbreviate(value)} must be a text that is not empty.")
     return str(value)
 
 
 def parse_file_name(field: str, value: Any) -> str:
-    """Return a name that files can have."""
+    """Return a valid file name."""
     return check_file_name(field, parse_text(field, value))
 
 
 def parse_key(field: str, value: Any) -> str:
-    """Return a short name that files and addresses can have."""
+    """Return a short name that is valid in files and addresses."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", parse_text(field, value)):
         raise InputError(
             f"{field} = {abbreviate(value)} becomes part of a file's name: use letters, digits, hyphens, "  # noqa: E501
@@ -75,7 +75,7 @@ def parse_tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
 
 
 def parse_entries(field: str, value: Any) -> Sequence[FieldEntry]:
-    """Return texts: a list of them, a table, whose keys are their labels, or a single one."""
+    """Return entries: a list of strings, a table with labels as keys, or a single string."""
     noting = ErrorCollector()
     entries: list[FieldEntry] = []
     existing: set[str] = set()
@@ -92,7 +92,7 @@ def parse_entries(field: str, value: Any) -> Sequence[FieldEntry]:
 
 
 def _iterate_entries(field: str, value: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield the place, the label and the value of each entry."""
+    """Yield the location, the label and the value of each entry."""
     if isinstance(value, Mapping):
         for label, entry in value.items():
             yield f"{field}.{parse_text(f'{field}: a label', label)}", label, entry
@@ -116,7 +116,7 @@ def parse_seeds(field: str, value: Any) -> Sequence[int]:
 
 
 def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
-    """Return lists of values by their names."""
+    """Return lists of values by name."""
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table of lists.")
     noting = ErrorCollector()
@@ -184,12 +184,12 @@ def _parse_target(field: str, target: str) -> Stop:
 
 
 def parse_frequency(field: str, value: Any) -> str:
-    """Return a number of iterations as a text, with names in braces."""
+    """Return a number of iterations as text, possibly with names in braces."""
     return value if isinstance(value, str) else str(check_integer(field, value, minimum=1))
 
 
 def parse_budget(field: str, value: Any) -> str:
-    """Return a budget as one text, with names in braces."""
+    """Return a budget as one text, possibly with names in braces."""
     if isinstance(value, Mapping):
         check_names(f"field of {field}", value, COUNTED)
         return ",".join(f"{key}={limit}" for key, limit in value.items())
@@ -206,7 +206,7 @@ def parse_limit(field: str, value: Any) -> float:
 
 
 def parse_price(field: str, value: Any) -> Mapping[str, float]:
-    """Return what a call of each kind costs; at least one costs something."""
+    """Return the cost of a call of each kind; at least one is positive."""
     if not isinstance(value, Mapping):
         raise InputError(
             f"{field} = {abbreviate(value)} must be a table, as in {{ sfo = 1, lo = 50 }}."
@@ -237,7 +237,7 @@ def parse_reference_calls(field: str, value: Any) -> Mapping[str, tuple[float, .
 
 
 def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
-    """Return how methods are tuned: the arguments of a `Tune` that are given."""
+    """Return the arguments of a `TuningPlan`."""
     existing = ("trials", "seeds", "methods", "target", "count", "beyond")
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table.")
@@ -278,7 +278,7 @@ def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
 
 
 def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
-    """Return the methods that are tuned: for each label its selector, and values to be tried."""
+    """Return the methods that are tuned: for each label its selector and its grid."""
     if not isinstance(value, Mapping) or not value:
         raise InputError(
             f"{field} = {abbreviate(value)} must be tables, a label and its grid each."
@@ -310,13 +310,13 @@ def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
 
 
 PROJECTING = "projecting"
-"""The table in ``[candidate]`` of what is other for a method that asks no linear minimisation."""
+"""Table in ``[candidate]`` of parameters for methods without linear minimisation."""
 
 
 def parse_candidate_parameters(field: str, value: Any) -> Mapping[str, Any]:
     """Return parameters by name: numbers or texts, and lists of them.
 
-    Under `PROJECTING` stand those of a method that projects, where they are others.
+    Under `PROJECTING` are those of methods that project, if they differ.
     """
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table of parameters.")

@@ -1,7 +1,7 @@
-"""What a spec plans: studies of algorithms on problems, and the runs that they are made of.
+"""Studies of algorithms on problems, and their runs.
 
 A study is the product of its problems, algorithms, settings and seeds. Names in braces, as
-in ``{batch}``, stand in selectors, in `every` and in the budget for the values of a setting;
+in ``{batch}``, in selectors, in `every` and in the budget stand for the values of a setting;
 ``{seed}`` is the run's seed. A run that does not depend on a setting is planned once.
 """
 
@@ -28,7 +28,7 @@ from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, Va
 
 @dataclass(frozen=True)
 class LabelledSelector:
-    """A problem or an algorithm: its name in figures, and its selector with names in braces."""
+    """Problem or algorithm: its name in figures, and its selector with names in braces."""
 
     label: str
     selector: str
@@ -36,7 +36,7 @@ class LabelledSelector:
 
 @dataclass(frozen=True)
 class Setting:
-    """Values of the names in braces, under a title; the title of an only setting may be empty."""
+    """Values of the names in braces, with a title, which may be empty for a single setting."""
 
     title: str
     values: Mapping[str, Any]
@@ -44,46 +44,46 @@ class Setting:
 
 @dataclass(frozen=True)
 class Study:
-    """A comparison of algorithms on problems.
+    """Comparison of algorithms on problems.
 
     Attributes
     ----------
     key, title, introduction
         A short name (empty for the only study of a spec), a heading, and a paragraph.
     problems, algorithms, settings
-        What is compared, on what, and with what values: at least one of each.
+        The compared algorithms, the problems, and the settings: at least one of each.
     seeds
         The algorithms' seeds.
     measures
-        What is drawn, in this order, by its names in the trace.
+        The measures in figures, in this order, by their names in the trace.
     recorded_measures
-        The same as the spec names it, ``MODULE:NAME`` among it.
+        The same measures by their names in the spec, including ``MODULE:NAME``.
     frequency
-        Record each so many iterations: a number, or a name in braces.
+        Number of iterations between recorded rows: a number, or a name in braces.
     budget
-        Most oracle calls, as in ``sfo={calls},lo=100``; empty for no limit.
+        Maximum numbers of calls, as in ``sfo={calls},lo=100``; empty for no limit.
     targets
         Levels of one measure, by its name in the trace, hardest last; a run stops at the hardest.
     time_limit, memory_limit
-        Seconds, and bytes, of a run; None for no limit.
+        Limits of a run in seconds and bytes; None for no limit.
     price
-        What a call of each kind costs, by which algorithms are compared, too; empty for none.
+        Cost of a call of each kind, for a further comparison; empty for none.
     reference
         The calls to each target, hardest last, that count as factor 1 in a profile, by the label of
-        the problem; in `price`, or else in the first kind that is compared. Empty for no profile.
+        the problem; in `price`, or else in the first compared kind. Empty for no profile.
     orderings
-        Published orders of the algorithms.
+        Published rankings of the algorithms.
     forms
-        By a name in these orders, the labels of algorithms that are forms of one method: an order
-        is of the best form of each.
+        Labels of algorithms that are forms of one method, by a name in these rankings: a ranking
+        is about the best form of each.
     units
-        What the paper counts, its own unit first; empty where it is one of our counts.
+        Cost units of the paper, its own first; empty if it counts as pfbench does.
     assumed_settings
-        What is ours, a sentence each.
+        Settings that the paper does not state, a sentence each.
     tune
         The methods that are tuned before they are compared, None if there are none.
     choices
-        What the search has chosen for them; empty before it.
+        The parameters chosen for them; empty before tuning.
     """
 
     key: str
@@ -111,28 +111,28 @@ class Study:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the algorithms."""
+        """Names of the algorithms."""
         return tuple(algorithm.label for algorithm in self.algorithms)
 
     @property
     def tuned_methods(self) -> tuple[TunedMethod, ...]:
-        """The methods that are tuned."""
+        """Methods that are tuned."""
         return self.tune.methods if self.tune else ()
 
     @property
     def all_labels(self) -> tuple[str, ...]:
-        """The names of the algorithms, and those that tuned methods have once they are tuned."""
+        """Names of the algorithms, including those of tuned methods after tuning."""
         return (*self.labels, *(method.tuned_label for method in self.tuned_methods))
 
     def expand_form(self, name: str) -> tuple[str, ...]:
-        """Return the labels that a name in an order stands for."""
+        """Return the labels that a name in a ranking stands for."""
         return self.forms.get(name, (name,))
 
     @property
     def ordering_pair_count(self) -> int:
-        """How many tests the published orders are: their pairs, over problems and settings.
+        """Number of tests of the published rankings: their pairs, over problems and settings.
 
-        A pair of methods with several forms is as many as the one with more of them.
+        A pair of methods with several forms counts as many as the one with more of them.
         """
         panels = list(product(self.problems, self.settings))
         return sum(
@@ -146,12 +146,12 @@ class Study:
     def unit_costs(
         self, unit: CostUnit, label: str, setting: Mapping[str, Any]
     ) -> dict[str, float]:
-        """Return what a unit charges an algorithm at a setting, by columns of the trace.
+        """Return the cost of calls of an algorithm in a unit at a setting, by columns of the trace.
 
         Raises
         ------
         InputError
-            If a name in braces has no value, or a weight is no number above 0.
+            If a name in braces has no value, or a weight is not a number above 0.
         """
         location = f"unit {unit.name!r}"
         return unit_costs(
@@ -163,20 +163,21 @@ class Study:
 
     @property
     def final_target(self) -> Stop | None:
-        """The hardest target."""
+        """Hardest target."""
         return self.targets[-1] if self.targets else None
 
     def plans_by_target(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
-        """Return the runs in which an algorithm is judged at each target; None if there is none.
+        """Return the runs that judge an algorithm at each target; None if there is no target.
 
-        They are by seed. Each goes on to the hardest target for which its parameters were chosen.
+        They are in the order of seeds. Each continues to the hardest target for which its
+        parameters were chosen.
 
         Raises
         ------
         InputError
-            If a name in braces has no value, or what is filled in is no selector, number or budget.
+            If a name in braces has no value, or the filled text is no selector, number or budget.
         """
         targets = self.targets or (None,)
         choice = self._choices_by_key.get(
@@ -241,7 +242,7 @@ class Study:
     ) -> Iterator[tuple[Values, tuple[PlannedRun, ...]]]:
         """Yield the points that a method tries, each with its runs by the seeds of the search.
 
-        They go on to the hardest target, so that all can be chosen for.
+        They continue to the hardest target, so that parameters can be chosen for all.
         """
         if self.tune is None:
             return
@@ -260,7 +261,7 @@ class Study:
             yield point, tuple(replace(run, stop=self.tune.targets[-1]) for run in runs)
 
     def iterate_tuned(self) -> Iterator[tuple[LabelledSelector, TunedMethod, Setting]]:
-        """Yield what is tuned: each method on each problem at each setting."""
+        """Yield each tuned method on each problem at each setting."""
         for setting, problem, method in product(self.settings, self.problems, self.tuned_methods):
             yield problem, method, setting
 
@@ -278,16 +279,16 @@ class Study:
 
 @dataclass(frozen=True)
 class Spec:
-    """What is run and compared: its title, an introduction, and its studies.
+    """Comparison or sweep: its title, an introduction, and its studies.
 
     Attributes
     ----------
     name
         A short name, which the files of its report have.
     text, path
-        The spec as it was read, and where; empty, and None, where it was read from no file.
+        The text of the spec, and its path; empty, and None, if it was not read from a file.
     candidate
-        Parameters of a method that `pfbench compare` puts on this suite: lists are tuned over.
+        Parameters of a method that `pfbench compare` adds to this suite: lists are tuned over.
     """
 
     name: str
@@ -300,12 +301,12 @@ class Spec:
 
     @property
     def study(self) -> Study:
-        """The only study, as a suite has."""
+        """The only study, as in a suite."""
         (study,) = self.studies
         return study
 
     def map_studies(self, function: Callable[[Study], Study]) -> "Spec":
-        """Return the same with what is made of each study in its place."""
+        """Return the spec with a function applied to each study."""
         return replace(self, studies=tuple(map(function, self.studies)))
 
     def runs(self) -> list[PlannedRun]:
@@ -314,7 +315,7 @@ class Spec:
 
     @cached_property
     def targets(self) -> dict[PlannedRun, tuple[Stop, ...]]:
-        """The targets of each run."""
+        """Targets of each run."""
         stops: dict[PlannedRun, tuple[Stop, ...]] = {}
         for study in self.studies:
             for run in study.runs():
@@ -323,7 +324,7 @@ class Spec:
 
     @property
     def user_selectors(self) -> list[str]:
-        """The selectors MODULE:NAME of what the runs import and call, each once."""
+        """Selectors MODULE:NAME that the runs import and call, each once."""
         plans = (*self.targets, *self.search_runs())
         return list(dict.fromkeys(text for plan in plans for text in plan.user_selectors))
 
@@ -336,7 +337,7 @@ class Spec:
 def _fill_templates(
     templates: tuple[str, ...], values: tuple[tuple[str, str], ...], location: str, giver: str
 ) -> tuple[str, ...]:
-    """Return templates with values in place of their names; a study is asked for them often."""
+    """Return templates with values in place of their names; cached, as a study repeats them."""
     existing = dict(values)
     return tuple(
         fill_template(template, location=location, giver=giver, values=existing)
@@ -349,7 +350,7 @@ _budget = lru_cache(maxsize=64)(Budget.parse)
 
 @lru_cache(maxsize=2**15)
 def canonical_selector(selector: str) -> str:
-    """Return a selector in the one form that equal ones share.
+    """Return the canonical form of a selector, which equal ones share.
 
     Raises
     ------
@@ -365,7 +366,7 @@ def resolve_frequency(location: str, every: str) -> int:
     Raises
     ------
     InputError
-        If the text is no whole number of at least 1.
+        If the text is not an integer of at least 1.
     """
     if not re.fullmatch(r"[0-9]{1,18}", every):
         raise InputError(

@@ -1,4 +1,4 @@
-"""A suite: a spec of one study, of whose methods some may have no runs."""
+"""Suites: specs of one study, in which some methods may have no runs."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -7,11 +7,11 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec
 
 AvailableRuns = Callable[[Sequence[PlannedRun]], Collection[PlannedRun]]
-"""Returns which of some runs need not be made."""
+"""Function that returns which of some runs exist already."""
 
 
 def suite_labels(suite: Spec) -> list[str]:
-    """Return the labels of all methods, tuned ones among them."""
+    """Return the labels of all methods, including tuned ones."""
     return list(dict.fromkeys(suite.study.all_labels))
 
 
@@ -29,7 +29,7 @@ def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
 
 
 def search_trials(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
-    """Return the runs of the search for some methods, which are called as they are once tuned."""
+    """Return the runs of the search for some methods, by their labels after tuning."""
     study = suite.study
     return {
         plan
@@ -47,7 +47,7 @@ def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
 
 
 def drop_unsearched(suite: Spec, labels: Collection[str], available: AvailableRuns) -> Spec:
-    """Return a suite without the tuned methods whose search has not been made, but for some."""
+    """Return a suite without the tuned methods whose search has not been run, except some."""
     tune = suite.study.tune
     if tune is None:
         return suite
@@ -66,7 +66,7 @@ def drop_unsearched(suite: Spec, labels: Collection[str], available: AvailableRu
 
 
 def drop_unrun(suite: Spec, labels: Collection[str], available: AvailableRuns) -> Spec:
-    """Return a suite without the methods whose runs have not been made, but for some."""
+    """Return a suite without the methods whose runs do not exist, except some."""
     study = suite.study
     planned_runs = {label: suite_runs(suite, [label]) for label in study.labels}
     existing = {
@@ -81,6 +81,6 @@ def drop_unrun(suite: Spec, labels: Collection[str], available: AvailableRuns) -
 
 
 def restrict_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
-    """Return a suite with some of its methods alone."""
+    """Return a suite with only some of its methods."""
     selectors = tuple(entry for entry in suite.study.algorithms if entry.label in labels)
     return suite.map_studies(lambda study: replace(study, algorithms=selectors))

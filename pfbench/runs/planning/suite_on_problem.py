@@ -1,4 +1,4 @@
-"""The methods of a shipped suite on other problems."""
+"""Methods of a shipped suite on other problems."""
 
 import json
 import re
@@ -16,13 +16,13 @@ from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.study import Spec
 
 SHARES = (0.3, 0.1, 0.03)
-"""The targets, as shares of the measure at the start of the problem."""
+"""Targets, as shares of the measure at the start of the problem."""
 
 PASSES = 20
-"""The budget of component gradients is at least so many passes over the data."""
+"""Minimum budget of component gradients, in passes over the data."""
 
 _MEASURES = ("fw_gap", "dual_norm", "gradient_mapping_sq")
-"""The measure of the targets: the first that is defined and above 0 at the start."""
+"""Candidates for the measure of the targets: the first that is positive at the start."""
 
 _EPSILON = re.compile(r"(?<![\w.])epsilon( ?= ?)[0-9.]+")
 
@@ -40,9 +40,9 @@ def write_suite_text(
     Parameters
     ----------
     problems
-        Selectors by label; braces in them stand for themselves.
+        Selectors by label; braces in them are literal.
     targets, budget
-        As a spec has them; those of the suite if not given.
+        As in a spec; by default those of the suite.
     """
 
     def substitute(pattern: str, by: str) -> None:
@@ -70,7 +70,7 @@ def restrict_to_problem(suite: Path, selector: str) -> Spec:
     Raises
     ------
     InputError
-        If there is no such problem, or nothing is left to reach from its start.
+        If there is no such problem, or no target can be derived from its start.
     """
     problem = select_problem(selector)
     measure, value = _measure_at_start(problem, selector)

@@ -1,7 +1,7 @@
 """Templates: texts of a spec with names in braces, e.g. ``sfw[batch={batch}]``.
 
-A name in braces stands for its value, and a doubled brace for itself; there is nothing else: no
-attributes, no conversions, no widths.
+A name in braces stands for its value, and a doubled brace for a brace; there are no attributes, no
+conversions, no widths.
 """
 
 import re
@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 from pfbench.runs.planning.toml import abbreviate
 
 LONGEST = 10_000
-"""The most characters that a text has once its names are filled in."""
+"""Maximum number of characters of a text after its names are replaced."""
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^\W\d]\w*)\}|[{}]")
 
@@ -23,7 +23,7 @@ def placeholder_names(template: str, *, location: str) -> set[str]:
     Raises
     ------
     InputError
-        If the braces are wrong; `location` is the place that the message names.
+        If the braces are wrong; `location` is the location in the message.
     """
     return {name for name, _ in _split_pieces(template, location) if name}
 
@@ -34,7 +34,7 @@ def fill_template(template: str, *, location: str, giver: str, values: Mapping[s
     Parameters
     ----------
     location, giver
-        What a refusal names: the template's place, and who should give the values.
+        Parts of error messages: the template's location, and the source of the values.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def fill_template(template: str, *, location: str, giver: str, values: Mapping[s
 
 
 def _split_pieces(template: str, location: str) -> Iterator[tuple[str, str]]:
-    """Yield a name and "", or "" and a text that stands for itself."""
+    """Yield pairs of a name and "", or of "" and literal text."""
     end = 0
     for match in _PIECE.finditer(template):
         yield "", template[end : match.start()]

@@ -1,4 +1,4 @@
-"""TOML files of strangers: read in bounded time, and refused by file and field."""
+"""Safe reading of untrusted TOML files in bounded time; errors name file and field."""
 
 import re
 import tomllib
@@ -9,17 +9,17 @@ from typing import Any
 from pfbench.base.errors import InputError
 
 MOST_BYTES = 1_000_000
-"""The size of the largest file that is read."""
+"""Maximum size in bytes of a file."""
 
 MAX_DEPTH = 16
-"""How deep arrays and tables may stand inside one another, and how many parts a key may have."""
+"""Maximum nesting depth of arrays and tables, and number of parts of a key."""
 
 _TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"""|' + r"'''.*?'''|" + r'"(?:\\.|[^"\\\n])*"|'
     r"'[^'\n]*'|\#[^\n]*|[\[{\]}.=,\n]",
     re.DOTALL,
 )
-"""A string or a comment, in which nothing counts; or a character that counts."""
+"""Strings and comments, which are skipped, or a bracket, dot or digit sequence."""
 
 _DIGITS = re.compile(r"[0-9](?:_?[0-9]){999}")
 _KEY = re.compile(r"^\s*([^=#\n]{1,100}?)\s*=", re.MULTILINE)
@@ -27,13 +27,13 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]:
-    """Return a TOML file as a table, and its text, which is read if it is not given.
+    """Return a TOML file as a table, and its text, which is read unless it is passed.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is not TOML, is larger than a spec can be, is nested very deep,
-        or has an integer that 64 bits do not hold.
+        If the file cannot be read, is not TOML, is too large or too deeply nested, or has an
+        integer beyond 64 bits.
     """
     text = _read_text(path) if text is None else text
     _check_text(text, path)
@@ -50,7 +50,7 @@ def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]
 
 
 def abbreviate(value: Any) -> str:
-    """Return a value as a message shows it: its beginning, if it is long."""
+    """Return a value for a message, shortened if it is long."""
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:100]}..."
 
@@ -73,7 +73,7 @@ def _read_text(path: Path) -> str:
 
 
 def _check_text(text: str, path: Path) -> None:
-    """Refuse what a parser would take very long for, or not survive."""
+    """Raise for text on which a parser would take very long, or crash."""
     digits = _DIGITS.search(text)
     if digits:
         field = _describe_location(text, digits.start())
@@ -100,13 +100,13 @@ def _describe_line(text: str, index: int) -> str:
 
 
 def _describe_location(text: str, index: int) -> str:
-    """Return how a message calls the place of a value: its line, and the key before it."""
+    """Return the location of a value for a message: its line, and the key before it."""
     line, keys = _describe_line(text, index), _KEY.findall(text[max(0, index - 1000) : index])
     return f"{keys[-1]} ({line})" if keys else line
 
 
 def _iterate_values(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every value that is no table or list, with the name of its field."""
+    """Yield every value that is not a table or list, with the name of its field."""
     if isinstance(value, dict):
         for name, part in value.items():
             yield from _iterate_values(part, f"{field}.{name}" if field else name)

@@ -1,8 +1,8 @@
-"""Tuning: the values that each method tries, as many for all, and what is chosen of them.
+"""Tuning: the same number of trials for each method, and the chosen parameters.
 
-A method is tuned to each target that it is judged at, out of the same trials: a trial's trace tells
-when it reached each of them. Where what is chosen lies at an end of a grid, the grid goes on beyond
-it once, by the same rule for every method; what lies at an end then is said to.
+A method is tuned separately to each target at which it is judged, from the same trials: the trace
+of a trial shows when it reached each of them. If a choice lies at the edge of a grid, the grid is
+extended once, by the same rule for every method; a choice that still lies at an edge is reported.
 """
 
 import math
@@ -21,12 +21,12 @@ Values = Mapping[str, Any]
 """Values of the names in braces of a selector."""
 
 TUNED = ", tuned"
-"""Stands behind the label of a tuned method."""
+"""Suffix of the label of a tuned method."""
 
 
 @dataclass(frozen=True)
 class TunedMethod:
-    """A method to be tuned.
+    """Method to be tuned.
 
     Attributes
     ----------
@@ -44,16 +44,16 @@ class TunedMethod:
 
     @property
     def tuned_label(self) -> str:
-        """What it is called once it is tuned."""
+        """Label of the method after tuning."""
         return make_tuned_label(self.label)
 
     @property
     def size(self) -> int:
-        """How many points the grid has."""
+        """Number of points of the grid."""
         return prod(map(len, self.grid.values()))
 
     def grid_points(self, trials: int) -> list[dict[str, Any]]:
-        """Return the points of the grid that are tried, in its order (the last name runs fastest).
+        """Return the grid points that are tried, in grid order (the last name varies fastest).
 
         Of a larger grid these are spread over all of it: each is the golden section of its length
         after the one before.
@@ -71,22 +71,22 @@ class TunedMethod:
 
 @dataclass(frozen=True)
 class TuningPlan:
-    """How the methods of a study are tuned, on each problem at each setting.
+    """Tuning of the methods of a study, on each problem at each setting.
 
     Attributes
     ----------
     methods
-        What is tuned.
+        The tuned methods.
     trials
-        How many points each method tries.
+        Number of points that each method tries.
     seeds
-        The seeds of the search; none of them is one of the study.
+        The seeds of the search, disjoint from those of the study.
     targets
-        What is tuned for, hardest last: to each of these the fewest expected calls decide.
+        Targets of the tuning, hardest last: for each of these the smallest ERT decides.
     count
         The kind of calls that are counted.
     extends_grid
-        Whether a list goes on beyond an end at which a choice lies.
+        Whether a list is extended beyond an edge at which a choice lies.
     """
 
     methods: tuple[TunedMethod, ...]
@@ -97,7 +97,7 @@ class TuningPlan:
     extends_grid: bool = True
 
     def target_index(self, target: Stop | None) -> int:
-        """Return for which of its targets a method is tuned that is judged at a target.
+        """Return the index of the target to which a method is tuned that is judged at a target.
 
         It is that target, or else the hardest.
         """
@@ -105,25 +105,25 @@ class TuningPlan:
         return stops.index(target) if target in stops else len(stops) - 1
 
     def with_escaped_labels(self) -> "TuningPlan":
-        """Return the same with labels of which nothing acts."""
+        """Return the plan with escaped labels."""
         methods = (replace(method, label=escape_text(method.label)) for method in self.methods)
         return replace(self, methods=tuple(methods))
 
 
 @dataclass(frozen=True)
 class TuningTrial:
-    """What became of one point of a grid.
+    """Result of one point of a grid.
 
     Attributes
     ----------
     values
         The point.
     hits
-        How many runs reached each target.
+        Number of runs that reached each target.
     expected_calls
         The expected calls to each, infinite without a hit.
     last_values
-        The median of the last values of the measure of each; infinite where there is none.
+        The median of the last values of the measure of each; infinite if there is none.
     total_calls
         The calls of all its runs.
     """
@@ -135,13 +135,13 @@ class TuningTrial:
     total_calls: int = 0
 
     def sort_key(self, index: int) -> tuple[float, float]:
-        """Return what decides: calls to a target, and where nobody reaches it, the last value."""
+        """Return the sort key: calls to a target, then the last value for trials that miss it."""
         return self.expected_calls[index], self.last_values[index]
 
 
 @dataclass(frozen=True)
 class TuningChoice:
-    """What was chosen for one method on one problem at one setting.
+    """Chosen parameters of one method on one problem at one setting.
 
     Attributes
     ----------
@@ -150,9 +150,9 @@ class TuningChoice:
     setting
         The values of the setting.
     trials
-        All that were made, in the order of the grid; last those beyond its ends.
+        All trials, in the order of the grid; those beyond its edges last.
     points_beyond
-        The points beyond the ends of the grid, which are tried, too.
+        The points beyond the edges of the grid, which are tried, too.
     """
 
     problem: str
@@ -162,17 +162,17 @@ class TuningChoice:
     points_beyond: tuple[Values, ...] = field(default=())
 
     def best_trial(self, index: int = -1) -> TuningTrial:
-        """Return the trial of the fewest calls to a target; of equal ones, the first."""
+        """Return the trial with the fewest calls to a target; the first of equal ones."""
         return min(self.trials, key=lambda trial: trial.sort_key(index))
 
     def parameters_at_ends(self, index: int = -1) -> tuple[str, ...]:
-        """Return the parameters of which the best value lies at an end of what was tried."""
+        """Return the parameters whose best value lies at an edge of the tried values."""
         return tuple(self._values_beyond_ends(index))
 
     def points_beyond_ends(self) -> list[Values]:
-        """Return the points beyond the ends of the grid at which something chosen lies.
+        """Return the points beyond the edges of the grid at which a choice lies.
 
-        Each is one that was chosen, but for one parameter, which is one step further.
+        Each is a chosen point with one parameter moved one step further.
         """
         tried = [trial.values for trial in self.trials]
         results = [
@@ -184,9 +184,9 @@ class TuningChoice:
         return [point for point in new if point not in tried]
 
     def _values_beyond_ends(self, index: int) -> dict[str, int | float | str]:
-        """Return of each parameter whose best value lies at an end the value beyond it.
+        """Return the next value of each parameter whose best value lies at an edge.
 
-        Where another value does as well, nothing points beyond.
+        If another value is equally good, the grid is not extended.
         """
         excesses, best = {}, self.best_trial(index)
         alike = [trial for trial in self.trials if trial.sort_key(index) == best.sort_key(index)]
@@ -198,26 +198,26 @@ class TuningChoice:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """By what a study finds it."""
+        """Key by which a study looks up the choice."""
         return choice_key(self.problem, self.selector, self.setting)
 
 
 def choice_key(problem: str, selector: str, setting: Values) -> tuple[str, ...]:
-    """Return by what a choice is found."""
+    """Return the key by which a choice is looked up."""
     return problem, selector, *(f"{name}={value!r}" for name, value in setting.items())
 
 
 def make_tuned_label(label: str) -> str:
-    """Return what a tuned method is called beside the same one as it was published."""
+    """Return the label of a tuned method, next to that of its published form."""
     return f"{label}{TUNED}"
 
 
 def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | None:
-    """Return the number beyond an end of those tried at which a value lies; None if it does not.
+    """Return the number beyond the edge at which a value lies; None if it is not at an edge.
 
-    It continues them: 0.3 comes after 0.01, 0.03 and 0.1, and 512 after 8 and 64. What is whole
-    stays whole and at least 1; multiples of a constant, as 10/L and 1/L, go on as such. A grid of a
-    single value, of zero, of other texts or of switches has no ends.
+    It continues the sequence: 0.3 comes after 0.01, 0.03 and 0.1, and 512 after 8 and 64. Integers
+    remain integers and at least 1; multiples of a constant, as 10/L and 1/L, continue as such. A
+    grid of a single value, of zero, of other texts or of flags has no edges.
     """
     units = {_constant_of_multiple(item) for item in tried if isinstance(item, str)}
     if len(units) == 1 and all(isinstance(item, str) for item in tried) and units != {""}:
@@ -242,7 +242,7 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
 
 
 def _constant_of_multiple(text: str) -> str:
-    """Return the constant of a multiple of one, with its sign, as in /L of 3/L; empty if none.
+    """Return the constant of a multiple of a constant, with its operator, as in /L of 3/L; else "".
 
     A root of constants counts as one, as in 0.1*sqrt(2*delta/L_norm).
     """

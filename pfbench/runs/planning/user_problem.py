@@ -1,4 +1,4 @@
-"""Somebody's own problem: checked once, at the start point, before any run."""
+"""User-defined problems: validated once, at the start point, before any run."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,16 +16,16 @@ from pfbench.points import FactoredMatrix, infer_format
 from pfbench.problems import FiniteSum
 
 SET_METHODS = ("name", "diameter", "has_projection", "contains(x)", "lo(g)", "minimum(g)")
-"""What the feasible set of a problem must have."""
+"""Required parts of the feasible set of a problem."""
 
 
 def check_user_problem(selector: Selector, value: Any) -> FiniteSum:
-    """Return what somebody's class or function made, under its selector's name.
+    """Return a user-defined problem under its selector's name, after validation.
 
     Raises
     ------
     InputError
-        If it does not derive from `FiniteSum`, or what it states is wrong.
+        If it does not derive from `FiniteSum`, or a part of it is wrong.
     """
     name = selector.name
     if not isinstance(value, FiniteSum):
@@ -50,7 +50,7 @@ def _check_parts(blame: str, value: Any, needed: tuple[str, ...]) -> None:
 
 
 def _check_at_start(problem: FiniteSum) -> None:
-    """Look at each part once, at the start point."""
+    """Check each part once, at the start point."""
     name = problem.name
 
     def part(words: str, function: Callable[[], Any]) -> Any:

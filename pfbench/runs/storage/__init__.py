@@ -1,1 +1,1 @@
-"""The store, the keys of what is stored, exports."""
+"""Store of results, keys of stored results, and exports."""

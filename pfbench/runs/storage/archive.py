@@ -1,9 +1,9 @@
-"""One file that holds a whole sweep, or a theorem; it may be anybody's, and is opened as such.
+"""Archives: one file with a whole sweep or a theorem; an archive from others is opened safely.
 
-It is a zip file. Its manifest (of a sweep ``pack.json``) says what is inside, with the hash of
+It is a zip file. Its manifest (of a sweep ``pack.json``) lists the content, with the hash of
 every other file; ``code/`` has the modules of its author, never imported by reading it, with the
-files that they read; ``lock.txt`` the versions. A sweep has its spec, ``spec.toml``, and its runs,
-``store.sqlite``, a file as that of a store.
+files that they read; ``lock.txt`` has the versions. A sweep has its spec, ``spec.toml``, and its
+runs, ``store.sqlite``, a file like that of a store.
 """
 
 import hashlib
@@ -37,19 +37,19 @@ from pfbench.runs.storage.safe_open import check_size, open_file
 from pfbench.runs.storage.serialization import decode_json
 
 SCHEMA = 1
-"""Version of a manifest; archives of another version are not read."""
+"""Version of a manifest; archives of other versions are not read."""
 
 MANIFEST, SPEC, LOCK, CODE = "pack.json", "spec.toml", "lock.txt", "code/"
-"""The names inside."""
+"""Names of files inside."""
 
 MOST_BYTES = 2**31
-"""Bytes of the largest archive, and of all that is in one."""
+"""Maximum size in bytes of an archive, and of its unpacked content."""
 
 MOST_FILES = 200_000
-"""The most files in one."""
+"""Maximum number of files in an archive."""
 
 MOST_OF_FILE = 50_000_000
-"""Bytes of the largest file beside the code; a larger one is named by its digest and origin."""
+"""Maximum size in bytes of a file besides code; a larger one is recorded by digest and origin."""
 
 _MODULE = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
 _FOLDER = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"
@@ -73,24 +73,24 @@ _SINCE: Mapping[str, Type] = MappingProxyType(
         "lock": mapping_type(mapping_type(text)),
     }
 )
-"""Fields that archives of before 0.2 lack."""
+"""Fields that archives from before 0.2 lack."""
 
 
 @dataclass(frozen=True)
 class ArchiveKind:
-    """A kind of archive.
+    """Kind of archive.
 
     Attributes
     ----------
     manifest
         The name of its manifest.
     limits
-        Bytes of the largest file of each form of name, beside code and versions; nothing else is
-        in an archive.
+        Maximum size in bytes of each pattern of file name, besides code and versions; an archive
+        contains nothing else.
     fields
-        The types of the fields of the manifest, beside those that all have.
+        The types of the fields of the manifest, in addition to those of all kinds.
     needs
-        Names without which it is none.
+        Required file names.
     """
 
     manifest: str
@@ -110,7 +110,7 @@ PACK = ArchiveKind(
     },
     frozenset({SPEC, "store.sqlite"}),
 )
-"""A sweep."""
+"""Archive of a sweep."""
 
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -120,25 +120,25 @@ _DAMAGES = (
     *(EOFError, KeyError, NotImplementedError, RuntimeError),
 )
 _END, _END_BYTES = b"PK\x05\x06", 22
-"""How the last bytes of a zip file without a comment begin, and how many these are."""
+"""Start of the last bytes of a zip file without a comment, and their number."""
 
 
 def is_valid_member_name(name: str) -> bool:
-    """Return whether an archive can have a file of this name beside its code."""
+    """Return whether an archive can have a file of this name, apart from its code."""
     return re.fullmatch(_READ, name) is not None
 
 
 def write_archive(
     path: Path, files: Mapping[str, bytes], fields: Mapping[str, Any], form: ArchiveKind = PACK
 ) -> None:
-    """Write an archive, whole or not at all.
+    """Write an archive atomically.
 
     Parameters
     ----------
     files
-        What is in it, by its name there.
+        Content by file name.
     fields
-        The fields of its manifest but ``schema`` and ``files``.
+        The fields of its manifest except ``schema`` and ``files``.
     form
         The kind of archive.
 
@@ -159,16 +159,16 @@ def write_archive(
 
 
 class Archive:
-    """An opened archive; nothing of it is imported, and no name of it is a path of this machine.
+    """Opened archive; nothing in it is imported, and its names are not used as paths.
 
     Attributes
     ----------
     manifest
         Its manifest, with checked types.
     names
-        The names of all files but that.
+        The names of all other files.
     form
-        Its kind, among those that it may be of.
+        Its kind, among the admitted ones.
     """
 
     def __init__(self, file: BinaryIO, path: Path, *forms: ArchiveKind) -> None:
@@ -211,7 +211,7 @@ class Archive:
         Raises
         ------
         InputError
-            If they are not those of which the archive has the hash.
+            If they do not match the hash in the archive.
         """
         with self._refuse_errors():
             data = self._read(name)
@@ -220,7 +220,7 @@ class Archive:
         return data
 
     def find_damaged(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those of some files whose bytes do not match their hashes."""
+        """Return the files whose bytes do not match their hashes."""
         results = []
         for name in names:
             try:
@@ -230,7 +230,7 @@ class Archive:
         return tuple(results)
 
     def unpack(self, folder: Path, but: Collection[str] = ()) -> None:
-        """Write all files but some below an empty folder.
+        """Write all files, except some, into an empty folder.
 
         Raises
         ------
@@ -257,7 +257,7 @@ class Archive:
 
     @contextmanager
     def _refuse_errors(self) -> Iterator[None]:
-        """Refuse an archive whose bytes raise anything inside: zipfile has many errors for them."""
+        """Convert any exception of zipfile in the block to an error about the archive."""
         try:
             yield
         except (MemoryError, InputError):
@@ -274,12 +274,13 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path, *forms: ArchiveKind) -> Iterator[Archive]:
-    """Open an archive of one of some kinds for reading; a sweep's, if none is given.
+    """Open an archive of one of some kinds for reading; by default that of a sweep.
 
     Raises
     ------
     InputError
-        If there is none, or it is damaged, too large, or has what no archive of pfbench has.
+        If there is none, or it is damaged, too large, or has other content than archives of
+        pfbench.
     """
     try:
         file = open_file(path)
@@ -292,7 +293,7 @@ def open_archive(path: Path, *forms: ArchiveKind) -> Iterator[Archive]:
 
 
 def _check(entry: zipfile.ZipInfo, limits: Mapping[str, int]) -> None:
-    """Refuse a file of another name, form or size than an archive of pfbench has."""
+    """Raise for a file of another name, form or size than those of archives."""
     name = entry.filename
     max_count = next((limit for form, limit in limits.items() if re.fullmatch(form, name)), None)
     if max_count is None or entry.orig_filename != name:

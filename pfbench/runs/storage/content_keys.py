@@ -1,8 +1,8 @@
-"""The content key of a run, or of another result: everything that could change it.
+"""Content key of a run or another result: a hash of everything that could change it.
 
 A run's key covers the resolved algorithm, the problem's digest, the seed and limits, the source of
 every module of pfbench (or of the user) that the run can reach by static imports, library versions,
-the BLAS and the number of threads. A stored run is used again only under the same key.
+the BLAS and the number of threads. A stored run is reused only under the same key.
 """
 
 import ast
@@ -32,11 +32,11 @@ _LIBRARY_FOLDERS = frozenset(
 
 
 _HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
-"""Nodes that may hold an import; no expression does."""
+"""Nodes that may contain an import; no expression does."""
 
 
 def environment() -> dict[str, str]:
-    """Return what of this machine and its libraries can change the bits of a result."""
+    """Return the properties of machine and libraries that can change the bits of a result."""
     # Its BLAS counts whether or not somebody has used it yet.
     import scipy.linalg  # noqa: F401
 
@@ -63,7 +63,7 @@ def library_version(library: str) -> str:
 
 
 def _is_used(blas: Path) -> bool:
-    """Return whether results may depend on a BLAS: one in NAME.libs serves NAME alone."""
+    """Return whether results may depend on a BLAS: one in NAME.libs serves only NAME."""
     bundled = [part.removesuffix(".libs") for part in blas.parts if part.endswith(".libs")]
     return not bundled or bundled[-1] in _LIBRARIES
 
@@ -74,11 +74,11 @@ def content_key(content: Mapping[str, Any], source: str, environment: Mapping[st
     Parameters
     ----------
     content
-        What is asked, as JSON.
+        The task, as JSON.
     source
-        What `source_digest` returns for the modules that the answer is made with.
+        The `source_digest` of the modules that compute the result.
     environment
-        What `environment` returns where it is made.
+        The `environment` in which it is computed.
     """
     complete = {**content, "source": source, "environment": dict(environment)}
     text = json.dumps(complete, sort_keys=True, default=str)
@@ -86,7 +86,7 @@ def content_key(content: Mapping[str, Any], source: str, environment: Mapping[st
 
 
 def source_digest(modules: frozenset[str]) -> str:
-    """Return a hash of the source of all modules that the given ones can reach."""
+    """Return a hash of the source of all modules reachable from some modules."""
     digest = hashlib.sha256()
     for name, path in sorted(reachable(modules).items()):
         digest.update(f"{name}\n".encode())
@@ -95,13 +95,13 @@ def source_digest(modules: frozenset[str]) -> str:
 
 
 _loaded = cache(source_digest)
-"""The source of modules as this process first used it: Python imports each of them once."""
+"""Digest of modules as this process first used them: Python imports each of them once."""
 
 
 def check_source(note: Mapping[str, Any]) -> None:
-    """Refuse work in a worker whose source is not the one that the key of a result covers.
+    """Raise in a worker whose source differs from the one in the key of a result.
 
-    An engine sees to pfbench's own; somebody's modules may differ from machine to machine, or have
+    An engine checks pfbench's own source; user modules may differ from machine to machine, or have
     been edited since a worker imported them.
 
     Parameters
@@ -121,7 +121,7 @@ def check_source(note: Mapping[str, Any]) -> None:
         own = ", ".join(sorted(name for name in modules if not is_builtin(name)))
         raise WorkerDied(
             f"its worker has another {own}, or a module that it imports, than the process that "
-            "asked: have the same in both, and start them anew"
+            "asked: install the same in both, and restart them"
         )
 
 
@@ -131,21 +131,21 @@ def has_source(module: str) -> bool:
 
 
 def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
-    """Return the note ``source`` of a stored entry: the modules its key begins from, their digest.
+    """Return the note ``source`` of a stored entry: the root modules of its key, and their digest.
 
     Parameters
     ----------
     modules, digest
-        As `source_digest` takes and returns them.
+        The argument and the result of `source_digest`.
     """
     return {"modules": sorted(modules), "digest": digest}
 
 
 def reachable(modules: frozenset[str]) -> dict[str, str]:
-    """Return the own modules that the given ones reach by static imports, with their files.
+    """Return the files of the own modules that some modules reach by static imports.
 
-    Own modules are those of pfbench, of the packages that the given modules belong to, and all that
-    are not installed as libraries; what is imported for type checking only does not count.
+    Own modules are those of pfbench, of the packages of the root modules, and all that are not
+    installed as libraries; imports for type checking are ignored.
     """
     roots = frozenset({"pfbench", *(name.partition(".")[0] for name in modules)})
     paths: dict[str, str] = {}
@@ -166,9 +166,9 @@ def reachable(modules: frozenset[str]) -> dict[str, str]:
 
 
 def _is_foreign(name: str, roots: frozenset[str]) -> bool:
-    """Return whether a module is of Python or of a library that is none of the given packages.
+    """Return whether a module belongs to Python or to a library outside the root packages.
 
-    It is asked of the first part of a name alone: to look for more would import packages.
+    Only the first part of a name is looked up: more would import packages.
     """
     package = name.partition(".")[0]
     return package not in roots and _is_installed(package)
@@ -181,7 +181,7 @@ def _is_installed(package: str) -> bool:
 
 
 def _is_library(path: str) -> bool:
-    """Return whether a file belongs to Python or to an installed library, whose versions count."""
+    """Return whether a file belongs to Python or an installed library (in the key by version)."""
     return any(Path(path).is_relative_to(folder) for folder in _LIBRARY_FOLDERS)
 
 
@@ -199,7 +199,7 @@ def _source(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple[str, ...]:
-    """Return the names that a file imports; `changed` makes the cache follow edits."""
+    """Return the names that a file imports; `changed` invalidates the cache after edits."""
     package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
     try:
         tree = ast.parse(Path(path).read_bytes(), path)
@@ -209,7 +209,7 @@ def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple
 
 
 def _homes(package: str) -> Mapping[str, str]:
-    """Return the module of each name that a package of ours loads on first use."""
+    """Return the module of each lazily loaded name of a package of pfbench."""
     path = _source(package)
     if path is None or not (is_builtin(package) and path.endswith("__init__.py")):
         return {}
@@ -223,7 +223,7 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 
 def _iterate_imported_modules(tree: ast.AST, package: str, roots: frozenset[str]) -> Iterator[str]:
-    """Yield what is imported, in the order of the text; code may be nested as deep as it likes."""
+    """Yield the imported names in the order of the text; code may be nested to any depth."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()

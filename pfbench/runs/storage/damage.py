@@ -1,4 +1,4 @@
-"""What can be wrong with a file of the store."""
+"""Kinds of damage of a file of the store."""
 
 from types import MappingProxyType
 
@@ -17,20 +17,20 @@ DAMAGES = MappingProxyType(
         "incomplete": "a field of its metadata is missing or of a wrong type",
     }
 )
-"""What can be wrong with a file, by name."""
+"""Description of each kind of damage, by name."""
 
 _LONGEST = 200
 
 
 class DamagedFileError(StorageError):
-    """A file of the store that cannot be used.
+    """Damaged file of the store.
 
     Attributes
     ----------
     reason
-        One of `DAMAGES`.
+        A name in `DAMAGES`.
     detail
-        What was seen, in words; what the file itself says is shown, and not obeyed.
+        The observation, in words; content of the file is shown, never executed.
     """
 
     def __init__(self, subject: str, detail: str) -> None:

@@ -1,8 +1,8 @@
-"""The one file of a store: opening it, and the sentences for what a disk does not let be done.
+"""Database file of a store: opening, and messages for errors of the disk.
 
-It is a SQLite file, with a write-ahead log where the file system lets processes share memory, and a
-rollback journal where it does not or is on a network. It may be anybody's: its tables must be
-those below to the letter, and nothing but a regular file is opened.
+It is a SQLite file, with a write-ahead log if the file system lets processes share memory, and a
+rollback journal otherwise or on a network. It is untrusted: its tables must be exactly those below,
+and only a regular file is opened.
 """
 
 import os
@@ -23,10 +23,10 @@ if sys.platform != "win32":
     import fcntl
 
 NAME = "store.sqlite"
-"""The file of a store in its folder."""
+"""Name of the database file in the folder of a store."""
 
 LOCK = "store.lock"
-"""A file that each process that has a store open holds a shared lock on."""
+"""File on which each process that has a store open holds a shared lock."""
 
 _KINDS = {"seed": "INTEGER", "iterations": "INTEGER", "stored": "INTEGER", "checksum": "INTEGER"}
 _KINDS |= {"seconds": "REAL", "meta": "BLOB", "trace": "BLOB", "sha256": "BLOB"}
@@ -44,20 +44,20 @@ _LOG_FILES = ("-wal", "-journal")
 
 
 class DamagedStoreError(StorageError):
-    """The file of a store that is no whole SQLite file, or none of pfbench."""
+    """Store file that is damaged, or not a store of pfbench."""
 
 
 class ReadOnlyError(StorageError):
-    """A store that cannot be written."""
+    """Store that cannot be written."""
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """Open the file of a store, which is made if it is not there.
+    """Open the file of a store, creating it if it is missing.
 
     Raises
     ------
     StorageError
-        If the system does not let it be read or made.
+        If the system does not allow it.
     DamagedStoreError
         If it is damaged, or another file.
     """
@@ -89,7 +89,7 @@ def _open_shared(path: Path) -> sqlite3.Connection:
 
 
 def _open_exclusive(path: Path) -> sqlite3.Connection:
-    """Open a file with a write-ahead log where no memory can be shared, and end the log."""
+    """Open a file with a write-ahead log where memory cannot be shared, and remove the log."""
     connection = _connect(path, "mode=rwc")
     with _closing_on_error(connection):
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -107,7 +107,7 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
 
 
 def _open_immutable(path: Path) -> sqlite3.Connection:
-    """Open a file that nobody can change, as on a medium that is read-only."""
+    """Open an immutable file, e.g. on a read-only medium."""
     connection = _connect(path, "immutable=1")
     with _closing_on_error(connection):
         _check_tables(connection, path)
@@ -129,7 +129,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def connect_raw(path: Path) -> sqlite3.Connection:
-    """Open a damaged file as far as it goes, without a look at its tables."""
+    """Open a damaged file as far as possible, without checking its tables."""
     _check_regular(path)
     return _connect(path, "mode=rw")
 
@@ -144,7 +144,7 @@ def _closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
-    """Change the journal; SQLite does not wait by itself for a process that does the same."""
+    """Change the journal mode; SQLite does not wait for another process that does the same."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -157,7 +157,7 @@ def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
 
 
 def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file, and refuse a file that has any others."""
+    """Create the tables of a new file, and raise for a file that has others."""
     query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
     if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         with transaction(connection):
@@ -172,7 +172,7 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Write all of a block, or nothing; it is on the disk at the end."""
+    """Commit the block as one transaction; it is on the disk at the end."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -185,7 +185,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def check_structure(connection: sqlite3.Connection, *, quick: bool = False) -> str:
-    """Return what is wrong with the pages of a file; empty if nothing is."""
+    """Return the structural error of a file; empty if there is none."""
     try:
         pragma = "quick_check" if quick else "integrity_check"
         (text,) = connection.execute(f"PRAGMA {pragma}(1)").fetchone()
@@ -198,7 +198,7 @@ def check_structure(connection: sqlite3.Connection, *, quick: bool = False) -> s
 
 
 def has_leftovers(path: Path) -> bool:
-    """Return whether a log of changes lies beside a file: somebody has it open, or was killed."""
+    """Return whether there is a log of changes next to a file, of an open or killed process."""
     for suffix in _LOG_FILES:
         with suppress(OSError):
             if os.stat(f"{path}{suffix}").st_size:
@@ -207,9 +207,9 @@ def has_leftovers(path: Path) -> bool:
 
 
 def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
-    """Hold a shared lock on a store; return it, and whether no other process had one.
+    """Acquire a shared lock on a store; return it, and whether no other process has one.
 
-    Where there are no locks, or none can be made, it is None, and others are assumed.
+    If locks are not available, it is None, and other processes are assumed.
     """
     file = None
     with suppress(OSError):
@@ -228,7 +228,7 @@ def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
 
 
 def share_lock(file: BinaryIO | None) -> None:
-    """Let other processes lock a store, too."""
+    """Allow other processes to lock a store, too."""
     if file is not None and sys.platform != "win32":
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_SH)
@@ -238,7 +238,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(
 
 
 def _check_regular(path: Path) -> None:
-    """Refuse a pipe, a device, a link or a folder in place of a file; SQLite may wait for ever."""
+    """Raise for a pipe, device, link or folder in place of a file; SQLite may wait forever."""
     for suffix in ("", "-wal", "-journal", "-shm"):
         name = f"{path}{suffix}"
         try:
@@ -258,7 +258,7 @@ def _check_regular(path: Path) -> None:
 
 
 def _is_on_network(folder: Path) -> bool:
-    """Return whether a folder lies on a network disk, as far as the system says."""
+    """Return whether a folder is on a network disk, as far as the system knows."""
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -279,7 +279,7 @@ def _name(error: sqlite3.Error) -> str:
 
 
 def damage_error(path: Path, detail: str) -> DamagedStoreError:
-    """Return the sentence for a file that is damaged."""
+    """Return the error for a damaged file."""
     return DamagedStoreError(
         f"the store's file {path} is damaged ({detail}): `pfbench store check --repair --store "
         f"{path.parent}` keeps what can be read, and sets the rest aside."
@@ -287,12 +287,12 @@ def damage_error(path: Path, detail: str) -> DamagedStoreError:
 
 
 def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> StorageError:
-    """Return the sentence for what SQLite cannot do.
+    """Return the error for a failure of SQLite.
 
     Parameters
     ----------
     subject
-        What could not be stored; it could not be read, if not specified.
+        The entry that could not be stored; None if it could not be read.
     """
     name, reason = _name(error), str(error)
     kind: type[StorageError] = StorageError
@@ -320,7 +320,7 @@ def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> Storag
 
 @contextmanager
 def translate_errors(path: Path, subject: str = "") -> Iterator[None]:
-    """Raise the sentence for an error of SQLite inside; see `storage_error`."""
+    """Convert errors of SQLite in the block; see `storage_error`."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""What a store holds: the kinds of entries, and the form of a key. Importing it is quick."""
+"""Kinds of entries of a store, and the form of a key, in a module that is quick to import."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from types import MappingProxyType
 KINDS: Mapping[str, int] = MappingProxyType(
     {"run": 2**22, "verdict": 2**23, "finding": 2**23, "certificate": 2**23, "fault": 2**16}
 )
-"""Bytes of the longest metadata of an entry, by the name of its kind."""
+"""Maximum size in bytes of an entry's metadata, by kind."""
 
 KEY = re.compile(r"[0-9a-zA-Z_-]{8,128}")
-"""The form of a key."""
+"""Form of a key."""

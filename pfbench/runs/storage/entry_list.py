@@ -1,4 +1,4 @@
-"""The entries of a store as it lists them: their columns, checked without the rest."""
+"""Listing of a store: the columns of its entries, checked without their content."""
 
 import gc
 import json
@@ -20,10 +20,10 @@ from pfbench.runs.storage.entry_kinds import KEY, KINDS
 from pfbench.runs.storage.serialization import CLOCK, LISTED, SHOWN, encode_columns
 
 Row = Mapping[str, Any]
-"""An entry in a listing: `FIELDS`."""
+"""Entry in a listing; its keys are `FIELDS`."""
 
 FIELDS = ("schema", *LISTED[:SHOWN], "bytes")
-"""The fields of a row: a version, the columns of the store, and the bytes of an entry."""
+"""Fields of a row: a version, the columns of the store, and the bytes of an entry."""
 
 _INDEX = {name: index for index, name in enumerate(LISTED[:SHOWN])} | {"bytes": len(LISTED)}
 _ORDER = {kind: index for index, kind in enumerate(KINDS)}
@@ -37,14 +37,14 @@ _MOST_SECONDS = 2**36
 
 @dataclass(frozen=True)
 class Listing:
-    """The entries of a store.
+    """Entries of a store.
 
     Attributes
     ----------
     rows
-        One for each entry whose columns are whole, by kind and key.
+        One for each entry with valid columns, by kind and key.
     damaged
-        Kind, key, and what is wrong.
+        Kind, key, and damage of each other entry.
     """
 
     rows: list[Row]
@@ -52,7 +52,7 @@ class Listing:
 
 
 class _ListedRow(Row):
-    """The columns of an entry as a mapping; what is JSON is parsed where it is asked for."""
+    """Columns of an entry as a mapping; JSON is parsed on access."""
 
     __slots__ = ("cells",)
 
@@ -100,7 +100,7 @@ def list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
 
 
 def _is_listed(row: Sequence[Any]) -> bool:
-    """Return whether the columns of a listing have the types that it relies on."""
+    """Return whether the columns of a listing have the expected types."""
     kind, key, counts, limits = row[0], row[1], row[_COUNTS], row[_LIMITS]
     return (
         _are_types(kind, tuple(map(type, row)))
@@ -137,7 +137,7 @@ def _format_time(seconds: int) -> str:
 
 @contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Collect no garbage inside: of half a million small objects none is garbage."""
+    """Disable the garbage collector in the block, where half a million small objects are live."""
     collecting = gc.isenabled()
     gc.disable()
     try:

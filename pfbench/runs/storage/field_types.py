@@ -1,6 +1,6 @@
-"""The types of every stored field, in one place: a store's files may be anybody's.
+"""Types of all stored fields; the files of a store are untrusted.
 
-A hash proves that a file is what somebody wrote, not that it is what pfbench writes.
+A hash proves that a file is unchanged, not that pfbench wrote it.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.storage.damage import DamagedFileError
 
 Type = Callable[[Any], bool]
-"""Returns whether a value of JSON is of a type."""
+"""Predicate: whether a JSON value is of a type."""
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -21,7 +21,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def text(value: Any) -> bool:
-    """Return whether a value is a text."""
+    """Return whether a value is a string."""
     return isinstance(value, str)
 
 
@@ -36,27 +36,27 @@ def integer(value: Any) -> bool:
 
 
 def count(value: Any) -> bool:
-    """Return whether a value is a number of things."""
+    """Return whether a value is a nonnegative integer."""
     return integer(value) and value >= 0
 
 
 def number(value: Any) -> bool:
-    """Return whether a value is a number; NaN and infinity are, too."""
+    """Return whether a value is a number, including NaN and infinity."""
     return isinstance(value, float) or integer(value)
 
 
 def table(value: Any) -> bool:
-    """Return whether a value is an object of JSON."""
+    """Return whether a value is a JSON object."""
     return isinstance(value, dict)
 
 
 def optional(kind: Type) -> Type:
-    """Return the type of what may be null."""
+    """Return the type of values that may be null."""
     return lambda value: value is None or kind(value)
 
 
 def enumeration(allowed: tuple[str, ...]) -> Type:
-    """Return the type of some texts."""
+    """Return the type of strings from a list."""
     return lambda value: text(value) and value in allowed
 
 
@@ -66,7 +66,7 @@ def list_type(kind: Type) -> Type:
 
 
 def mapping_type(kind: Type, names: tuple[str, ...] | None = None) -> Type:
-    """Return the type of an object whose values are of one type; it may have only these names."""
+    """Return the type of an object whose values are of one type, optionally with allowed names."""
 
     def fits(value: Any) -> bool:
         if not table(value) or (names is not None and not value.keys() <= set(names)):
@@ -81,7 +81,7 @@ _SOURCE = optional(table)
 
 
 def record_type(fields: Mapping[str, Type]) -> Type:
-    """Return the type of an object that has these fields, and no others."""
+    """Return the type of an object with exactly these fields."""
     return lambda value: (
         table(value)
         and value.keys() == fields.keys()
@@ -108,7 +108,7 @@ RUN: Mapping[str, Type] = MappingProxyType(
         "failure_probability": number,
     }
 )
-"""The fields of a run."""
+"""Fields of a run."""
 
 OPTIONAL_RUN_FIELDS: Mapping[str, Type] = MappingProxyType(
     {"unmet": list_type(text), "own_output": optional(flag)}
@@ -127,7 +127,7 @@ NOTES: Mapping[str, Type] = MappingProxyType(
         "promised": optional(record_type({"measure": text, "value": number})),
     }
 )
-"""The notes on an entry; it may have any others."""
+"""Notes of an entry; other notes are allowed."""
 
 _LISTED: Mapping[str, Type] = {
     "problem": optional(text),
@@ -181,18 +181,18 @@ ROWS: Mapping[str, Mapping[str, Type]] = MappingProxyType(
         "fault": {**_LISTED, "fault": text, "where": text, "equivalent": text},
     }
 )
-"""The fields of a row of each other kind; it may lack some, and have any others."""
+"""Fields of a row of each other kind; all are optional, and others are allowed."""
 
 # --- checks ---------------------------------------------------------------------------------------
 
 
 def check_content(kind: str, header: Mapping[str, Any]) -> None:
-    """Refuse the metadata of a file in which a field is missing or of a wrong type.
+    """Raise for metadata in which a field is missing or of a wrong type.
 
     Raises
     ------
     DamagedFileError
-        If one is; it is named.
+        With the name of the field.
     """
     notes = header.get("notes", {})
     _check({"notes": notes}, {"notes": table}, "")

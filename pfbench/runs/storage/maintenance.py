@@ -1,4 +1,4 @@
-"""Looking after a store: checking every entry, removing some, and merging two stores."""
+"""Maintenance of a store: checking all entries, removing some, and merging two stores."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from pfbench.runs.storage.serialization import Record, StoredRun, decode
 from pfbench.runs.storage.store import Store
 
 TIMES = frozenset({"seconds", "oracle_seconds"})
-"""What may differ where a run is made again."""
+"""Columns that may differ when a run is re-run."""
 
 Progress = Callable[[], None]
 
@@ -33,16 +33,16 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True)
 class DamageReport:
-    """A damaged entry, or the damaged file of a store.
+    """Damaged entry, or damaged file of a store.
 
     Attributes
     ----------
     kind, key
-        The entry; ``file`` and the name of the file, if that is damaged.
+        The entry; for a damaged file ``file`` and its name.
     reason, detail
-        One of `pfbench.runs.storage.damage.DAMAGES`, and what was seen.
+        A name in `pfbench.runs.storage.damage.DAMAGES`, and the observation.
     aside
-        Where it was moved to; None if it was not.
+        Path to which it was moved; None if it was not.
     """
 
     kind: str
@@ -55,18 +55,18 @@ class DamageReport:
 def check_entries(
     store: Store, *, repair: bool = False, progress: Progress = lambda: None
 ) -> tuple[int, list[DamageReport]]:
-    """Read every entry of a store whole, and check the pages of its file.
+    """Read every entry of a store completely, and check the pages of its file.
 
     Parameters
     ----------
     repair
-        Set what is damaged aside, so that it counts as missing and is made again. Of a damaged
-        file what can be read goes into a new one.
+        Quarantine damaged entries, so that they count as missing and are re-run. The readable part
+        of a damaged file is copied to a new one.
 
     Returns
     -------
     int, list of DamageReport
-        How many entries were read, and which of them are damaged.
+        Number of entries read, and the damaged ones.
 
     Raises
     ------
@@ -113,17 +113,16 @@ def _check_each(
 
 @dataclass(frozen=True)
 class GarbageReport:
-    """What `collect_garbage` removed, or would remove, and what it kept.
+    """Result of `collect_garbage`: removed (or, in a dry run, removable) and retained entries.
 
     Attributes
     ----------
     outdated_entries
-        Kind and key of entries that a source which has changed since has made: nothing asks for
-        them any more.
+        Kind and key of entries computed by source that has changed since: they are never reused.
     bytes
         Their size.
     retained
-        How many entries are kept, by the reason.
+        Number of retained entries, by reason.
     """
 
     outdated_entries: list[tuple[str, str]]
@@ -136,14 +135,14 @@ def collect_garbage(
 ) -> GarbageReport:
     """Remove the entries whose source is no longer current.
 
-    An entry is outdated if the source of pfbench that it could reach differs from today's. Kept
-    are what is set aside, damaged entries (see `check_entries`), entries of user-defined modules
-    (nothing that a store names is imported), and entries without a note of what made them.
+    An entry is outdated if the source of pfbench that it could reach differs from today's. Retained
+    are quarantined entries, damaged entries (see `check_entries`), entries of user-defined modules
+    (nothing that a store names is imported), and entries without a note of their source.
 
     Parameters
     ----------
     dry_run
-        Remove nothing, and say what would be.
+        Remove nothing; only report.
     """
     size, retained = 0, dict.fromkeys(RETAINED_KINDS, 0)
     outdated = []
@@ -171,11 +170,11 @@ RETAINED_KINDS = {
     "own": "entries of user-defined modules",
     "damaged": "damaged entries (`pfbench store check --repair` sets them aside)",
 }
-"""Why something is kept, by name."""
+"""Reasons for retention, by name."""
 
 
 def _state(header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]) -> str:
-    """Return whether an entry is outdated, or why it is kept."""
+    """Return whether an entry is outdated, or the reason why it is retained."""
     note = header.get("notes", {}).get("source")
     if not isinstance(note, Mapping) or not list_type(text)(note.get("modules")):
         return "unnoted"
@@ -190,16 +189,16 @@ def _state(header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]) 
 
 @dataclass(frozen=True)
 class MergeReport:
-    """What became of the entries of another store.
+    """Result of merging another store.
 
     Attributes
     ----------
     added, equal
-        How many were copied, and how many were here already.
+        Number of copied entries, and of those that existed already.
     refused
-        Kind and key of those that are here with another content, and in what they differ.
+        Kind and key of entries with a different content here, and the difference.
     damaged
-        Those that cannot be read there.
+        Unreadable entries of the other store.
     """
 
     added: int
@@ -209,18 +208,18 @@ class MergeReport:
 
 
 def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> MergeReport:
-    """Copy what another store has and this one lacks.
+    """Copy the entries of another store that this one lacks.
 
-    Where both have a key, they must agree in everything but times: the run's ``seconds``, its
+    If both have a key, they must agree in everything but times: the run's ``seconds``, its
     column ``seconds``, and its notes. If they do not, that entry is refused, and this store keeps
-    its own. A run that was killed from outside says nothing, and gives way to the other's.
+    its own. A run that was killed from outside is replaced by the other's.
 
     Raises
     ------
     InputError
         If both are the same folder.
     StorageError
-        If a file cannot be read or written; what is copied already stays.
+        If a file cannot be read or written; entries copied before remain.
     """
     if store.folder.resolve() == other.folder.resolve():
         raise InputError(f"{other.folder} is the store itself: name another one to merge.")
@@ -230,7 +229,7 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
 def import_old_store(
     store: Store, folder: Path, *, progress: Progress = lambda: None
 ) -> MergeReport:
-    """Copy what a store of an earlier pfbench has; see `merge`.
+    """Copy the entries of a store of an earlier pfbench; see `merge`.
 
     Raises
     ------
@@ -289,7 +288,7 @@ def _was_killed(content: Any) -> bool:
 
 
 def difference(kind: str, computed: Any, reference: Any) -> str | None:
-    """Return the first thing in which two entries of a key differ, None if they agree.
+    """Return the first difference between two entries of a key, None if they agree.
 
     They may differ in times, and in notes.
     """
@@ -302,7 +301,7 @@ def difference(kind: str, computed: Any, reference: Any) -> str | None:
 
 
 def _comparable(run: Run) -> dict[str, Any]:
-    """Return a run as JSON; a file that its selectors name may lie anywhere."""
+    """Return a run as JSON, independent of the folders of files in its selectors."""
     names = {
         "problem": replace_file_by_module(run.problem),
         "algorithm": replace_file_by_module(run.algorithm),
@@ -322,7 +321,7 @@ def _first_difference(computed: Mapping[str, Any], reference: Mapping[str, Any])
 
 
 def trace_difference(run: Run, recorded: Run, tolerance: float | None = None) -> str | None:
-    """Return the first thing in which two traces differ but for times, None if they agree.
+    """Return the first difference of two traces except in times, None if they agree.
 
     A measure may differ by `tolerance` of the largest of its column; without one, in no bit.
     """

@@ -1,6 +1,6 @@
-"""Reading the stores of pfbench before 0.3: Parquet files, by themselves and in segments, and JSON.
+"""Import of the stores of pfbench before 0.3: Parquet files, segments of runs, and JSON.
 
-They are read once, by `pfbench store import`, and nothing of them is changed.
+`pfbench store import` reads them once, and does not change them.
 """
 
 import hashlib
@@ -41,11 +41,11 @@ _MOST_BYTES = 2**28
 _METADATA, _DIGEST = b"pfbench", b"pfbench.digest"
 
 OldEntry = Record | tuple[str, str, DamagedFileError]
-"""An entry, or kind, name and damage of one that cannot be read."""
+"""Entry, or kind, name and damage of an unreadable one."""
 
 
 def read_old_store(folder: Path) -> Iterator[OldEntry]:
-    """Yield the entries of an old store; of a run that it has twice, the one that counts.
+    """Yield the entries of an old store; if a run is stored twice, the valid one.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def _read_run(kind: str, path: Path) -> Record:
 
 
 def _read_segment(folder: Path, known_keys: set[str]) -> Iterator[OldEntry]:
-    """Yield the runs of a segment that no file of their own, and no later segment, has."""
+    """Yield the runs of a segment that no single file, and no later segment, has."""
     import pyarrow.parquet as pq
 
     with refuse_damaged("unreadable"):

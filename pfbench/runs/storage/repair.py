@@ -1,4 +1,4 @@
-"""Moving what can be read of the damaged file of a store to a new one."""
+"""Repair of a store: copying the readable part of its damaged file to a new one."""
 
 import os
 import sqlite3
@@ -15,7 +15,7 @@ from pfbench.runs.storage.serialization import Record, decode
 from pfbench.runs.storage.store import Store
 
 ASIDE = "damaged"
-"""The folder of a store for its damaged files."""
+"""Folder of a store for its damaged files."""
 
 _NAMES = ", ".join(Record._fields)
 _LEAST_ROW = 256  # bytes: a file has no more rows than it has room for
@@ -24,14 +24,14 @@ _AT_ONCE = 500
 
 
 def salvage(store: Store) -> str:
-    """Write what can be read of a damaged store to a new file, and set the old one aside.
+    """Write the readable part of a damaged store to a new file, and quarantine the old one.
 
-    Entries that are damaged themselves are left in the old file.
+    Damaged entries remain in the old file.
 
     Returns
     -------
     str
-        Where the old file lies now.
+        New path of the old file.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
 
 
 def _move_aside(path: Path) -> Path:
-    """Move a file, with what lies beside it, to a name in the folder of damaged ones."""
+    """Move a file, with its journal files, to a new name in the folder of damaged ones."""
     folder = path.parent / ASIDE
     folder.mkdir(exist_ok=True)
     number = 1

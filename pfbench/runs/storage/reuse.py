@@ -1,7 +1,7 @@
-"""Stored runs that differ in their limits alone, so that a longer one contains a shorter one.
+"""Reuse of stored runs that differ only in their limits: a longer run contains a shorter one.
 
 The run of a larger budget begins with that of a smaller one, bit for bit (see
-`pfbench.runs.storage.run_keys`): where less is asked, the stored run is cut.
+`pfbench.runs.storage.run_keys`): for a smaller budget, the stored run is cut.
 """
 
 import math
@@ -25,7 +25,7 @@ _LIMIT_STOPS = frozenset({Status.BUDGET, Status.TIMEOUT, Status.FINISHED})
 
 
 def _went_beyond(run: Row, limits: Mapping[str, float]) -> bool:
-    """Return whether a stored run went on where these limits end one."""
+    """Return whether a stored run continued beyond these limits."""
     spent = {**run["counts"], "iterations": run["iterations"]}
     # So many iterations would have ended it before whatever did.
     last = limits.get("iterations") == run["iterations"] and not (
@@ -41,7 +41,7 @@ def _all_iterations(run: Row) -> bool:
 
 
 def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool:
-    """Return whether a run of these limits, which a stored run is not over, ends like it."""
+    """Return whether a run with these limits, which a stored run did not exceed, ends as it did."""
     if run["status"] == Status.BUDGET:
         ending = set(run["limits"]) - {"iterations"}
     elif _all_iterations(run):
@@ -61,12 +61,12 @@ def is_within(candidate: Mapping[str, float], rest: Mapping[str, float]) -> bool
 
 
 def is_outdated(entry: StoredRun) -> bool:
-    """Return whether a file that a stored run read has another content now."""
+    """Return whether a file that a stored run read has changed since."""
     return bool(find_changed_file(entry.notes.get("files", {})))
 
 
 class ContainedRuns:
-    """The stored runs by what is the same whatever their limits; found in the store's listing."""
+    """Index of stored runs by their key without limits, from the store's listing."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -76,15 +76,15 @@ class ContainedRuns:
                 self._take(row)
 
     def add(self, keys: RunKeys, run: Run) -> None:
-        """Note a run that has just been stored."""
+        """Add a run that has just been stored."""
         existing = {"family": keys.family, "key": keys.key, "limits": keys.limits}
         self._take(run.as_json() | existing)
 
     def find_containing_run(self, plan: PlannedRun, keys: RunKeys) -> tuple[StoredRun, str] | None:
-        """Return what the store has of a run in others that differ in their limits alone.
+        """Return the stored run that contains a run with other limits.
 
-        With it comes how: "stored", where the limits changed nothing, or "cut". What is cut is not
-        stored again: the longer run that holds it is.
+        The second value is "stored" if the limits make no difference, or "cut". A cut run is not
+        stored again: the longer run that contains it is.
         """
         longest = math.inf if plan.time_limit is None else plan.time_limit
         for existing in self._rows_by_family.get(keys.family, {}).values():
@@ -110,18 +110,18 @@ class ContainedRuns:
 
 
 def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | None:
-    """Return what a run had done within smaller limits: its trace up to there.
+    """Return the part of a run within smaller limits: its trace up to there.
 
     It ends at the last recorded iterate within the budget, with the counts spent to reach it, or
-    at the iterate that the limit "iterations" names; None if that is not recorded. Of its output
-    are known those measures that the trace holds, if the output is the last iterate; the others are
-    None. The time inside oracles is not known (NaN).
+    at the iterate that the limit "iterations" names; None if that is not recorded. If the output is
+    the last iterate, its measures are those in the trace; all others are None. The time inside
+    oracles is unknown (NaN).
 
     Parameters
     ----------
     exact
-        None, too, if the budget may allow for more iterates than that last recorded one: a run
-        looks for its target at the very last.
+        Also return None if the budget may allow more iterates than the last recorded one: a run
+        checks its target at the very last.
     """
     budget = {name: limit for name, limit in limits.items() if name != "iterations"}
     longest = limits.get("iterations", math.inf)

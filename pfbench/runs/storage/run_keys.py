@@ -1,8 +1,8 @@
-"""By what a store knows a planned run: its key, and that of all that differ in their limits.
+"""Keys of planned runs in a store, with and without their limits.
 
 No algorithm sees its budget or its time limit: a longer run begins with a shorter one, bit for bit.
-`iterations` is a limit like them where no iterate depends on it (`Algorithm.anytime`); anything
-else that a schedule depends on makes another run.
+`iterations` is a limit like them if no iterate depends on it (`Algorithm.anytime`); anything
+else that a schedule depends on defines another run.
 """
 
 import math
@@ -31,24 +31,24 @@ _ALGORITHMS = "pfbench.algorithms.catalogue"
 
 @dataclass(frozen=True)
 class RunKeys:
-    """By what the store knows a run.
+    """Keys and notes of a run in the store.
 
     Attributes
     ----------
     key, family
-        Its content key, and that of all runs which differ from it in their limits alone.
+        Its content key, and that of all runs which differ from it only in their limits.
     limits
-        Its budget, and under "iterations" that parameter, where it is a limit like a budget.
+        Its budget, and under "iterations" that parameter, if it is a limit like a budget.
     source
         The store's note on its source.
     dimension
         The number of entries of a point.
     parameters, schedule
-        As the run has them, also where it is cut from one of another selector.
+        Those of the run, also if it is cut from a run of another selector.
     files
-        The digests of the files that user-defined code read where it was planned, by their names.
+        The digests of the files that user-defined code read during planning, by name.
     guarantee
-        The measure that the theorem of its schedule bounds, and the bound; None if it has no such.
+        The measure that the theorem of its schedule bounds, and the bound; None if there is none.
     """
 
     key: str
@@ -104,7 +104,7 @@ def _limits(plan: PlannedRun, algorithm: Any) -> dict[str, float]:
 def anytime(algorithm: Any) -> bool:
     """Return whether no iterate of an algorithm depends on `iterations`.
 
-    Somebody's own class has to say so itself: what it inherits may hold no longer.
+    A user-defined class has to define this itself: an inherited value may be wrong for it.
     """
     kind = type(algorithm)
     statement = is_builtin(kind.__module__) or "anytime" in vars(kind)
@@ -112,7 +112,7 @@ def anytime(algorithm: Any) -> bool:
 
 
 def _guarantee(resolved: ResolvedPlan) -> tuple[str, float] | None:
-    """Return the promise of a schedule in units of its measure."""
+    """Return the guarantee of a schedule in units of its measure."""
     guarantee = resolved.cached_run.guarantee if resolved.cached_run else None
     if guarantee is None:
         return None
@@ -126,7 +126,7 @@ def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
     Raises
     ------
     InputError
-        If there is no Python source of one that the run names.
+        If a module that the run names has no Python source.
     """
     problem = resolved.built_problem.problem
     parts = (problem, problem.set, problem.penalty)
@@ -146,10 +146,10 @@ def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
 
 
 def _content(plan: PlannedRun, resolved: ResolvedPlan, *, limited: bool = True) -> dict[str, Any]:
-    """Return as JSON which run is asked for.
+    """Return the content of the key of a run, as JSON.
 
-    If not `limited`, whatever ends it from outside, and whatever its `iterations` are, where these
-    are a limit like a budget.
+    If not `limited`, without its outer limits, and without its `iterations` if these are a limit
+    like a budget.
     """
     problem = resolved.built_problem.problem
     return {
@@ -178,7 +178,7 @@ def _content(plan: PlannedRun, resolved: ResolvedPlan, *, limited: bool = True) 
 def _algorithm(plan: PlannedRun, resolved: ResolvedPlan, limited: bool) -> list[Any]:
     """Return an algorithm's class and parameters; of one that does not fit, its selector.
 
-    Of one that runs another library's code, that one's version, too.
+    For an algorithm of another library, also the version of that library.
     """
     if resolved.cached_run is None:
         return ["refused", replace_file_by_module(plan.algorithm)]

@@ -1,4 +1,4 @@
-"""Opening files that may be anybody's: regular files alone, of a limited size."""
+"""Safe opening of untrusted files: only regular files of a limited size."""
 
 import errno
 import os
@@ -47,12 +47,12 @@ def open_file(path: Path | str) -> BinaryIO:
 
 
 def check_size(file: BinaryIO, limit: int) -> int:
-    """Return the size of an open file, if it has at most so many bytes.
+    """Return the size of an open file; raise if it exceeds a limit.
 
     Raises
     ------
     DamagedFileError
-        If it has more.
+        If it is larger.
     """
     size = os.fstat(file.fileno()).st_size
     if size > limit:

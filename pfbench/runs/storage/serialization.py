@@ -1,4 +1,4 @@
-"""Rows of the store's table from entries, and back: with limits, and checked.
+"""Conversion between entries and rows of the store's table, with limits and checks.
 
 Nothing is unpacked before its size is known, and nothing is used before its types are checked.
 """
@@ -29,16 +29,16 @@ Columns = Mapping[str, "np.ndarray[Any, Any]"]
 """The columns of a trace by name, in order."""
 
 MOST_NUMBERS = 2**24
-"""The most numbers that the trace of a run has."""
+"""Maximum number of values in the trace of a run."""
 
 MOST_COLUMNS = 500
-"""The most columns that the trace of a run has."""
+"""Maximum number of columns in the trace of a run."""
 
 INTEGERS = frozenset(TRACE_COLUMNS) - {"seconds"}
-"""The columns of a trace that are of 64-bit integers; all others are 64-bit floats."""
+"""Columns of a trace with 64-bit integers; all others are 64-bit floats."""
 
 LONGEST_REASON = 10_000
-"""Characters of a stop reason that are stored."""
+"""Maximum number of characters of a stored stop reason."""
 
 _DEEPEST = 32
 _LARGE = 2**20  # bytes of a trace beyond which it is compressed quickly
@@ -52,9 +52,9 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A stored run with its key and the environment it was made in.
+    """Stored run with its key and the environment of its execution.
 
-    `notes` is what the sweep that made it says beside: see `pfbench.runs.execute`.
+    `notes` are further remarks of the sweep that ran it: see `pfbench.runs.execute`.
     """
 
     key: str
@@ -64,20 +64,20 @@ class StoredRun:
 
 
 class Record(NamedTuple):
-    """A row of the store's table; `LISTED` names what a listing reads.
+    """Row of the store's table; `LISTED` names the columns of a listing.
 
     Attributes
     ----------
     kind, key
         The entry.
     problem, algorithm, claim, seed, status, stop_reason, iterations, seconds
-        What a listing shows; None where a kind has no such thing, or a number is NaN.
+        Columns of a listing; None if a kind has no such value, or a number is NaN.
     counts, limits
-        Objects of JSON.
+        JSON objects.
     family
-        The key that the limits of a run do not change.
+        The key of a run without its limits.
     stored
-        When it was stored, in seconds since 1970.
+        Time of storage, in seconds since 1970.
     checksum
         CRC-32 of all fields above.
     meta
@@ -109,13 +109,13 @@ class Record(NamedTuple):
 
 
 LISTED = Record._fields[: Record._fields.index("meta")]
-"""The columns that a listing reads; the last is their checksum."""
+"""Columns of a listing; the last is their checksum."""
 
 SHOWN = len(LISTED) - 1
-"""So many of them are shown."""
+"""Number of displayed columns."""
 
 CLOCK = LISTED.index("stored")
-"""The index of the time among them."""
+"""Index of the time of storage among them."""
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def run_record(
     Raises
     ------
     TypeError
-        If a count is not a whole number.
+        If a count is not an integer.
     InputError
         If a key has another form.
     """
@@ -168,11 +168,11 @@ def make_record(
     Parameters
     ----------
     meta
-        Of a run ``run``, ``environment``, ``notes`` and ``trace``; else ``row`` and ``notes``.
+        For a run ``run``, ``environment``, ``notes`` and ``trace``; else ``row`` and ``notes``.
     columns
         The trace of a run.
     stored
-        Seconds since 1970; now, if not specified.
+        Seconds since 1970; by default now.
     """
     encoded = json.dumps(meta, default=json_default).encode()
     moment = int(time.time()) if stored is None else stored
@@ -210,12 +210,12 @@ def run_columns(run: Run) -> Columns:
 
 
 def run_fields(run: Run) -> dict[str, Any]:
-    """Return what is kept of a run beside its trace, from which `make_run` makes it again."""
+    """Return the stored fields of a run except its trace, the input of `make_run`."""
     return run.as_json() | {"own_output": run.yields_output}
 
 
 def json_default(value: Any) -> Any:
-    """Return a NumPy number as a number, anything else that JSON does not know as text."""
+    """Return a NumPy number as a number, any other value unknown to JSON as text."""
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
@@ -225,7 +225,7 @@ def column_dtype(name: str) -> type[np.generic]:
 
 
 def storage_obstacle(run: Run) -> str:
-    """Return why a run cannot be stored; empty if it can."""
+    """Return the reason why a run cannot be stored; empty if it can."""
     if not all(map(count, (run.iterations, *run.counts.as_dict().values()))):
         return "its counts are larger than 64 bits hold"
     number = len(run.rows) * len(run.columns)
@@ -238,7 +238,7 @@ def storage_obstacle(run: Run) -> str:
 
 
 def _listing_columns(kind: str, key: str, meta: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the columns of a listing but the time, from the metadata of an entry."""
+    """Return the columns of a listing except the time, from the metadata of an entry."""
     content = meta["run"] if kind == "run" else meta["row"]
     notes = meta.get("notes") or {} if kind == "run" else {}
     status = content.get("status")
@@ -267,7 +267,7 @@ def _as_json(value: Any) -> str | None:
 
 
 def encode_columns(listed: Sequence[Any]) -> bytes:
-    """Return the bytes of which a listing has the checksum."""
+    """Return the bytes over which the checksum of a listing is computed."""
     return "\0".join(map(str, listed)).encode(errors="surrogatepass")
 
 
@@ -280,7 +280,7 @@ def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
     Raises
     ------
     DamagedFileError
-        If it is not whole, or not what pfbench writes.
+        If it is incomplete, or pfbench does not write such entries.
     """
     listed = record[:SHOWN]
     if not all(isinstance(part, bytes) for part in record[-3:]) or record.kind not in KINDS:
@@ -309,7 +309,7 @@ _COMPARED = ("problem", "algorithm", "seed", "status", "iterations")
 
 
 def _read_trace(shape: Any, packed: bytes) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]]:
-    """Return the columns of a trace by name, and its rows; a count that it lacks is 0."""
+    """Return the columns of a trace by name, and its rows; a missing count is 0."""
     if not isinstance(shape, dict) or not count(shape.get("rows")):
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
     names: list[str] = shape.get("columns", [])
@@ -338,7 +338,7 @@ def _read_trace(shape: Any, packed: bytes) -> tuple[Sequence[str], Sequence[tupl
 
 
 def _unpack(data: bytes, limit: int, subject: str) -> bytes:
-    """Return what is compressed, if it has at most so many bytes."""
+    """Decompress data; raise if it has more than `limit` bytes."""
     unpacker = zlib.decompressobj()
     with refuse_damaged("unreadable"):
         unpacked = unpacker.decompress(data, limit + 1)
@@ -350,12 +350,12 @@ def _unpack(data: bytes, limit: int, subject: str) -> bytes:
 
 
 def decode_json(data: bytes) -> Any:
-    """Return what JSON says.
+    """Parse JSON.
 
     Raises
     ------
     DamagedFileError
-        If it is none, is nested very deep, or has a text that is no Unicode.
+        If it is invalid, nested very deep, or has a text that is not valid Unicode.
     """
     if _is_deep(data):
         raise DamagedFileError("unreadable", f"its JSON is nested more than {_DEEPEST} deep")
@@ -377,7 +377,7 @@ def _is_deep(data: bytes) -> bool:
 def make_run(
     fields: Mapping[str, Any], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> Run:
-    """Return a run of its trace and what `run_fields` kept beside."""
+    """Return a run from its trace and the fields of `run_fields`."""
     parsed = {name: value for name, value in fields.items() if name not in ("unmet", "own_output")}
     parsed["counts"] = Counts(**fields["counts"])
     parsed["unmet_assumptions"] = tuple(fields.get("unmet", ()))
@@ -387,7 +387,7 @@ def make_run(
 
 @contextmanager
 def refuse_damaged(subject: str) -> Iterator[None]:
-    """Refuse an entry whose bytes raise anything inside: libraries have many errors for them."""
+    """Convert any exception of the block to an error about a damaged entry."""
     try:
         yield
     except (DamagedFileError, MemoryError):

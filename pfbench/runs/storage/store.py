@@ -1,7 +1,7 @@
-"""The store of finished runs, verdicts, findings, certificates and faults: one SQLite file.
+"""Store of runs, verdicts, findings, certificates and faults: one SQLite file.
 
-An entry is a row, under its kind and key, with a hash of all its columns. One that is damaged all
-the same is moved to the table ``damaged``, never deleted, and counts as missing.
+An entry is a row, with a kind, a key and a hash of all its columns. A damaged entry is moved to the
+table ``damaged``, never deleted, and counts as missing.
 """
 
 import json
@@ -60,23 +60,23 @@ _LOG = logging.getLogger(__name__)
 
 
 class Store:
-    """A folder with the file of finished runs, verdicts and other entries.
+    """Folder with the file of finished runs, verdicts and other entries.
 
     Any number of processes may read and write it at the same time.
 
     Parameters
     ----------
     folder
-        The store; it is made if it is not there.
+        Folder of the store; created if it is missing.
     make
-        False: it must be there.
+        If false, it must exist.
 
     Raises
     ------
     StorageError
-        If the folder cannot be made, read or written; the message says what to do.
+        If the folder cannot be created, read or written; the message has a remedy.
     InputError
-        If it must be there, and is not.
+        If it must exist, and does not.
     """
 
     def __init__(self, folder: Path | str, *, make: bool = True) -> None:
@@ -126,7 +126,7 @@ class Store:
 
     @property
     def _database(self) -> sqlite3.Connection:
-        """The opened file; a forked process opens its own."""
+        """Opened file; a forked process opens its own."""
         if self._opened is None or self._opened.process != os.getpid():
             with self._mutex:
                 self._opened = _Opened(self.path)
@@ -135,7 +135,7 @@ class Store:
     # --- writing ----------------------------------------------------------------------------------
 
     def check_writable(self) -> None:
-        """Refuse a store that cannot be written before any work is done for it.
+        """Raise if a store cannot be written, before any work is done for it.
 
         Raises
         ------
@@ -157,19 +157,19 @@ class Store:
         Raises
         ------
         StorageError
-            If the disk is full or the store cannot be written; what is stored already stays.
+            If the disk is full or the store cannot be written; entries stored before remain.
         """
         self.write([run_record(check_key(key), run, environment, notes)])
 
     def put_row(
         self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
     ) -> None:
-        """Write a verdict, a finding or a certificate: an object of JSON; see `put`.
+        """Write a verdict, a finding or a certificate, a JSON object; see `put`.
 
         Raises
         ------
         InputError
-            If the row is no JSON, or a field of it has another type than entries of this kind have.
+            If the row is not JSON, or a field has another type than in entries of this kind.
         """
         try:
             plain = json.loads(json.dumps(row, allow_nan=False, default=json_default))
@@ -182,7 +182,7 @@ class Store:
         self.write([make_record(kind, check_key(key), meta)])
 
     def write(self, records: Sequence[Record]) -> None:
-        """Write entries together; each takes the place of what its key had. See `put`."""
+        """Write entries together; each replaces the entry of its key. See `put`."""
         if not records:
             return
         first = f"{records[0].kind} {records[0].key}"
@@ -193,7 +193,8 @@ class Store:
     def quarantine(self, kind: str, key: str, damage: DamagedFileError) -> bool:
         """Move a damaged entry to the table of those, and return whether it was moved.
 
-        It is not where the store cannot be written, or another process has mended it meanwhile.
+        It is not moved if the store cannot be written, or another process has repaired it
+        meanwhile.
         """
         with suppress(StorageError), self._mutex, translate_errors(self.path, f"{kind} {key}"):
             with transaction(self._database):
@@ -224,8 +225,7 @@ class Store:
     def get(self, key: str) -> StoredRun | None:
         """Return a stored run, or None if there is none.
 
-        A damaged one is reported to the log and set aside, and None is returned, so that it is run
-        again.
+        A damaged one is logged and quarantined, and None is returned, so that it is re-run.
 
         Raises
         ------
@@ -246,7 +246,7 @@ class Store:
         Raises
         ------
         DamagedFileError
-            If it is damaged; it stays where it is.
+            If it is damaged; it is not moved.
         StorageError
             If the store cannot be read.
         """
@@ -259,7 +259,7 @@ class Store:
         return None if entry is None else entry[1]
 
     def read(self, kind: str, key: str) -> Record | None:
-        """Return the row of an entry as it is, unchecked; None if there is none."""
+        """Return the row of an entry, unchecked; None if there is none."""
         check_key(key)
         with self._mutex, translate_errors(self.path):
             return self._find(kind, key)
@@ -269,7 +269,7 @@ class Store:
         return Record(*rows[0]) if rows else None
 
     def _fetch(self, query: str, *arguments: Any) -> list[Any]:
-        """Return the rows of a query; where a text is no Unicode, it is shown as well as it can."""
+        """Return the rows of a query; invalid Unicode is shown as well as possible."""
         try:
             return self._database.execute(query, arguments).fetchall()
         except sqlite3.OperationalError as error:
@@ -300,7 +300,7 @@ class Store:
         return (key for key in keys if isinstance(key, str) and KEY.fullmatch(key))
 
     def records(self) -> Iterator[Record]:
-        """Yield the rows of all entries, unchecked; some are read at a time."""
+        """Yield the rows of all entries, unchecked, in batches."""
         last = -(2**63)
         while True:
             query = f"SELECT id, {_NAMES} FROM entries WHERE id > ? ORDER BY id LIMIT {_AT_ONCE}"
@@ -312,18 +312,18 @@ class Store:
             last = rows[-1][0]
 
     def check_structure(self) -> str:
-        """Return what is wrong with the pages of the file; empty if nothing is."""
+        """Return the structural error of the file; empty if there is none."""
         with self._mutex:
             return check_structure(self._database)
 
     def listing(self) -> Listing:
-        """Return a row for each entry, and what is damaged; nothing is moved."""
+        """Return a row for each entry, and the damaged ones, without moving anything."""
         query = f"SELECT {', '.join(LISTED)}, length(meta) + length(trace) FROM entries"
         with self._mutex, translate_errors(self.path), gc_disabled():
             return list_rows(self._fetch(query))
 
     def rows(self) -> list[Row]:
-        """Return a row for each entry that is whole, as ``pfbench store list --json`` prints it."""
+        """Return a row for each valid entry, as printed by ``pfbench store list --json``."""
         return self.listing().rows
 
 
@@ -333,12 +333,12 @@ def has_store(folder: Path) -> bool:
 
 
 def check_key(key: str) -> str:
-    """Refuse a key of another form than 8 to 128 letters, digits, - and _.
+    """Raise for a key of another form than 8 to 128 letters, digits, - and _.
 
     Raises
     ------
     InputError
-        If it has another.
+        If it has another form.
     """
     if not KEY.fullmatch(key):
         raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
@@ -346,7 +346,7 @@ def check_key(key: str) -> str:
 
 
 class _Opened:
-    """The opened file of a store, in one process; closed when the store is forgotten."""
+    """Opened file of a store, in one process; closed when the store is collected."""
 
     def __init__(self, path: Path) -> None:
         self.process = os.getpid()

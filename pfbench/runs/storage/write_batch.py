@@ -1,4 +1,4 @@
-"""Writing entries together, where they come in fast succession."""
+"""Batched writing of entries that arrive in fast succession."""
 
 import time
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ Report = TypeVar("Report")
 
 
 class WriteBatch(Generic[Report]):
-    """Entries that are written together, and what is reported once they are on the disk.
+    """Entries that are written together, and their reports once they are on the disk.
 
     An entry waits only while others follow fast: a disk flushes some hundred times a second, and a
     kill loses work of less than a second.
@@ -26,14 +26,14 @@ class WriteBatch(Generic[Report]):
         self._first = self._last = -_FAST
 
     def __enter__(self) -> Self:
-        """Write what waits also where the block is left early."""
+        """Return the batch; leaving the block, also early, writes the waiting entries."""
         return self
 
     def __exit__(self, *error: object) -> None:
         self.flush()
 
     def add(self, record: Record, reports: Iterable[Report]) -> list[Report]:
-        """Take an entry, and return the reports of those that are on the disk now."""
+        """Add an entry, and return the reports of those that are on the disk now."""
         now = time.monotonic()
         follows = now - self._last < _FAST
         if not self._records:
@@ -45,7 +45,7 @@ class WriteBatch(Generic[Report]):
         return [] if follows and not full else self.flush()
 
     def flush(self) -> list[Report]:
-        """Write what waits, and return its reports."""
+        """Write the waiting entries, and return their reports."""
         records, reports = self._records, self._reports
         self._records, self._reports = [], []
         self._store.write(records)

@@ -99,7 +99,7 @@ def test_a_gradient_of_another_form_is_no_direction(changed):
         "twice": lambda g: np.array([g, g]),
         "single precision": lambda g: g.astype(np.float32),
     }[changed]
-    stops(MATRIX, lambda ask, x, rng: State(ask.lo(change(ask.gradient(x)))), "lo is asked for")
+    stops(MATRIX, lambda ask, x, rng: State(ask.lo(change(ask.gradient(x)))), "lo is queried for")
 
 
 @pytest.mark.parametrize("problem", BOTH)

@@ -307,7 +307,7 @@ def test_of_very_many_mistakes_the_first_are_told(tmp_path):
     with pytest.raises(InputErrors) as refused:
         read(tmp_path, f'{fields}\nproblems = "{SMALL}"\nalgorithms = "frank-wolfe"\n')
     assert len(refused.value.messages) == 21
-    assert refused.value.messages[-1] == "There are 80 more mistakes like these."
+    assert refused.value.messages[-1] == "80 more errors of this kind."
 
 
 # --- labels ---------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
-"""Writing stored runs in the formats of other tools; `FORMATS` has them by name.
+"""Export of stored runs in the formats of other tools; `FORMATS` has them by name.
 
-Every exporter goes through the runs once, and holds one of them at a time. It changes nothing in
-the store.
+Every exporter reads the runs once, one at a time, and changes nothing in the store.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +25,7 @@ FORMATS: Mapping[str, Callable[[SelectedRuns, ExportView, Path], list[Path]]] = 
         "iohprofiler": write_iohprofiler,
     }
 )
-"""The exporters; each returns the files that it wrote."""
+"""Exporters; each returns the files that it wrote."""
 
 
 def export(
@@ -39,16 +38,16 @@ def export(
     rows
         The runs, as the store lists them.
     form
-        One of `FORMATS`.
+        A name in `FORMATS`.
     folder
-        It is made if it is not there.
+        Created if it is missing.
     view
-        What COCO and IOHprofiler are shown; the other formats have all there is.
+        The measure and count for COCO and IOHprofiler; the other formats export everything.
 
     Returns
     -------
     list of Path, mapping of str to int
-        The files; and how many runs were left out, by the reason.
+        The files; and the number of runs left out, by reason.
 
     Raises
     ------

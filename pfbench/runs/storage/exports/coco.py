@@ -25,7 +25,7 @@ from pfbench.runs.storage.exports.measure_curves import (
 from pfbench.runs.storage.exports.selection import SelectedRuns
 
 FUNCTIONS = 24
-"""The most functions that the suite bbob has."""
+"""Number of functions in the suite bbob."""
 
 _HEAD = (
     "% f evaluations | g evaluations | best noise-free fitness - Fopt ({:.12e}) + sum g_i+ | "
@@ -34,9 +34,9 @@ _HEAD = (
 
 
 def write_coco(runs: SelectedRuns, view: ExportView, folder: Path) -> list[Path]:
-    """Write a folder for each algorithm, and ``functions.csv``, which says what f1, f2, ... are.
+    """Write a folder for each algorithm, and ``functions.csv``, which defines f1, f2, ....
 
-    An algorithm's folder is what ``cocopp`` takes. A problem is a function, a seed s the instance
+    An algorithm's folder is the input of ``cocopp``. A problem is a function, a seed s the instance
     s + 1; a run that did not start is left out. Points are not stored, so x1, x2, ... are missing.
     """
     number = len(functions(runs))
@@ -91,7 +91,7 @@ def _info(group: CurveGroup, curves: Sequence[CurveSummary], view: ExportView, d
 
 
 def _all_points(curve: Curve) -> Iterator[tuple[int, float, float]]:
-    """Yield evaluation, value, and the least value so far."""
+    """Yield evaluation, value, and the smallest value so far."""
     lower = accumulate((value for _, value, _ in curve.points), min)
     for (evaluation, value, _), best in zip(curve.points, lower, strict=True):
         yield evaluation, value, best

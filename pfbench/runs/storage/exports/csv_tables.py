@@ -1,4 +1,4 @@
-"""Tables: CSV for everybody, and the results file of benchopt."""
+"""Export as CSV tables, and as the results file of benchopt."""
 
 import csv
 import json
@@ -51,12 +51,12 @@ RUN_COLUMNS = (
 
 
 class _Spool:
-    """A table whose columns are found while its rows come; none of them stays in memory.
+    """Table whose columns are collected while rows arrive; rows are kept on the disk.
 
     Parameters
     ----------
     folder
-        Where the rows wait, in a file without a name.
+        Folder of the unnamed temporary file.
     names
         The first columns.
     """
@@ -66,12 +66,12 @@ class _Spool:
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115
 
     def close(self) -> None:
-        """Forget the rows."""
+        """Delete the rows."""
         self._file.close()
 
     @property
     def names(self) -> list[str]:
-        """The columns, in the order in which they came."""
+        """Columns, in the order in which they appeared."""
         return list(self._column_indices)
 
     def add(self, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -129,7 +129,7 @@ def write_long(selected: SelectedRuns, view: ExportView, folder: Path) -> list[P
 
 
 def _long_lines(entry: StoredRun, names: Sequence[str]) -> str:
-    """Return the lines of a run: a key and numbers, which CSV writes as they are."""
+    """Return the lines of a run: a key and numbers, which need no quoting in CSV."""
     lines = []
     for iteration, *values in entry.run.rows:
         begin = f"{entry.key},{iteration},"
@@ -170,8 +170,8 @@ def write_csv(
     Parameters
     ----------
     raw
-        False: a text that a spreadsheet would evaluate is quoted, and what would act is shown; see
-        `pfbench.base.escaping`.
+        If false, a text that a spreadsheet would evaluate is quoted, and control characters are
+        escaped; see `pfbench.base.escaping`.
     """
     with path.open("x", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -191,12 +191,12 @@ _text = lru_cache(maxsize=4096)(escape_spreadsheet)
 
 
 def write_benchopt(runs: SelectedRuns, view: ExportView, folder: Path) -> list[Path]:
-    """Write ``benchopt_run_pfbench.parquet``, as benchopt 1.10 names the columns of its results.
+    """Write ``benchopt_run_pfbench.parquet``, with the columns of benchopt 1.10.
 
     A line is a recorded iterate: ``stop_val`` is its iteration, ``time`` its seconds, ``idx_rep``
     the seed. The problem's selector is the ``dataset_name``, its name the ``objective_name``, the
-    algorithm's selector the ``solver_name``. Measures are ``objective_NAME``, but ``objective``
-    itself is ``objective_value``, which benchopt draws first; counts are ``count_NAME``.
+    algorithm's selector the ``solver_name``. Measures are ``objective_NAME``, except ``objective``
+    itself, which is ``objective_value``, benchopt's default; counts are ``count_NAME``.
     """
     require_pyarrow("the format benchopt")
     path = folder / "benchopt_run_pfbench.parquet"
@@ -211,7 +211,7 @@ def write_benchopt(runs: SelectedRuns, view: ExportView, folder: Path) -> list[P
 
 
 def _benchopt_fields(entry: StoredRun, view: ExportView) -> dict[str, Any]:
-    """Return what all lines of a run share, by the names of benchopt's columns."""
+    """Return the values that all lines of a run share, by benchopt's columns."""
     run = entry.run
     on, by = Selector.parse(run.problem), Selector.parse(run.algorithm)
     return {
@@ -235,7 +235,7 @@ def _benchopt_fields(entry: StoredRun, view: ExportView) -> dict[str, Any]:
 
 
 def _write_parquet(path: Path, spool: _Spool) -> None:
-    """Write a spool of runs, some at a time: a row of it is a run, whose traces are tuples."""
+    """Write a spool of runs in batches: a row is a run, whose traces are tuples."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -260,7 +260,7 @@ def _pad_column(cells: tuple[float, ...] | None, length: int) -> Iterable[float 
 
 
 def _group_rows(spool: _Spool, index: int) -> Iterator[list[list[Any]]]:
-    """Yield runs until they have many rows together; `index` is the place of one of their columns."""  # noqa: E501
+    """Yield batches of runs with many rows in all; `index` is the position of a column."""
     some, rows = list[list[Any]](), 0
     for run in spool:
         some.append(run)
@@ -273,7 +273,7 @@ def _group_rows(spool: _Spool, index: int) -> Iterator[list[list[Any]]]:
 
 
 def _type(name: str) -> Any:
-    """Return the type of a column of benchopt's."""
+    """Return the type of a column of benchopt."""
     import pyarrow as pa
 
     if name in ("idx_rep", "base_seed", "stop_val") or name.startswith("count_"):

@@ -23,7 +23,7 @@ from pfbench.runs.storage.exports.measure_curves import (
 from pfbench.runs.storage.exports.selection import SelectedRuns
 
 VERSION = "0.3.18"
-"""The version of IOHexperimenter whose format is written."""
+"""Version of IOHexperimenter whose format is written."""
 
 
 def write_iohprofiler(selected: SelectedRuns, view: ExportView, folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""One measure of a run against one count: all that COCO and IOHprofiler know of a run."""
+"""Curves of one measure against one count, the view of COCO and IOHprofiler."""
 
 import math
 import re
@@ -17,23 +17,23 @@ from pfbench.runs.storage.serialization import StoredRun
 
 @dataclass(frozen=True)
 class ExportView:
-    """What a tool that knows evaluations and values is shown.
+    """View of runs for tools that use evaluations and values.
 
     Attributes
     ----------
     measure
-        The recorded measure that stands for the value; "" where none was named.
+        The recorded measure used as value; "" if none was named.
     count
-        The count that stands for evaluations: one of `COUNTED`, or "iteration".
+        The count used as evaluations: a name in `COUNTED`, or "iteration".
     optimum
-        The value that is subtracted where a tool wants the distance to the best (units of the
-        measure); a gap has 0.
+        Subtracted where a tool needs the distance to the best value (units of the measure); 0 for a
+        gap.
     dimension
-        Of all problems; None: that which is stored with each run.
+        Dimension of all problems; None: the dimension stored with each run.
     raw
-        Whether texts in CSV stay as they are, though a spreadsheet would evaluate some.
+        Whether CSV texts are unquoted, although a spreadsheet would evaluate some.
     names
-        What a spec calls the runs; see `pfbench.runs.storage.exports.naming`.
+        Names of the runs in a spec; see `pfbench.runs.storage.exports.naming`.
     """
 
     measure: str = ""
@@ -45,16 +45,16 @@ class ExportView:
 
 
 class CurveSummary(NamedTuple):
-    """What is told of a curve beside its points.
+    """Summary of a curve.
 
     Attributes
     ----------
     instance
         The seed + 1: instances are counted from 1.
     evaluations
-        Those of the whole curve.
+        Number of evaluations of the whole curve.
     best
-        The evaluation and the value of the least value.
+        The evaluation and the value of the smallest value.
     """
 
     instance: int
@@ -64,7 +64,7 @@ class CurveSummary(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """One run as evaluations and values.
+    """Run as evaluations and values.
 
     Attributes
     ----------
@@ -72,9 +72,9 @@ class Curve:
         See `CurveSummary`.
     points
         (evaluation, value, row of the trace). The start is evaluation 1, so an evaluation is 1 +
-        the count; of rows with equal counts the last stands.
+        the count; of rows with equal counts the last is used.
     naming
-        What it is called.
+        Its name in a spec.
     """
 
     instance: int
@@ -83,14 +83,14 @@ class Curve:
 
     @property
     def summary(self) -> CurveSummary:
-        """What is told of it beside its points."""
+        """Summary of the curve."""
         evaluation, value, _ = min(self.points, key=lambda point: (point[1], point[0]))
         return CurveSummary(self.instance, self.points[-1][0], (evaluation, value))
 
 
 @dataclass(frozen=True)
 class CurveGroup:
-    """The runs of one algorithm on one problem.
+    """Runs of one algorithm on one problem.
 
     Attributes
     ----------
@@ -103,9 +103,9 @@ class CurveGroup:
     dimension
         Entries of a point.
     naming
-        What its runs are called.
+        Name of its runs in a spec.
     curves
-        The runs by seed; they can be gone through once.
+        The runs by seed; an iterator that can be used once.
     """
 
     function: int
@@ -118,7 +118,7 @@ class CurveGroup:
 
     @property
     def title(self) -> str:
-        """The algorithm's name in its sweep, or else its selector."""
+        """Algorithm's name in its sweep, or else its selector."""
         return self.naming.label or self.algorithm
 
 
@@ -130,13 +130,12 @@ def functions(runs: SelectedRuns) -> dict[str, int]:
 def groups(runs: SelectedRuns, view: ExportView) -> Iterator[CurveGroup]:
     """Yield the runs by algorithm and problem; the curves of one must be used before the next.
 
-    Those without a value in their trace are left out, and so are those of which the dimension is
-    not known: nothing is built to know it.
+    Runs without a value in their trace, or of unknown dimension, are left out: no problem is built.
 
     Raises
     ------
     InputError
-        If no measure is named, no run has recorded it, or of none the dimension is known.
+        If no measure is named, no run has recorded it, or no dimension is known.
     """
     numbers, names = functions(runs), folders(row["algorithm"] for row in runs.rows)
     recorded: dict[str, None] = {}
@@ -168,7 +167,7 @@ _NO_VALUE = "without a value at the start"
 def _read_curves(
     entries: Iterable[StoredRun], view: ExportView, recorded: dict[str, None], omitted: Counter[str]
 ) -> Iterator[tuple[int, Curve]]:
-    """Yield the curves with their dimension; note what has been recorded, and what is left out."""
+    """Yield the curves with their dimension; collect recorded measures, and omitted runs."""
     for entry in entries:
         run = entry.run
         recorded |= dict.fromkeys(name for name in run.columns if name not in TRACE_COLUMNS)
@@ -194,7 +193,7 @@ def _points(run: Run, view: ExportView) -> list[tuple[int, float, tuple[float, .
 
 
 def folders(algorithms: Iterable[str]) -> Mapping[str, str]:
-    """Return a name for the folder of each algorithm, with nothing in it that a system minds."""
+    """Return a portable folder name for each algorithm."""
     folders: dict[str, str] = {}
     for algorithm in sorted(set(algorithms)):
         name = file_name(algorithm)
@@ -204,5 +203,5 @@ def folders(algorithms: Iterable[str]) -> Mapping[str, str]:
 
 
 def file_name(selector: str) -> str:
-    """Return a selector as a part of a file's name."""
+    """Return a selector as a part of a file name."""
     return re.sub(r"[^A-Za-z0-9.=-]+", "_", selector).strip("_.")[:80]

@@ -1,4 +1,4 @@
-"""What a spec calls the runs that it plans: a store knows them by their selectors alone."""
+"""Names that a spec gives to its runs: a store only has their selectors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from pfbench.runs.storage.serialization import StoredRun
 
 @dataclass(frozen=True)
 class RunNaming:
-    """What a run is called, and what it was to reach; what is not known is empty.
+    """Name of a run, and its targets; unknown parts are empty.
 
     Attributes
     ----------
@@ -32,12 +32,12 @@ class RunNaming:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The same by the names of columns."""
+        """Names by column."""
         return vars(self) | {"targets": ", ".join(self.targets)}
 
 
 Planned = tuple[str, str, int]
-"""By what a stored run is found in a spec: its problem, algorithm and seed."""
+"""Key of a stored run in a spec: its problem, algorithm and seed."""
 
 
 def _plan_identity(source: PlannedRun | Run) -> Planned:
@@ -49,10 +49,10 @@ def _plan_identity(source: PlannedRun | Run) -> Planned:
 
 
 def namings(spec: Spec) -> Mapping[Planned, RunNaming]:
-    """Return what a spec calls each run; of equal runs, the first counts.
+    """Return the name of each run of a spec; of equal runs, that of the first.
 
-    What tuning will choose is not known: a method at any point of its grid is the tuned one on the
-    seeds of the study, and a search on those of the search.
+    The result of tuning is unknown: a method at any point of its grid counts as tuned on the seeds
+    of the study, and as a trial on those of the search.
     """
     namings: dict[Planned, RunNaming] = {}
     for study in spec.studies:
@@ -65,7 +65,7 @@ def namings(spec: Spec) -> Mapping[Planned, RunNaming]:
 
 
 def _iterate_labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
-    """Yield all runs that may be made for a study, with their settings and labels."""
+    """Yield all possible runs of a study, with their settings and labels."""
     parts = product(study.settings, study.problems, study.algorithms)
     for setting, problem, algorithm in parts:
         for plan in study.all_plans(problem, algorithm, setting):
@@ -81,7 +81,7 @@ def _iterate_labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]
 
 
 def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
-    """Return what a stored run is called; of one that no spec names, its target where known."""
+    """Return the name of a stored run; of one that no spec names, its target if known."""
     run = entry.run
     naming = names.get(_plan_identity(run))
     if naming is not None:

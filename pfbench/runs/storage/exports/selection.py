@@ -1,4 +1,4 @@
-"""The stored runs that are exported, one after the other."""
+"""Stored runs for an export, one after the other."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,18 +9,18 @@ from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
 
 SORT_COLUMNS = ("algorithm", "problem", "seed", "key")
-"""By what runs are sorted."""
+"""Sort columns of runs."""
 
 
 class SelectedRuns:
-    """The runs that some rows of a listing name, by algorithm, problem and seed.
+    """Runs of some rows of a listing, by algorithm, problem and seed.
 
     Attributes
     ----------
     rows
         The rows, in that order.
     omitted
-        How many runs were not given out, or not used, by the reason.
+        Number of omitted or unused runs, by reason.
     """
 
     def __init__(self, store: Store, rows: Sequence[Row]) -> None:
@@ -29,7 +29,7 @@ class SelectedRuns:
         self.omitted: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[StoredRun]:
-        """Read each run once; those that are damaged, or not what is listed, are left out."""
+        """Read each run once; damaged or changed ones are left out."""
         for row in self.rows:
             try:
                 stat_entry = self._store.stat_entry("run", row["key"])
@@ -48,5 +48,5 @@ class SelectedRuns:
 
 
 def sort_key(row: Row) -> tuple[object, ...]:
-    """Return what runs are sorted by."""
+    """Return the sort key of a row."""
     return tuple(row[name] for name in SORT_COLUMNS)
