@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pfbench import __version__
-from pfbench.base.errors import InputError, StorageError
+from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
 from pfbench.cli.catalogue import resolve_spec_path, suite_spec_paths
@@ -60,7 +60,7 @@ def compare(
     price: str | None = option(
         "PRICE", "What a call costs, as in sfo=1,lo=20: all is compared by that, in one scale."
     ),
-    receipt: Path | None = option("FILE.zip", "Write it to one archive, which anybody can check."),
+    receipt: Path | None = option("FILE.zip", "Now `pfbench archive make`.", hidden=True),
     grid: bool = flag("Compare nothing; show what each method is tuned over.", "--grid"),
     as_json: bool = options.AS_JSON,
 ) -> None:
@@ -71,21 +71,20 @@ def compare(
     pfbench: their counts hold on every machine. On a suite or a problem of your own all runs are
     made here; how many is printed first. At the end stands where the method wins and loses.
     """
-    from pfbench.receipts.comparison_receipt import write
     from pfbench.reporting import prepare_folder
     from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.plugin_names import expand_plugin_name
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
-    if problem is not None and (receipt is not None or archive is not None):
-        raise InputError("--problem goes with neither --receipt nor --archive: leave one out.")
+    if receipt is not None:
+        raise InputError(
+            f"--receipt is now `pfbench archive make METHOD --suite {suite} -o {receipt}`."
+        )
+    if problem is not None and archive is not None:
+        raise InputError("--problem does not go with --archive: leave one out.")
     if not grid and (method is None) == (archive is None):
         raise InputError("give a METHOD, or --archive FILE.")
-    if receipt is not None:
-        if method is None:
-            raise InputError("--receipt is of a METHOD: name one.")
-        check_writable(receipt, f"--receipt {receipt}", error=StorageError)
     spec, path = load_suite(suite, problem, price)
     if grid:
         show_grids(spec, method, as_json=as_json)
@@ -105,10 +104,7 @@ def compare(
             compared = compare_on_suite(
                 spec, method, ComparisonRunSource(shipped, retained, engine, as_json)
             )
-            if receipt is not None:
-                environment = engine.environment()
-                write(receipt, spec, method, price or "", compared, environment, __version__)
-            _report_comparison(compared, None if text else output, receipt, as_json=as_json)
+            _report_comparison(compared, None if text else output, as_json=as_json)
             exit_if_failed(compared.candidate_outcomes, ", and the report shows them as such")
 
 
@@ -270,16 +266,14 @@ class ComparisonRunSource:
 # --- telling --------------------------------------------------------------------------------------
 
 
-def _report_comparison(
-    compared: "SuiteComparison", output: Path | None, receipt: Path | None, *, as_json: bool
-) -> None:
-    """Say where a method wins and loses, and write the report; the receipt is there already."""
+def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:
+    """Say where a method wins and loses, and write the report."""
     from pfbench.cli.report_text import render_table
     from pfbench.reporting.findings import duels, tuning_effects
 
     reported, comparison = write_comparison(compared, output)
     labels, study = compared.labels, compared.report.spec.study
-    files = [*([] if receipt is None else [receipt]), *reported.files]
+    files = reported.files
     facts = [
         ReportedFact("name", compared.report.spec.name),
         ReportedFact("runs", len(compared.report.spec.runs())),

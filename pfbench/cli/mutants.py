@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 MAX_FAULTS = 12
 """So many generated faults of a method are studied if neither --full nor --faults is given."""
 
-MOST_OF_RECEIPTS = 20
-"""So many for a receipt."""
-
 
 def show_fault_detection(
     work: "VerificationJob", algorithm: str | None, limit: int | None, late: int = 0

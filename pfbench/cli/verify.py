@@ -1,6 +1,6 @@
 """``pfbench verify``: verdicts on claims, with their evidence."""
 
-from collections.abc import Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,6 @@ from pfbench.cli.interim_report import verify_informative_first
 from pfbench.cli.mutants import show_fault_detection
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power_command import measure_power
-from pfbench.cli.receipt import (
-    check_receipt_request,
-    make_receipt,
-    sentences_on_unreproduced_errata,
-)
 from pfbench.cli.report_command import current_command_line
 from pfbench.cli.terminal_tables import READABLE, make_table, print_parts, section_with_title
 from pfbench.cli.units_command import check_homogeneity, report_unit_dependence, show_units
@@ -68,11 +63,9 @@ def verify(
         "--harder-instances",
     ),
     max_check_seconds: float | None = option(
-        "SECONDS", "Of --power, --receipt: no power of checks that take longer."
+        "SECONDS", "Of --power: leave out checks that take longer."
     ),
-    receipt: Path | None = option(
-        "OUT.zip", "Of FILE.py: put it to every test, and write all into one archive."
-    ),
+    receipt: Path | None = option("OUT.zip", "Now `pfbench archive make`.", hidden=True),
     listing: bool = flag("List the claims and the time.", "--list"),
     explain: str | None = option("NAME", "The verb `explain`: all of a claim or an erratum."),
     seed: int = option("N", "Seed of every random stream.", default=0),
@@ -106,21 +99,19 @@ def verify(
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
     if function_class is not None and not worst_case:
         raise InputError("--function-class goes with --worst-case FILE.py:NAME: give both.")
-    if max_check_seconds is not None and not (power or receipt):
-        raise InputError("--max-check-seconds goes with --power or --receipt: give both.")
+    if max_check_seconds is not None and not power:
+        raise InputError("--max-check-seconds goes with --power: give both.")
     if late_faults is not None and (not mutants or planted_only):
         raise InputError("--late-faults goes with --mutants, without --planted-only.")
     if planted_only and (not mutants or faults is not None or algorithm is not None):
         raise InputError("--planted-only goes with --mutants, without --faults and --algorithm.")
-    if faults is not None and not (mutants or receipt):
+    if faults is not None and not mutants:
         raise InputError("--faults goes with --mutants: give both.")
-    if receipt is not None and (algorithm or mutants or worst_case or power or units or repeat > 1):
-        raise InputError("--receipt makes every test: leave the other option out.")
-    if case_seed is not None and (mutants or worst_case or power or units or receipt):
+    if receipt is not None:
+        raise InputError(f"--receipt is now `pfbench archive make FILE.py -o {receipt}`.")
+    if case_seed is not None and (mutants or worst_case or power or units):
         raise InputError("--case-seed goes with claims alone: leave the other option out.")
-    if harder_instances and (
-        algorithm or mutants or worst_case or power or units or receipt or repeat > 1
-    ):
+    if harder_instances and (algorithm or mutants or worst_case or power or units or repeat > 1):
         raise InputError("--harder-instances goes with claims alone: leave the other option out.")
     options.check_engine_options(jobs, scheduler)
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
@@ -128,7 +119,7 @@ def verify(
     if case_seed is not None:
         check_integer("--case-seed", case_seed, minimum=0)
     if faults is not None:
-        check_integer("--faults", faults, minimum=0 if receipt else 1)
+        check_integer("--faults", faults, minimum=1)
     if late_faults is not None:
         check_integer("--late-faults", late_faults, minimum=0)
     if max_check_seconds is not None:
@@ -144,13 +135,9 @@ def verify(
         else:
             print_parts(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
         return
-    if receipt is not None:
-        check_receipt_request(names, receipt)
     seeds = range(seed, seed + repeat)
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
-        if receipt is not None:
-            make_receipt(work, receipt, faults, max_check_seconds)
-        elif mutants:
+        if mutants:
             show_fault_detection(work, algorithm, 0 if planted_only else faults, late_faults or 0)
         elif worst_case:
             verify_worst_cases(work, function_class or "")
@@ -315,6 +302,15 @@ def _report_results(
     if tests > MOST_TESTS:
         terminal.print_error(f"{tests} tests share a level that is split over {MOST_TESTS}.")
     terminal.exit_if(not (done.is_clean and all(finding.is_shown for finding in results)))
+
+
+def sentences_on_unreproduced_errata(examined: "Sequence[ErratumFinding]") -> Iterator[str]:
+    """Yield a sentence for each erratum whose evidence does not show it."""
+    for finding in examined:
+        if finding.failure_reason:
+            yield f"erratum {finding.erratum.name} could not be examined: {finding.failure_reason}."
+        elif not finding.is_shown:
+            yield f"the evidence for erratum {finding.erratum.name} no longer shows it."
 
 
 def _verify_repeatedly(work: VerificationJob) -> None:
