@@ -42,8 +42,7 @@ SMALLEST = {
     "pfbench run sweep.toml": "run sweep.toml --jobs 0",
     "pfbench store list": "",
     "pfbench store export csv-long -o tables": "",
-    "pfbench pack sweep.toml -o sweep.zip": "pack sweep.toml -o sweep.zip --jobs 0",
-    "pfbench pack --check sweep.zip": "pack --check sweep.zip --jobs 1",
+    "pfbench archive make sweep.toml -o sweep.zip": "archive make sweep.toml -o s.zip --jobs 0",
     "pfbench solve -p log-cosh[rows=200,columns=10,set=none] -a pfbench.adapters:Scipy": "",
     "pfbench new benchopt my-study": "",
     "pfbench check l1": "",
@@ -103,9 +102,10 @@ LEFT_OUT = {
     "pfbench compare my_methods.py:Mine": "docs/compare.md, by a test of tests/test_docs.py",
     "pfbench run epochs.toml --scheduler": "needs a cluster: tests/runs/engines",
     "pfbench data fetch": "downloads",
-    "pfbench verify my_theorem.py --receipt": "tests/receipts makes one",
-    "pfbench receipt --check": "tests/receipts checks one",
-    "pfbench record add board theorem.zip": "tests/receipts/test_record.py",
+    "pfbench archive make my_theorem.py": "tests/archive makes one",
+    "pfbench archive make my_methods.py": "tests/archive/test_comparisons.py",
+    "pfbench archive check": "tests/archive checks one",
+    "pfbench archive collect": "tests/archive/test_collection.py",
     "pfbench check pfbench.adapters:CoptFrankWolfe": "needs copt: tests/adapters",
     "pfbench info robust-matrix-recovery[source=movielens,edition=my/ratings.csv]": (
         "needs that file: test_where_to_put_a_file_by_hand"

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 MAX_FAULTS = 12
 """Default number of generated faults of a method without --full and --faults."""
 
-MOST_OF_RECEIPTS = 20
-"""Number of generated faults of a method in an archive."""
-
 
 def show_fault_detection(
     work: "VerificationJob", algorithm: str | None, limit: int | None, late: int = 0

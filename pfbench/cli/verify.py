@@ -1,6 +1,6 @@
 """``pfbench verify``: verdicts on claims, with their evidence."""
 
-from collections.abc import Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,6 @@ from pfbench.cli.harder_report import (
 )
 from pfbench.cli.interim_report import verify_informative_first
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.receipt import (
-    check_receipt_request,
-    make_receipt,
-    sentences_on_unreproduced_errata,
-)
 from pfbench.cli.report_command import current_command_line
 from pfbench.cli.terminal_tables import READABLE, make_table, print_parts, section_with_title
 from pfbench.cli.units_command import check_homogeneity, report_unit_dependence
@@ -44,16 +39,10 @@ def verify(
     quick: bool = flag("Claims that take seconds each (default).", "--quick"),
     full: bool = flag("All claims, with full effort.", "--full"),
     algorithm: str | None = option("FILE.py:NAME", "Hold your own algorithm to the claims."),
-    faults: int | None = option("N", "Of --receipt: generated faults of each method at most."),
     harder_instances: bool = flag(
         "Also test user-defined bounds on the catalogue's harder instances.", "--harder-instances"
     ),
-    max_check_seconds: float | None = option(
-        "SECONDS", "Of --receipt: no power of checks that take longer."
-    ),
-    receipt: Path | None = option(
-        "OUT.zip", "Of FILE.py: run every test, and write the results to an archive."
-    ),
+    receipt: Path | None = option("OUT.zip", "Now `pfbench archive make`.", hidden=True),
     listing: bool = flag("List the claims and the time.", "--list"),
     seed: int = option("N", "Seed of every random stream.", default=0),
     case_seed: int | None = option(
@@ -74,43 +63,29 @@ def verify(
     are reused, and after an interruption the same command continues. Exit status 1 if a claim is
     violated or failed, or a check was lost.
     """
-    from pfbench.base.checks import check_integer, check_real
+    from pfbench.base.checks import check_integer
     from pfbench.claims.catalogue import ERRATA, select_claims
     from pfbench.runs.planning.plugin_names import expand_plugin_name
 
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
-    if max_check_seconds is not None and not receipt:
-        raise InputError("--max-check-seconds goes with --receipt: give both.")
-    if faults is not None and not receipt:
-        raise InputError("--faults goes with --receipt: give both.")
-    if receipt is not None and (algorithm or repeat > 1):
-        raise InputError("--receipt makes every test: leave the other option out.")
-    if case_seed is not None and receipt:
-        raise InputError("--case-seed goes with claims alone: leave the other option out.")
-    if harder_instances and (algorithm or receipt or repeat > 1):
+    if receipt is not None:
+        raise InputError(f"--receipt is now `pfbench archive make FILE.py -o {receipt}`.")
+    if harder_instances and (algorithm or repeat > 1):
         raise InputError("--harder-instances goes with claims alone: leave the other option out.")
     options.check_engine_options(jobs, scheduler)
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
     check_integer("--repeat", repeat, minimum=1)
     if case_seed is not None:
         check_integer("--case-seed", case_seed, minimum=0)
-    if faults is not None:
-        check_integer("--faults", faults, minimum=0)
-    if max_check_seconds is not None:
-        check_real("--max-check-seconds", max_check_seconds, above=0)
     names = resolve_claim_names(claims, as_json)
     if listing:
         effort = "full" if full else "quick"
         print_parts(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
         return
-    if receipt is not None:
-        check_receipt_request(names, receipt)
     seeds = range(seed, seed + repeat)
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
-        if receipt is not None:
-            make_receipt(work, receipt, faults, max_check_seconds)
-        elif repeat > 1:
+        if repeat > 1:
             work.case_seed = case_seed or 0
             _verify_repeatedly(work)
         else:
@@ -267,6 +242,15 @@ def _report_results(
     if tests > MOST_TESTS:
         terminal.print_error(f"{tests} tests share a level that is split over {MOST_TESTS}.")
     terminal.exit_if(not (done.is_clean and all(finding.is_shown for finding in results)))
+
+
+def sentences_on_unreproduced_errata(examined: "Sequence[ErratumFinding]") -> Iterator[str]:
+    """Yield a sentence for each erratum whose evidence does not show it."""
+    for finding in examined:
+        if finding.failure_reason:
+            yield f"erratum {finding.erratum.name} could not be examined: {finding.failure_reason}."
+        elif not finding.is_shown:
+            yield f"the evidence for erratum {finding.erratum.name} no longer shows it."
 
 
 def _verify_repeatedly(work: VerificationJob) -> None:

@@ -16,7 +16,7 @@ import pfbench as package
 from pfbench.cli.new import NEXT
 
 KINDS = tuple(NEXT)
-LONG = ("compare", "run", "report", "check", "verify", "receipt")
+LONG = ("compare", "run", "report", "check", "verify", "archive")
 """Commands that the written tests make in their own way, or that take long."""
 
 

@@ -72,7 +72,7 @@ class WorstCaseCheck:
         return self.bound is not None and self.worst_case.value > self.bound * (1.0 + TOLERANCE)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it, its dual certificate as a receipt has it."""
+        """Return it as JSON has it, with its dual certificate."""
         worst, function = self.worst_case, self.worst_case.function
         return {
             "steps": worst.steps,

@@ -1,4 +1,4 @@
-"""HTML of receipts, and of the site of a record."""
+"""HTML of the site of a collection."""
 
 import html
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ p { margin: .3rem 0; overflow-wrap: anywhere } svg { max-width: 100% }
 
 
 def escape_html(text: str) -> str:
-    """Return anybody's text as HTML that shows it, and does nothing."""
+    """Return a text as HTML that shows it, and does nothing."""
     return html.escape(escape_text(text))
 
 
