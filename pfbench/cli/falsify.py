@@ -43,18 +43,14 @@ def falsify(
     status: 0 no counterexample found, which is not a proof; 1 a counterexample is confirmed; 2 bad
     input. A search that is interrupted starts again from its seed.
     """
-    from pfbench.base.checks import check_choice, check_integer, check_real
+    from pfbench.base.checks import check_choice
     from pfbench.claims.catalogue import load_named_claims
     from pfbench.cli.verify import resolve_claim_names
-    from pfbench.verification.falsify.search import SETS
+    from pfbench.verification.falsify.falsification import check_arguments
+    from pfbench.verification.falsify.genomes import SETS
 
-    check_real("--seconds", seconds, above=0.0)
-    for name, value, minimum in (
-        ("--seed", seed, 0),
-        ("--horizon", horizon, 1),
-        ("--size", size, 1),
-    ):
-        check_integer(name, value, minimum=minimum)
+    limits: dict[str, Any] = {"seconds": seconds, "seed": seed, "horizon": horizon, "size": size}
+    check_arguments("--", **limits)
     families = tuple(family.split(",")) if family else SETS
     for name in families:
         check_choice("--family", name, SETS)
@@ -69,8 +65,7 @@ def falsify(
     if replay is not None:
         _replay(loaded, replay, is_quiet)
         return
-    arguments = {"seconds": seconds, "horizon": horizon, "size": size, "families": families}
-    arguments |= {"seed": seed, "allow": tuple(allow or ())}
+    arguments = limits | {"families": families, "allow": tuple(allow or ())}
     title = f"search, at most {seconds:g} s per claim"
     with (
         closing(options.make_engine(jobs, None)) as engine,
@@ -80,9 +75,8 @@ def falsify(
     reports = [_save_script(report, names[0], script) for report in reports]
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
-    if not is_quiet:
-        for line in (line for report in reports for line in report.lines()):
-            print(escape_text(line))
+    for line in (line for report in reports for line in report.lines() if not is_quiet):
+        print(escape_text(line))
     terminal.exit_if(any(reports))
     for report in reports:
         if report.verdict == "refused":
@@ -100,8 +94,7 @@ def _search_claims(
     tasks = [Task(_search_claim, (claim, arguments), limit, claim.name) for claim in claims]
     reports: dict[int, SearchReport] = {}
     for result in engine.do(tasks):
-        name = claims[result.index].name
-        reason = f"{result.status}: {result.reason}"
+        name, reason = claims[result.index].name, f"{result.status}: {result.reason}"
         failed = SearchReport(claim=name, verdict=REFUSED, reason=reason)
         reports[result.index] = result.value if result.status == "done" else failed
         steps.advance()
@@ -134,15 +127,17 @@ def _replay(claims: "list[Claim]", path: Path, is_quiet: bool) -> None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or "it is no JSON of `pfbench falsify`"
         raise InputError(f"--replay {path} cannot be read ({reason}).") from error
-    stored = [claim for claim in claims if claim.name in by_name]
-    if not stored:
+    results = [
+        (claim.name, replay_counterexample(claim, by_name[claim.name]))
+        for claim in claims
+        if claim.name in by_name
+    ]
+    if not results:
         raise InputError(f"--replay {path} has no counterexample to these claims.")
-    results = [replay_counterexample(claim, by_name[claim.name]) for claim in stored]
-    for claim, result in zip(stored, results, strict=True):
-        text = f"not confirmed: {result.reason}"
-        if result.is_confirmed and result.result is not None:
-            ratio = result.exact or f"{result.result.ratio:.6g}"
-            text = f"confirmed: ratio {ratio} ({result.arithmetic})"
-        if not is_quiet:
-            print(escape_text(f"{claim.name}: {text}"))
-    terminal.exit_if(any(result.is_confirmed for result in results))
+    for name, result in results if not is_quiet else ():
+        record = result.record
+        ratio = record.get("ratio_exact") or f"{result.result.ratio!r:.8}"
+        text = f"confirmed: ratio {ratio} ({record.get('arithmetic')})"
+        text = text if result.is_confirmed else f"not confirmed: {result.reason}"
+        print(escape_text(f"{name}: {text}"))
+    terminal.exit_if(any(result.is_confirmed for _, result in results))

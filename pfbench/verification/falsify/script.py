@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from bisect import bisect_right
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,7 @@ import numpy as np
 from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
 from pfbench.verification.falsify.reports import Counterexample
-from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
-from pfbench.verification.falsify.searched_set import repeat
+from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem, repeat
 from pfbench.verification.falsify.sources import collect_sources
 from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
 
@@ -26,9 +24,7 @@ MAX_LINES, _WIDTH, _SECONDS = 60, 110, 20.0
 
 _HEAD = ["import math", "from types import SimpleNamespace", "import numpy as np"]
 
-_STATE = """
-State = lambda x, at=None, estimate=None, output=None: SimpleNamespace(**locals())
-"""
+_STATE = "State = lambda x, at=None, estimate=None, output=None: SimpleNamespace(**locals())"
 
 _SEPARABLE = """
 def part(j, i, x):  # f_i' along coordinate j: a line through x_star, and changes of slope
@@ -122,21 +118,15 @@ def errors(rng):
         past += tuple(np.round(s.estimate, 9))
 """
 
-_LAW_GROUPS = """
+_LAW_SQUARES = """
 groups, best = {}, (0, 0, 0, 0)
 for w, observed in leaves(lambda rng: list(errors(rng))):
     for past, p, e in observed: groups.setdefault(past, []).append((w, e, p))
 for group in groups.values():
     p, chance = group[0][2], sum(w for w, _, _ in group)
-"""
-
-_LAW_SQUARE = """
-    square, law = sum(w * (e @ e) for w, e, _ in group) / chance, limit(c, a, p)
-    if law > 0: best = max(best, (square / law, p.t, square, law))
-"""
-
-_LAW_EXACT = """
-    if square > 0: best = max(best, (law / square, p.t, law, square))
+    sides = sum(w * (e @ e) for w, e, _ in group) / chance, limit(c, a, p)
+    for u, v in (sides, sides[::-1])[:SIDES]:
+        if v > 0: best = max(best, (u / v, p.t, u, v))
 """
 
 _LAW_MEAN = """
@@ -144,6 +134,13 @@ _LAW_MEAN = """
     off = 1 + max(abs(off)) / max([1, *abs(gradient(start))])
     best = max(best, (off, p.t, off, 1))
 """
+
+_MEASURES = {
+    "suboptimality": "value(x)",
+    "objective": "value(x)",
+    "fw_gap": "gradient(x) @ (x - lo(gradient(x)))",
+    "gradient_mapping_sq": "gradient(x) @ gradient(x)",
+}
 
 
 def write_script(
@@ -199,11 +196,9 @@ def _compose(statement: SearchedStatement, counterexample: Counterexample) -> st
     blocks += _split_blocks(_SETS[path.problem.set.kind], _COMMON)
     blocks += [_make_namespace(name, parts, used) for name, parts in _NAMESPACES.items()]
     blocks += [sources, *_split_blocks(definitions), setup, measurement]
-    is_pruned = True
+    fixed, is_pruned = (sources, setup, measurement), True
     while is_pruned:
-        used_blocks = [
-            block for block in blocks if _is_used(block, blocks, (sources, setup, measurement))
-        ]
+        used_blocks = [block for block in blocks if block in fixed or _is_used(block, blocks)]
         is_pruned, blocks = len(used_blocks) < len(blocks), used_blocks
     words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")[:70]
     head = f'"""Counterexample to {statement.claim.name}: {words}"""'
@@ -211,7 +206,18 @@ def _compose(statement: SearchedStatement, counterexample: Counterexample) -> st
     for line in "\n".join([head, *dict.fromkeys((*_HEAD, *imports)), *blocks]).splitlines():
         is_long = len(line) > _WIDTH and re.match(r"\w+ = (?!lambda)", line) is not None
         lines += textwrap.wrap(line, _WIDTH, subsequent_indent="    ") if is_long else [line]
-    return "\n".join(_join_bodies([line.rstrip() for line in lines if line.strip()])) + "\n"
+    text = "\n".join(line.rstrip() for line in lines if line.strip()) + "\n"
+    return re.sub(_BODY, _join_body, text)
+
+
+_BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
+    \2\ {4}(?!\ |(?:def|for|while|if|with|try)\b)(.*[^:(,\n])\n(?!\2\ {4})"""
+"""A header whose body is one simple statement, which may follow on its line."""
+
+
+def _join_body(match: re.Match[str]) -> str:
+    joined = f"{match[1]} {match[3]}\n"
+    return joined if len(joined) <= _WIDTH + 1 else match[0]
 
 
 def _split_blocks(*texts: str) -> list[str]:
@@ -219,34 +225,16 @@ def _split_blocks(*texts: str) -> list[str]:
     return re.split(r"\n(?=\S)", "\n".join(text.strip("\n") for text in texts))
 
 
-def _is_used(block: str, blocks: list[str], fixed: tuple[str, ...]) -> bool:
+def _is_used(block: str, blocks: list[str]) -> bool:
     """Return whether another block has the name that a block defines."""
     match = re.match(r"(?:def |class )?(\w+)", block)
-    if block in fixed or match is None:
-        return block in fixed
-    return any(re.search(rf"\b{match[1]}\b", text) for text in blocks if text is not block)
-
-
-def _join_bodies(lines: list[str]) -> list[str]:
-    """Return lines in which a body of one simple statement follows its colon."""
-    joined: list[str] = []
-    indents = [len(line) - len(line.lstrip()) for line in lines] + [0, 0]
-    k = 0
-    while k < len(lines):
-        body = lines[k + 1].strip() if k + 1 < len(lines) else ""
-        is_header = re.match(r"\s*(def|for|while|if|elif|else)\b.*:$", lines[k]) is not None
-        is_single = indents[k + 1] > indents[k] >= indents[k + 2]
-        is_simple = not (body.endswith((":", "(")) or re.match(r"(def|for|while|if)\b", body))
-        fits = len(lines[k]) + 1 + len(body) <= _WIDTH
-        joins = is_header and is_single and is_simple and fits
-        joined.append(f"{lines[k]} {body}" if joins else lines[k])
-        k += 2 if joins else 1
-    return joined
+    others = (other for other in blocks if other is not block)
+    return match is not None and any(re.search(rf"\b{match[1]}\b", text) for text in others)
 
 
 def _make_namespace(name: str, parts: str, text: str) -> str:
-    """Return a namespace with those of its attributes that a text uses."""
-    used = set(re.findall(rf"\b{name}\.(\w+)", text))
+    """Return a namespace with those of its attributes that a text reads."""
+    used = set(re.findall(r"\.(\w+)", text))
     items = [part for part in re.split(r", (?=\w+=)", parts) if part.partition("=")[0] in used]
     return f"{name} = SimpleNamespace({', '.join(items)})"
 
@@ -271,68 +259,49 @@ def _literal(value: Any) -> str:
 
 def _instance_lines(problem: Any) -> list[str]:
     """Return the numbers of a problem, a line each."""
-    body, minimiser = problem.set, problem.minimiser
-    arrays = {
-        "start": problem.x_0,
-        "low": getattr(body, "low", 0),
-        "high": getattr(body, "high", 0),
-    }
+    body, arrays = problem.set, {"start": problem.x_0, "x_star": problem.minimiser}
     lines = [f"n = {problem.n}", f"RADIUS = {_literal(getattr(body, 'radius', 0))}"]
-    if hasattr(problem, "profiles"):
-        arrays["x_star"] = problem.base if minimiser is None else minimiser
+    if hasattr(problem, "distinct"):
         parts = [
-            [_part_numbers(profile, i, x) for i in range(problem.n)]
-            for profile, x in zip(problem.by_coordinate, problem.base, strict=True)
+            [(part.value, part.slope, part.changes) for part in coordinate.parts]
+            for coordinate in problem.distinct
         ]
-        periods = (parts[:k] for k in range(1, problem.d + 1))
-        shortest = next(period for period in periods if repeat(period, problem.d) == parts)
+        periods = (parts[:k] for k in range(1, len(parts) + 1))
+        shortest = next(period for period in periods if repeat(period, len(parts)) == parts)
         lines.append(f"PARTS = {_literal(shortest)}")
+        arrays["x_star"] = problem.base
     else:
         matrix = np.array([problem.apply(unit) for unit in np.eye(problem.d)]).T
         diagonal = np.diag(matrix)
         is_diagonal = bool((matrix == np.diag(diagonal)).all())
         text = f"np.diag({_literal(diagonal)})" if is_diagonal else f"np.array({_literal(matrix)})"
         lines += [f"H = {text}"]
-        arrays |= {"x_star": minimiser, "s": problem.slope, "offsets": problem.offsets}
+        arrays |= {"s": problem.slope, "offsets": problem.offsets}
     if body.vertices:
         lines.append(f"V = np.array({_literal(body.vertices)}, float)  # ties: the first vertex")
-    return lines + [
-        f"{name} = np.array({_literal(value)}, float)" for name, value in arrays.items()
-    ]
-
-
-def _part_numbers(profile: Any, i: int, x: float) -> tuple[float, float, list[Any]]:
-    """Return the derivative at x, the slope there, and the changes of slope: knot, size, side."""
-    slopes, piece = profile.parts[i], bisect_right(profile.knots, x)
-    changes = [
-        (knot, slopes[k + 1] - slopes[k], 1 if k >= piece else -1)
-        for k, knot in enumerate(profile.knots)
-        if slopes[k + 1] != slopes[k]
-    ]
-    return profile.slope(x, i), slopes[piece], changes
+    arrays |= {"low": body.low, "high": body.high} if body.kind == "box" else {}
+    return lines + [f"{key} = np.array({_literal(value)}, float)" for key, value in arrays.items()]
 
 
 def _compose_parameters(
     statement: SearchedStatement, counterexample: Counterexample, path: Any, sources: str
 ) -> str:
     """Return the constants, the parameters and the method as Python."""
-    constants = path.constants
+    constants, method = path.constants, statement.method
+    values = vars(constants)
     if isinstance(constants, SearchedConstants):
-        names = {"n", "d", *path.problem.read, *counterexample.constants}
-        names |= {"L"} if {"L_f", "L_ms"} <= names else set()
-        names = {name for name in names if re.search(rf"\.{name}\b", sources)}
-        values = {name: getattr(constants, name) for name in sorted(names)}
-    else:
-        values = dict(vars(constants))
-    method = statement.method if inspect.isclass(statement.method) else type(statement.method)
+        names = {"n", "d", "L", *path.problem.read, *counterexample.constants}
+        used = sorted(name for name in names if re.search(rf"\.{name}\b", sources))
+        values = {name: getattr(constants, name) for name in used}
     fields = {k: v for k, v in vars(path.algorithm).items() if f"self.{k}" in sources}
     texts = [
         ", ".join(f"{name}={_literal(value)}" for name, value in part.items())
         for part in (values, vars(path.parameters), fields)
     ]
+    name = (method if inspect.isclass(method) else type(method)).__name__
     return (
         f"c = SimpleNamespace({texts[0]})\na = SimpleNamespace({texts[1]})\n"
-        f"m = {method.__name__}(); vars(m).update({texts[2]})"
+        f"m = {name}(); vars(m).update({texts[2]})"
     )
 
 
@@ -341,57 +310,42 @@ def _compose_measurement(
 ) -> tuple[str, str]:
     """Return definitions, and the statements that measure and print."""
     check, t, statistic = statement.check, counterexample.t, statement.statistic
-    steps = f"T = {path.steps or counterexample.horizon}\n"
     methods = _INTEGERS if "rng.integers" in sources else ""
     methods += _CHOICE if re.search(r"rng\.(choice|permutation)", sources) else ""
     draws = _DRAWS.replace("<methods>\n", methods.lstrip("\n").replace("\n\n", "\n"))
+    steps = f"T = {path.steps or counterexample.horizon}\n"
     if statistic == "law":
-        is_mean = (
-            check.mean is not None
-            and counterexample.bound == 1.0
-            and counterexample.measured == counterexample.ratio
-        )
-        law = [_LAW_MEAN] if is_mean else [_LAW_SQUARE, *([_LAW_EXACT] if check.exact else [])]
+        is_mean = counterexample.bound == 1.0 and counterexample.measured == counterexample.ratio
+        squares = _LAW_SQUARES.replace("SIDES", str(1 + check.exact))
+        law = squares + (_LAW_MEAN if is_mean and check.mean is not None else "")
         end = "print(f't = {best[1]}: measured {best[2]} > law {best[3]}, ratio {best[0]}')"
-        return draws + _LAW, steps + "".join((_LAW_GROUPS, *law)) + end
-    measures = {
-        "suboptimality": "value(x)",
-        "objective": "value(x)",
-        "fw_gap": "gradient(x) @ (x - lo(gradient(x)))",
-        "gradient_mapping_sq": "gradient(x) @ gradient(x)",
-    }
+        return draws + _LAW, steps + law + end
+    is_each, argument = statement.is_for_each_run, f", {t}" if statement.is_for_each_run else ""
+    end = (
+        f"\nbound = limit(c, a{argument})\nprint('t = {t}: measured', measured, '> bound', bound, "
+    )
+    end += "'ratio', float(measured / bound))"
     definitions = _STATES
     if isinstance(check.quantity, str):
-        definitions += f"measure = lambda problem, x: {measures[check.quantity]}\n"
-    argument = f", {t}" if statement.is_for_each_run else ""
-    end = f"bound = limit(c, a{argument})\nprint('t = {t}: measured', measured, '> bound', bound, "
-    end += "'ratio', float(measured / bound))"
-    rng = (
-        "None"
-        if statement.is_deterministic
-        else f"np.random.default_rng({counterexample.run_seed})"
-    )
-    if statement.is_for_each_run:
+        definitions += f"measure = lambda problem, x: {_MEASURES[check.quantity]}\n"
+    if is_each:
         points = {"step": "x, s.x", "every": "s.x", "least": "x"}[statistic]
         when = f"t <= {t}" if statistic == "least" else f"t == {t - (statistic == 'every')}"
+        seed = counterexample.run_seed
+        rng = "None" if statement.is_deterministic else f"np.random.default_rng({seed})"
         values = f"measure(problem, {points}) for t, x, s in states({rng}) if {when}"
-        return (
-            definitions,
-            f"{steps}measured = {'min' if statistic == 'least' else 'max'}({values})\n{end}",
-        )
-    has_uniform_output = getattr(path.algorithm, "output", "last") == "uniform"
-    is_mean = statistic == "mean" or (statistic == "output" and has_uniform_output)
-    points = "x if s.at is None else s.at" if is_mean else "s.x"
-    only = "" if is_mean else " if t == T - 1"
+        return definitions, f"{steps}measured = min({values}){end}"
+    points = "x if s.at is None else s.at" if path.is_mean else "s.x"
+    only = "" if path.is_mean else " if t == T - 1"
     definitions += f"""
 def run(rng):
     v = [measure(problem, {points}) for t, x, s in states(rng){only}]
     return sum(v) / len(v)
 """
-    if statement.is_deterministic:
-        return definitions, f"{steps}measured = run(None)\n{end}"
     if counterexample.arithmetic == "e-process":
         sample = "v = [float(run(np.random.default_rng(k))) for k in range(1000)]\n"
-        sample += "measured = np.mean(v)\nprint('standard error', np.std(v) / 1000**0.5)\n"
+        sample += "measured = np.mean(v)\nprint('standard error', np.std(v) / 1000**0.5)"
         return definitions, steps + sample + end
-    return (definitions + draws, f"{steps}measured = sum(w * v for w, v in leaves(run))\n{end}")
+    if statement.is_deterministic:
+        return definitions, f"{steps}measured = run(None){end}"
+    return definitions + draws, f"{steps}measured = sum(w * v for w, v in leaves(run)){end}"

@@ -63,12 +63,14 @@ class Past:
     @property
     def error_sq(self) -> float:
         """|e_{t-1}|^2."""
-        return float(np.vdot(self.error, self.error))
+        square: float = np.vdot(self.error, self.error)
+        return square
 
     @property
     def step_sq(self) -> float:
         """|x_t - x_{t-1}|^2."""
-        return float(np.vdot(self.step, self.step))
+        square: float = np.vdot(self.step, self.step)
+        return square
 
 
 @dataclass
