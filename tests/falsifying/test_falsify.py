@@ -19,7 +19,7 @@ from pfbench.cli.main import app
 from pfbench.verification.falsify.exact_numbers import Digits, Exact, Inexact
 from pfbench.verification.falsify.falsification import replay_counterexample, search_claim
 from pfbench.verification.falsify.genomes import convert_to_text, parse_genome
-from pfbench.verification.falsify.searched_problem import build_problem, number_maker
+from pfbench.verification.falsify.searched_problem import build_problem
 from pfbench.verification.falsify.sources import load_exact_module
 from pfbench.verification.falsify.statement import lint_claim, parse_assumption
 
@@ -80,7 +80,7 @@ def test_minimisers_are_optimal_and_sizes_positive(body, d, push):
     text = {"family": "quadratic", "n": 1, "d": d, "set": body[0], "eigenvalues": ["1", "-3"]}
     text |= {"centre": ["1/2"], "start": ["3"], "push": [push], "axis": ["1", "2"], "offsets": []}
     text |= {"radius": body[1], "sides": body[1], "vertices": corners}
-    problem = build_problem(parse_genome(text), number_maker(Digits.make_type(50)))
+    problem = build_problem(parse_genome(text), Digits.make_type(50).from_value)
     assert problem.is_consistent
     assert problem.constants().D > 0
     assert problem.value(problem.start()) >= 0
@@ -109,7 +109,7 @@ def test_a_module_is_loaded_with_exact_literals():
 
 
 def test_constants_of_an_instance_are_exact():
-    problem = build_problem(HUBER, number_maker(Exact))
+    problem = build_problem(HUBER, Exact.from_value)
     c = problem.constants(problem.start())
     assert (c.L_f, c.R, c.delta) == (1, 3, Fraction(5, 2))
     assert problem.minimiser[0] == -1

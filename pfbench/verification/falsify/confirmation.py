@@ -10,8 +10,9 @@ import numpy as np
 
 from pfbench.verification.falsify.evaluation import Ratio, evaluate_ratio, measure_run
 from pfbench.verification.falsify.exact_numbers import Digits, Exact, Inexact, Number
+from pfbench.verification.falsify.genomes import list_positions
 from pfbench.verification.falsify.search import Entry
-from pfbench.verification.falsify.searched_problem import Skip, build_problem, number_maker
+from pfbench.verification.falsify.searched_problem import Skip, build_problem
 from pfbench.verification.falsify.sources import claim_module, load_exact_module
 from pfbench.verification.falsify.statement import SearchedStatement, list_statements, prepare_run
 from pfbench.verification.instruments.enumerated_random import MOST_BRANCHES, NotEnumerable
@@ -19,7 +20,8 @@ from pfbench.verification.statistics import LEVEL, EProcess
 from pfbench.verification.user_claims import collect_paper
 
 _MIN_EXCESS, _ERROR_FACTOR = 1e-15, 1e6
-_REPLAY_SECONDS, _RATIONAL_STEPS, _TREE_STEPS = 30.0, 64, 20_000
+_REPLAY_SECONDS, _TREE_STEPS = 30.0, 20_000
+_RATIONAL_STEPS, _RATIONAL_NUMBERS = 64, 1000
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def replay_entry(
         If draws cannot be enumerated.
     """
     try:
-        problem = build_problem(entry.genome, number_maker(number))
+        problem = build_problem(entry.genome, number.from_value)
         exact = load_exact_statement(statement, number)
         size = max(entry.T, 1) * (1 + problem.d / 4)
         limit = min(MOST_BRANCHES, int(_TREE_STEPS / size))
@@ -107,8 +109,8 @@ def _refuse(statement: SearchedStatement) -> str:
 def _confirm_in_rationals(
     statement: SearchedStatement, entry: Entry, deadline: float
 ) -> Confirmation:
-    if entry.T > _RATIONAL_STEPS:
-        raise Inexact("too many steps")
+    if entry.T > _RATIONAL_STEPS or len(list_positions(entry.genome)) > _RATIONAL_NUMBERS:
+        raise Inexact("too many steps or numbers")
     result, problem = replay_entry(statement, entry, Exact, deadline)
     reason = "" if result.ratio > 1 else "the exact ratio is at most 1"
     record = {"arithmetic": "rational", "ratio_exact": str(result.ratio)}

@@ -1,7 +1,7 @@
 """The largest ratio of a measured quantity to its bound on an instance, in any arithmetic."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.verification.falsify.searched_problem import Skip
 from pfbench.verification.falsify.statement import SearchedStatement, Trajectory, prepare_run
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.statements.error_law import Past
+from pfbench.verification.statements.error_law import group_errors, iterate_errors
 from pfbench.verification.statements.quantity import SUBOPTIMALITY
 
 ENUMERATED = 600
@@ -136,50 +136,31 @@ def measure_run(path: Trajectory, rng: Any) -> Any:
     return 0.0 if _is_noise(value, measure(path.problem.start())) else value
 
 
-def _path_errors(path: Trajectory) -> Callable[[Any], list[Any]]:
-    """Return a function of a random stream: the past as a key and as such, and the error, by t."""
-    problem: Any = path.problem
-
-    def key(point: Any) -> tuple[Any, ...]:
-        return tuple(round(v, 9) if isinstance(v, float) else v for v in point)
-
-    def observe(rng: Any) -> list[Any]:
-        before, history, observed = problem.start(), tuple[Any, ...](), list[Any]()
-        error = 0 * before
-        for t, (x, state) in enumerate(path.run(rng)):
-            if state.estimate is None:
-                raise Skip("the method yields no estimate")
-            point = np.array(x if state.at is None else state.at)
-            estimate = np.array(state.estimate)
-            past = Past(t=t, x=point, error=error, step=point - before, problem=problem)
-            error, before = estimate - problem.gradient(point), point
-            observed.append(((*history, key(point)), past, error))
-            history = (*history, key(point), key(estimate))
-        return observed
-
-    return observe
+def _iterate_estimates(path: Trajectory, rng: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each point where an estimate was formed, with the estimate."""
+    for x, state in path.run(rng):
+        if state.estimate is None:
+            raise Skip("the method yields no estimate")
+        yield x if state.at is None else state.at, np.array(state.estimate)
 
 
 def _evaluate_law(path: Trajectory, limit: int) -> Ratio:
     """Return the largest ratio of a mean square to its law; of a wrong mean, 1 + its size."""
-    check, problem, groups = path.statement.check, cast(Any, path.problem), dict[Any, list[Any]]()
-    outcomes = list(enumerate_draws(_path_errors(path), limit, problem.number(1)))
-    for chance, observed in outcomes:
-        for history, past, error in observed:
-            group = groups.setdefault(history, [past, 0, 0, 0])
-            sums = chance, chance * error, chance * (error @ error)
-            group[1:] = [a + b for a, b in zip(group[1:], sums, strict=True)]
-    work, results = len(outcomes) * (path.steps or 1), list[Ratio]()
-    scale = max([1, *abs(problem.gradient(problem.start()))])
-    for past, chance, mean, square in groups.values():
-        law, value = check.square(path.constants, path.parameters, past), square / chance
-        if law > 0:
-            results.append(_make_ratio(value, law, past.t, work))
-            if check.exact and value > 0:
-                results.append(_make_ratio(law, value, past.t, work))
+    check, problem, results = path.statement.check, cast(Any, path.problem), list[Ratio]()
+
+    def observe(rng: Any) -> list[Any]:
+        return list(iterate_errors(problem, _iterate_estimates(path, rng)))
+
+    groups, count = group_errors(enumerate_draws(observe, limit, problem.number(1)))
+    work, scale = count * (path.steps or 1), max([1, *abs(problem.gradient(problem.start()))])
+    for group in groups:
+        past, value = group.past, group.square / group.chance
+        law = check.square(path.constants, path.parameters, past)
+        for a, b in ((value, law), (law, value))[: 1 + (check.exact and law > 0)]:
+            results += [_make_ratio(a, b, past.t, work)] if b > 0 else []
         if check.mean is not None:
             expected = check.mean(path.constants, path.parameters, past)
-            bias = max(abs(mean / chance - expected)) / scale
+            bias = max(abs(group.mean / group.chance - expected)) / scale
             if bias > (1e-9 if isinstance(bias, float) else 0):
                 results.append(Ratio(1 + bias, 1 + bias, 1, past.t, 0.0, work))
     if not results:

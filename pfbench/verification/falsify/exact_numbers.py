@@ -60,6 +60,11 @@ class Number:
     as_float: Any
 
     @classmethod
+    def from_value(cls, value: Any) -> Any:
+        """Return a float or fraction, as it is, as a number of this kind."""
+        return cls.from_fraction(Fraction(value))
+
+    @classmethod
     def convert(cls, value: Any) -> Any:
         """Return a value as a number of this kind; None where it is no scalar.
 
@@ -149,7 +154,7 @@ class Exact(Number):
 
     def subtract(self, other: "Exact") -> "Exact":
         """Return the difference."""
-        return self.add(-other)
+        return self.add(Exact(-other.square))
 
     def multiply(self, other: "Exact") -> "Exact":
         """Return the product."""

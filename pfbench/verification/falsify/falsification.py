@@ -1,7 +1,7 @@
 """From a claim to a counterexample or a report: search, shrink, confirm, write the script."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
 
@@ -89,93 +89,96 @@ def search_claim(
         return replace(refused, reason=str(error))
     for k, statement in enumerate(statements):
         share = (start + seconds - monotonic()) / (len(statements) - k)
-        search = Search(statement, 0.0, seed, horizon, size, tuple(families))
-        reports.append(_Falsification(search, share, remarks).run())
+        sizes = {"horizon": horizon, "size": size, "families": tuple(families)}
+        search = Falsification(statement, 0.0, seed, **sizes, seconds=share, remarks=remarks)
+        reports.append(search.run())
         if reports[-1]:
             break
     best = max(reports, key=lambda report: (bool(report), report.verdict != REFUSED, report.ratio))
     return replace(best, seconds=monotonic() - start)
 
 
-class _Falsification:
+@dataclass
+class Falsification(Search):
     """The search of a statement with its budget: at most so many seconds."""
 
-    def __init__(self, search: Search, seconds: float, remarks: tuple[str, ...]) -> None:
-        self.search, self.statement, self.remarks = search, search.statement, remarks
-        self.seconds, self.start = seconds, monotonic()
-        self.tests, self.reason, self.complete = 0, "", True
+    seconds: float = 60.0
+    remarks: tuple[str, ...] = ()
+    start: float = field(default_factory=monotonic)
+    tests: int = 0
+    reason: str = ""
+    complete: bool = True
 
     def _set_deadline(self, share: float) -> None:
         """Set the end of the search to a share of the seconds."""
-        self.search.deadline = self.start + share * self.seconds
+        self.deadline = self.start + share * self.seconds
 
     def _work(self, seconds: float) -> int:
         return int(seconds * STEPS_PER_SECOND)
 
     def run(self) -> SearchReport:
         """Search, and return a counterexample or a report."""
-        search = self.search
         self._set_deadline(0.7)
-        for entry in search.iterate_candidates(self._work(0.6 * self.seconds)):
+        for entry in self.iterate_candidates(self._work(0.6 * self.seconds)):
             self._set_deadline(0.85)
             if self.statement.unknown_conditions:  # no candidate can be confirmed
-                self.reason = confirm_entry(self.statement, entry, search.deadline).reason
+                self.reason = confirm_entry(self.statement, entry, self.deadline).reason
                 return self._report(entry)
             if hit := self._judge(entry):
                 return hit
             self._set_deadline(0.7)
-            if search.unconfirmed >= _MAX_UNCONFIRMED:
+            if self.unconfirmed >= _MAX_UNCONFIRMED:
                 break
-        self.complete = monotonic() < search.deadline
+        self.complete = monotonic() < self.deadline
         self._set_deadline(0.85)
-        return self._replay_attained() or self._report()
+        near = [entry for entry in self.entries if entry.ratio > 1.0 - _NEAR_ATTAINED]
+        for entry in sorted(near, key=lambda entry: entry.T)[:6]:  # false by very little
+            if hit := self._judge(entry, entry.ratio - 1e-10):
+                return hit
+        return self._report()
 
-    def _judge(self, entry: Entry) -> Counterexample | None:
-        """Shrink and confirm a candidate; the original where the small one is not confirmed."""
-        search, is_expectation = self.search, self.statement.is_expectation
-        if is_expectation:
-            second = search.measure(entry.genome, entry.T, entry.seed + 1, runs=64)
+    def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
+        """Shrink and confirm a candidate; the original where the small one is not confirmed.
+
+        With `lower`, an instance on which the bound may be attained.
+        """
+        is_mean, share = (
+            self.statement.is_expectation and lower is None,
+            0.2 if lower is None else 0.05,
+        )
+        if is_mean:
+            second = self.measure(entry.genome, entry.T, entry.seed + 1, runs=64)
             if second is None or float(second.ratio) <= 1.0 + MARGIN:
-                search.drop(entry)
+                self.drop(entry)
                 return None
-        hit, work = monotonic() - self.start, self._work(min(0.2 * self.seconds, 2.0))
-        small = shrink_entry(search, entry, work, 0.2 * self.seconds)
-        for tried, confirmed in self._confirm(small, entry, is_expectation):
+        hit, seconds, reason = monotonic() - self.start, share * self.seconds, self.reason
+        small = shrink_entry(self, entry, self._work(min(seconds, 2.0)), seconds, lower)
+        for tried, confirmed in self._confirm(small, entry, is_mean):
             if confirmed.is_confirmed:
                 return self._make_counterexample(tried, entry, confirmed, hit)
             self.reason = confirmed.reason
-        search.unconfirmed += 1
-        search.drop(entry, similar=True)
+        if lower is None:
+            self.unconfirmed += 1
+            self.drop(entry, similar=True)
+        else:
+            self.reason = reason
         return None
 
     def _confirm(
         self, small: Entry, entry: Entry, test: bool
     ) -> Iterator[tuple[Entry, Confirmation]]:
         """Yield attempts to confirm two entries, exactly, and if need be by a test of the mean."""
-        search = self.search
         for tried in dict.fromkeys((small, entry)):
-            yield tried, confirm_entry(self.statement, tried, search.deadline)
+            yield tried, confirm_entry(self.statement, tried, self.deadline)
         if test and self.tests < _MEAN_TESTS:
             self.tests += 1
-            entropy = (search.seed, 5252, self.tests, search.evaluations)
+            entropy = (self.seed, 5252, self.tests, self.evaluations)
             runs = self._work(0.2 * self.seconds) // max(small.T, 1)
             limit = max(200, min(_MAX_RUNS, runs))
             try:
-                yield small, test_mean(self.statement, small, entropy, limit, search.deadline)
+                yield small, test_mean(self.statement, small, entropy, limit, self.deadline)
             except Exception as error:  # user code may raise anything
                 yield small, Confirmation(str(error) or type(error).__name__)
-
-    def _replay_attained(self) -> Counterexample | None:
-        """Replay the best genomes without a margin: a bound may be false by very little."""
-        near = [entry for entry in self.search.entries if entry.ratio > 1.0 - _NEAR_ATTAINED]
-        for entry in sorted(near, key=lambda entry: entry.T)[:6]:
-            work = self._work(0.02 * self.seconds)
-            small = shrink_entry(self.search, entry, work, 0.05 * self.seconds, entry.ratio - 1e-10)
-            for tried, confirmed in self._confirm(small, entry, False):
-                if confirmed.is_confirmed:
-                    hit = monotonic() - self.start
-                    return self._make_counterexample(tried, entry, confirmed, hit)
-        return None
 
     def _make_counterexample(
         self, entry: Entry, original: Entry, confirmed: Confirmation, seconds: float
@@ -204,11 +207,10 @@ class _Falsification:
         return replace(counterexample, script=text, script_ratio=printed)
 
     def _report(self, entry: Entry | None = None, result: Ratio | None = None) -> SearchReport:
-        search, claim = self.search, self.statement.claim
-        best = entry or next(iter(search.entries), search.dropped) or Entry({}, 0, 0, Ratio())
-        genome, result, rungs = best.genome, result or best.result, search.rungs
+        claim, largest = self.statement.claim, self.largest
+        best = entry or next(iter(self.entries), self.dropped) or Entry({}, 0, 0, Ratio())
+        genome, result, rungs = best.genome, result or best.result, self.rungs
         names = ("seed", "evaluations", "work", "unconfirmed")
-        largest = search.largest
         report = SearchReport(
             claim=claim.name,
             label=self.statement.label,
@@ -221,15 +223,15 @@ class _Falsification:
             n=genome.get("n", 0),
             family=f"{genome.get('family', '')}, set {genome.get('set', '')}",
             lint=self.remarks,
-            search={name.replace("work", "steps"): getattr(search, name) for name in names}
+            search={name.replace("work", "steps"): getattr(self, name) for name in names}
             | {"horizon": rungs[-1], "complete": self.complete}
             | {"horizons": {str(rung): largest[rung] for rung in rungs if rung in largest}}
             | {"families": {k: v for k, v in largest.items() if k not in rungs}}
-            | {"skipped": dict(search.skipped.most_common(8))},
+            | {"skipped": dict(self.skipped.most_common(8))},
         )
-        if search.pools:
+        if self.pools:
             return report
-        skipped = "; ".join(f"{k} ({v})" for k, v in search.skipped.most_common(3))
+        skipped = "; ".join(f"{k} ({v})" for k, v in self.skipped.most_common(3))
         reason = f"no instance could be measured: {skipped}"
         return replace(report, verdict=REFUSED, reason=reason)
 

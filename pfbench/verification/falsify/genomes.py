@@ -1,7 +1,7 @@
 """Genomes of the search: drawn, mutated, repaired into the class, and simplified."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from fractions import Fraction
 from typing import Any
@@ -210,15 +210,20 @@ def count_numbers(genome: Genome) -> int:
     return sum(1 for container, key in list_positions(genome) if container[key])
 
 
+def _smaller_sizes(size: int) -> Iterable[int]:
+    return dict.fromkeys(k for k in (1, 2, 3, size // 2, size - 1) if 0 < k < size)
+
+
 def simplify_structure(genome: Genome) -> Iterator[Genome]:
     """Yield genomes that are smaller: fewer components, coordinates, pieces and features."""
     n, d, vertices = genome["n"], genome["d"], genome.get("vertices", [])
-    changes = [{"n": k} for k in dict.fromkeys((1, 2, 3, n // 2)) if 0 < k < n]
-    if vertices and d > 1:
-        rows = ([row[:k] + row[k + 1 :] for row in vertices] for k in range(min(d, 6)))
-        changes += [{"d": d - 1, "vertices": shorter} for shorter in rows]
-    elif not vertices:
-        changes += [{"d": k} for k in dict.fromkeys((1, 2, 3, d // 2, d - 1)) if 0 < k < d]
+    changes: list[Genome] = [{"n": k} for k in _smaller_sizes(n)]
+    for k in _smaller_sizes(d):
+        rows = {"vertices": [row[:k] for row in vertices]} if vertices else {}
+        changes.append({"d": k} | rows)
+    changes += [{"vertices": vertices[:k]} for k in _smaller_sizes(len(vertices)) if k > 1]
+    for k in range(min(d, 6) if vertices and d > 1 else 0):
+        changes.append({"d": d - 1, "vertices": [row[:k] + row[k + 1 :] for row in vertices]})
     changes += [{key: value} for key, value in (("chain", False), ("axis", [])) if genome.get(key)]
     for p, profile in enumerate(genome.get("profiles", ())):
         for k in range(len(profile["knots"])):

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import takewhile
 from time import monotonic
 from typing import Any
 
@@ -219,7 +220,8 @@ def shrink_entry(
     def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
         """Make the first change that keeps the ratio; return whether there is one."""
         cost, genome, T = genomes.genome_cost(best.genome), best.genome, best.T
-        return any(genomes.genome_cost(new) < cost and attempt(new, T) for new in changes(genome))
+        timely = takewhile(lambda _: has_time(), changes(genome))
+        return any(genomes.genome_cost(new) < cost and attempt(new, T) for new in timely)
 
     before = None
     while has_time() and best is not before:

@@ -4,6 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate, combinations, pairwise
 from typing import Any
 
@@ -37,24 +38,28 @@ def repeat(values: Sequence[Any], length: int) -> list[Any]:
 
 
 class SearchedSet:
-    """A box, a ball, the hull of points, or the whole space; with the Euclidean diameter."""
+    """A box, a ball, the hull of points, or the whole space."""
 
     def __init__(self, genome: Genome, number: Callable[[Any], Any]) -> None:
         self.kind: str = genome["set"]
-        self.vertices: list[Any] = []
-        self.diameter: Any = math.inf
+        self.vertices, self.radius = list[Any](), number(0)
         if self.kind == "box":  # sides are a corner and lengths
             sides = repeat(genome["sides"], genome["d"])
             self.low = vector(number(low) for low, _ in sides)
             self.high = self.low + vector(abs(number(length)) for _, length in sides)
-            self.diameter = root((self.high - self.low) @ (self.high - self.low))
         elif self.kind == "ball":
             self.radius = abs(number(genome["radius"]))
-            self.diameter = 2 * self.radius
         elif self.kind == "hull":
             self.vertices = [vector(map(number, row)) for row in genome["vertices"]]
-            pairs = combinations(self.vertices, 2)
-            self.diameter = root(max(((u - v) @ (u - v) for u, v in pairs), default=number(0)))
+
+    @cached_property
+    def diameter(self) -> Any:
+        """Euclidean diameter; infinite for the whole space."""
+        if self.kind == "box":
+            return root((self.high - self.low) @ (self.high - self.low))
+        pairs = combinations(self.vertices, 2)
+        largest = max(((u - v) @ (u - v) for u, v in pairs), default=0)
+        return {"none": math.inf, "ball": 2 * self.radius}.get(self.kind) or root(largest)
 
     def lo(self, g: Any) -> Any:
         """Return a minimiser of <g, v>: ties to the lower end, the first vertex, or the centre."""
@@ -88,10 +93,9 @@ class SearchedSet:
 
 
 class SearchedConstants:
-    """Constants of a searched instance: exact, or certified upper bounds; an unknown one skips it.
+    """Constants: exact, or certified upper bounds; an unknown one skips the instance.
 
-    In addition to those of `pfbench.base.constants` there are R = |x_0 - x*|, mu (strong convexity)
-    and d. The names that are read are recorded in `read`.
+    They have R = |x_0 - x*|, mu (strong convexity) and d, too. `read` records the names read.
     """
 
     def __init__(self, values: Mapping[str, Any], read: set[str]) -> None:
@@ -106,7 +110,7 @@ class SearchedConstants:
         value = self._values.get(name)
         if value is None:
             raise Skip(f"{name} is unknown or infinite")
-        return value
+        return value() if callable(value) else value
 
     def require(self, name: str, purpose: str) -> Any:
         """Return a constant, as `Constants.require`."""
@@ -138,8 +142,6 @@ class SearchedProblem:
         self.read: set[str] = set()
         self._prepare()
         self.bounds |= {"n": self.n, "d": self.d}
-        self.bounds |= {} if self.set.kind == "none" else {"D": self.set.diameter}
-        self.D = self.set.diameter
 
     def _prepare(self) -> None:
         raise NotImplementedError
@@ -163,13 +165,15 @@ class SearchedProblem:
         away = g if self.set.kind == "none" else self.minimiser - self.set.lo(g)
         return bool(g @ away <= rounding)
 
+    D = property(lambda self: self.set.diameter)
+
     def start(self) -> Any:
         """Return a copy of the start."""
         return self.x_0.copy()
 
     def constants(self, start: Any = None) -> SearchedConstants:
-        """Return the constants; the names that are read are recorded in `read`."""
-        values = dict(self.bounds)
+        """Return the constants."""
+        values = self.bounds | ({} if self.set.kind == "none" else {"D": lambda: self.set.diameter})
         if self.minimiser is not None:
             away = self.x_0 - self.minimiser
             values |= {"delta": self.value(self.x_0), "R": root(away @ away)}
@@ -195,7 +199,7 @@ class SearchedProblem:
         return self.set.project(x - lam * g)
 
 
-def _complete_offsets(n: int, rows: Sequence[Sequence[Any]], zeros: Any) -> list[Any]:
+def _complete_offsets(n: int, rows: Sequence[Any], zeros: Any) -> list[Any]:
     """Return offsets of all components, the last being minus the sum of the others."""
     offsets = [vector(row) for row in rows[: n - 1]]
     offsets += [zeros] * (n - 1 - len(offsets))
@@ -203,10 +207,9 @@ def _complete_offsets(n: int, rows: Sequence[Sequence[Any]], zeros: Any) -> list
 
 
 class PiecewiseLinear:
-    """A function with its integral from a base: a line, and changes of slope away from the base.
+    """A line through a base, and changes of slope away from it: knot, size, side (1 or -1).
 
-    A change is a knot, by how much, and on which side of it (1 or -1). The integral of a derivative
-    from its zero has no cancellation. `row` is the value at the first knot, or at 0, and slopes.
+    `row` is the value at the first knot, or at 0, and slopes. Integrals from a zero do not cancel.
     """
 
     def __init__(self, knots: Sequence[Any], row: Any, base: Any) -> None:
@@ -262,9 +265,8 @@ class Coordinate:
 class SeparableProblem(SearchedProblem):
     """Sums over coordinates of functions with piecewise linear derivatives.
 
-    A genome has, for each of its profiles, `knots`, `slopes` (one more than knots), `anchor` (f' at
-    the first knot, or at 0) and by component but the last `offsets` of anchor and slopes; the last
-    has minus their sum, so that f is what anchor and slopes say.
+    A profile of a genome has `knots`, `slopes` (one more), `anchor` (f' at the first knot, or at 0)
+    and, by component but the last, `offsets` of anchor and slopes; the last has minus their sum.
     """
 
     def _prepare(self) -> None:
@@ -310,8 +312,8 @@ class SeparableProblem(SearchedProblem):
 class QuadraticProblem(SearchedProblem):
     """f(x) = <s, x - x*> + (x - x*)'H(x - x*)/2, with components that differ by linear terms.
 
-    H is Q diag(eigenvalues) Q with a reflection Q, or tridiagonal with -1, 2, -1 (`chain`,
-    L_f <= 4, an upper bound). The gradient s at x* is in minus the normal cone of the set there.
+    H is Q diag(eigenvalues) Q with a reflection Q, or tridiagonal with -1, 2, -1 (`chain`). The
+    gradient s at x* is in minus the normal cone of the set there.
     """
 
     def _prepare(self) -> None:
@@ -402,8 +404,3 @@ def build_problem(genome: Genome, number: Callable[[Any], Any] = float) -> Any:
     """Return the problem of a genome in a kind of number."""
     kind = SeparableProblem if genome["family"] == "separable" else QuadraticProblem
     return kind(genome, number)
-
-
-def number_maker(kind: Any) -> Callable[[Any], Any]:
-    """Return a function that converts a genome's floats and fractions to a kind of `Number`."""
-    return lambda value: kind.from_fraction(Fraction(value))

@@ -1,4 +1,4 @@
-"""The module of a claim: loaded again for an exact replay, and what a script needs of its source."""
+"""The module of a claim: loaded again for an exact replay, and its source for a script."""
 
 import ast
 import builtins
@@ -266,10 +266,10 @@ def _find_node(function: Any, tree: ast.Module) -> tuple[Any, dict[str, Any]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno == code.co_firstlineno:
             arguments = tuple(argument.arg for argument in node.args.args)
-            body = node.body if isinstance(node, ast.Lambda) else node
-            attributes = {n.attr for n in ast.walk(body) if isinstance(n, ast.Attribute)}
+            names = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
             is_named = code.co_name in ("<lambda>", getattr(node, "name", ""))
             is_same = is_named and arguments == code.co_varnames[: code.co_argcount]
-            if is_same and attributes <= {*code.co_names}:
+            if is_same and {*code.co_names} <= names:
                 return node, enclosed
     raise Inexact("the source of a function is not known")
