@@ -271,3 +271,23 @@ def test_the_command(tmp_path, monkeypatch):
     assert "This is not a proof." in kept.output
     refused = runner.invoke(app, ["falsify", f"{EDGES}:COUNT", *common])
     assert refused.exit_code == 2
+
+
+def test_verify_names_the_worst_ratio_and_violates_where_assumptions_are_stated(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["verify", str(FOLDER / "verified.py"), "--jobs", "0", "--store", "store"]
+    arguments += ["--json", "out.json", "--table", "out.md"]
+    done = CliRunner().invoke(app, arguments, prog_name="pfbench")
+    assert done.exit_code == 1, done.output
+    assert "cyclic-unstated: worst ratio found" in " ".join(done.output.split())
+    rows = {row["claim"]: row for row in json.loads(Path("out.json").read_text())["results"]}
+    assert rows["cyclic-stated"]["verdict"] == "violated"
+    assert "searched instance" in rows["cyclic-stated"]["reason"]
+    assert rows["cyclic-unstated"]["verdict"] == "within-10"
+    assert rows["cyclic-unstated"]["measured"]["worst ratio"] > 1.1
+    assert rows["descent"]["verdict"] == "within-10"
+    assert rows["descent"]["measured"]["worst ratio"] == pytest.approx(1.0, abs=1e-6)
+    lines = Path("out.md").read_text().splitlines()
+    assert sum("set none, d = " in line for line in lines if line.startswith("| ")) == 3

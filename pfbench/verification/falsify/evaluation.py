@@ -85,7 +85,7 @@ def _quantity(path: Trajectory) -> Callable[[Any], Any]:
     quantity, problem = path.statement.check.quantity, cast(Any, path.problem)
     if not isinstance(quantity, str):
         return lambda x: quantity(problem, x)
-    if quantity in ("objective", SUBOPTIMALITY):
+    if quantity in ("objective", "value", SUBOPTIMALITY):
         lower = problem.best_known[0] if quantity == SUBOPTIMALITY else 0
         return lambda x: problem.value(x) - lower
     if quantity == "fw_gap" and problem.set.kind != "none":

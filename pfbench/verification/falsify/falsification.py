@@ -50,6 +50,8 @@ def search_claim(
     size: int = 200,
     families: Sequence[str] = SETS,
     allow: Sequence[str] = (),
+    patience: float = 1.0,
+    has_script: bool = True,
 ) -> SearchReport:
     """Search for an instance on which a claim's bound fails, shrink it and confirm it.
 
@@ -67,6 +69,10 @@ def search_claim(
         Of "none", "box", "hull", "ball": the sets that are searched.
     allow
         Assumptions in words that every searched instance is taken to meet.
+    patience
+        Factor on the seconds by the clock, so that the effort alone ends the search.
+    has_script
+        Whether a counterexample has a script.
 
     Returns
     -------
@@ -88,9 +94,10 @@ def search_claim(
         refused = SearchReport(claim=claim.name, statement=claim.statement, verdict=REFUSED)
         return replace(refused, reason=str(error))
     for k, statement in enumerate(statements):
-        share = (start + seconds - monotonic()) / (len(statements) - k)
-        sizes = {"horizon": horizon, "size": size, "families": tuple(families)}
-        search = Falsification(statement, 0.0, seed, **sizes, seconds=share, remarks=remarks)
+        share = (seconds - (monotonic() - start) / patience) / (len(statements) - k)
+        options = {"horizon": horizon, "size": size, "families": tuple(families)}
+        options |= {"patience": patience, "has_script": has_script, "remarks": remarks}
+        search = Falsification(statement, 0.0, seed, seconds=share, **options)
         reports.append(search.run())
         if reports[-1]:
             break
@@ -103,6 +110,8 @@ class Falsification(Search):
     """The search of a statement with its budget: at most so many seconds."""
 
     seconds: float = 60.0
+    patience: float = 1.0
+    has_script: bool = True
     remarks: tuple[str, ...] = ()
     start: float = field(default_factory=monotonic)
     tests: int = 0
@@ -111,7 +120,7 @@ class Falsification(Search):
 
     def _set_deadline(self, share: float) -> None:
         """Set the end of the search to a share of the seconds."""
-        self.deadline = self.start + share * self.seconds
+        self.deadline = self.start + share * self.seconds * self.patience
 
     def _work(self, seconds: float) -> int:
         return int(seconds * STEPS_PER_SECOND)
@@ -152,7 +161,8 @@ class Falsification(Search):
                 self.drop(entry)
                 return None
         hit, seconds, reason = monotonic() - self.start, share * self.seconds, self.reason
-        small = shrink_entry(self, entry, self._work(min(seconds, 2.0)), seconds, lower)
+        work, clock = self._work(min(seconds, 2.0)), seconds * self.patience
+        small = shrink_entry(self, entry, work, clock, lower)
         for tried, confirmed in self._confirm(small, entry, is_mean):
             if confirmed.is_confirmed:
                 return self._make_counterexample(tried, entry, confirmed, hit)
@@ -199,6 +209,8 @@ class Falsification(Search):
             before_shrinking=before | {"genome": convert_to_text(original.genome)},
             assumptions={k: "allowed" if k in allowed else "computed" for k in conditions},
         )
+        if not self.has_script:
+            return counterexample
         remaining = max(2.0, self.start + 0.98 * self.seconds - monotonic())
         try:
             text, printed = write_script(self.statement, counterexample, remaining)

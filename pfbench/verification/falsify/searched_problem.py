@@ -124,7 +124,7 @@ class SearchedConstants:
 class SearchedProblem:
     """An instance of the search: the oracles, the set, the minimum, and its constants."""
 
-    norm = penalty = None
+    name, norm, penalty = "search", None, None
     is_chain = False
     minimiser: Any
     x_0: Any
@@ -141,6 +141,8 @@ class SearchedProblem:
         self.set = SearchedSet(genome, number)
         self.read: set[str] = set()
         self._prepare()
+        self.shape, self.parameters, self.objective = (self.d,), genome, self.value
+        self.properties = frozenset({"convex"} if self.is_convex else ())
         self.bounds |= {"n": self.n, "d": self.d}
 
     def _prepare(self) -> None:

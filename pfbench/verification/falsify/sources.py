@@ -1,5 +1,7 @@
 """The module of a claim: loaded again for an exact replay, and its source for a script."""
 
+import __future__
+
 import ast
 import builtins
 import importlib
@@ -35,6 +37,8 @@ def claim_module(claim: Claim) -> ModuleType:
 def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
     """Return a module executed with another arithmetic; the module itself is left as it is.
 
+    A statement at its top that refuses exact numbers, as of an instance, is executed as it stands.
+
     Raises
     ------
     Inexact
@@ -43,7 +47,8 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
     file = inspect.getsourcefile(module) if getattr(module, "__file__", None) else None
     if file is None:
         raise Inexact(f"the source of {module.__name__} is not known")
-    tree = _Rewriter().visit(ast.parse(Path(file).read_text(encoding="utf-8"), file))
+    text = Path(file).read_text(encoding="utf-8")
+    plain, exact = ast.parse(text, file), _Rewriter().visit(ast.parse(text, file))
     twin = ModuleType(f"{module.__name__}__exact_{next(_COUNTER)}")
     replacements = _make_replacements(number)
 
@@ -61,11 +66,21 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
         _power_=lambda a, b: (a if _is_integer(b) and b >= 0 else _widen(number, a)) ** b,
     )
     sys.modules[twin.__name__] = twin  # dataclasses look their module up
+    flags = __future__.annotations.compiler_flag if "import annotations" in text else 0
     try:
-        exec(compile(ast.fix_missing_locations(tree), file, "exec"), vars(twin))
+        for node, original in zip(exact.body, plain.body, strict=True):
+            try:
+                _execute(node, file, flags, twin)
+            except Exception:
+                _execute(original, file, flags, twin)
     finally:
         sys.modules.pop(twin.__name__, None)
     return twin
+
+
+def _execute(node: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
+    tree = ast.fix_missing_locations(ast.Module([node], []))
+    exec(compile(tree, file, "exec", flags), vars(module))
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -89,6 +104,9 @@ class _Rewriter(ast.NodeTransformer):
             return self.generic_visit(node)
         value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
         return ast.Assign([node.target], self.visit(value))
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        return node if node.arg == "instances" else self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
