@@ -1,7 +1,7 @@
 """Genomes of the search: drawn, mutated, repaired into the class, and simplified."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from fractions import Fraction
 from typing import Any
@@ -15,7 +15,8 @@ _STRUCTURE = ("family", "n", "d", "set", "chain")
 SETS = ("none", "box", "hull", "ball")
 """The sets of the search."""
 
-_SMALL = (0.5, 0.3, 0.15, 0.05)
+_COUNTS = {1: 0.2, 2: 0.4, 3: 0.2, 4: 0.1, 10: 0.07, 30: 0.03}
+_SMALL = {1: 0.5, 2: 0.3, 3: 0.15, 4: 0.05}
 _SIMPLE = (0.0, 1.0, -1.0, 0.5, 2.0, -0.5, -2.0, 3.0)
 _DENOMINATORS = (1, 2, 4, 3, 5, 8, 10, 16, 20, 50, 100, 1000)
 
@@ -29,10 +30,8 @@ class InstanceClass:
         Which sets: "none", "box", "hull", "ball".
     convex, strong, components
         Whether f is convex, strongly convex, and each component convex.
-    sums
-        Whether components matter.
-    size
-        Largest dimension.
+    counts, small, large
+        Numbers of components, and dimensions, that its comparisons admit.
     """
 
     def __init__(
@@ -44,8 +43,12 @@ class InstanceClass:
         elif "prox" in requires and "smooth" not in requires:
             sets = ("none", "box", "ball")
         texts = " ".join(statement.conditions)
-        self.sets, self.size = [name for name in sets if name in families] or sets, size
-        self.strong, self.sums = "strongly" in texts, not statement.is_deterministic
+        self.sets, self.strong = [k for k in sets if k in families] or sets, "strongly" in texts
+        counts = (1,) if statement.is_deterministic else _COUNTS
+        self.counts = [n for n in counts if statement.admits("n", n)] or [1]
+        self.small = [d for d in _SMALL if d <= size and statement.admits("d", d)] or [1]
+        large = (5, 10, 30, 100)
+        self.large = [d for d in large if d <= size and statement.admits("d", d)]
         is_nonconvex = "non" in texts or "not " in texts
         self.convex = self.strong or ("convex" in texts and not is_nonconvex)
         self.components = "component" in texts or "f_i" in texts
@@ -54,10 +57,10 @@ class InstanceClass:
 def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
     """Return a fresh genome for runs of T steps."""
     kind = str(rng.choice(cls.sets))
-    n = int(rng.choice([1, 2, 3, 4, 10, 30], p=[0.2, 0.4, 0.2, 0.1, 0.07, 0.03])) if cls.sums else 1
-    large = [k for k in (5, 10, 30, 100) if k <= cls.size]
-    is_large = large and T <= 1024 and rng.random() < 0.15
-    d = int(rng.choice(large if is_large else [1, 2, 3, 4], p=None if is_large else _SMALL))
+    n = int(rng.choice(cls.counts, p=_shares(_COUNTS, cls.counts)))
+    is_large = cls.large and T <= 1024 and rng.random() < 0.15
+    small = _shares(_SMALL, cls.small)
+    d = int(rng.choice(cls.large)) if is_large else int(rng.choice(cls.small, p=small))
     genome: Genome = {"family": "quadratic", "n": n, "set": kind, "d": d}
     if (kind == "none" and rng.random() < 0.7) or (kind == "box" and rng.random() < 0.5):
         count = 1 if is_large or rng.random() < 0.7 else 2
@@ -92,6 +95,12 @@ def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
     elif kind == "hull":
         _draw_hull(rng, genome)
     return repair_genome(genome, cls)
+
+
+def _shares(shares: Mapping[int, float], options: Sequence[int]) -> list[float]:
+    """Return the shares of some options, which add to 1."""
+    total = sum(shares[option] for option in options)
+    return [shares[option] / total for option in options]
 
 
 def _draw_profile(rng: np.random.Generator, n: int, T: int, count: int) -> Genome:

@@ -70,8 +70,8 @@ def _compose(statement: SearchedStatement, counterexample: Counterexample) -> st
     blocks = [{"@sources": sources, "@setup": setup}.get(block, block) for block in blocks]
     for _ in blocks:
         blocks = [block for block in blocks if block in fixed or _is_used(block, blocks)]
-    words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")[:70]
-    lines = [f'"""Counterexample to {statement.claim.name}: {words}"""']
+    words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")
+    lines = [f'"""Counterexample to {statement.claim.name}: {words}'[: _WIDTH - 3] + '"""']
     for line in "\n".join(blocks).splitlines():
         is_long = len(line) > _WIDTH and re.match(r"\w+ = (?!lambda)", line) is not None
         lines += textwrap.wrap(line, _WIDTH, subsequent_indent="    ") if is_long else [line]

@@ -113,6 +113,17 @@ class SearchedStatement:
         known = {*allowed, *(text for text, rule in self.conditions.items() if rule)}
         self.unknown_conditions = tuple(text for text in self.conditions if text not in known)
 
+    def admits(self, name: str, value: int) -> bool:
+        """Return whether the comparisons of this name alone hold for a value."""
+        for text, rule in self.conditions.items():
+            if rule is not None and re.search(rf"\b{name}\b", text):
+                try:
+                    if not rule(None, {name: value}.__getitem__):
+                        return False
+                except (KeyError, AttributeError):  # it is about others, too
+                    pass
+        return True
+
 
 def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[SearchedStatement]:
     """Return each bound of a claim with each setting.
