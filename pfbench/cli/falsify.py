@@ -1,7 +1,6 @@
 """``pfbench falsify``: search for a counterexample to a user's claims, shrink it, confirm it."""
 
 import json
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +14,7 @@ from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress
 
 if TYPE_CHECKING:
-    from pfbench.runs.engines.engine import Engine
     from pfbench.verification.claim import Claim
-    from pfbench.verification.falsify.reports import SearchReport
-
-_START_SECONDS = 20.0
-"""Seconds beyond its limit after which the process of a search is killed: start and imports."""
 
 
 def falsify(
@@ -48,9 +42,9 @@ def falsify(
     from pfbench.cli.verify import resolve_claim_names
     from pfbench.verification.falsify.falsification import check_arguments
     from pfbench.verification.falsify.genomes import SETS
+    from pfbench.verification.falsify.in_processes import search_claims
 
-    limits: dict[str, Any] = {"seconds": seconds, "seed": seed, "horizon": horizon, "size": size}
-    check_arguments("--", **limits)
+    check_arguments("--", seconds, seed, horizon, size)
     families = tuple(family.split(",")) if family else SETS
     for name in families:
         check_choice("--family", name, SETS)
@@ -65,13 +59,14 @@ def falsify(
     if replay is not None:
         _replay(loaded, replay, is_quiet)
         return
-    arguments = limits | {"families": families, "allow": tuple(allow or ())}
+    arguments = {"seed": seed, "horizon": horizon, "size": size, "families": families}
+    arguments |= {"allow": tuple(allow or ())}
     title = f"search, at most {seconds:g} s per claim"
     with (
         closing(options.make_engine(jobs, None)) as engine,
         StepProgress(title, len(loaded), "claims", quiet=is_quiet, slots=engine.slots) as steps,
     ):
-        reports = _search_claims(engine, loaded, arguments, steps)
+        reports = search_claims(engine, loaded, seconds, arguments, steps.advance)
     reports = [_save_script(report, names[0], script) for report in reports]
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
@@ -81,30 +76,6 @@ def falsify(
     for report in reports:
         if report.verdict == "refused":
             raise InputError(f"{report.claim} cannot be searched: {report.reason.rstrip('.')}.")
-
-
-def _search_claims(
-    engine: "Engine", claims: "Sequence[Claim]", arguments: dict[str, Any], steps: StepProgress
-) -> "list[SearchReport]":
-    """Search claims in processes that are killed at their limit."""
-    from pfbench.runs.engines.workers import Task
-    from pfbench.verification.falsify.reports import REFUSED, SearchReport
-
-    limit = float(arguments["seconds"]) + _START_SECONDS
-    tasks = [Task(_search_claim, (claim, arguments), limit, claim.name) for claim in claims]
-    reports: dict[int, SearchReport] = {}
-    for result in engine.do(tasks):
-        name, reason = claims[result.index].name, f"{result.status}: {result.reason}"
-        failed = SearchReport(claim=name, verdict=REFUSED, reason=reason)
-        reports[result.index] = result.value if result.status == "done" else failed
-        steps.advance()
-    return [reports[index] for index in sorted(reports)]
-
-
-def _search_claim(claim: "Claim", arguments: dict[str, Any]) -> "SearchReport":
-    from pfbench.verification.falsify.falsification import search_claim
-
-    return search_claim(claim, **arguments)
 
 
 def _save_script(report: Any, reference: str, folder: Path | None) -> Any:

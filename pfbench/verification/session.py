@@ -300,7 +300,7 @@ def search_counterexamples(
     """Return verdicts with the worst ratio found in a search; see `add_worst_ratios`."""
     if not includes_catalogue and all(row.claim.user_source is None for row in done.rows):
         return done
-    from pfbench.verification.falsify.quick_stage import add_worst_ratios
+    from pfbench.verification.falsify.in_processes import add_worst_ratios
 
     options = {"effort": session.effort, "includes_catalogue": includes_catalogue}
     return Verification(add_worst_ratios(done.rows, session.engine, seed=session.seed, **options))

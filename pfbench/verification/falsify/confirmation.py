@@ -89,7 +89,7 @@ def replay_entry(
 
 def confirm_entry(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
     """Return whether the bound is violated on an instance, in rationals or in digits."""
-    deadline, reason = min(deadline, monotonic() + _REPLAY_SECONDS), _refuse(statement)
+    deadline, reason = min(deadline, monotonic() + _REPLAY_SECONDS), statement.refusal
     for confirm in (_confirm_in_rationals, _confirm_in_digits) if not reason else ():
         try:
             return confirm(statement, entry, deadline)
@@ -98,12 +98,6 @@ def confirm_entry(statement: SearchedStatement, entry: Entry, deadline: float) -
         except (Inexact, NotEnumerable, ArithmeticError) as error:
             reason = str(error) or type(error).__name__
     return Confirmation(reason)
-
-
-def _refuse(statement: SearchedStatement) -> str:
-    """Return the assumptions that keep a candidate from being confirmed; empty if none."""
-    unknown = "; ".join(statement.unknown_conditions)
-    return f"assumptions that are not understood: {unknown}" if unknown else ""
 
 
 def _confirm_in_rationals(
@@ -142,8 +136,8 @@ def test_mean(
     statement: SearchedStatement, entry: Entry, entropy: Any, limit: int, deadline: float
 ) -> Confirmation:
     """Test the mean over runs by an e-process, on seeds that are used nowhere else."""
-    if reason := _refuse(statement):
-        return Confirmation(reason)
+    if statement.refusal:
+        return Confirmation(statement.refusal)
     path = prepare_run(statement, build_problem(entry.genome), entry.T, deadline)
     process = EProcess(1.0, 1 / LEVEL)
     bound, total, runs = float(path.limit()), 0.0, 0

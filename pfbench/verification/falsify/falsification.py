@@ -130,8 +130,8 @@ class Falsification(Search):
         self._set_deadline(0.7)
         for entry in self.iterate_candidates(self._work(0.6 * self.seconds)):
             self._set_deadline(0.85)
-            if self.statement.unknown_conditions:  # no candidate can be confirmed
-                self.reason = confirm_entry(self.statement, entry, self.deadline).reason
+            if self.statement.refusal:  # no candidate can be confirmed
+                self.reason = self.statement.refusal
                 return self._report(entry)
             if hit := self._judge(entry):
                 return hit

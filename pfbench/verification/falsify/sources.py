@@ -29,9 +29,8 @@ _COUNTER = count()
 def claim_module(claim: Claim) -> ModuleType:
     """Return the module that states a claim."""
     check: Any = claim.check
-    functions = [getattr(check, "square", None), *getattr(check, "bounds", {}).values()]
-    name = next(function.__module__ for function in functions if function is not None)
-    return sys.modules.get(name) or importlib.import_module(name)
+    function = getattr(check, "square", None) or next(iter(check.bounds.values()))
+    return sys.modules.get(function.__module__) or importlib.import_module(function.__module__)
 
 
 def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
@@ -89,9 +88,6 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if type(node.value) is float and math.isfinite(node.value):
             return _call("_exact_", ast.Constant(repr(node.value)))
-        return node
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:

@@ -87,8 +87,8 @@ class SearchedStatement:
         Whether the bound is on every run, with a bound for every t; or on a mean over draws.
     horizon
         The name and the value of the parameter that sets the number of steps; None if none does.
-    conditions, unknown_conditions
-        All that claim and method assume, and what of it is neither understood nor allowed.
+    conditions, refusal
+        All that claim and method assume, with rules; and a text if one is not understood.
     """
 
     def __init__(
@@ -111,7 +111,8 @@ class SearchedStatement:
         assumed = (*claim.assumptions, *getattr(self.method, "assumes", ()))
         self.conditions = {text: parse_assumption(text) for text in assumed}
         known = {*allowed, *(text for text, rule in self.conditions.items() if rule)}
-        self.unknown_conditions = tuple(text for text in self.conditions if text not in known)
+        unknown = "; ".join(text for text in self.conditions if text not in known)
+        self.refusal = unknown and f"assumptions that are not understood: {unknown}"
 
     def admits(self, name: str, value: int) -> bool:
         """Return whether the comparisons of this name alone hold for a value."""

@@ -1,12 +1,13 @@
-"""The quick search for a counterexample that follows the verdicts on bounds and error laws."""
+"""Searches in processes; and the quick one that follows verdicts on bounds and error laws."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
+from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.falsification import search_claim
 from pfbench.verification.falsify.reports import REFUSED, SearchReport
 from pfbench.verification.verdict import Verdict
@@ -14,8 +15,34 @@ from pfbench.verification.verdict import Verdict
 SECONDS = {"quick": 1.5, "full": 6.0}
 """Seconds by which the effort of a search is counted."""
 
-_PATIENCE, _START_SECONDS = 8.0, 20.0
-_KINDS = ("bound", "law")
+START_SECONDS = 20.0
+"""Seconds beyond its limit after which the process of a search is killed: start and imports."""
+
+_OPTIONS = {"horizon": 128, "size": 3, "patience": 8.0, "has_script": False}
+
+
+def search_claims(
+    engine: Engine,
+    claims: Sequence[Claim],
+    seconds: float,
+    options: Mapping[str, Any],
+    on_done: Callable[[], object] | None = None,
+) -> list[SearchReport]:
+    """Search claims in processes that are killed at their limit."""
+    limit = START_SECONDS + seconds * options.get("patience", 1.0)
+    tasks = [Task(_search, (claim, seconds, options), limit, claim.name) for claim in claims]
+    reports: dict[int, SearchReport] = {}
+    for result in engine.do(tasks) if tasks else ():
+        name, reason = claims[result.index].name, f"{result.status}: {result.reason}"
+        failed = SearchReport(claim=name, verdict=REFUSED, reason=reason)
+        reports[result.index] = result.value if result.status == "done" else failed
+        if on_done is not None:
+            on_done()
+    return [reports[index] for index in sorted(reports)]
+
+
+def _search(claim: Claim, seconds: float, options: Mapping[str, Any]) -> SearchReport:
+    return search_claim(claim, seconds=seconds, **options)
 
 
 def add_worst_ratios(
@@ -30,20 +57,13 @@ def add_worst_ratios(
     for k, row in enumerate(rows):
         is_open = row.verdict.keeps_bound or row.verdict is VerdictName.INCONCLUSIVE
         is_included = includes_catalogue or row.claim.user_source is not None
-        if is_open and is_included and not row.lost and row.claim.kind in _KINDS:
+        if is_open and is_included and not row.lost and row.claim.kind in ("bound", "law"):
             places.append(k)
-    limit = _PATIENCE * SECONDS[effort] + _START_SECONDS
-    arguments = [(rows[k].claim, SECONDS[effort], seed) for k in places]
-    for result in engine.do([Task(_search, each, limit) for each in arguments]) if places else ():
-        if result.status == "done":  # a method that hangs on a searched instance is killed
-            k = places[result.index]
-            updated[k] = _add_report(rows[k], result.value)
+    claims, options = [rows[k].claim for k in places], _OPTIONS | {"seed": seed}
+    reports = search_claims(engine, claims, SECONDS[effort], options)
+    for k, report in zip(places, reports, strict=True):
+        updated[k] = _add_report(rows[k], report)
     return updated
-
-
-def _search(claim: Any, seconds: float, seed: int) -> SearchReport:
-    options: dict[str, Any] = {"patience": _PATIENCE, "has_script": False}
-    return search_claim(claim, seconds=seconds, seed=seed, horizon=128, size=3, **options)
 
 
 def _add_report(row: Verdict, report: SearchReport) -> Verdict:
