@@ -166,7 +166,7 @@ def falsify(
     from pfbench.claims.catalogue import load_named_claims
     from pfbench.verification.claim import Claim
     from pfbench.verification.falsify.falsification import search_claim
-    from pfbench.verification.falsify.search import SETS
+    from pfbench.verification.falsify.genomes import SETS
 
     if not isinstance(claim, Claim):
         claims = load_named_claims([check_text("claim", claim, "FILE.py:NAME")])

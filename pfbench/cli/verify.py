@@ -133,7 +133,7 @@ def _verify_claims(
         load_user_papers,
         select_claims,
     )
-    from pfbench.verification.session import choose_case_seed
+    from pfbench.verification.session import choose_case_seed, search_counterexamples
     from pfbench.verification.subject import Subject
 
     tested, claims = None, select_claims(work.names, work.effort)
@@ -163,6 +163,8 @@ def _verify_claims(
         session = work.make_session(steps)
         if algorithm is None:
             done = session.verify(claims, subject)
+            includes_catalogue = work.table is not None
+            done = search_counterexamples(session, done, includes_catalogue=includes_catalogue)
         else:
             done = verify_informative_first(session, claims, subject, steps)
         findings = session.examine(errata)
@@ -295,7 +297,7 @@ def _render_verdicts(done: "Verification") -> RenderableType:
     from pfbench.verification.reproducibility import WORDS
     from pfbench.verification.statements.horizons import LEFT_OUT
     from pfbench.verification.statements.rate import NO_EVIDENCE
-    from pfbench.verification.summaries import summarise_main_numbers
+    from pfbench.verification.summaries import describe_worst_ratio, summarise_main_numbers
 
     telling, rows = (WORDS, NO_EVIDENCE, LEFT_OUT), []
     for row in done.rows:
@@ -309,7 +311,12 @@ def _render_verdicts(done: "Verification") -> RenderableType:
         for row in done.rows
         if not row.verdict.keeps_bound or any(words in row.reason for words in telling)
     ]
-    return Group(table, *reasons)
+    searched = [
+        Text(escape_text(f"{row.claim.name}: worst ratio found {text}; not a proof."))
+        for row in done.rows
+        if (text := describe_worst_ratio(row.measured))
+    ]
+    return Group(table, *reasons, *searched)
 
 
 def _describe_deciding_evidence(row: "Verdict") -> str:

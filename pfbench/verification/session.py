@@ -295,6 +295,18 @@ class Session:
         )
 
 
+def search_counterexamples(
+    session: Session, done: Verification, *, includes_catalogue: bool = False
+) -> Verification:
+    """Return verdicts with the worst ratio found in a search; see `add_worst_ratios`."""
+    if not includes_catalogue and all(row.claim.user_source is None for row in done.rows):
+        return done
+    from pfbench.verification.falsify.in_processes import add_worst_ratios
+
+    options = {"effort": session.effort, "includes_catalogue": includes_catalogue}
+    return Verification(add_worst_ratios(done.rows, session.engine, seed=session.seed, **options))
+
+
 def _verdict_row(claim: Claim, subject: Subject, neighbour: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a verdict as a store keeps it."""
     verdict = judge(claim, subject, *(neighbour[name] for name in ("effort", "seed", "at_seed")))
