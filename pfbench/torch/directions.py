@@ -59,7 +59,7 @@ class Direction:
         return float(np.abs(self.image - 1).max())
 
 
-def compare_direction(N: Floats, O: Floats) -> Direction:  # noqa: E741, N803 - of the paper
+def compare_direction(N: Floats, O: Floats) -> Direction:  # noqa: E741 - of the paper
     """Return a direction in the singular vectors of the momentum; both of shape (m, n)."""
     u, s, v = np.linalg.svd(N, full_matrices=False)
     size = float(np.linalg.norm(s)) or 1.0

@@ -1,4 +1,4 @@
-"""Examination of an optimiser on copies: dead parameters, published steps, orthogonaliser, scale."""
+"""Examination of an optimiser on copies: dead parameters, published steps, orthogonaliser."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ def resolve_method(replicas: Replicas, optimizer: Any, group: Settings, stated: 
         return ""
     if method == "adam" and settings.get("decoupled_weight_decay"):
         return "adamw"
-    if method == "muon" and not any(p.ndim >= 2 for p in group["params"]):  # noqa: PLR2004
+    if method == "muon" and not any(p.ndim >= 2 for p in group["params"]):
         return ""
     return method if method in METHODS else ""
 
@@ -204,11 +204,11 @@ def _compare_muon(
     flag = settings.get("nesterov")
     for nesterov in [flag, not flag] if isinstance(flag, bool) else [True]:
         loud = override(
-            settings,
-            {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9, "nesterov": nesterov},
+            settings, {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9, "nesterov": nesterov}
         )
         values = {
-            name: value_in({**settings, **loud}, name) for name in ("lr", "weight_decay", "momentum")
+            name: value_in({**settings, **loud}, name)
+            for name in ("lr", "weight_decay", "momentum")
         }
         values["nesterov"] = nesterov
 
@@ -272,14 +272,12 @@ def identify_orthogonaliser(
     """
     settings = replicas.settings(group)
     shapes: list[tuple[int, ...]] = [(6, 4), (4, 6), (5, 5), (8, 2), (2, 8)]
-    if any(p.ndim == 4 for p in group["params"]):  # noqa: PLR2004
+    if any(p.ndim == 4 for p in group["params"]):
         shapes.append((32, 2, 2, 2))
     make = replicas.stepper(group, shapes)
     x0, grads = make.draw(1)
     try:
-        before, after = make.follow(
-            x0, grads, override(settings, {"lr": 0.1, "weight_decay": 0.0})
-        )
+        before, after = make.follow(x0, grads, override(settings, {"lr": 0.1, "weight_decay": 0.0}))
     except Exception:  # of a user's optimiser
         return None
     directions = [

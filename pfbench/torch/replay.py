@@ -1,4 +1,4 @@
-"""Constants of a loss from further evaluations of a loop's batches, with equal samples at all points.
+"""Constants of a loss from further evaluations of a loop's batches, equal at all points.
 
 A quotient of gradients of *different* samples at two points sees noise, not curvature. The sample
 of a step is no fresh sample for that step, which depends on it: the mean square over fresh samples
@@ -37,11 +37,7 @@ class BatchReplay:
     """
 
     def __init__(
-        self,
-        loss: Callable[[Any], Any],
-        model: Any,
-        norm: ProductNorm,
-        names: Mapping[Any, str],
+        self, loss: Callable[[Any], Any], model: Any, norm: ProductNorm, names: Mapping[Any, str]
     ) -> None:
         self._loss, self._model, self.norm = loss, model, norm
         self._parameters = [p for p in names if p.requires_grad]
@@ -120,7 +116,7 @@ class BatchReplay:
             excess = self._dual_difference(outer, [2 * q for q in g], rounding)
             values["rho"] = excess / length**2
             self.rho = max(values["rho"], 0.0 if math.isnan(self.rho) else self.rho)
-        if len(halves) == 2 and None not in halves:  # noqa: PLR2004
+        if len(halves) == 2 and None not in halves:
             values |= self._variance(f, size, halves)
         self._fresh = before, after
         return values

@@ -76,7 +76,7 @@ class Replicas:
         for first in ([{**settings, "params": parameters}], parameters):
             try:
                 optimizer = self._class(first, **arguments)
-            except Exception:  # noqa: S112 - whatever a user's constructor raises
+            except Exception:
                 continue
             break
         else:
@@ -163,7 +163,7 @@ MUON_BUGS: Mapping[str, str] = MappingProxyType(
         "decay of the new point": "weight decay acts on the new point, not on x_t",
         "momentum dead": "momentum has no effect unless nesterov is set",
         "nesterov ignored": "nesterov is ignored",
-            "buffer normalised": "the momentum buffer is normalised in place",
+        "buffer normalised": "the momentum buffer is normalised in place",
         "average normalised": "the momentum buffer, an average, is normalised in place",
         "mixed": "the buffer is an average, and Nesterov's form takes the gradient unscaled",
     }

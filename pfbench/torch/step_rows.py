@@ -213,7 +213,7 @@ class GroupReader:
         group = self._optimizer.param_groups[i]
         lr = float(group.get("lr", math.nan))
         total, size = float(d.norm()), float(before.double().norm())
-        is_measured = norm.name == "l2" or p.ndim < 2 or self._is_small(p)  # noqa: PLR2004
+        is_measured = norm.name == "l2" or p.ndim < 2 or self._is_small(p)
         length = norm.layer(d) if is_measured else math.nan
         return {
             "lr": lr,

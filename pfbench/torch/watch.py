@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from time import perf_counter
@@ -194,12 +195,10 @@ class Watch:
 
     def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
         """Yield the batches of a loader, remembering the one in use."""
-        for note in _loader_notes(loader):
-            if note not in self._notes:
-                self._notes.append(note)
+        self._note(_loader_notes(loader))
         for batch in loader:
             if self._replay:
-                with self._timed():
+                with self._timed(), self._noted():
                     self._replay.receive(batch, self.counts)
             yield batch
 
@@ -293,16 +292,26 @@ class Watch:
         return step == 1 or self._spent < _SHARE * (perf_counter() - self._began)
 
     def _measure(self) -> Iterator[dict[str, Any]]:
-        step = self.counts.steps
-        try:
+        step, rows, together = self.counts.steps, list[dict[str, Any]](), dict[str, float]()
+        with self._noted():
             rows, findings = self._reader.rows(self.norm)
+            self._note(findings)
+        with self._noted():
             together = self._replay.evaluate(self.counts) if self._replay else {}
-        except Exception as error:  # a user's loop goes on
-            rows, together = [], {}
-            findings = [Finding(f"not measured: {type(error).__name__}: {error}", is_bug=False)]
-        self._notes += [finding for finding in findings if finding not in self._notes]
         for row in rows:
             yield {"step": step, **row, **(together if row["layer"] == "all" else {})}
+
+    def _note(self, findings: Iterable[Finding]) -> None:
+        self._notes += [finding for finding in findings if finding not in self._notes]
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Note what a measurement raises: the user's loop goes on."""
+        try:
+            yield
+        except Exception as error:
+            text = f"not measured: {type(error).__name__}: {error}"
+            self._note([Finding(text, is_bug=False)])
 
     def _timed(self) -> "_Timed":
         return _Timed(self)

@@ -92,7 +92,7 @@ class WatchReport:
             The file; an existing one is replaced.
         """
         head = f'<meta charset="utf-8"><title>Watch</title><style>{_STYLE}</style>'
-        page = f"<!DOCTYPE html><html lang=\"en\"><head>{head}</head><body>{self._repr_html_()}"
+        page = f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{self._repr_html_()}'
         Path(path).write_text(f"{page}</body></html>\n", encoding="utf-8")
 
     def _figure(self) -> str:
@@ -107,7 +107,7 @@ class WatchReport:
         if self.table.empty:
             return ""
         drawing = DeferredDrawing("Measurements of the steps", self._draw)
-        return render_svg(drawing).decode("utf-8").partition("?>")[2].partition("dtd\">")[2]
+        return render_svg(drawing).decode("utf-8").partition("?>")[2].partition('dtd">')[2]
 
     def _draw(self) -> Any:
         from matplotlib.figure import Figure
@@ -121,7 +121,7 @@ class WatchReport:
         grid = figure.subplots(len(panels), 1, sharex=True, squeeze=False)
         for axes, (column, label) in zip(grid[:, 0], panels, strict=True):
             for _, rows in self.table.groupby("layer", sort=False):
-                rows = rows[rows[column].notna()]  # noqa: PLW2901
+                rows = rows[rows[column].notna()]
                 if len(rows):
                     axes.plot(rows["step"], rows[column], marker=".", linewidth=0.9)
             axes.set_ylabel(label)
@@ -147,9 +147,13 @@ def _constant_rows(watch: "Watch") -> Iterator[tuple[str, str, str]]:
     values = watch.constants
     if replay.curvatures:
         spread = f"{statistics.median(replay.curvatures):.4g} to {max(replay.curvatures):.4g}"
-        yield "c", spread, (
-            "median to maximum: exactly what the descent inequality needs on a step's own batch; "
-            "a diagnosis, as it does not telescope"
+        yield (
+            "c",
+            spread,
+            (
+                "median to maximum: what the descent inequality needs on a step's own batch; "
+                "a diagnosis, as it does not telescope"
+            ),
         )
     if replay.below_rounding:
         yield "c", "below rounding", f"on {replay.below_rounding} steps: use double precision"

@@ -62,7 +62,7 @@ def test_bfloat16_weights_lose_their_decay():
 
 def average(params, **settings):
     """Return torch's Muon on matrices; it keeps an average and computes in bfloat16."""
-    return torch.optim.Muon([p for p in params if p.ndim == 2], **settings)  # noqa: PLR2004
+    return torch.optim.Muon([p for p in params if p.ndim == 2], **settings)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,7 @@ def test_the_learning_rate_and_attributes_of_a_run_that_goes_on_are_not_mistaken
     torch.manual_seed(0)
     net = Net()
     counting = with_bug(
-        AdamW,
-        ("t = state[\"t\"]", "self.n = max(getattr(self, 'n', 0), state['t']); t = state['t']"),
+        AdamW, ('t = state["t"]', "self.n = max(getattr(self, 'n', 0), state['t']); t = state['t']")
     )
     optimizer = counting(net.parameters())
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
@@ -110,4 +109,4 @@ def test_the_learning_rate_and_attributes_of_a_run_that_goes_on_are_not_mistaken
         optimizer.step()
         scheduler.step()
     assert not [f for f in watch.report().findings if f.is_bug]
-    assert watch.table.query("layer == 'all'").shape[0] == watch.counts.steps == 5  # noqa: PLR2004
+    assert watch.table.query("layer == 'all'").shape[0] == watch.counts.steps == 5
