@@ -102,5 +102,5 @@ class ProductNorm:
     def layer(self, a: Any, order: Any = 2) -> float:
         """Return the norm of a layer, or with "nuc" the dual norm."""
         if self.name == "spectral" and a.ndim > 1:
-            return float(torch.linalg.matrix_norm(a.reshape(len(a), -1).float(), ord=order))
-        return float(torch.linalg.vector_norm(a.double() if a.device.type == "cpu" else a.float()))
+            return float(torch.linalg.matrix_norm(a.reshape(len(a), -1), ord=order))
+        return float(torch.linalg.vector_norm(a))

@@ -100,8 +100,10 @@ class BatchReplay:
             third = self._gradient(batch, back, size, counts)
             halves = []
             if half and self.is_mean:
-                parts = (slice_batch(batch, 0, half), slice_batch(batch, half, 2 * half))
-                halves = [self._gradient(part, before, half, counts) for part in parts]
+                halves = [
+                    self._gradient(slice_batch(batch, a, b), before, b - a, counts)
+                    for a, b in ((0, half), (half, size))
+                ]
         counts.replay_fv += 2 * size
         if first is None or second is None:
             return {}
@@ -135,13 +137,14 @@ class BatchReplay:
     def _variance(self, f: float, size: int, halves: list[Any]) -> dict[str, float]:
         """Return the variance of a sample's gradient, where the loss is a mean over the batch."""
         (f_first, g_first), (f_second, g_second) = halves
-        mean = (f_first + f_second) / 2
-        if size % 2 == 0 and abs(mean - f) > 1e-3 * max(abs(f), abs(mean)):
+        share = size // 2 / size
+        mean = share * f_first + (1 - share) * f_second
+        if abs(mean - f) > 1e-3 * max(abs(f), abs(mean)):
             self.is_mean = False  # a sum over the batch, or batch normalisation
             self.variances.clear()
             return {}
         squared = sum(float(q.square().sum()) for q in _difference(g_first, g_second))
-        self.variances.append(size // 2 / 2 * squared)
+        self.variances.append(share * (1 - share) * size * squared)
         return {"sigma2": self.variances[-1]}
 
     def _dual_difference(self, a: Layers, b: Layers, rounding: float = 0.0) -> float:

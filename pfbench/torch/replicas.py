@@ -177,16 +177,16 @@ def _decay(x: Any, move: Any, rate: float, bug: str) -> Any:
 
 
 def follow_adam(
-    x0: Layers, grads: list[Layers], settings: Settings, bug: str = RIGHT, *, coupled: bool = False
+    settings: Settings, is_coupled: bool, x0: Layers, grads: list[Layers], bug: str
 ) -> list[Layers]:
-    """Return the points of AdamW, or of Adam with `coupled`, with one bug if it is named."""
+    """Return the points of AdamW, or of Adam with coupled decay, with one bug if it is named."""
     lr, eps, wd = (settings[name] for name in ("lr", "eps", "weight_decay"))
     beta1, beta2 = settings["betas"]
     x, points = list(x0), [list(x0)]
     m, v = [0.0 * q for q in x0], [0.0 * q for q in x0]
     for t, gradient in enumerate(grads, start=1):
         for k, layer in enumerate(gradient):
-            g = layer + wd * x[k] if coupled else layer
+            g = layer + wd * x[k] if is_coupled else layer
             m[k] = beta1 * m[k] + (1 - beta1) * g
             v[k] = beta2 * v[k] + (1 - beta2) * g * g
             count = {"next step": t + 1, "not counted": 1, "counted per tensor": len(x) * (t - 1)}
@@ -199,17 +199,17 @@ def follow_adam(
             elif bug == "eps corrected":
                 root = np.sqrt(v[k] / correction) + eps / np.sqrt(correction)
             move = lr * m[k] / (1 - beta1**s) / root
-            x[k] = _decay(x[k], move, 0.0 if coupled else lr * wd, bug)
+            x[k] = _decay(x[k], move, 0.0 if is_coupled else lr * wd, bug)
         points.append(list(x))
     return points
 
 
 def follow_muon(
-    x0: Layers,
-    grads: list[Layers],
     settings: Settings,
     orthogonalise: Callable[[int, Any], Any],
-    bug: str = RIGHT,
+    x0: Layers,
+    grads: list[Layers],
+    bug: str,
 ) -> list[Layers]:
     """Return the points of Muon, with one bug if it is named.
 

@@ -16,6 +16,7 @@ from pfbench.torch.examination import (
     identify_orthogonaliser,
     resolve_method,
 )
+from pfbench.torch.orthogonalisers import certified_interval
 from pfbench.torch.replicas import Replicas, value_in
 
 torch: Any = import_module("torch")
@@ -118,11 +119,6 @@ class GroupReader:
         """Whether a group claims to be a spectral method."""
         return "muon" in self.methods
 
-    @property
-    def parameters(self) -> list[Any]:
-        """The parameters of the optimiser."""
-        return list(self._layers)
-
     def count(self) -> tuple[int, int, bool]:
         """Return the parameters without gradient, the minimised layers, and whether any has one."""
         missing = layers = present = 0
@@ -150,7 +146,7 @@ class GroupReader:
             before = self._before.get(p)
             if before is None:
                 continue
-            name, d = self._layers[p], (p.detach() - before).double()
+            name, d = self._layers[p], p.detach().double() - before.double()
             steps.append(d)
             if p in self._missing and bool(d.any()):
                 findings.append(Finding(f"{name} moves without a gradient"))
@@ -158,42 +154,25 @@ class GroupReader:
             if p in self._gradients:
                 direction = self._direction(i, p, before, rows[-1]["decay"])
                 if isinstance(direction, Direction):
-                    rows[-1] |= {
-                        "lo": direction.lower,
-                        "hi": direction.upper,
-                        "orth": direction.orth,
-                        "small": direction.small,
-                    }
+                    rows[-1] |= {"lo": direction.lower, "hi": direction.upper}
+                    rows[-1] |= {"orth": direction.orth, "small": direction.small}
                     findings += self._judge(i, name, direction)
                 elif direction:
                     findings.append(Finding(f"{name}: {direction}", is_bug=False))
-        squares = [float(d.square().sum()) for d in steps]
+        total = math.sqrt(sum(float(d.square().sum()) for d in steps))
         size = math.sqrt(sum(float(b.double().square().sum()) for b in self._before.values()))
-        total, entries = math.sqrt(sum(squares)), sum(d.numel() for d in steps) or 1
         measured = [row["step_norm"] for row in rows]
-        together = max(measured) if norm.name == "spectral" else total
-        rows.append(
-            {
-                "layer": "all",
-                "step_norm": math.nan if np.isnan(measured).any() else together,
-                "step_rms": total / math.sqrt(entries),
-                "step_relative": total / size if size else math.nan,
-            }
-        )
+        together = float(np.max(measured)) if norm.name == "spectral" else total
+        rows.append({"layer": "all", "step_norm": together, **_relative(total, size, steps)})
         self._before, self._gradients, self._buffers = {}, {}, {}
         return rows, findings
 
     def examine(self) -> list[Finding]:
         """Return what copies of the optimiser show, each sentence once."""
         findings: list[Finding] = []
-        state = torch.random.get_rng_state()
-        for i, (group, method) in enumerate(
-            zip(self._optimizer.param_groups, self._methods(), strict=True)
-        ):
-            orthogonaliser = self._orthogonaliser(i) if method == "muon" else None
-            lines = examine(self._replicas, group, method, orthogonaliser)
+        for group, method in zip(self._optimizer.param_groups, self._methods(), strict=True):
+            lines = examine(self._replicas, group, method, self._stated)
             findings += [line for line in lines if line not in findings]
-        torch.random.set_rng_state(state)
         return findings
 
     # --- a layer ----------------------------------------------------------------------------------
@@ -212,17 +191,11 @@ class GroupReader:
     def _sizes(self, i: int, p: Any, before: Any, d: Any, norm: ProductNorm) -> dict[str, Any]:
         group = self._optimizer.param_groups[i]
         lr = float(group.get("lr", math.nan))
-        total, size = float(d.norm()), float(before.double().norm())
         is_measured = norm.name == "l2" or p.ndim < 2 or self._is_small(p)
         length = norm.layer(d) if is_measured else math.nan
-        return {
-            "lr": lr,
-            "step_norm": length,
-            "step_rms": total / math.sqrt(d.numel()),
-            "step_relative": total / size if size else math.nan,
-            "step_over_lr": length / lr if lr else math.nan,
-            "decay": self._decay(i, lr),
-        }
+        sizes = _relative(float(d.norm()), float(before.double().norm()), [d])
+        over = {"step_over_lr": length / lr if lr else math.nan, "decay": self._decay(i, lr)}
+        return {"lr": lr, "step_norm": length, **sizes, **over}
 
     def _decay(self, i: int, lr: float) -> float | None:
         group = self._optimizer.param_groups[i]
@@ -273,11 +246,12 @@ class GroupReader:
             yield Finding(
                 f"{name}: the direction does not have the singular vectors of the momentum"
             )
-        elif orthogonaliser and (
-            interval := orthogonaliser.interval(float(direction.relative.min()))
-        ):
-            margin = _MARGIN * interval[1]
-            if direction.lo < interval[0] - margin or direction.hi > interval[1] + margin:
+        elif orthogonaliser:
+            low, high = certified_interval(
+                orthogonaliser.coefficients, float(direction.relative.min())
+            )
+            margin = _MARGIN * high
+            if direction.lo < low - margin or direction.hi > high + margin:
                 yield Finding(
                     f"{name}: singular values of the direction leave the certified interval of "
                     f"{orthogonaliser.name}"
@@ -286,14 +260,18 @@ class GroupReader:
     def _orthogonaliser(self, i: int) -> Orthogonaliser | None:
         if i not in self._orthogonalisers:
             group = self._optimizer.param_groups[i]
-            self._orthogonalisers[i] = identify_orthogonaliser(self._replicas, group, self._stated)
+            try:
+                result = identify_orthogonaliser(self._replicas, group, self._stated)[0]
+            except Exception:  # of a user's optimiser on small layers
+                result = None
+            self._orthogonalisers[i] = result
         return self._orthogonalisers[i]
 
     def _has_direction(self, i: int, p: Any) -> bool:
         return self._methods()[i] == "muon" and p.ndim > 1 and self._is_small(p)
 
     def _is_small(self, p: Any) -> bool:
-        return min(len(p), p.numel() // len(p)) <= self._largest
+        return bool(min(len(p), p.numel() // len(p)) <= self._largest)
 
     def _buffer(self, p: Any) -> Any:
         """Return the momentum of a layer: the only state of its shape, or that of the name."""
@@ -301,6 +279,13 @@ class GroupReader:
         tensors = {k: v for k, v in state.items() if torch.is_tensor(v) and v.shape == p.shape}
         named = [v for k, v in tensors.items() if "momentum" in str(k)] or list(tensors.values())
         return named[0] if len(named) == 1 else None
+
+
+def _relative(total: float, size: float, steps: list[Any]) -> dict[str, float]:
+    """Return a step's root mean square, and its length relative to that of the point."""
+    entries = sum(d.numel() for d in steps) or 1
+    rms = total / math.sqrt(entries)
+    return {"step_rms": rms, "step_relative": total / size if size else math.nan}
 
 
 def _clone(tensor: Any) -> Any:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
 from pfbench.torch.directions import ProductNorm
-from pfbench.torch.examination import Finding
+from pfbench.torch.examination import METHODS, SCALES, Finding
+from pfbench.torch.orthogonalisers import PRESETS
 from pfbench.torch.replay import BatchReplay
 from pfbench.torch.step_rows import GroupReader, ProductCounter
 
@@ -118,9 +119,11 @@ class Watch:
             raise InputError(f"every={every} must be at least 1.")
         if norm not in (None, "l2", "spectral"):
             raise InputError(f"norm={norm!r} is none of l2, spectral.")
-        unknown = [name for name in stated if name not in _STATED]
-        if unknown:
+        if unknown := [name for name in stated if name not in _STATED]:
             raise InputError(f"stated names {unknown[0]!r}, which is none of {', '.join(_STATED)}.")
+        for name, known in (("method", METHODS), ("orthogonaliser", PRESETS), ("scale", SCALES)):
+            if isinstance(value := stated.get(name), str) and value not in known:
+                raise InputError(f"{name}={value!r} is none of {', '.join(known)}.")
         self.optimizer, self.model, self.stated = optimizer, model, dict(stated)
         self.counts = WatchCounts()
         self._batch_size, self._every = batch_size or _first_axis, every
@@ -184,11 +187,8 @@ class Watch:
         """Return the report, which prints as text; with a path, write it as a page with figures."""
         from pfbench.torch.watch_report import WatchReport
 
-        was_busy, self._busy = self._busy, True
-        try:
+        with torch.random.fork_rng(devices=[]):
             report = WatchReport.build(self, [*self._notes, *self._reader.examine()])
-        finally:
-            self._busy = was_busy
         if path is not None:
             report.save(path)
         return report
@@ -293,7 +293,7 @@ class Watch:
 
     def _measure(self) -> Iterator[dict[str, Any]]:
         step, rows, together = self.counts.steps, list[dict[str, Any]](), dict[str, float]()
-        with self._noted():
+        with self._noted(), torch.random.fork_rng(devices=[]):
             rows, findings = self._reader.rows(self.norm)
             self._note(findings)
         with self._noted():
@@ -313,25 +313,18 @@ class Watch:
             text = f"not measured: {type(error).__name__}: {error}"
             self._note([Finding(text, is_bug=False)])
 
-    def _timed(self) -> "_Timed":
-        return _Timed(self)
-
-
-class _Timed:
-    """Adds the time of its block to what Watch has spent; nothing inside is counted."""
-
-    def __init__(self, watch: Watch) -> None:
-        self._watch, self._start, self._was_busy = watch, 0.0, False
-
-    def __enter__(self) -> None:
-        watch, self._start = self._watch, perf_counter()
-        if math.isnan(watch._began):
-            watch._began = self._start
-        self._was_busy, watch._busy = watch._busy, True
-
-    def __exit__(self, *error: object) -> None:
-        self._watch._busy = self._was_busy
-        self._watch._spent += perf_counter() - self._start
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Add the time of a block to what Watch has spent; nothing inside is counted."""
+        start, was_busy = perf_counter(), self._busy
+        if math.isnan(self._began):
+            self._began = start
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = was_busy
+            self._spent += perf_counter() - start
 
 
 def _first_axis(*args: Any, **kwargs: Any) -> int:
@@ -357,9 +350,8 @@ def _tensors(nested: Any) -> Iterator[Any]:
 
 def _loader_notes(loader: Any) -> Iterator[Finding]:
     """Yield what the claims about samplers need and a loader does not do."""
-    sampler = getattr(loader, "sampler", None)
-    random = getattr(torch.utils.data, "RandomSampler", type(None))
-    if isinstance(sampler, random) and not sampler.replacement:
+    sampler: Any = getattr(loader, "sampler", None)
+    if isinstance(sampler, torch.utils.data.RandomSampler) and not sampler.replacement:
         text = (
             "unmet assumption: the loader shuffles, so batches are drawn without replacement; "
             "claims for independent batches do not apply"

@@ -12,8 +12,6 @@ from pfbench.torch.examination import Finding
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pfbench.torch.watch import Watch
-
 _STYLE = (
     "body{font:14px/1.45 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem}"
     "td,th{text-align:left;padding:.1rem 1rem .1rem 0;vertical-align:top}svg{max-width:100%}"
@@ -49,7 +47,7 @@ class WatchReport:
     table: "pd.DataFrame"
 
     @classmethod
-    def build(cls, watch: "Watch", findings: Sequence[Finding]) -> "WatchReport":
+    def build(cls, watch: Any, findings: Sequence[Finding]) -> "WatchReport":
         """Return the report of a loop as it stands now."""
         counts = watch.counts
         title = (
@@ -139,7 +137,7 @@ _PANELS = (
 )
 
 
-def _constant_rows(watch: "Watch") -> Iterator[tuple[str, str, str]]:
+def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
     """Yield each measured constant with its meaning and what follows from it."""
     replay = watch._replay
     if replay is None:
@@ -168,7 +166,7 @@ def _constant_rows(watch: "Watch") -> Iterator[tuple[str, str, str]]:
             yield name, f"{values[name]:.4g}", f"{meaning}; {_verdict(watch, name)}"
 
 
-def _verdict(watch: "Watch", name: str) -> str:
+def _verdict(watch: Any, name: str) -> str:
     stated = watch.stated.get(name)
     if stated is None:
         return "a bound that holds with it is confirmed on this run, one that fails is not refuted"
@@ -179,7 +177,7 @@ def _verdict(watch: "Watch", name: str) -> str:
     return f"the stated {stated:g} is refuted"
 
 
-def _constant_findings(watch: "Watch") -> Iterator[Finding]:
+def _constant_findings(watch: Any) -> Iterator[Finding]:
     """Yield what the measured constants refute."""
     values, stated = watch.constants, watch.stated
     for name in ("L", "rho"):

@@ -120,18 +120,22 @@ MUON = {
     "W12 scale from a kernel's sides": (
         "max(1, X.shape[0] / X.shape[1])",
         "max(1, p.shape[-2] / p.shape[-1])",
-        "scale of the layers is not the stated one",
+        "the scales follow no rule: .*, expected",
     ),
-    "W13 scale missing": (" ** 0.5\n                p", " ** 0.0\n                p", "it is none"),
+    "W13 scale missing": (
+        " ** 0.5\n                p",
+        " ** 0.0\n                p",
+        "the scale of the layers is none",
+    ),
     "W13 scale transposed": (
         "X.shape[0] / X.shape[1])",
         "X.shape[1] / X.shape[0])",
-        "it is transposed",
+        "the scale of the layers is transposed",
     ),
     "W13 scale applied twice": (
         " ** 0.5\n                p",
         "\n                p",
-        "it is applied twice",
+        "the scale of the layers is applied twice",
     ),
     "W14 list shortened": ("] * 5", "] * 4", "the stated coefficients have"),
     "W14 another list": (

@@ -147,9 +147,12 @@ def test_a_loop_is_not_changed_bit_by_bit():
         if watched:
             notes = [f.text for f in watch.report().findings]
             assert any("not the mean of its halves" in text for text in notes)
-        results.append((losses, [v.clone() for v in model.state_dict().values()], torch.rand(2)))
-    for a, b in zip(*results, strict=True):
-        assert a == b if isinstance(a, float) else all(map(torch.equal, a, b)) or a == b
+        state = [v.clone() for v in model.state_dict().values()]
+        results.append(
+            ([torch.tensor(losses), *state, torch.rand(2)], copy.deepcopy(optimizer.state_dict()))
+        )
+    assert all(map(torch.equal, results[0][0], results[1][0]))
+    assert str(results[0][1]) == str(results[1][1])
 
 
 # --- constants ------------------------------------------------------------------------------------
@@ -224,20 +227,20 @@ def test_curvature_of_a_step_is_that_of_its_direction():
 
 
 def test_variance_of_a_sample_from_halves_of_batches():
-    watch = watch_regression(A, B, batch=8, steps=300, lr=1e-9)
+    watch = watch_regression(A, B, batch=7, steps=120, lr=1e-9)
     x = np.full(6, 3.0)
     gradients = A * (A @ x - B)[:, None]
     variance = float(((gradients - gradients.mean(axis=0)) ** 2).sum(axis=1).mean())
     values = watch.table.query("layer == 'all'")["sigma2"]
-    assert abs(values.mean() - variance) < 4 * values.std() / 300**0.5
+    assert abs(values.mean() - variance) < 4 * values.std() / 120**0.5
     assert watch.constants["sigma2"] == pytest.approx(values.mean())
 
 
 def test_what_follows_from_a_measurement():
-    watch = watch_regression(A, B, stated={"L": 1.0, "rho": 1.0, "step_limit": 2.0}, lr=0.2)
+    watch = watch_regression(A, B, stated={"L": 1.0, "rho": 1.0, "step_limit": 0.1})
     bugs = [f.text for f in watch.report().findings if f.is_bug]
     assert any("stated L=1 is refuted: at least" in text for text in bugs)
-    assert any("unmet assumption: lr=0.2 exceeds 2/L" in text for text in bugs)
+    assert any("unmet assumption: lr=0.05 exceeds 0.1/L" in text for text in bugs)
     assert not any("rho" in text for text in bugs)
     assert "confirmed on this run" in watch.conclude(1.0, lambda c: c["L"])
     assert "nothing follows" in watch.conclude(1e3, lambda c: c["L"])
