@@ -11,7 +11,7 @@ from pfbench.algorithms import proximal
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
-from pfbench.verification.worst_case import FunctionClass, cases, compute_worst_case
+from pfbench.verification.worst_case import FunctionClass, compute_worst_case, methods
 from pfbench.verification.worst_case.recording import record_method
 from pfbench.verification.worst_case.requests import check_worst_cases, measure_on_worst_function
 from pfbench.verification.worst_case.worst_function import InterpolationNodes, SmoothInterpolant
@@ -21,9 +21,9 @@ pytest.importorskip("clarabel")
 
 N = 3
 FREE = FunctionClass(convex=True, delta=np.inf)
-GAP = NFWUSPIDERG(iterations=N, step=cases.constant_step(N), batch=1, period=1)
+GAP = NFWUSPIDERG(iterations=N, step=methods.constant_step(N), batch=1, period=1)
 OPEN = FrankWolfe(step="open-loop", iterations=1)
-SAGA = proximal.SmoothSAGA(iterations=2, step=cases.saga_step(2), batch=1)
+SAGA = proximal.SmoothSAGA(iterations=2, step=methods.saga_step(2), batch=1)
 SPIDER = proximal.SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
 LAST = {"function_class": FREE, "measure": "suboptimality", "over": "last"}
 KNOWN = {
@@ -35,7 +35,7 @@ KNOWN = {
     "descent": (proximal.ProxGD(iterations=N, step=1.0), 2 / (3 * (N - 1) + 2), {}),
     # On |x|^2/2, where each step of length s takes |x|^2 to (1 - s)^2 of it.
     "spiderboost": (SPIDER, np.mean(0.25 ** np.arange(N)), {"over": "mean"}),
-    "saga": (SAGA, (1 + (1 - cases.saga_step(2)) ** 2) / 2, {"over": "mean"}),
+    "saga": (SAGA, (1 + (1 - methods.saga_step(2)) ** 2) / 2, {"over": "mean"}),
 }
 
 

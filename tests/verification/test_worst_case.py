@@ -14,12 +14,13 @@ from pfbench.estimators import SVRG
 from pfbench.verification.session import judge
 from pfbench.verification.worst_case import (
     WORST_CASES,
-    cases,
     check_installed,
     estimation,
+    methods,
     select_cases,
 )
-from pfbench.verification.worst_case.cases import EstimatedPath, mean_squared_table_age
+from pfbench.verification.worst_case.cases import mean_squared_table_age
+from pfbench.verification.worst_case.methods import EstimatedPath
 from pfbench.verification.worst_case.recording import RecordingOptions, record_method
 
 BY_NAME = {case.name: case for case in WORST_CASES}
@@ -77,31 +78,31 @@ def test_frank_wolfe_as_published():
     # Measured once by other means (L = D = 1, h0 = 1/2, constant step).
     published = [1.00000, 0.64243, 0.49557, 0.41492]
     for N, expected in enumerate(published, start=1):
-        assert cases.frank_wolfe_gap(N) == pytest.approx(expected, abs=1e-5)
-    assert cases.frank_wolfe_gap(2, 2.0) == pytest.approx(0.967, abs=5e-4)
+        assert methods.frank_wolfe_gap(N) == pytest.approx(expected, abs=1e-5)
+    assert methods.frank_wolfe_gap(2, 2.0) == pytest.approx(0.967, abs=5e-4)
 
 
 @pytest.mark.usefixtures("solver")
 def test_gradient_descent_by_its_exact_rate():
     # Abbaszadehpeivast, de Klerk, Zamani 2022, step 1/L and N - 1 steps.
     for N in (1, 2, 4):
-        exact = 4.0 * cases.DELTA / (3.0 * (N - 1) + 2.0)
-        assert cases.gradient_descent(N) == pytest.approx(exact, rel=1e-5)
+        exact = 4.0 * methods.DELTA / (3.0 * (N - 1) + 2.0)
+        assert methods.gradient_descent(N) == pytest.approx(exact, rel=1e-5)
 
 
 @pytest.mark.usefixtures("solver")
 def test_printed_bound_of_saga_fails_with_one_component():
     # SAGA is then gradient descent with step 1/(3L).
     N = 8
-    bound = 3.0 * cases.DELTA / N
-    assert cases.saga(N, n=1) > 1.01 * bound
+    bound = 3.0 * methods.DELTA / N
+    assert methods.saga(N, n=1) > 1.01 * bound
 
 
 @pytest.mark.usefixtures("solver")
 def test_an_estimator_with_a_fault_has_another_worst_case():
     """Its own code is run: with one component in place of two the error is twice as large."""
     path = EstimatedPath(SVRG(1, 2), (1.0,))
-    assert cases._error(path, 3, 1.0) == pytest.approx(1.0, rel=1e-5)
+    assert methods._error(path, 3, 1.0) == pytest.approx(1.0, rel=1e-5)
 
 
 # --- planted faults -------------------------------------------------------------------------------
@@ -223,14 +224,14 @@ def test_steps_that_follow_the_draws_differ_from_draw_to_draw():
 def test_draws_that_change_nothing_need_not_be_followed():
     for N in (1, 2):
         some = record_method(
-            path := EstimatedPath(cases.SAGA(1), (1.0,) * N),
+            path := EstimatedPath(methods.SAGA(1), (1.0,) * N),
             2,
             None,
             RecordingOptions(
-                measure=cases._measure_error, streams=lambda N=N: cases._saga_streams(N)
+                measure=methods._measure_error, streams=lambda N=N: methods._saga_streams(N)
             ),
         )
-        every = record_method(path, 2, None, RecordingOptions(measure=cases._measure_error))
+        every = record_method(path, 2, None, RecordingOptions(measure=methods._measure_error))
 
         def law(recording):
             totals = {}

@@ -180,10 +180,8 @@ class _UnknownOracles:
         Where it is noted.
     basis
         The arrays that stand for the start and the answers, as columns.
-    smooth
-        Whether there is no set.
-    options
-        See `RecordingOptions`.
+    smooth, options
+        Whether there is no set; see `RecordingOptions`.
     """
 
     D = 1.0
@@ -392,9 +390,8 @@ def _recordings_equal(item: MethodRecording, other: MethodRecording) -> bool:
         for measured in recording.measured:
             yield from measured
 
-    if [(a.kind, a.component) for a in item.answers] != [
-        (a.kind, a.component) for a in other.answers
-    ]:
+    kinds = [[(a.kind, a.component) for a in recording.answers] for recording in (item, other)]
+    if kinds[0] != kinds[1]:
         return False
     if [len(run) for _, run in item.runs] != [len(run) for _, run in other.runs]:
         return False

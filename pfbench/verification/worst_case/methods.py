@@ -1,0 +1,214 @@
+"""Worst cases of methods of the catalogue, for N steps with the parameters of their theorems.
+
+Every function takes N, the number of steps, and L, the smoothness of f; the methods are set for
+L = 1, so that another L is a planted fault. Each method, and each estimator, runs itself on
+unknowns. The least value of f (or of f + h) is constrained at the points visited alone, where that
+is weaker than on the whole set: what is computed is then at least the worst case, never below it.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
+from pfbench.algorithms.proximal import ProxGD, ProxSpiderBoost, SmoothSAGA, SpiderBoost
+from pfbench.algorithms.sliding import NCGS
+from pfbench.base.state import State
+from pfbench.estimators import SAGA, SPIDERG, SVRG, Estimator
+from pfbench.verification.instruments.enumerated_random import EnumerableGenerator, ReplayGenerator
+from pfbench.verification.worst_case.custom import FunctionClass, WorstCaseProgram
+from pfbench.verification.worst_case.recording import RecordingOptions, record_method
+
+DELTA = 0.5
+"""h0 = Delta, the height of the start over the least value."""
+
+DELTA_SLIDING = 10.0
+"""The same for conditional gradient sliding, whose bound hides it if it is small."""
+
+ETA = 1.0
+"""Longest step of the paths on which estimators are tested."""
+
+
+def _solve(
+    method: Any,
+    function_class: FunctionClass,
+    over: str,
+    quantity: str = "",
+    has_set: bool = False,
+    **options: Any,
+) -> float:
+    recording = record_method(method, function_class.n, None, RecordingOptions(**options))
+    has_penalty = bool(options.get("has_prox")) and not has_set
+    return WorstCaseProgram(recording, function_class, has_set, has_penalty).solve(quantity, over)
+
+
+def _gaps(N: int, step: float, L: float, over: str) -> float:
+    """Return the worst gap of Frank-Wolfe with a constant step, as NFWU with exact gradients."""
+    method = NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
+    return _solve(method, FunctionClass(L=L, delta=DELTA), over, "fw_gap", has_set=True)
+
+
+def constant_step(N: int) -> float:
+    """Return sqrt(2 h0/(C N)), the step that is best for N gaps, C = L D^2 = 1."""
+    return math.sqrt(2.0 * DELTA / N)
+
+
+def theorem_accuracy(N: int) -> float:
+    """Return the epsilon for which N = L Delta/epsilon^2, L = 1 (shen2019 theorem 3.1)."""
+    return math.sqrt(DELTA / N)
+
+
+def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
+    """Return the worst least gap at x_0 .. x_{N-1} of Frank-Wolfe with a constant step."""
+    return _gaps(N, constant_step(N), L, "least")
+
+
+def nfwu_exact(N: int, L: float = 1.0) -> float:
+    """Return the worst mean gap of NFWU with exact gradients, step eta/D = epsilon/(L D)."""
+    return _gaps(N, theorem_accuracy(N), L, "mean")
+
+
+def nfwu_inexact(N: int, L: float = 1.0) -> float:
+    """Return the same with gradients that err by epsilon/2 at most, so that (9) holds."""
+    epsilon = theorem_accuracy(N)
+    method = NFWUSG(iterations=N, step=epsilon, batch=1)
+    inner = FunctionClass(L=L, delta=DELTA)
+    return _solve(method, inner, "mean", "fw_gap", has_set=True, error=epsilon / 2.0)
+
+
+def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
+    """Return the worst f(x_N) - min f of Frank-Wolfe with step 2/(t+2), f convex."""
+    method = FrankWolfe(step="open-loop", iterations=N)
+    inner = FunctionClass(L=L, convex=True, delta=math.inf)
+    return _solve(method, inner, "last", "suboptimality", has_set=True)
+
+
+def gradient_descent(N: int, L: float = 1.0) -> float:
+    """Return the worst least |grad f|^2 at x_0 .. x_{N-1} of gradient descent with step 1/L."""
+    inner = FunctionClass(L=L, delta=DELTA)
+    return _solve(ProxGD(iterations=N, step=1.0), inner, "least", "gradient_mapping_sq")
+
+
+def _measure_mapping(ask: Any, states: list[State], lam: float) -> Iterator[Any]:
+    """Yield the gradient mappings at x_0 .. x_{N-1}."""
+    for x in (ask.start(), *(state.x for state in states[:-1])):
+        yield (x - ask.prox(x, ask.gradient(x), lam)) / lam
+
+
+def prox_gd(N: int, L: float = 1.0) -> float:
+    """Return the worst least |G_{1/L}|^2 at x_0 .. x_{N-1} of proximal gradient descent."""
+    measure = partial(_measure_mapping, lam=1.0)
+    method, inner = ProxGD(iterations=N, step=1.0), FunctionClass(L=L, delta=DELTA)
+    return _solve(method, inner, "least", has_prox=True, measure=measure)
+
+
+class NearNCGS(NCGS):
+    """NCGS whose condg returns any point within the gap."""
+
+    @staticmethod
+    def condg(ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
+        """Return a point of the set where the gap is at most eta."""
+        return ask.near_prox(u, l, lam, eta)
+
+
+def ncgs(N: int, L: float = 1.0) -> float:
+    """Return the worst mean |G_lambda|^2 of NCGS, option I, lambda = 1/(2L), eta = 1/N.
+
+    The option is inexact projected gradient.
+    """
+    # In units of Delta, which the solver needs: f/Delta, x/sqrt(Delta), eta/Delta.
+    method = NearNCGS(iterations=N, smoothness=1.0, tolerance=1.0 / (N * DELTA_SLIDING))
+    inner = FunctionClass(L=L, D=math.inf, delta=1.0)
+    measure = partial(_measure_mapping, lam=0.5)
+    return DELTA_SLIDING * _solve(
+        method, inner, "mean", has_set=True, has_prox=True, measure=measure
+    )
+
+
+def spiderboost(N: int, L: float = 1.0) -> float:
+    """Return the worst mean E|grad f|^2 of SpiderBoost, n = 2, S = 1, q = 2, step 1/(2L)."""
+    method = SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
+    return _solve(method, FunctionClass(n=2, L=L, delta=DELTA), "mean", "gradient_mapping_sq")
+
+
+def prox_spiderboost(N: int, L: float = 1.0) -> float:
+    """Return the worst mean E|G_eta|^2 of Prox-SpiderBoost with the same parameters."""
+    method = ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
+    inner, measure = FunctionClass(n=2, L=L, delta=DELTA), partial(_measure_mapping, lam=0.5)
+    return _solve(method, inner, "mean", has_prox=True, measure=measure)
+
+
+def saga_step(n: int) -> float:
+    """Return 1/(3 L n^{2/3}), the step of saga for b = 1, L = 1."""
+    return 1.0 / (3.0 * math.cbrt(n * n))
+
+
+def saga(N: int, L: float = 1.0, n: int = 2) -> float:
+    """Return the worst mean E|grad f|^2 of SAGA, b = 1, step 1/(3 L n^{2/3})."""
+    method = SmoothSAGA(iterations=N, step=saga_step(n), batch=1)
+    return _solve(method, FunctionClass(n=n, L=L, delta=DELTA), "mean", "gradient_mapping_sq")
+
+
+# --- estimators along a path of steps of length eta at most ---------------------------------------
+
+
+@dataclass(frozen=True)
+class EstimatedPath:
+    """An estimator along a path of steps up to given lengths, which may follow the draws."""
+
+    estimator: Estimator
+    lengths: tuple[float, ...]
+    follows_draws: bool = False
+
+    requires = frozenset({"gradient", "difference", "table"})
+
+    def run(self, ask: Any, x: Any, rng: Any) -> Iterator[State]:
+        """Yield each point with its estimate."""
+        estimate = self.estimator.start(ask, rng)
+        g = estimate(x)
+        for t, length in enumerate(self.lengths):
+            x = x + ask.short_vector(length, t, *((x, g) if self.follows_draws else ()))
+            g = estimate(x)
+            yield State(x, x, g)
+
+
+def _measure_error(ask: Any, states: list[State]) -> Iterator[Any]:
+    """Yield the error of the last estimate."""
+    yield states[-1].estimate - ask.gradient(states[-1].at)
+
+
+def _error(path: EstimatedPath, n: int, L: float, **options: Any) -> float:
+    inner = FunctionClass(n=n, L=L, delta=math.inf)
+    return _solve(path, inner, "mean", measure=_measure_error, max_answers=200, **options)
+
+
+def svrg_error(N: int, L: float = 1.0) -> float:
+    """Return the worst E|g - grad f|^2 of SVRG after N steps, n = 3, S = 2."""
+    return _error(EstimatedPath(SVRG(2, 2), (N * ETA,)), 3, L)
+
+
+def spider_error(N: int, L: float = 1.0) -> float:
+    """Return the worst E|g - grad f|^2 of SPIDER after N steps that may follow the draws, S = 1."""
+    return _error(EstimatedPath(SPIDERG(1, N + 1), (ETA,) * N, follows_draws=True), 2, L)
+
+
+def saga_error(N: int, L: float = 1.0) -> float:
+    """Return the worst E|g - grad f|^2 of SAGA, N steps after its table was filled, n = 2, S = 1.
+
+    The path is fixed in advance.
+    """
+    return _error(EstimatedPath(SAGA(1), (ETA,) * N), 2, L, streams=partial(_saga_streams, N))
+
+
+def _saga_streams(N: int) -> Iterator[EnumerableGenerator]:
+    """Yield the draws I, J, I, J, ...: the J between the ends, and the last I, change something."""
+    for combination in product(range(2), repeat=N):
+        script = np.zeros(2 * N + 2, dtype=np.int64)
+        script[[*range(3, 2 * N, 2), 2 * N]] = combination
+        yield ReplayGenerator(script, 2)
