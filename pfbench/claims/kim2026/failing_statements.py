@@ -13,6 +13,7 @@ from pfbench.claims.kim2026.theorem1 import (
     parabola,
     schedule,
 )
+from pfbench.runs.loop.steps import steps
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, is_at_most_bound
 from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.statements.path_mean import norm_constants
@@ -25,7 +26,7 @@ def examine_bound_order(effort: str, seed: int) -> ExaminationEvidence:
     numbers = {"K": 100.0, "r": 1.0, "L": c["L"], "sigma": 0.0, "delta": c["delta"]}
     beta, eta = schedule(**numbers)
     muon = Muon(iterations=100, step=eta, beta=beta, batch=1)
-    states = muon.run(problem, problem.start(), np.random.default_rng(seed))  # type: ignore[arg-type]
+    states = steps(problem, muon, streams={"algorithm": np.random.default_rng(seed)}).states
     mean = float(np.mean([abs(float(state.at[0, 0])) for state in states]))
     first, second = (
         compute_printed_bound(**numbers, lo=1.0),

@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.algorithms.sliding import CGS
 from pfbench.claims.li2019 import shared_runs
-from pfbench.runs.loop.counted_oracles import make_oracles
+from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, ClaimBroken, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.errata_table import read_erratum
@@ -153,10 +153,10 @@ def examine_weights_of_30(
     N, L = algorithm.period, algorithm.smoothness
     squared = shared_runs.compute_squared_distance_bound(algorithm.delta, algorithm.curvature, 1)
     begin = float(np.sum((problem.start() - problem.minimiser) ** 2))
-    ask = make_oracles(problem, problem.open(rng))
+    run = steps(problem, algorithm, streams={"oracles": rng, "algorithm": rng})
     path = [
         problem.value(state.x) / inner_bound(k, L, N, squared, begin, **_CORRECTED)
-        for k, state in enumerate(algorithm.run(ask, problem.start(), rng), start=1)
+        for k, state in enumerate(run.states, start=1)
     ]
 
     def maximise(form: Mapping[str, Any]) -> float:

@@ -20,7 +20,7 @@ from pfbench.claims.li2019.statistical_error import (
     make_biased_minimiser_problem,
     statistical_error_of_biased_minimiser,
 )
-from pfbench.runs.loop.counted_oracles import make_oracles
+from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.errata_table import read_erratum
@@ -216,7 +216,7 @@ def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Gene
     constants = problem.constants(problem.start())
     algorithm = CGS.theory(constants.delta / 64.0, constants)
     y, falls = problem.start(), list[float]()
-    for state in algorithm.run(make_oracles(problem, problem.open(rng)), problem.start(), rng):
+    for state in steps(problem, algorithm, streams={"oracles": rng, "algorithm": rng}).states:
         falls.append(_convexity_violation(problem, state.at, y))
         y = np.array(state.x)
     return max(falls) / constants.delta

@@ -20,7 +20,7 @@ from pfbench.claims.li2019.statistical_error import (
     statistical_error,
     statistical_error_of_biased_minimiser,
 )
-from pfbench.runs.loop.counted_oracles import make_oracles
+from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.errata_table import read_erratum
@@ -154,8 +154,8 @@ def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
     constants = problem.constants(point)
     algorithm = CGS.theory(constants.delta / 4.0, constants)
     rng = np.random.default_rng(0)
-    run = algorithm.run(make_oracles(problem, problem.open(rng)), problem.start(), rng)
-    outer = [s.x for k, s in enumerate(run, 1) if k % algorithm.period == 0]
+    run = steps(problem, algorithm, streams={"oracles": rng, "algorithm": rng})
+    outer = [s.x for k, s in enumerate(run.states, 1) if k % algorithm.period == 0]
     return max(
         float(np.sum((x - problem.minimiser) ** 2)) for x in outer if problem.value(x) <= gap
     )

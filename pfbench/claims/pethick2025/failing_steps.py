@@ -12,6 +12,7 @@ from pfbench.algorithms.norm_ball_methods import USCG, Almond
 from pfbench.claims.pethick2025.averaged_errors import ALPHA
 from pfbench.claims.pethick2025.descent import descent_bound
 from pfbench.claims.pethick2025.parabolas import make_distant_parabola, make_oscillation_parabola
+from pfbench.runs.loop.steps import steps
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.errata_table import read_erratum
 
@@ -88,8 +89,8 @@ def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
     problem = make_distant_parabola(20, 100.0)
     for alpha in (0.1, 0.7):
         almond = Almond(iterations=20, step=step, batch=1, alpha=alpha)
-        states = list(almond.run(problem, problem.start(), np.random.default_rng(seed)))  # type: ignore[arg-type]
-        way = max(abs(float((state.x - state.at)[0])) for state in states)
+        run = steps(problem, almond, streams={"algorithm": np.random.default_rng(seed)})
+        way = max(abs(float((state.x - state.at)[0])) for state in run.states)
         ratios[alpha] = way / (alpha * step / (1.0 - alpha))
     true = ratios[0.1] * 0.1 / 0.9
     # With 1-(1-alpha) below the bar alpha rho gamma/alpha is printed, which is the true one.
@@ -104,8 +105,8 @@ def examine_divided_bound(effort: str, seed: int) -> ExaminationEvidence:
     step = K**-0.5
     problem = make_oscillation_parabola(K, step)
     uscg = USCG(iterations=K, step=step, batch=1, alpha=1.0)
-    states = uscg.run(problem, problem.start(), np.random.default_rng(seed))  # type: ignore[arg-type]
-    mean = float(np.mean([abs(float(state.at[0])) for state in states]))
+    run = steps(problem, uscg, streams={"algorithm": np.random.default_rng(seed)})
+    mean = float(np.mean([abs(float(state.at[0])) for state in run.states]))
     delta = 0.125 * step**2
     right = descent_bound(K, step, 1.0, 1.0, delta, 1.0, 0.0)
     printed = right - step / 2.0 + step / (2.0 * K)
