@@ -456,8 +456,9 @@ def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
             assert source in ("", "synthetic", "breast-cancer", "digits"), problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", sorted(suite_spec_paths()))
-def test_the_shipped_runs_are_those_of_the_suite(suite):
+def test_the_shipped_runs_are_those_of_the_suite_and_of_this_version(suite):
     path = suite_spec_paths()[suite]
     archive = path.with_name(f"{suite}.runs.gz")
     spec, found = load_spec(path), read_suite_archive(archive)
@@ -473,13 +474,7 @@ def test_the_shipped_runs_are_those_of_the_suite(suite):
     # Of the catalogue nothing fails but where a tuned length does not fit the problem.
     failed = {run.stop_reason for run in runs if run.status == "error"}
     assert all(" must be at most n = " in reason for reason in failed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suite", sorted(suite_spec_paths()))
-def test_the_shipped_counts_are_those_of_this_version(suite):
-    """A few of the shipped runs, made again."""
-    found = read_suite_archive(suite_spec_paths()[suite].with_name(f"{suite}.runs.gz"))
+    # A few of the shipped runs, made again.
     kinds = ("log-cosh", "quadratic", "nonconvex", "simplex")
     quick = [plan for plan in found.runs if plan.problem.startswith(kinds)]
     # The last bit of f decides how many values a line search takes.
