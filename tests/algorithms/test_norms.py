@@ -71,7 +71,7 @@ def test_corrected_momentum_costs_pairs_but_for_the_first_batch(first, sfo):
     assert counted("uscg-mvr", alpha=ALPHA, **first) == {"sfo": sfo, "lo": 23}
 
 
-# --- the plain references --------------------------------------------------------------------------
+# --- the plain references -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def run(problem, name, x, *, rng=5, **parameters):
     return states, counts
 
 
-# --- definitions, and iterates ---------------------------------------------------------------------
+# --- definitions, and iterates --------------------------------------------------------------------
 
 
 class Plain:
