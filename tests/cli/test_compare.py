@@ -1,18 +1,22 @@
 """``pfbench compare``: a method of one's own against those of a suite."""
 
 import csv
+import json
 import re
+import shutil
 import sys
 from dataclasses import replace
 
 import pytest
 from stored import stored_runs
+from typer.testing import CliRunner
 
 import pfbench.reporting.writer
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.relative import is_constant_formula
 from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import suite_spec_paths
+from pfbench.cli.main import app
 from pfbench.reporting.findings.result_tables import results_csv
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import PlanOutcome
@@ -137,13 +141,32 @@ def suite(folder, monkeypatch):
     sys.modules.pop("mine", None)
 
 
-@pytest.fixture
-def archived(suite, pfbench):
-    arguments = ("--archive", "suite.runs.gz", "--suite", suite, "--store", "theirs", "--jobs", 0)
-    outcome = pfbench("compare", *arguments, "--json")
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """The archive of the suite."""
+    path = tmp_path_factory.mktemp("shipped") / "suite.runs.gz"
+    path.with_name("suite.toml").write_text(SUITE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path.parent)
+        given = (
+            "--archive",
+            path.name,
+            "--suite",
+            "suite.toml",
+            "--store",
+            "theirs",
+            "--jobs",
+            "0",
+        )
+        result = CliRunner().invoke(app, ["compare", *given, "--json"])
     # As stated; of the tuned one two trials a problem and one beyond an end; and what it chose.
-    assert outcome.json["runs"] == 8 + (4 + 2) + 4
-    return outcome
+    assert json.loads(result.stdout)["runs"] == 8 + (4 + 2) + 4
+    return path
+
+
+@pytest.fixture
+def archived(suite, shipped):
+    shutil.copy(shipped, suite.parent)
 
 
 def compare(pfbench, *more, folder="mine-only"):

@@ -68,6 +68,7 @@ def test_help_names_every_verb(pfbench, finish):
     assert pfbench("--help").out == out
 
 
+@pytest.mark.slow
 def test_what_ones_own_code_prints_is_not_among_the_json(finish, pfbench, monkeypatch):
     """Of a worker, too."""
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -153,6 +154,7 @@ def test_an_unexpected_error_is_called_a_bug(pfbench, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+@pytest.mark.slow
 def test_an_interrupted_run_shows_how_far_it_came(start, folder):
     endless = "nfwu-sg[batch=5,iterations=1000000000000,step=0.1]"
     given = ("--trace", "t.csv", "--every", 10**12, "--yes")

@@ -50,7 +50,7 @@ def test_ncgs_keeps_the_bounds_tightly(claim, judgements):
     assert (found.verdict in NEAR, found.lost) == (True, False), found.reason
 
 
-@pytest.mark.claims
+@pytest.mark.long
 def test_ncgs_keeps_the_rate(judgements):
     found = judgements(theorem1.RATE)
     assert found.verdict.keeps_bound, found.reason

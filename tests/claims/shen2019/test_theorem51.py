@@ -22,7 +22,7 @@ def test_the_floor_is_that_of_the_chain():
     assert CHAIN.example().horizon == 10
 
 
-@pytest.mark.claims
+@pytest.mark.long
 def test_every_method_keeps_above_the_floor_and_line_search_is_near_the_bound(judgements):
     found = judgements(LOWER_BOUND)
     assert found.verdict == "within-10"
