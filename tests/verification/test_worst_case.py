@@ -26,7 +26,7 @@ from pfbench.verification.worst_case.recording import RecordingOptions, record_m
 BY_NAME = {case.name: case for case in WORST_CASES}
 
 # Programs above these N take more than a second.
-QUICK = {"saga": (1, 2), "spider-error": (1, 2, 3), "prox-spiderboost": (1, 2, 3)}
+QUICK = {"saga": (1, 2), "saga-error": (1, 2)}
 
 # Of programs that were written by hand, for N = 1, 2, 3.
 BY_HAND = {
