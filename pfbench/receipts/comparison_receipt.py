@@ -15,7 +15,7 @@ from pfbench.base.selectors import list_user_code_names, module_name, replace_fi
 from pfbench.base.user_code import is_builtin
 from pfbench.receipts.receipt_page import PageTable, pages
 from pfbench.receipts.theorem_receipt import BADGE, MACROS, MARKDOWN, PAGE
-from pfbench.reporting.documents.paper import PaperMaterial
+from pfbench.reporting.documents.paper_table import paper_table
 from pfbench.reporting.findings import tuning_effects
 from pfbench.reporting.findings.candidate_front import (
     CandidateFront,
@@ -313,9 +313,8 @@ def _pages(
     parts = [
         PageTable(each.caption, each.head, [row for *_, row in each.lines()]) for each in tables
     ]
-    paper = PaperMaterial(front, fields["name"])
     subject = f"{fields['method']} on the suite {fields['suite']}"
     return {
         **pages(subject, words, _COLOUR, [part for part in parts if part.rows], statement),
-        MACROS: paper.macros() + paper.table(),
+        MACROS: paper_table(front.comparisons[0], (), fields["name"], front),
     }

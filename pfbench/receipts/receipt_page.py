@@ -7,10 +7,9 @@ from typing import Any
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.escaping import escape_text
-from pfbench.receipts.markup import document, escape_html, table
+from pfbench.receipts.markup import document, escape_html, macro_name, table
 from pfbench.receipts.receipt_runs import Row, group_by_cell
 from pfbench.receipts.theorem_receipt import BADGE, MACROS, MARKDOWN, PAGE
-from pfbench.reporting.documents.macros import macro_name
 from pfbench.reporting.latex import escape_latex
 from pfbench.verification.coverage import sizes_in_words
 

@@ -93,6 +93,11 @@ class ScoredAlgorithm:
         calls = np.empty(0) if self.expected_calls[target] is None else self.calls[target].calls
         return SeedSample(calls, self.by_target[target].is_deterministic)
 
+    def last_values_sample(self, measure: str, target: float = -math.inf) -> SeedSample:
+        """Return the last values over the seeds, for a test; those within a target are equal."""
+        values = np.maximum(self.last_values[measure], target)
+        return SeedSample(values, self.group.is_deterministic)
+
     def median(self, measure: str) -> float:
         """Return the median of the last values; infinite if half of the runs or more failed."""
         return median(self.last_values[measure])
@@ -273,10 +278,5 @@ def _make_last_values_column(
 ) -> _Column:
     """Return the last values; where runs stop at a target, all that reach it count as equal."""
     target = stop.target if stop and stop.measure == measure else -math.inf
-    samples = [
-        SeedSample(
-            np.maximum(algorithm.last_values[measure], target), algorithm.group.is_deterministic
-        )
-        for algorithm in algorithms
-    ]
+    samples = [algorithm.last_values_sample(measure, target) for algorithm in algorithms]
     return samples, [max(algorithm.median(measure), target) for algorithm in algorithms]

@@ -1,10 +1,8 @@
-"""Every table of a report, once, and how Markdown and CSV write it; `latex` has LaTeX.
+"""Every table of a report, once, and how Markdown writes it.
 
 A cell is a value, never a text that was formatted for one of them.
 """
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
-from pfbench.base.escaping import escape_spreadsheet, escape_text
+from pfbench.base.escaping import escape_text
 from pfbench.base.notebook import html_table
 from pfbench.base.status import Status
 from pfbench.reporting.comparison import ExpectedCalls
@@ -191,22 +189,6 @@ def count_table(results: StudyResults) -> Table:
         (results.head, "algorithm", *names),
         rows,
     )
-
-
-def count_csv(results: StudyResults) -> str:
-    """Return the exact counts of every run, one line for each, as CSV."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    named = "problem", "setting", "algorithm"
-    writer.writerow([*named, "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"])
-    for group, run in results.runs:
-        names = map(escape_spreadsheet, (group.problem, group.setting, group.label))
-        existing = *names, run.seed, run.status, run.iterations
-        # None is written as an empty field.
-        writer.writerow(
-            [*existing, *run.counts.as_dict().values(), sfo_as_paper_counts(group, run)]
-        )
-    return file.getvalue()
 
 
 def column_meaning(head: str) -> str:

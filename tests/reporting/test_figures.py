@@ -10,7 +10,7 @@ import pytest
 from made_runs import SEEDS, failing, fast, group, idle, results, run, slow
 
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.figures import html
+from pfbench.reporting.figures import page_data
 from pfbench.reporting.figures.panels import compute_figure
 from pfbench.reporting.figures.svg import (
     COLUMN,
@@ -155,7 +155,7 @@ def test_calls_are_on_a_logarithmic_axis_where_a_line_would_not_be_seen(calls, l
     drawn = compute_figure(study)
     assert (drawn.log, drawn.spans) == (log, [(min(calls, 10), max(900, calls))])
     sent = json.loads(
-        html.figure_data_json(Spec("s", "S", "", (study.study,)), [(study, drawn)], LABELS)
+        page_data.figure_data_json(Spec("s", "S", "", (study.study,)), [(study, drawn)], LABELS)
     )
     assert sent["studies"][0]["logx"] == log
     canvas = curves_drawing(drawn, LABELS).canvas()

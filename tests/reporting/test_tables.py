@@ -1,8 +1,6 @@
 """Tables say exactly what the runs spent, in every format."""
 
-import csv
 import html
-import io
 from dataclasses import replace
 
 import pytest
@@ -12,7 +10,6 @@ from pfbench.reporting import tables
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.findings import ranking, summary
 from pfbench.reporting.findings.result_tables import results_table
-from pfbench.reporting.latex import latex_table
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.wording import SEPARATOR, format_integer, format_significant
@@ -72,19 +69,8 @@ def test_there_is_no_paper_column_where_no_paper_counts_differently(results):
     assert tables.PAPERS_SFO not in tables.count_table(replace(results, panels=panels)).head
 
 
-def test_csv_has_every_run_with_plain_integers(results):
-    rows = list(csv.DictReader(io.StringIO(tables.count_csv(results))))
-    assert len(rows) == 2 * 2 * 3
-    assert {row["sfo"] for row in rows if row["setting"] == "S = 3 | p = 4"} == {"60"}
-    assert {row["sfo_by_the_paper"] for row in rows if row["setting"] == "S = √n"} == {"88"}
-
-
-def test_latex_and_markdown_escape_what_they_would_read(results):
-    table = tables.count_table(results)
-    source, markdown = latex_table(table), tables.markdown_table(table)
-    assert r"S = 3 \textbar{} p = 4 & SVRG & 2 & 60" in source
-    assert r"\ensuremath{\surd}n" in source
-    assert "\n\\midrule\n" in source
+def test_markdown_escapes_what_it_would_read(results):
+    markdown = tables.markdown_table(tables.count_table(results))
     assert r"| S = 3 \| p = 4 | SVRG | 2 | 60 |" in markdown
     assert "|  | CA&lt;SVRG> |" in markdown
     assert tables.markdown_text(r"a*b_c`d\e|f$g<h") == r"a\*b\_c\`d\\e\|f\$g&lt;h"

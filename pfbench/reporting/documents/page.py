@@ -12,7 +12,7 @@ from pfbench.reporting.documents.report_contents import (
     failure_sentence,
     seeds_in_words,
 )
-from pfbench.reporting.figures import html
+from pfbench.reporting.figures import page_data
 from pfbench.reporting.figures.profile import page_profile
 from pfbench.reporting.figures.style import line_style
 from pfbench.reporting.findings import duels, ordering_text, summary
@@ -25,17 +25,7 @@ from pfbench.reporting.wording import WORDS, anchor, measure_name
 
 _TEMPLATES = files("pfbench.reporting.documents") / "templates"
 
-_SCRIPTS = (
-    "words.js",
-    "statistics.js",
-    "switches.js",
-    "figures.js",
-    "tables.js",
-    "saved.js",
-    "elements.js",
-    "workbench.js",
-    "report.js",
-)
+_SCRIPTS = ("elements.js", "panel.js", "workbench.js", "start.js")
 """The page's script, in the order in which each file needs those before it."""
 
 
@@ -70,7 +60,9 @@ def html_page(report: ReportContents) -> str:
     rates = report.theory.rates
     # Of very many runs this text is long, and so is what it is made of: neither is kept beside it.
     runs = Markup(
-        html.gzip_base64(html.figure_data_json(report.spec, studies, report.labels, rates))
+        page_data.gzip_base64(
+            page_data.figure_data_json(report.spec, studies, report.labels, rates)
+        )
     )
     values: dict[str, Any] = vars(report) | {
         "date": report.date,
@@ -81,7 +73,6 @@ def html_page(report: ReportContents) -> str:
         # Not escaped: our own files, and base64.
         "css": Markup(_load_asset("report.css")),
         "script": Markup("".join(map(_load_asset, _SCRIPTS))),
-        "plotly": Markup(html.gzip_base64(html.plotly_js())),
         "runs": runs,
     }
     return environment.from_string(_load_asset("report.html.j2")).render(values)

@@ -13,7 +13,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.reporting.figures.panels import AxisScale, FigureData
+from pfbench.reporting.figures.panels import AxisScale, FigureData, format_short
 from pfbench.reporting.figures.style import line_style
 from pfbench.reporting.statistics.seed_curves import MedianBand
 from pfbench.reporting.wording import AXES, measure_name
@@ -321,14 +321,6 @@ def _set_x_limits_and_ticks(axes: "Axes", min_x: float, max_x: float, *, log: bo
         axes.set_xlim(0.0, 1.02 * max_x or 1.0)
         axes.locator_params(axis="x", nbins=3)
     axes.xaxis.set_major_formatter(lambda x, _: format_short(x))
-
-
-def format_short(number: float) -> str:
-    """Return a count with k or M for thousands or millions, as the page's axes do."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(number) >= size:
-            return f"{number / size:g}{unit}"
-    return f"{number:g}"
 
 
 def break_label(name: str) -> str:

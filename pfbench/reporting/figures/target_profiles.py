@@ -9,15 +9,9 @@ import numpy as np
 
 from pfbench.base.escaping import escape_text
 from pfbench.reporting.comparison import Comparison
+from pfbench.reporting.figures.panels import format_short
 from pfbench.reporting.figures.style import line_style
-from pfbench.reporting.figures.svg import (
-    PAGE,
-    DeferredDrawing,
-    PrintWidth,
-    add_legend,
-    format_short,
-    new_figure,
-)
+from pfbench.reporting.figures.svg import PAGE, DeferredDrawing, PrintWidth, add_legend, new_figure
 from pfbench.reporting.statistics.distributions import CumulativeShare, ecdf, performance_profile
 from pfbench.reporting.statistics.runtimes import Runtimes
 from pfbench.reporting.wording import AXES

@@ -174,7 +174,10 @@ def _summarise_last_value(algorithm: ScoredAlgorithm, measure: str) -> FinalSumm
 
 
 def results_csv(comparisons: Sequence[Comparison]) -> str:
-    """Return expected calls and last values as CSV, one line for each number."""
+    """Return a study as CSV, one line for each number: expected calls, last values, exact counts.
+
+    A line without a measure has the calls of a whole run, from the fewest to the most.
+    """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_HEAD)
@@ -186,6 +189,12 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
                 begin = [*names]
                 for line in _csv_lines(comparison, compared, index, last=number == 0):
                     writer.writerow([*begin, *line])
+    for group in comparisons[0].results:
+        for kind in COUNTED:
+            spent = [getattr(run.counts, kind) for run in group.runs]
+            names = map(escape_spreadsheet, (group.problem, group.setting, group.label))
+            ends = min(spent), max(spent), "", len(spent), ""
+            writer.writerow([*names, kind.upper(), "", "", "", *ends])
     return file.getvalue()
 
 

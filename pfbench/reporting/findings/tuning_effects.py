@@ -1,14 +1,11 @@
 """What tuning did: what was chosen, how much the parameters matter, and which orderings flip."""
 
-import csv
-import io
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from pfbench.base.escaping import escape_spreadsheet
 from pfbench.reporting.comparison import Comparison, SettingComparison
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.cost import Cost
@@ -29,20 +26,6 @@ from pfbench.runs.planning.tune import (
     TuningPlan,
     choice_key,
     make_tuned_label,
-)
-
-CSV_HEAD = (
-    "problem",
-    "setting",
-    "algorithm",
-    "measure",
-    "target",
-    "values",
-    "hits",
-    "runs",
-    "expected",
-    "last",
-    "chosen",
 )
 
 
@@ -334,26 +317,3 @@ def _compare_two(
         return None
     words = [f"{label} ({format_call_number(calls[label])})" for label in (less, extra)]
     return less, ", ".join(words)
-
-
-def tuning_csv(study: Study) -> str:
-    """Return every trial as CSV."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(CSV_HEAD)
-    seeds = len(study.tune.seeds) if study.tune else 0
-    for problem, method, setting, choice in _iterate_tuned(study):
-        for trial in choice.trials:
-            names = [problem.label, setting.title, method.label]
-            for index, target in enumerate(study.tune.targets if study.tune else ()):
-                texts = map(escape_spreadsheet, (*names, target.measure))
-                numbers: list[Any] = [
-                    trial.hits[index],
-                    seeds,
-                    _finite(trial.expected_calls[index]),
-                ]
-                mark = "yes" if trial is choice.best_trial(index) else "no"
-                values = escape_spreadsheet(setting_title(trial.values))
-                level = [f"{target.target:g}", values]
-                writer.writerow([*texts, *level, *numbers, _finite(trial.last_values[index]), mark])
-    return file.getvalue()
