@@ -23,7 +23,7 @@ from pfbench.reporting.documents.report_contents import (
 )
 from pfbench.reporting.figures.panels import FigureData
 from pfbench.reporting.figures.svg import curves_drawing, render_svg
-from pfbench.reporting.findings import ordering_text, summary
+from pfbench.reporting.findings import ordering_text
 from pfbench.reporting.statistics.seed_curves import FinalSummary, band_legend, final_summary
 from pfbench.reporting.tables import Table, format_median, markdown_table, markdown_text
 from pfbench.reporting.wording import join_items, measure_name
@@ -72,8 +72,6 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
         ordering_text.order_verdict_table(study, part.ordering_results),
         *part.results_tables,
         *part.tuning_tables,
-        part.medians,
-        summary.ratio_table(results),
         tables.count_table(results),
     ):
         if table is not None:

@@ -19,10 +19,7 @@ from pfbench.reporting.documents.report_contents import (
 )
 from pfbench.reporting.figures import svg
 from pfbench.reporting.figures.profile import draw_profile
-from pfbench.reporting.figures.target_profiles import (
-    draw_target_profiles,
-    reference_profiles_drawing,
-)
+from pfbench.reporting.figures.target_profiles import draw_target_profiles
 from pfbench.reporting.findings.result_tables import results_csv
 from pfbench.reporting.report import Report
 
@@ -63,8 +60,8 @@ def write_report(
 
     For a report NAME with a study STUDY these are the page ``NAME.html``, which opens offline; the
     numbers ``NAME-STUDY.csv``; the table ``NAME-STUDY.tex``, which fits a column of a paper; and,
-    each as SVG and PDF, the curves ``NAME-STUDY``, the targets reached ``NAME-STUDY-targets``, and
-    ``NAME-STUDY-profile`` if a reference is stated or the report is on one method. It is without
+    each as SVG and PDF, the curves ``NAME-STUDY`` and the share of targets reached,
+    ``NAME-STUDY-targets``, or, of a report on one method, ``NAME-STUDY-profile``. It is without
     ``-STUDY`` where a study is the only one and has no key. No file is put in its place before all
     are written. The same runs give the same bytes, up to the last three arguments.
 
@@ -125,11 +122,7 @@ def _drawings(part: ReportPart, labels: Sequence[str]) -> dict[str, svg.Deferred
     if part.front is not None:
         return {"": curves, "-profile": draw_profile(part.front)}
     compared = [replace(each, results=part.displayed_results) for each in part.comparisons]
-    return {
-        "": curves,
-        "-targets": draw_target_profiles(compared, labels),
-        "-profile": reference_profiles_drawing(compared, labels),
-    }
+    return {"": curves, "-targets": draw_target_profiles(compared, labels)}
 
 
 def _write_files(folder: Path, written: Mapping[str, bytes]) -> list[Path]:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import math
 from dataclasses import replace
 
@@ -27,8 +26,6 @@ from reading_tex import problems
 
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.documents.paper_table import paper_table
-from pfbench.reporting.figures.page_data import figure_data_json
-from pfbench.reporting.figures.panels import compute_figure
 from pfbench.reporting.findings.result_tables import (
     compare_by_each_price,
     results_csv,
@@ -37,7 +34,6 @@ from pfbench.reporting.findings.result_tables import (
 from pfbench.reporting.latex import escape_latex
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.tables import format_cell, markdown_table
-from pfbench.runs.planning.study import Spec
 
 SFO = Cost.from_weights("sfo")
 
@@ -157,13 +153,6 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
         == compare_algorithms(results(slow()), SFO).panels[0].algorithms[0].last_values
     )
     assert [one.runs[0].counts.sfo for one in both.groups_by_target] == [10, 240]
-    made = results(both)
-    spec = Spec("n", "t", "", (made.study,))
-    shown = json.loads(figure_data_json(spec, [(made, compute_figure(made))], ["tuned"], ()))
-    (group_of,) = shown["studies"][0]["panels"][0]["groups"]
-    first, second = group_of["to"]
-    assert second is None
-    assert [one["counts"]["sfo"] for one in first] == [10 + k for k in SEEDS]
 
 
 def test_without_targets_the_last_values_decide():

@@ -12,7 +12,7 @@ from pfbench.reporting.figures import page_data
 from pfbench.reporting.figures.panels import compute_figure
 from pfbench.reporting.findings import summary
 from pfbench.reporting.findings.answers import answer_sentences
-from pfbench.reporting.findings.result_tables import compare_by_each_price
+from pfbench.reporting.findings.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.tables import count_table
 from pfbench.runs.loop.stop import Stop
@@ -52,12 +52,10 @@ def results(targets, rows=21, budget=200):
 @pytest.mark.parametrize("targets", [TARGETS, ()])
 def test_final_values_and_curves_are_cut(targets):
     found = results(targets)
-    row = summary.median_table(found).rows[0]
-    assert row.cells[1] == row.cells[2] == pytest.approx(1 / 11)
-    assert (
-        summary._final_value_table(found).rows[0].cells[0]
-        == summary._final_value_table(found).rows[0].cells[1]
-    )
+    table = results_table(compare_by_each_price(found)[0])
+    once, twice = (row.cells[-1] for row in table.rows)
+    assert once == twice
+    assert once.median == pytest.approx(1 / 11)
     drawn = compute_figure(found)
     first, second = drawn.lines["m", 0]
     assert list(first.band.x) == list(second.band.x) == list(range(0, 101, 10))

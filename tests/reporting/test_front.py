@@ -253,7 +253,7 @@ def texts_outside(drawing):
     """The texts of a figure that reach beyond its canvas."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(svg._LOOK)
+        mpl.rc_file(svg.LOOK, use_default_template=False)
         canvas = drawing.canvas()
         canvas.draw_without_rendering()
         box = canvas.bbox

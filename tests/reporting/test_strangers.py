@@ -9,6 +9,7 @@ from helpers import acting
 from reading_tex import problems
 
 from pfbench.reporting import collect_report, write_report
+from pfbench.runs.planning.published import CostUnit, PublishedOrdering
 from pfbench.runs.planning.spec import load_spec
 
 ESCAPES = r"\u001b[2J\u001b]0;x\u0007\u009b31m\u202e"
@@ -85,7 +86,16 @@ def test_no_cell_is_a_formula(written):
     )
 
 
-def test_a_reason_is_one_cell_of_one_line(written):
-    text = written["s.html"].read_text()
-    assert "\nforged" not in text
-    assert "forged" in text
+def test_units_and_orders_are_printed_without_what_acts(spec, outcomes):
+    """A report of a spec with a paper's unit is made, and nothing of it acts."""
+    (study,) = spec.studies
+    acts = "\x1b[2J"
+    unit = CostUnit(f"theirs{acts}", "sfo=1", {"SVRG": "lo=1"}, f"says{acts}", "Section 5")
+    ordering = PublishedOrdering(f"a{acts}", f"b{acts}", (("SVRG",), ("CA<SVRG>",)), "fw_gap")
+    study = replace(study, units=(unit,), orderings=(ordering,))
+    found = collect_report(replace(spec, studies=(study,)), outcomes).results[0].study
+    texts = [found.units[0].name, found.units[0].quotation]
+    texts += [found.orderings[0].source, found.orderings[0].quotation]
+    assert not any("\x1b" in text for text in texts)
+    assert found.units[0].exceptions == {"SVRG": "lo=1"}
+    assert (found.problems, found.orderings[0].order) == (study.problems, ordering.order)

@@ -15,10 +15,10 @@ from pfbench.reporting.comparison import (
     truncate_to_equal_counts,
 )
 from pfbench.reporting.findings.ranking import rank_algorithms, ranking_sentence
-from pfbench.reporting.findings.seed_warnings import seed_warning
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.cost import PRODUCTS, Cost
 from pfbench.reporting.statistics.seed_curves import FinalSummary
+from pfbench.reporting.statistics.significance import seed_warning
 from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
 from pfbench.reporting.wording import AXES, inline_name
 

@@ -68,9 +68,6 @@ class Study:
         Seconds, and bytes, of a run; None for no limit.
     price
         What a call of each kind costs, by which algorithms are compared, too; empty for none.
-    reference
-        The calls to each target, hardest last, that count as factor 1 in a profile, by the label of
-        the problem; in `price`, or else in the first kind that is compared. Empty for no profile.
     orderings
         Published orders of the algorithms.
     forms
@@ -101,7 +98,6 @@ class Study:
     time_limit: float | None = None
     memory_limit: float | None = None
     price: Mapping[str, float] = field(default_factory=dict)
-    reference: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     orderings: tuple[PublishedOrdering, ...] = ()
     forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     units: tuple[CostUnit, ...] = ()
