@@ -24,7 +24,7 @@ from pfbench.cli.terminal_tables import ReportedFact, print_parts, section_with_
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
-    from pfbench.reporting.documents.told import ReportSummary
+    from pfbench.reporting.documents.report_contents import ReportSummary
     from pfbench.reporting.suite_comparison import SuiteComparison
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import PlanOutcome
@@ -148,7 +148,7 @@ def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRunSource") -> 
 
 def _announce_comparison(spec: "Spec", method: str, runs: "ComparisonRunSource") -> None:
     """Print, before any run, limits of the seeds' power and the number of runs to execute."""
-    from pfbench.reporting.findings.seed_warnings import seed_warning
+    from pfbench.reporting.statistics.significance import seed_warning
     from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.suite import suite_labels
 
@@ -293,7 +293,7 @@ def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_j
     print_parts(
         first,
         *map(render_table, reported.tables),
-        section_with_title("in words", *further),
+        *([section_with_title("what failed", *further)] if further else []),
         *map(str, files),
     )
 
@@ -302,9 +302,8 @@ def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
     """Return the comparison of a method in words and tables; write a requested report."""
-    from pfbench.reporting.documents.report_contents import make_contents
-    from pfbench.reporting.documents.told import ReportSummary
-    from pfbench.reporting.findings import duels, tuning_effects
+    from pfbench.reporting.documents.report_contents import ReportSummary, make_contents
+    from pfbench.reporting.findings import tuning_effects
     from pfbench.reporting.findings.candidate_front import front_sentence
     from pfbench.reporting.writer import write_contents
 
@@ -314,7 +313,7 @@ def write_comparison(
     if front is None:
         raise AssertionError("a report on one method begins with it")
     comparison, study = front.comparisons[0], report.spec.study
-    tables = [front.table, *(duels.table(comparison, label, labels) for label in labels)]
+    tables = [front.table]
     chosen = tuning_effects.choice_table(study, study.tune, labels) if study.tune else None
     tables += [chosen] if chosen and chosen.rows else []
     files = [] if output is None else write_contents(everything, output)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
-from pfbench.reporting.documents.told import ReportSummary
+from pfbench.reporting.documents.report_contents import ReportSummary
 from pfbench.runs.loop.run import Run
 
 if TYPE_CHECKING:

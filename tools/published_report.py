@@ -1,12 +1,29 @@
-"""The report as Markdown, to be kept beside its pictures in a repository."""
+"""Write reports as Markdown with their pictures, as `reports/` keeps them in this repository.
+
+Usage, from the root of a checkout::
+
+    python tools/published_report.py FOLDER [NAME or SPEC.toml ...]
+"""
 
 import math
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
 
+from pfbench.cli.options import default_store_folder, make_engine
+from pfbench.cli.report_command import MAIN_REPORT, checkout_commit, make_reports
 from pfbench.reporting import tables
 from pfbench.reporting.documents.page import paragraphs
-from pfbench.reporting.documents.report_contents import ReportContents, ReportPart, failure_sentence
+from pfbench.reporting.documents.report_contents import (
+    ReportContents,
+    ReportPart,
+    failure_sentence,
+    make_contents,
+)
 from pfbench.reporting.figures.panels import FigureData
-from pfbench.reporting.findings import ordering_text, summary
+from pfbench.reporting.figures.svg import curves_drawing, render_svg
+from pfbench.reporting.findings import ordering_text
 from pfbench.reporting.statistics.seed_curves import FinalSummary, band_legend, final_summary
 from pfbench.reporting.tables import Table, format_median, markdown_table, markdown_text
 from pfbench.reporting.wording import join_items, measure_name
@@ -27,8 +44,8 @@ def markdown_document(report: ReportContents) -> str:
         blocks.append(f"Environment of {environment.runs} runs:")
         blocks.append(_definition_list(list(environment.values.items())))
     statement = (
-        f"The page {spec.name}.html, which the same command writes, has the figures against every "
-        "count and the seconds, and the command behind every run."
+        f"The page {spec.name}.html, which the command writes, has the figures against every count "
+        "and the seconds, and the command behind every run."
     )
     if not spec.text:
         return "\n\n".join([*blocks, statement]) + "\n"
@@ -42,7 +59,7 @@ def markdown_document(report: ReportContents) -> str:
 
 def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     """Return the blocks of a study; the title of the report is enough for one that has it alone."""
-    results, study, front = part.results, part.study, part.front
+    results, study = part.results, part.study
     blocks = [] if alone else [f"## {markdown_text(study.title)}"]
     blocks += map(markdown_text, paragraphs(study.introduction))
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.all_sentences))
@@ -51,24 +68,10 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     message = f"{band_legend(len(study.seeds))}{part.omission_sentence}{part.start_sentence}{part.interval_sentence}"  # noqa: E501
     caption = f"{message} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
-    if front is not None:
-        blocks.insert(0, markdown_text(front.sentence))
-        for item in [
-            front.table,
-            *([part.tuning_choice_table] if part.tuning_choice_table else []),
-        ]:
-            blocks += [
-                f"### {markdown_text(_abbreviate_caption(item, study))}",
-                markdown_table(item),
-            ]
-            blocks += [markdown_text(item.note)] if item.note else []
-        return [*blocks, "All other numbers are in the CSV files beside this one."]
     for table in (
         ordering_text.order_verdict_table(study, part.ordering_results),
         *part.results_tables,
         *part.tuning_tables,
-        part.medians,
-        summary.ratio_table(results),
         tables.count_table(results),
     ):
         if table is not None:
@@ -112,3 +115,20 @@ def _definition_list(items: list[tuple[str, str]]) -> str:
         f"- {name}: `{value}`" if name == "command" else f"- {name}: {markdown_text(value)}"
         for name, value in items
     )
+
+
+def main(folder: str, *names: str) -> None:
+    """Write the reports of some specs to a folder."""
+    with closing(make_engine(None, None)) as engine:
+        reports, _ = make_reports(names or [MAIN_REPORT], default_store_folder(), engine)
+    for report in reports:
+        name, created = report.spec.name, datetime.now(UTC)
+        contents = make_contents(report, f"pfbench report {name}", checkout_commit(), created)
+        Path(folder, f"{name}.md").write_text(markdown_document(contents), encoding="utf-8")
+        for part in contents.parts:
+            drawing = curves_drawing(part.figure, contents.labels)
+            Path(folder, part.picture).write_bytes(render_svg(drawing))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
