@@ -259,7 +259,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         NCGSSpider,
-        NCGSSpider.estimator.fget,
+        NCGSSpider,
         "importance-uniform",
         "Draws uniformly where the L_i are asked for, and weighs nothing.",
         {"sampling=self.sampling": "sampling='uniform'"},
