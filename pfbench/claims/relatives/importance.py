@@ -259,7 +259,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         NCGSSpider,
-        NCGSSpider.estimator.fget,
+        NCGSSpider,
         "importance-uniform",
         "Draws uniformly where draws by the L_i are requested, and weighs nothing.",
         {"sampling=self.sampling": "sampling='uniform'"},

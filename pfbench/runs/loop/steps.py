@@ -93,7 +93,7 @@ class Steps:
         self.backend = backend if wrap is None else wrap(backend)
         self.form = infer_format(self.start, problem.name)
         bundle = oracle_class(algorithm) if bundle is None else bundle
-        self.ask = bundle(self.backend, self.ledger, problem.set.diameter, self.form)
+        self.ask: Any = bundle(self.backend, self.ledger, problem.set.diameter, self.form)
         run = algorithm.run if begin is None else begin
         self.states = _iterate_after_start(
             lambda: run(self.ask, keep(self.start), self.streams["algorithm"])
