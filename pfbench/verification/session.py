@@ -25,8 +25,8 @@ from pfbench.verification.verdict import Verdict, as_json_value
 TIMEOUT_FACTOR = 20.0
 """A check that takes so many times its usual time is killed."""
 
-MIN_TIME_LIMIT = 120.0
-"""Seconds that every check may take."""
+MIN_TIME_LIMIT = {"quick": 120.0, "full": 600.0}
+"""Seconds that every check may take; longer horizons of a slow problem take up to 360 in full."""
 
 EXAMINATION_LIMIT = 300.0
 """Seconds that the examination of an erratum may take."""
@@ -341,7 +341,7 @@ def _equivalence_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
 
 def time_limit(claim: Claim, effort: str) -> float:
     """Return the seconds after which a check is killed."""
-    return max(MIN_TIME_LIMIT, TIMEOUT_FACTOR * claim.seconds(effort))
+    return max(MIN_TIME_LIMIT[effort], TIMEOUT_FACTOR * claim.seconds(effort))
 
 
 def choose_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
