@@ -1,5 +1,6 @@
 """The check of an archive from its bytes to its outcome: what each kind is asked."""
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,22 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.archive import claim_tasks
-from pfbench.archive.check import (
-    FAULTS,
-    Check,
-    CheckOutcome,
-    CheckTask,
-    is_close,
-    list_changed_data,
-    plan_of,
-    portable_key,
-    read_runs,
-    take_files,
-    unpack_archive,
-)
+from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, plan_of, portable_key
 from pfbench.archive.comparison import redraw
 from pfbench.archive.page import pages
 from pfbench.archive.reruns import TOLERANCE
+from pfbench.archive.unpacking import list_changed_data, read_runs, take_files, unpack_archive
 from pfbench.archive.version_lock import list_changed_versions
 from pfbench.base.errors import InputError
 from pfbench.base.failures import end_sentence
@@ -278,9 +268,17 @@ def _difference(recorded: Any, recomputed: Any, location: str) -> str:
         if len(recorded) != len(recomputed):
             return f"{location} are {len(recomputed)}, and {len(recorded)} by the archive"
         pairs = [(f" {k}", *pair) for k, pair in enumerate(zip(recorded, recomputed, strict=True))]
-    elif is_close(recorded, recomputed, TOLERANCE):
+    elif _is_close(recorded, recomputed, TOLERANCE):
         return ""
     else:
         return f"{location} is {recomputed}, and {recorded} by the archive"
     differences = (_difference(item, other, f"{location}{at}") for at, item, other in pairs)
     return next(filter(None, differences), "")
+
+
+def _is_close(recorded: Any, recomputed: Any, tolerance: float) -> bool:
+    """Return whether two values are equal; numbers up to a tolerance."""
+    if not all(isinstance(item, int | float) for item in (recorded, recomputed)):
+        return bool(recorded == recomputed)
+    both_nan = math.isnan(recorded) and math.isnan(recomputed)
+    return both_nan or math.isclose(recorded, recomputed, rel_tol=tolerance, abs_tol=1e-12)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from forged_archives import THEOREM, change_run, checking, content, forged, run
 
-from pfbench.archive.check import CheckOutcome, read_runs
+from pfbench.archive.check import CheckOutcome
 from pfbench.archive.checker import _ClaimTasks
 from pfbench.archive.claim_tasks import (
     describe_claims,
@@ -21,6 +21,7 @@ from pfbench.archive.claim_tasks import (
     recompute_with_other_data,
 )
 from pfbench.archive.page import count_faults, pages, summary
+from pfbench.archive.unpacking import read_runs
 from pfbench.archive.version_lock import source_digest
 from pfbench.verification.session import judge
 from pfbench.verification.user_claims import load_claims

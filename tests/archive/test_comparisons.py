@@ -11,8 +11,9 @@ import jsonschema
 import pytest
 from forged_archives import checking, content, forged, run
 
-from pfbench.archive.check import CheckOutcome, read_runs
+from pfbench.archive.check import CheckOutcome
 from pfbench.archive.checker import _redraw_table, _tasks
+from pfbench.archive.unpacking import read_runs
 
 SCHEMA = Path(str(files("pfbench.cli"))) / "schemas" / "archive.json"
 SUITE = """
