@@ -29,6 +29,7 @@ from pfbench.archive.reruns import (
 )
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, replace_file_by_module
+from pfbench.base.status import Status
 from pfbench.reporting.statistics.significance import rank_test
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
@@ -272,7 +273,8 @@ class Check:
         for entry, answer in zip(entries, answers, strict=True):
             run, digest = read_measured(answer)
             self.outcome.runs[0] += 1
-            exact = self.same_versions and dict(entry.environment) == environment
+            same = self.same_versions and dict(entry.environment) == environment
+            exact = same and entry.run.status != Status.ERROR  # its words may differ
             problem = replace_file_by_module(entry.run.problem)
             if self.manifest["problems"].get(problem, digest) != digest:
                 reads = ", ".join(self.manifest["reads"])

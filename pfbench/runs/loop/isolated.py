@@ -25,7 +25,7 @@ from pfbench.oracles.bundle import ORACLES
 from pfbench.points.atoms import matrix_entries
 from pfbench.points.factored import FactoredMatrix
 from pfbench.runs.loop.method_link import ProblemEnd
-from pfbench.runs.loop.method_process import KEPT, PARTS, build_from_class, serve
+from pfbench.runs.loop.method_process import DESCRIBED, KEPT, PARTS, build_from_class, serve
 from pfbench.runs.loop.processes import kill_process_group, start_process
 from pfbench.runs.loop.streams import hide_seed
 
@@ -65,6 +65,8 @@ class RemoteMethod:
             raise InputError(f"the method cannot be made: {format_error(_as_error(*said))}")
         described, self.plain_parameters, self.schedule, weights = said
         for name, value in described.items():
+            if name not in DESCRIBED:
+                raise InputError("the method's process says what no method says of itself.")
             listed = name in ("requires", "asks", "assumes")
             setattr(self, name, frozenset(value) if listed else value)
         if weights is not None:

@@ -17,8 +17,8 @@ from pfbench.runs.loop.streams import HiddenSeed, PrefetchingGenerator
 KEPT = ("hessian", "table")
 """Verbs whose answer stays where the problem is, and is asked further."""
 
-_DESCRIBED = ("name", "requires", "asks", "assumes", "output", "deterministic", "iterations")
-_DESCRIBED += ("runs", "runs_until_stopped")
+DESCRIBED = ("name", "requires", "asks", "assumes", "output", "deterministic", "iterations")
+DESCRIBED += ("runs", "runs_until_stopped")
 
 PARTS = ("mean", "product", "batch", "difference", "replace")
 
@@ -108,12 +108,11 @@ def _describe(algorithm: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a method says of itself, and its parameters, as plain data."""
     described = {
         name: sorted(map(str, value)) if isinstance(value, frozenset | set) else value
-        for name in _DESCRIBED
+        for name in DESCRIBED
         if (value := getattr(algorithm, name, None)) is not None
     }
-    plain = (bool, int, float, str)
     return described, {
-        name: value if value is None or type(value) in plain else str(value)
+        name: value if value is None or isinstance(value, bool | int | float | str) else str(value)
         for name, value in get_parameters(algorithm).items()
     }
 
