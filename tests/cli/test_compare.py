@@ -433,8 +433,9 @@ def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
     assert "what tuning chose" in text
     assert "calls to the target against the parameters" in text
     assert "1 method tuned, 2 trials each on each problem" in text
-    packed = pfbench("pack", "suite.toml", "-o", "suite.zip", *stored, "--json").json
-    assert packed["runs"] == 8 + 4 + (4 + 2)
+    packed = pfbench("archive", "make", "suite.toml", "-o", "suite.zip", *stored, "--json").json
+    conforms(packed, "archive.json")
+    assert packed["says"].startswith(f"{8 + 4 + (4 + 2)} runs")
     outcome = pfbench("report", "suite.toml", *stored, "-o", "out")
     (trials,) = (line for line in outcome.out.splitlines() if line.endswith("-tuning.csv"))
     assert len((suite.parent / trials).read_text().splitlines()) == 1 + (4 + 2) * 2
