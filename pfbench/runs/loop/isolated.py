@@ -97,10 +97,11 @@ class RemoteMethod:
             _receive_next(*self._started, Ledger(), _IMPORT_SECONDS)
         link, process = self._started
         ledger: Ledger = ask._ledger
-        bits, retained, finished = rng.bit_generator, dict[int, Any](), False
+        bits: Any = rng.bit_generator
+        retained, finished = dict[int, Any](), False
         link.reset()
         try:
-            link.send(x, hide_seed(bits.seed_seq), bits.state, ask.n, ask.D)  # type: ignore[attr-defined]
+            link.send(x, hide_seed(bits.seed_seq), bits.state, ask.n, ask.D)
             while True:
                 kind, *reported = _receive_next(link, process, ledger)
                 if kind == "state":
@@ -122,7 +123,7 @@ class RemoteMethod:
                 self._end()  # it stands in the middle of a run
 
 
-def isolate(algorithm: Any) -> RemoteMethod:
+def isolate(algorithm: Any) -> Any:
     """Return a method as one in a process of its own, made there from its class and parameters.
 
     Raises

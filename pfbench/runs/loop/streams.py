@@ -55,7 +55,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         return [HiddenSeed([words]) for words in new]
 
 
-def hide_seed(seed: np.random.SeedSequence) -> list[list[int]]:
+def hide_seed(seed: Any) -> list[list[int]]:
     """Return what `HiddenSeed` takes."""
     parts = [seed, *np.random.SeedSequence(seed.entropy).spawn(MOST_SPAWNED)]
     return [part.generate_state(8).tolist() for part in parts]
