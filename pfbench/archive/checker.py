@@ -90,7 +90,7 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
         try:
             tasks, table = list(_tasks(check, stored_runs)), []
             if manifest["kind"] == "comparison":
-                table = _redraw_table(check, request.suite)
+                table = _redraw_table(check, request.suite, stored_runs)
             drawn = pages(manifest, table)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
@@ -98,9 +98,12 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
         check.do(tasks)
         check.outcome.compare()
         for name, text in drawn.items():
-            if archive.read(name) != text:
-                differs = "is of another pfbench" if versions else "is not what its numbers give"
-                check.outcome.note(f"{name} {differs}")
+            if archive.read(name) == text:
+                continue
+            if "pfbench" in versions:  # which may draw it otherwise
+                notes.append(f"{name} is of another pfbench, and was not drawn again")
+            else:
+                check.outcome.note(f"{name} is not what its numbers give")
     for name, state in list_changed_data(manifest).items():
         check.outcome.unreached_tasks.append(f"the data set {name} is {state}")
     return CheckReport(check.outcome, check.same_environment, notes)
@@ -125,7 +128,7 @@ def _note_missing_runs(
     check.outcome.note(lacking and f"{lacking} planned runs are not in the archive")
 
 
-def _redraw_table(check: Check, suite: Path | None) -> list[Any]:
+def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[StoredRun]) -> list[Any]:
     """Return the table of a comparison, drawn again from its runs; note where it differs."""
     manifest, tables = check.manifest, list[Any]()
     if suite is not None and (check.folder / SPEC).read_text("utf-8") != suite.read_text("utf-8"):
@@ -139,7 +142,8 @@ def _redraw_table(check: Check, suite: Path | None) -> list[Any]:
         tables.extend(table)
 
     shipped = "" if suite is None else str(suite.resolve())
-    task = check.confined(redraw, str(check.folder), dict(manifest), shipped)
+    runs = [(plan_of(entry, manifest["reads"]), entry) for entry in stored_runs]
+    task = check.confined(redraw, str(check.folder / SPEC), dict(manifest), shipped, runs)
     check.do([CheckTask(task, take, "its table")])
     return tables
 

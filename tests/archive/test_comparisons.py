@@ -92,7 +92,7 @@ def checked(home, tmp_path, monkeypatch):
         folder = tmp_path / "inside"
         folder.mkdir()
         check = checking(path, folder)
-        _redraw_table(check, suite)
+        _redraw_table(check, suite, read_runs(folder))
         check.do(list(_tasks(check, read_runs(folder))))
         return check.outcome
 
