@@ -1,6 +1,6 @@
-"""An archive put to the test: a share of its runs made again, and beside it new seeds.
+"""An archive put to the test: a share of its runs recomputed, and new seeds beside it.
 
-What is made again first is drawn by the hash of the archive and the checker's salt: its author can
+What is recomputed first is drawn by the hash of the archive and the checker's salt: its author can
 choose neither. This process neither imports nor unpickles anything of the archive: its code runs in
 confined processes, which answer with JSON.
 """
@@ -53,7 +53,7 @@ FAULTS = 4
 """So many of the faults that were caught, or said to change nothing, are examined again."""
 
 MOST_REQUIRED = 50
-"""Of so many cells a run must be made again; there may be more."""
+"""Of so many cells a run must be recomputed; there may be more."""
 
 _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
 """Names that no module of an archive may have, beside those that are installed."""
@@ -268,7 +268,7 @@ class Check:
         return CheckTask(task, partial(self._take_reruns, entries), description, needed)
 
     def _take_reruns(self, entries: Sequence[StoredRun], answers: Sequence[Any]) -> None:
-        """Compare runs that were made again."""
+        """Compare runs that were recomputed."""
         environment = dict(self.engine.environment())
         for entry, answer in zip(entries, answers, strict=True):
             run, digest = read_measured(answer)
@@ -284,7 +284,7 @@ class Check:
                 now, before = (run.counts.as_dict().get(differs, "") for run in (run, entry.run))
                 numbers = f" {now} for {before}" if now != before else ""
                 label = f"{run.algorithm} on {run.problem}, seed {run.seed},"
-                self.outcome.note(f"the run of {label} made again has {differs}{numbers}")
+                self.outcome.note(f"the run of {label} recomputed here has {differs}{numbers}")
 
     def _take_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
         """Compare runs of new seeds, which must have the law of the old ones."""

@@ -151,9 +151,9 @@ def without_one(store):
 @pytest.mark.parametrize(
     ("runs", "says"),
     [
-        (change_run(fewer_calls), "made again has sfo"),
-        (change_run(other_value), "made again has final"),
-        (change_run(one_bit), "made again has column"),
+        (change_run(fewer_calls), "recomputed here has sfo"),
+        (change_run(other_value), "recomputed here has final"),
+        (change_run(one_bit), "recomputed here has column"),
         (without_one, "1 planned runs are not in the archive"),
         (None, ""),
     ],

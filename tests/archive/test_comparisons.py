@@ -159,8 +159,8 @@ def row_left_out(run):
 @pytest.mark.parametrize(
     ("method", "change", "says"),
     [
-        ("Steps", more_calls, "made again has lo"),
-        ("frank-wolfe", more_calls, "made again has lo"),
+        ("Steps", more_calls, "recomputed here has lo"),
+        ("frank-wolfe", more_calls, "recomputed here has lo"),
         ("frank-wolfe", row_left_out, "length of the trace"),
         ("Steps", None, "are not in the archive, as that of methods_of_mine:Steps"),
     ],

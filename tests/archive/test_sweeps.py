@@ -81,9 +81,9 @@ def without_one(store):
 @pytest.mark.parametrize(
     ("runs", "elsewhere", "says"),
     [
-        (change_run(fewer), False, "made again has lo"),
-        (change_run(fewer), True, "made again has lo"),
-        (change_run(last_bit), False, "made again has column"),
+        (change_run(fewer), False, "recomputed here has lo"),
+        (change_run(fewer), True, "recomputed here has lo"),
+        (change_run(last_bit), False, "recomputed here has column"),
         (change_run(last_bit), True, ""),
         (without_one, False, "1 planned runs are not in the archive"),
     ],
