@@ -225,7 +225,7 @@ def unknown_in(text):
     commands += re.findall(r"^pfbench (.*)$", fenced.replace("\\\n", " "), re.M)
     for command in commands:
         words = [one for one in shlex.split(command, comments=True) if one not in ("…", "...")]
-        verbs = words[:2] if words[0] in ("data", "store", "record") else words[:1]
+        verbs = words[:2] if words[0] in ("data", "store", "archive") else words[:1]
         if words[0] == "--help":
             continue
         shown = help_of(*verbs)
