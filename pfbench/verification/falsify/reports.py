@@ -135,7 +135,7 @@ class Counterexample(SearchReport):
         constants = ", ".join(f"{k} = {_shorten(v)}" for k, v in self.constants.items())
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
-        hidden = ("family", "n", "d")
+        hidden = ("family", "n", "d", "set")
         parts = (f"{k} {v}" for k, v in self.instance.items() if k not in hidden and v != [])
         return [
             *(f"{self.claim}: note: {remark}" for remark in self.lint),

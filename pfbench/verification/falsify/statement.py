@@ -115,15 +115,10 @@ class SearchedStatement:
         self.refusal = unknown and f"assumptions that are not understood: {unknown}"
 
     def admits(self, name: str, value: int) -> bool:
-        """Return whether the comparisons of this name alone hold for a value."""
-        for text, rule in self.conditions.items():
-            if rule is not None and re.search(rf"\b{name}\b", text):
-                try:
-                    if not rule(None, {name: value}.__getitem__):
-                        return False
-                except (KeyError, AttributeError):  # it is about others, too
-                    pass
-        return True
+        """Return whether the comparisons of this name with a whole number hold for a value."""
+        pattern = re.compile(rf"{name} *([<>]=?|==|!=) *\d+")
+        rules = [rule for text, rule in self.conditions.items() if pattern.fullmatch(text)]
+        return all(rule is None or rule(None, {name: value}.__getitem__) for rule in rules)
 
 
 def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[SearchedStatement]:
