@@ -9,7 +9,7 @@ from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.falsification import search_claim
-from pfbench.verification.falsify.reports import REFUSED, SearchReport
+from pfbench.verification.falsify.reports import REFUSED, Counterexample, SearchReport
 from pfbench.verification.verdict import Verdict
 
 SECONDS = {"quick": 1.5, "full": 6.0}
@@ -72,7 +72,9 @@ def _add_report(row: Verdict, report: SearchReport) -> Verdict:
     found = {"worst ratio": report.ratio, "worst ratio at": report.worst_place}
     row = replace(row, measured={**row.measured, **found})
     claim, is_complete = row.claim, not any("no assumption" in remark for remark in report.lint)
-    if not (report and claim.user_source and is_complete and report.assumptions):
+    if not (isinstance(report, Counterexample) and report.assumptions):
+        return row
+    if not (claim.user_source and is_complete):
         return row
     reason = (
         f"A searched instance violates it: {report.measured:.6g} > {report.bound:.6g}, ratio "
