@@ -241,8 +241,8 @@ def simplify_structure(genome: Genome) -> Iterator[Genome]:
         for k in range(len(profile["knots"])):
             shorter = deepcopy(genome["profiles"])
             rows: list[Any] = [shorter[p]["knots"], shorter[p]["slopes"], *shorter[p]["offsets"]]
-            for row, place in zip(rows, (k, k, *[k + 1] * len(rows)), strict=False):
-                del row[place]
+            for row, index in zip(rows, (k, k, *[k + 1] * len(rows)), strict=False):
+                del row[index]
             changes.append({"profiles": shorter})
     for k in range(len(vertices) if len(vertices) > 2 else 0):
         changes.append({"vertices": vertices[:k] + vertices[k + 1 :]})

@@ -140,6 +140,7 @@ class SearchedProblem:
         self._prepare()
         self.shape, self.parameters, self.objective = (self.d,), genome, self.value
         self.properties = frozenset({"convex"} if self.is_convex else ())
+        self.lo = self.set.lo
         self.bounds |= {"n": self.n, "d": self.d}
 
     def _prepare(self) -> None:
@@ -188,10 +189,6 @@ class SearchedProblem:
     def difference(self, sample: Any, x: Any, y: Any) -> Any:
         """Return the mean of differences of sampled component gradients."""
         return self.batch(sample, x) - self.batch(sample, y)
-
-    def lo(self, g: Any) -> Any:
-        """Return a vertex."""
-        return self.set.lo(g)
 
     def prox(self, x: Any, g: Any, lam: Any) -> Any:
         """Return the projection of x - lam g."""

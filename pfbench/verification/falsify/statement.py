@@ -110,8 +110,8 @@ class SearchedStatement:
         self.horizon = setting.horizon("quick")
         assumed = (*claim.assumptions, *getattr(self.method, "assumes", ()))
         self.conditions = {text: parse_assumption(text) for text in assumed}
-        known = {*allowed, *(text for text, rule in self.conditions.items() if rule)}
-        unknown = "; ".join(text for text in self.conditions if text not in known)
+        understood = {*allowed, *(text for text, rule in self.conditions.items() if rule)}
+        unknown = "; ".join(text for text in self.conditions if text not in understood)
         self.refusal = unknown and f"assumptions that are not understood: {unknown}"
 
     def admits(self, name: str, value: int) -> bool:
@@ -230,8 +230,8 @@ def prepare_run(
     """
     setting = statement.setting
     if statement.horizon is not None and T:
-        stated, fixed = setting.parameters, {statement.horizon[0]: T}
-        longer = partial(stated, **fixed) if callable(stated) else {**stated, **fixed}
+        stem, fixed = setting.parameters, {statement.horizon[0]: T}
+        longer = partial(stem, **fixed) if callable(stem) else {**stem, **fixed}
         setting = replace(setting, parameters=longer)
     case = setting.make_case(statement.trial, problem)
     parameters, constants = case.claim_parameters, problem.constants()
