@@ -212,7 +212,8 @@ class Falsification(Search):
         )
         if not self.has_script:
             return counterexample
-        remaining = max(2.0, self.start + 0.98 * self.seconds - monotonic())
+        end = self.start + 0.98 * self.seconds * self.patience
+        remaining = max(2.0, end - monotonic())
         try:
             text, printed = write_script(self.statement, counterexample, remaining)
         except Exception as error:  # the counterexample is confirmed all the same
