@@ -303,8 +303,11 @@ def search_counterexamples(
         return done
     from pfbench.verification.falsify.in_processes import add_worst_ratios
 
-    options = {"effort": session.effort, "includes_catalogue": includes_catalogue}
-    return Verification(add_worst_ratios(done.rows, session.engine, seed=session.seed, **options))
+    engine, effort, seed = session.engine, session.effort, session.seed
+    everything = add_worst_ratios(
+        done.rows, engine, effort, seed, includes_catalogue=includes_catalogue
+    )
+    return Verification(everything)
 
 
 def _verdict_row(claim: Claim, subject: Subject, neighbour: Mapping[str, Any]) -> Mapping[str, Any]:
