@@ -65,7 +65,12 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.all_sentences))
     displayed = " ".join(_describe_panel(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(displayed.translate(_IN_ALT))}]({part.picture})")
-    message = f"{band_legend(len(study.seeds))}{part.omission_sentence}{part.start_sentence}{part.interval_sentence}"  # noqa: E501
+    few, many = len(part.displayed_results.study.labels), len(study.labels)
+    omission = f" Shown are the foremost {few} of {many} algorithms." if few < many else ""
+    lines = (line for lines in part.figure.lines.values() for line in lines)
+    is_cut = part.figure.log and any((line.band.x <= 0.0).any() for line in lines)
+    start = " The start, at 0, has no place on the logarithmic axis." if is_cut else ""
+    message = f"{band_legend(len(study.seeds))}{omission}{start}{part.interval_sentence}"
     caption = f"{message} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (
