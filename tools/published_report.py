@@ -11,8 +11,9 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pfbench.cli.catalogue import MAIN_REPORT
 from pfbench.cli.options import default_store_folder, make_engine
-from pfbench.cli.report_command import MAIN_REPORT, checkout_commit, make_reports
+from pfbench.cli.report_command import checkout_commit, make_reports
 from pfbench.reporting import tables
 from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.documents.report_contents import (

@@ -255,7 +255,7 @@ def _panel_line(group: RunGroup, axis: str, measure: str) -> PanelLine:
 
 
 def _scale_record(scale: AxisScale | None) -> list[Any] | None:
-    return scale and [scale.low, scale.high, [list(tick) for tick in scale.ticks]]
+    return [scale.low, scale.high, [list(tick) for tick in scale.ticks]] if scale else None
 
 
 def _spread(band: MedianBand, grid: Sequence[float]) -> MedianBand:
