@@ -184,6 +184,7 @@ def test_every_script_of_the_benchmarks_is_run():
 @pytest.mark.slow
 def test_commands_run_at_their_smallest(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PFBENCH_DATA", str(tmp_path / "data"))  # the real sets take long to check
     monkeypatch.setattr(sys, "path", [*sys.path])
     run = CliRunner()
     for kind, name in (("algorithm", "my-spider"), ("sweep", "sweep")):
@@ -197,20 +198,39 @@ def test_commands_run_at_their_smallest(tmp_path, monkeypatch):
         assert result.exit_code == 0, (words, result.stdout[-500:], result.stderr)
 
 
+HELP = """
+import runpy, sys
+for script in sys.argv[1:]:
+    sys.argv = [script, "--help"]
+    try:
+        (runpy.run_module if "." in script else runpy.run_path)(script, run_name="__main__")
+    except SystemExit as end:
+        assert not end.code, script
+"""
+
+
+def output(*arguments):
+    """Return what a Python process prints that ends well."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
-    [pytest.param(s, marks=pytest.mark.long if s == "benchmarks.scale" else ()) for s in SCRIPTS],
+    [
+        pytest.param(script, marks=pytest.mark.long if script == "benchmarks.scale" else ())
+        for script, words in SCRIPTS.items()
+        if words != "--help"
+    ],
 )
 def test_scripts_run_at_their_smallest(script, tmp_path):
-    start = ["-m", script] if "." in script else [script]
-    words = shlex.split(SCRIPTS[script].format(folder=tmp_path))
-    done = subprocess.run(
-        [sys.executable, *start, *words],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout
+    assert output("-m", script, *shlex.split(SCRIPTS[script].format(folder=tmp_path)))
+
+
+def test_scripts_say_what_they_take():
+    scripts = [script for script, words in SCRIPTS.items() if words == "--help"]
+    assert output("-c", HELP, *scripts).count("usage:") == len(scripts)

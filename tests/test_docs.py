@@ -45,6 +45,7 @@ def test_adding_an_algorithm(capsys):
     names["test_equals_the_pseudo_code"]()
 
 
+@pytest.mark.slow
 def test_whether_the_rate_of_muon_is_true(capsys):
     names = {}
     for block in blocks("docs/muon.md"):
@@ -103,6 +104,7 @@ def test_comparing_your_method(tmp_path, monkeypatch):
     assert "mine to Frank-Wolfe gap V(x) ≤ 0.200: fewest SFO on" in compared
 
 
+@pytest.mark.slow
 def test_your_own_theorem(tmp_path, monkeypatch, capsys):
     """The two files of the page, every command of it, and the fit."""
     descent, page, fit = blocks("docs/your-theorem.md")
@@ -219,6 +221,7 @@ def test_what_the_check_of_a_claim_notices(tmp_path, monkeypatch):
     assert "frank-wolfe-half-step" in result.stdout
 
 
+@pytest.mark.slow
 def test_setting_the_adversary_on_a_method(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -298,6 +301,7 @@ def four_files(tmp_path, monkeypatch):
         sys.modules.pop(name.removesuffix(".py"), None)
 
 
+@pytest.mark.slow
 def test_four_files(four_files):
     """Every command of the page."""
     out = []
@@ -376,6 +380,7 @@ def test_checking_what_you_bring(capsys):
     assert names["g"] @ body.lo(names["g"]) > body.minimum(names["g"])[0]
 
 
+@pytest.mark.slow
 def test_your_own_tools(capsys):
     """Every block of the page prints what it says; that of PyTorch, where it is installed."""
     pytest.importorskip("copt")

@@ -1,18 +1,22 @@
 """``pfbench compare``: a method of one's own against those of a suite."""
 
 import csv
+import json
 import re
+import shutil
 import sys
 from dataclasses import replace
 
 import pytest
 from stored import stored_runs
+from typer.testing import CliRunner
 
 import pfbench.reporting.writer
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.relative import is_constant_formula
 from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import suite_spec_paths
+from pfbench.cli.main import app
 from pfbench.reporting.findings.result_tables import results_csv
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import PlanOutcome
@@ -137,13 +141,32 @@ def suite(folder, monkeypatch):
     sys.modules.pop("mine", None)
 
 
-@pytest.fixture
-def archived(suite, pfbench):
-    arguments = ("--archive", "suite.runs.gz", "--suite", suite, "--store", "theirs", "--jobs", 0)
-    outcome = pfbench("compare", *arguments, "--json")
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """The archive of the suite."""
+    path = tmp_path_factory.mktemp("shipped") / "suite.runs.gz"
+    path.with_name("suite.toml").write_text(SUITE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path.parent)
+        given = (
+            "--archive",
+            path.name,
+            "--suite",
+            "suite.toml",
+            "--store",
+            "theirs",
+            "--jobs",
+            "0",
+        )
+        result = CliRunner().invoke(app, ["compare", *given, "--json"])
     # As stated; of the tuned one two trials a problem and one beyond an end; and what it chose.
-    assert outcome.json["runs"] == 8 + (4 + 2) + 4
-    return outcome
+    assert json.loads(result.stdout)["runs"] == 8 + (4 + 2) + 4
+    return path
+
+
+@pytest.fixture
+def archived(suite, shipped):
+    shutil.copy(shipped, suite.parent)
 
 
 def compare(pfbench, *more, folder="mine-only"):
@@ -456,8 +479,9 @@ def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
             assert source in ("", "synthetic", "breast-cancer", "digits"), problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", sorted(suite_spec_paths()))
-def test_the_shipped_runs_are_those_of_the_suite(suite):
+def test_the_shipped_runs_are_those_of_the_suite_and_of_this_version(suite):
     path = suite_spec_paths()[suite]
     archive = path.with_name(f"{suite}.runs.gz")
     spec, found = load_spec(path), read_suite_archive(archive)
@@ -473,13 +497,7 @@ def test_the_shipped_runs_are_those_of_the_suite(suite):
     # Of the catalogue nothing fails but where a tuned length does not fit the problem.
     failed = {run.stop_reason for run in runs if run.status == "error"}
     assert all(" must be at most n = " in reason for reason in failed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suite", sorted(suite_spec_paths()))
-def test_the_shipped_counts_are_those_of_this_version(suite):
-    """A few of the shipped runs, made again."""
-    found = read_suite_archive(suite_spec_paths()[suite].with_name(f"{suite}.runs.gz"))
+    # A few of the shipped runs, made again.
     kinds = ("log-cosh", "quadratic", "nonconvex", "simplex")
     quick = [plan for plan in found.runs if plan.problem.startswith(kinds)]
     # The last bit of f decides how many values a line search takes.

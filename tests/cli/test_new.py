@@ -32,6 +32,7 @@ def written(pfbench, folder, monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
+@pytest.mark.slow
 def test_the_tests_that_are_written_pass(written):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."],

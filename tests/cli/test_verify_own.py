@@ -184,19 +184,6 @@ def test_units_alone_are_told_without_a_run(pfbench, conforms, own):
     assert "exclude each other" in pfbench("verify", "--units", "--power").err
 
 
-def test_the_table_of_units_is_that_of_the_catalogue():
-    from pfbench.claims.catalogue import CLAIMS
-    from pfbench.verification.homogeneity import check_claim
-
-    table = (Path(__file__).parents[2] / "reports" / "units.md").read_text()
-    lost = table.split("## Not homogeneous")[1].split("## Homogeneous")[0]
-    named = {line.split(" | ")[0].removeprefix("| ") for line in lost.splitlines() if "|" in line}
-    assert {
-        claim.name for claim in CLAIMS.values() if check_claim(claim).homogeneous is False
-    } <= named
-    assert all(name in table for name in CLAIMS)
-
-
 def test_what_stays_inconclusive_is_led_to_harder_instances(pfbench, conforms, own):
     shutil.copy(FILE.parent.parent / "uncertain_theorem.py", own / "unsure.py")
     outcome = pfbench("verify", "unsure.py:SMALL", "--jobs", 0, "--json", "out.json")

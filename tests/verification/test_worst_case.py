@@ -34,7 +34,7 @@ from pfbench.verification.worst_case.random_members import (
 BY_NAME = {case.name: case for case in WORST_CASES}
 
 # Programs above these N take more than a second.
-QUICK = {"saga": (1, 2), "spider-error": (1, 2, 3), "prox-spiderboost": (1, 2, 3)}
+QUICK = {"saga": (1, 2), "saga-error": (1, 2)}
 
 
 @pytest.fixture(scope="module")
