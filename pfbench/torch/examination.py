@@ -273,7 +273,7 @@ def identify_orthogonaliser(
 def stated_coefficients(settings: Settings, stated: Settings) -> Coefficients | None:
     """Return the coefficients that the user or the group states."""
     value = stated.get("orthogonaliser")
-    triple = settings.get("ns_coefficients")
+    triple: Any = settings.get("ns_coefficients")
     if value is None and "ns_steps" in settings and np.shape(triple) == (3,):
         return [tuple(triple)] * int(settings["ns_steps"])
     return PRESETS[value] if isinstance(value, str) else value

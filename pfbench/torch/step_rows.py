@@ -286,7 +286,7 @@ class GroupReader:
 
 def _rate(group: Mapping[str, Any]) -> float:
     """Return the learning rate of a group; 0 where it has none."""
-    lr = group.get("lr")
+    lr: Any = group.get("lr")
     return float(lr) if isinstance(lr, int | float) or torch.is_tensor(lr) else 0.0
 
 
