@@ -35,6 +35,7 @@ myst_heading_anchors = 4
 autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autodoc_mock_imports = ["torch"]
 numpydoc_show_class_members = False
 add_module_names = False
 default_role = "literal"

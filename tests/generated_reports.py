@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.reporting import write_report
+from pfbench.reporting.documents.page import html_page
+from pfbench.reporting.documents.report_contents import make_contents
 from pfbench.reporting.report import collect_report
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
@@ -108,5 +109,6 @@ def report_of(text, folder, rows=40, theory=None, notes=None, mine=False, make=r
     report = replace(collect_report(spec, outcomes), theory=theory)
     if mine:
         report = replace(report, candidate_labels=report.results[0].study.labels[:1])
-    page, *_ = write_report(report, folder / "o", command="c", commit="c", created=created)
+    page = folder / "generated.html"
+    page.write_text(html_page(make_contents(report, "c", "c", created)), encoding="utf-8")
     return page, report

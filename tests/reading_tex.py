@@ -4,7 +4,7 @@ import re
 
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[{}$&#^_~%]|[^\\{}$&#^_~%]+", re.DOTALL)
-_RULES = ("\\toprule", "\\midrule", "\\bottomrule", "\\centering")
+_RULES = ("\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace", "\\centering")
 
 
 def problems(text):
@@ -62,6 +62,7 @@ def _rows(text):
             if not row.endswith(r"\\"):
                 yield f"no end of a row in {row!r}"
             cells = len(re.findall(r"(?<!\\)&", row)) + 1
+            cells += sum(int(number) - 1 for number in re.findall(r"\\multicolumn\{(\d+)\}", row))
             if cells != len(columns[1]):
                 yield f"{cells} cells of {len(columns[1])} in {row!r}"
 

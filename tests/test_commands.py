@@ -42,8 +42,7 @@ SMALLEST = {
     "pfbench run sweep.toml": "run sweep.toml --jobs 0",
     "pfbench store list": "",
     "pfbench store export csv-long -o tables": "",
-    "pfbench pack sweep.toml -o sweep.zip": "pack sweep.toml -o sweep.zip --jobs 0",
-    "pfbench pack --check sweep.zip": "pack --check sweep.zip --jobs 1",
+    "pfbench archive make sweep.toml -o sweep.zip": "archive make sweep.toml -o s.zip --jobs 0",
     "pfbench solve -p log-cosh[rows=200,columns=10,set=none] -a pfbench.adapters:Scipy": "",
     "pfbench new benchopt my-study": "",
     "pfbench check l1": "",
@@ -88,6 +87,7 @@ LEFT_OUT = {
     "python -m cocopp": "the extra referees: tests/runs/storage/test_exports.py",
     "python -m benchmarks.history check": "tests/benchmarks/test_counts.py, and tox -e check",
     "python tools/check_words.py": "tests/tools/test_check_words.py, and tox -e check",
+    "python tools/size.py": "tests/tools/test_size.py, and tox -e check",
     "python -m pytest": "this is it",
     "python -m build": "tox -e wheel builds all twice",
     "python3 -m venv": "makes an environment",
@@ -98,15 +98,14 @@ LEFT_OUT = {
     "pfbench verify shen2019-mse-spiderg --algorithm my_methods.py:MySpider": (
         "tests/verification/test_own.py puts a right method in its place, and wrong ones"
     ),
-    "pfbench verify --mutants": "all planted faults: each claim's own tests catch them",
-    "pfbench faults": "the same",
-    "pfbench verify nfwu-spiderg --mutants": "tests/verification/faults, at smaller size",
+    "pfbench faults": "all planted faults: each claim's own tests catch them",
     "pfbench compare my_methods.py:Mine": "docs/compare.md, by a test of tests/test_docs.py",
     "pfbench run epochs.toml --scheduler": "needs a cluster: tests/runs/engines",
     "pfbench data fetch": "downloads",
-    "pfbench verify my_theorem.py --receipt": "tests/receipts makes one",
-    "pfbench receipt --check": "tests/receipts checks one",
-    "pfbench record add board theorem.zip": "tests/receipts/test_record.py",
+    "pfbench archive make my_theorem.py": "tests/archive makes one",
+    "pfbench archive make my_methods.py": "tests/archive/test_comparisons.py",
+    "pfbench archive check": "tests/archive checks one",
+    "pfbench archive collect": "tests/archive/test_collection.py",
     "pfbench check pfbench.adapters:CoptFrankWolfe": "needs copt: tests/adapters",
     "pfbench info robust-matrix-recovery[source=movielens,edition=my/ratings.csv]": (
         "needs that file: test_where_to_put_a_file_by_hand"
@@ -184,6 +183,7 @@ def test_every_script_of_the_benchmarks_is_run():
 @pytest.mark.slow
 def test_commands_run_at_their_smallest(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PFBENCH_DATA", str(tmp_path / "data"))  # the real sets take long to check
     monkeypatch.setattr(sys, "path", [*sys.path])
     run = CliRunner()
     for kind, name in (("algorithm", "my-spider"), ("sweep", "sweep")):
@@ -197,20 +197,39 @@ def test_commands_run_at_their_smallest(tmp_path, monkeypatch):
         assert result.exit_code == 0, (words, result.stdout[-500:], result.stderr)
 
 
+HELP = """
+import runpy, sys
+for script in sys.argv[1:]:
+    sys.argv = [script, "--help"]
+    try:
+        (runpy.run_module if "." in script else runpy.run_path)(script, run_name="__main__")
+    except SystemExit as end:
+        assert not end.code, script
+"""
+
+
+def output(*arguments):
+    """Return what a Python process prints that ends well."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
-    [pytest.param(s, marks=pytest.mark.long if s == "benchmarks.scale" else ()) for s in SCRIPTS],
+    [
+        pytest.param(script, marks=pytest.mark.long if script == "benchmarks.scale" else ())
+        for script, words in SCRIPTS.items()
+        if words != "--help"
+    ],
 )
 def test_scripts_run_at_their_smallest(script, tmp_path):
-    start = ["-m", script] if "." in script else [script]
-    words = shlex.split(SCRIPTS[script].format(folder=tmp_path))
-    done = subprocess.run(
-        [sys.executable, *start, *words],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout
+    assert output("-m", script, *shlex.split(SCRIPTS[script].format(folder=tmp_path)))
+
+
+def test_scripts_say_what_they_take():
+    scripts = [script for script, words in SCRIPTS.items() if words == "--help"]
+    assert output("-c", HELP, *scripts).count("usage:") == len(scripts)

@@ -21,7 +21,7 @@ from pfbench.base.parameters import (
 )
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State, check_output_rule
-from pfbench.estimators import SAMPLINGS, Estimator
+from pfbench.estimators import SAMPLINGS
 
 _MOST = 2**62
 
@@ -220,20 +220,6 @@ class Algorithm(ABC):
     def list_required_parameters(cls) -> list[str]:
         """Return the names of the parameters that have no default."""
         return [f.name for f in fields(cls) if f.default is MISSING]
-
-
-class EstimatorAlgorithm(Algorithm):
-    """Method that moves along a gradient estimate."""
-
-    @property
-    @abstractmethod
-    def estimator(self) -> Estimator:
-        """The gradient estimator."""
-
-    @property
-    def anytime(self) -> bool:
-        """Whether no iterate depends on `iterations`; see `Algorithm.anytime`."""
-        return True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,11 +12,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, SamplingAlgorithm, round_up, smallest_integer
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import Guarantee, mapping_guarantee
 from pfbench.algorithms.sliding import SlidingMethod, condg
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, positive
-from pfbench.base.protocols import AlgorithmOracles
+from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point, State
 from pfbench.estimators import SPIDERG
 from pfbench.points import combine, keep
@@ -84,7 +85,7 @@ class ConvexCGS(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NCGSSpider(SlidingMethod, SamplingAlgorithm):
+class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
     """Sliding for non-convex sums: x+ = condg(G, x, 1/L, eta) with SPIDER estimates G.
 
     The source draws components in proportion to their constants L_i, and uses their mean for L:
@@ -124,13 +125,14 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm):
             batch=10 * T,
         )
 
-    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class docstring."""
-        estimate = SPIDERG(self.batch, self.period, sampling=self.sampling).start(ask, rng)
-        for _ in range(self.iterations):
-            G = estimate(x)
-            at, x = x, self.condg(ask, G, x, 1.0 / self.smoothness, self.eta)
-            yield State(x, at, G)
+    @property
+    def estimator(self) -> SPIDERG:
+        """SPIDER."""
+        return SPIDERG(self.batch, self.period, sampling=self.sampling)
+
+    def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
+        """Return the end of condg from x."""
+        return self.condg(ask, g, x, 1.0 / self.smoothness, self.eta)
 
 
 METHODS = (ConvexCGS, NCGSSpider)

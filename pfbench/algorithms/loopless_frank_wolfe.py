@@ -15,26 +15,18 @@ by that, and are pfbench's: of the sources their rates agree, and no constant is
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from pfbench.algorithms.base import (
-    EstimatorAlgorithm,
-    SamplingAlgorithm,
-    round_down,
-    round_up,
-    smallest_integer,
-)
+from pfbench.algorithms.base import SamplingAlgorithm, round_down, round_up, smallest_integer
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import Guarantee, gap_guarantee
 from pfbench.algorithms.loopless import page_parameters, renewal_probability
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe, constant_step_schedule
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, parameter, positive
-from pfbench.base.protocols import AlgorithmOracles
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import AlgorithmOracles, Gradient
+from pfbench.base.state import Point
 from pfbench.estimators import (
     LSVRG,
     PAGE,
@@ -45,7 +37,6 @@ from pfbench.estimators import (
     HeavyBall,
     VanishingWeights,
     ZeroSARAH,
-    latest_coin,
 )
 from pfbench.points import combine
 
@@ -259,14 +250,9 @@ class ConvexFW(EstimatorAlgorithm):
         """Return gamma_t."""
         return 2.0 / (t + 2.0) if self.step is None else self.step
 
-    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
-        estimate = self.estimator.start(ask, rng)
-        for t in range(self.iterations):
-            g = estimate(x)
-            v = ask.lo(g)
-            at, x = x, combine(x, v, self.gamma(t))
-            yield State(x, at, g, coin=latest_coin(estimate))
+    def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
+        """Return the step of Frank-Wolfe with gamma_t."""
+        return combine(x, ask.lo(g), self.gamma(t))
 
 
 @dataclass(frozen=True, kw_only=True)

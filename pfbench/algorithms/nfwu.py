@@ -21,26 +21,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import EstimatorAlgorithm, round_down, round_up
+from pfbench.algorithms.base import round_down, round_up
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import gap_guarantee
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
-from pfbench.estimators import (
-    CASPIDERG,
-    CASVRG,
-    LSVRG,
-    PAGE,
-    SG,
-    SPIDERG,
-    STORM,
-    SVRG,
-    Estimator,
-    latest_coin,
-)
-from pfbench.points import combine, inner, keep
+from pfbench.estimators import CASPIDERG, CASVRG, LSVRG, PAGE, SG, SPIDERG, STORM, SVRG, Estimator
+from pfbench.points import inner, keep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,12 +75,7 @@ class NFWU(EstimatorAlgorithm):
         if self.run_count > 1:
             yield from self.run_restarts(ask, x, rng)
             return
-        estimate = self.estimator.start(ask, rng)
-        for _ in range(self.iterations):
-            g = estimate(x)
-            v = ask.lo(g)
-            at, x = x, combine(x, v, self.step)
-            yield State(x, at, g, coin=latest_coin(estimate))
+        yield from super().run(ask, x, rng)
 
     def run_restarts(
         self, ask: AlgorithmOracles, x0: Point, rng: np.random.Generator

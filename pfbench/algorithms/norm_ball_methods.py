@@ -23,7 +23,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, EstimatorAlgorithm
+from pfbench.algorithms.base import Algorithm
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles, Gradient
@@ -152,13 +153,9 @@ class USCGMVR(EstimatorAlgorithm):
         """STORM estimator."""
         return STORM(self.batch, self.alpha, self.snapshot)
 
-    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
-        estimate = self.estimator.start(ask, rng)
-        for _ in range(self.iterations):
-            d = estimate(x)
-            at, x = x, x + self.step * ask.lo(d)
-            yield State(x, at, d)
+    def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
+        """Return the step along the minimiser at the estimate."""
+        return x + self.step * ask.lo(g)
 
 
 @dataclass(frozen=True, kw_only=True)

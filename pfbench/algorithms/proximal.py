@@ -14,13 +14,11 @@ and Li & Li, |G| <= epsilon for the gradient method and wang2019.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from pfbench.algorithms.base import EstimatorAlgorithm, round_down, round_up
+from pfbench.algorithms.base import round_down, round_up
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import (
     Guarantee,
     epsilon_squared_bound,
@@ -31,9 +29,9 @@ from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, parameter, positive
-from pfbench.base.protocols import AlgorithmOracles
-from pfbench.base.state import Point, State
-from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, FullGradient, latest_coin
+from pfbench.base.protocols import AlgorithmOracles, Gradient
+from pfbench.base.state import Point
+from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, FullGradient
 
 COMPOSITE = frozenset({"prox"})
 SMOOTH = frozenset({"prox", "smooth"})
@@ -47,13 +45,9 @@ class ProximalMethod(EstimatorAlgorithm):
     iterations: int = integer(MISSING, "T")
     step: float = positive(MISSING, "eta")
 
-    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
-        estimate = self.estimator.start(ask, rng)
-        for _ in range(self.iterations):
-            g = estimate(x)
-            at, x = x, ask.prox(x, g, self.step)
-            yield State(x, at, g, coin=latest_coin(estimate))
+    def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
+        """Return the proximal step from x."""
+        return ask.prox(x, g, self.step)
 
 
 # --- the gradient, and mini-batches -----------------------------------------------------------

@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, round_down, round_up, smallest_integer
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import Guarantee, mapping_guarantee
 from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, one_of_values, parameter, positive
-from pfbench.base.protocols import AlgorithmOracles
+from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.sample import Sample
 from pfbench.base.state import Point, State
 from pfbench.estimators import SVRG
@@ -185,7 +186,7 @@ class StochasticNCGS(SlidingMethod):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NCGSVR(SlidingMethod):
+class NCGSVR(SlidingMethod, EstimatorAlgorithm):
     """Variance-reduced NCGS: theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v."""
 
     name = "ncgs-vr"
@@ -211,14 +212,14 @@ class NCGSVR(SlidingMethod):
         T = m * max(1, round_up(18.0 * L * (delta + 1.0) / (epsilon * m)))
         return cls.from_schedule(overrides, iterations=T, smoothness=L, batch=b, period=m)
 
-    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class docstring."""
-        estimate = SVRG(self.batch, self.period, at_snapshot=True).start(ask, rng)
-        lam = 1.0 / (3.0 * self.smoothness)
-        for _ in range(self.iterations):
-            v = estimate(x)
-            at, x = x, self.condg(ask, v, x, lam, self.eta)
-            yield State(x, at, v)
+    @property
+    def estimator(self) -> SVRG:
+        """SVRG that also asks its batch at the snapshot."""
+        return SVRG(self.batch, self.period, at_snapshot=True)
+
+    def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
+        """Return the end of condg from x."""
+        return self.condg(ask, g, x, 1.0 / (3.0 * self.smoothness), self.eta)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,20 +14,15 @@ epsilon, with the error bounded by each estimator's law.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from pfbench.algorithms.base import EstimatorAlgorithm, round_up
+from pfbench.algorithms.base import round_up
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import gap_guarantee
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, one_of_values, parameter, positive
-from pfbench.base.protocols import AlgorithmOracles
-from pfbench.base.state import Point, State
-from pfbench.estimators import SAGA, SG, SVRG, latest_coin
-from pfbench.points import combine
+from pfbench.estimators import SAGA, SG, SVRG
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +33,6 @@ class StochasticFrankWolfe(EstimatorAlgorithm):
     iterations: int = integer(MISSING, "T")
     step: float = positive(MISSING, "gamma, in (0, 1]", upper=1.0)
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
-
-    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
-        estimate = self.estimator.start(ask, rng)
-        for _ in range(self.iterations):
-            g = estimate(x)
-            v = ask.lo(g)
-            at, x = x, combine(x, v, self.step)
-            yield State(x, at, g, coin=latest_coin(estimate))
 
 
 def constant_step_schedule(

@@ -23,9 +23,9 @@ from pfbench.checking.findings import (
     make_with_defaults,
 )
 from pfbench.checking.traced_runs import (
-    CALLS,
     RunRecord,
     RunRecords,
+    guarded_steps,
     points_identical,
     visible_entries,
 )
@@ -33,11 +33,9 @@ from pfbench.checking.uncounted_calls import (
     NegatedBackend,
     UncountedCallDetector,
     format_counts,
-    guard_oracles,
     refuse_uncounted_calls,
 )
 from pfbench.checking.unit_invariance import check_schedule_units, check_unit_invariance
-from pfbench.oracles import Ledger
 from pfbench.oracles.bundle import ORACLES
 from pfbench.points import distance, infer_format, is_finite, keep
 from pfbench.problems.linear_models import LogCosh
@@ -333,11 +331,13 @@ class AlgorithmChecks(RunRecords):
         if isinstance(x0, np.ndarray) and self.problem.set.contains(x0 + 0.1):
             x0 = x0 + 0.1  # not 0, which some faults would leave as it is
         before = visible_entries(x0).copy()
-        rng = np.random.default_rng(0)
-        ask = guard_oracles(self.problem, self.problem.open(rng), Ledger(CALLS))
         if not isinstance(x0, np.ndarray):
             raise CheckSkipped("points are moved by combine alone")
-        for _ in islice(self.algorithm.run(ask, x0, rng), self.max_states):
+
+        def begin(ask: Any, x: Any, rng: Any) -> Any:
+            return self.algorithm.run(ask, x0, rng)
+
+        for _ in islice(guarded_steps(self.problem, self.algorithm, begin=begin), self.max_states):
             pass
         if not np.array_equal(visible_entries(x0), before):
             raise CheckFailed(
@@ -354,11 +354,9 @@ class AlgorithmChecks(RunRecords):
             resolve_run(on, self.algorithm).check_requirements(on.open(np.random.default_rng(0)))
         except RefusedError as error:
             raise CheckSkipped(f"factored matrices do not fit: {error}") from error
-        rng = np.random.default_rng(0)
         with explain_stale_points("move"):
-            ask = guard_oracles(on, on.open(rng), Ledger(CALLS))
-            for state in islice(self.algorithm.run(ask, on.start(), rng), self.max_states):
-                keep(state.x)
+            for step in islice(guarded_steps(on, self.algorithm), self.max_states):
+                keep(step.state.x)
         return "old points are copies"
 
     def check_output(self) -> str:

@@ -1,6 +1,6 @@
 """Runs of an algorithm step by step, through guarded oracles."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -11,8 +11,9 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.state import Point, State
 from pfbench.checking.findings import CheckFailed, TimeLimit
-from pfbench.checking.uncounted_calls import guard_oracles
+from pfbench.checking.uncounted_calls import GuardedOracles
 from pfbench.oracles import Ledger
+from pfbench.runs.loop.steps import Steps
 
 MAX_STATES = 40
 """Number of recorded iterations; an endless method is stopped there."""
@@ -22,6 +23,16 @@ _SECONDS, _FEWEST = 0.3, 3
 
 CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
 """Budget of one run."""
+
+
+def guarded_steps(
+    problem: Any, algorithm: Any, *, seed: int = 0, budget: Budget = CALLS, **options: Any
+) -> Steps:
+    """Return a run through oracles that are guarded; see `Steps` for the options."""
+    streams = {"oracles": np.random.default_rng(0), "algorithm": np.random.default_rng(seed)}
+    return Steps(
+        problem, algorithm, ledger=Ledger(budget), bundle=GuardedOracles, streams=streams, **options
+    )
 
 
 @dataclass(frozen=True)
@@ -84,16 +95,15 @@ class RunRecords:
         algorithm: Any = None,
     ) -> RunRecord:
         """Run the algorithm, for as many iterations as the first run at most."""
-        problem, ledger = self.problem, Ledger(budget)
-        backend = answer(problem.open(np.random.default_rng(0)))
-        ask = guard_oracles(problem, backend, ledger)
-        self.accessed_privates = ask.accessed_privates
-        rng = np.random.default_rng(seed)
+        run = guarded_steps(
+            self.problem, algorithm or self.algorithm, seed=seed, budget=budget, wrap=answer
+        )
+        ledger, self.accessed_privates = run.ledger, run.ask.accessed_privates
         states, counts, patience = [], [], TimeLimit(_SECONDS)
         try:
-            for state in islice(
-                self._states(ask, rng, algorithm or self.algorithm), self.max_states
-            ):
+            for state in islice(run.states, self.max_states):
+                if not isinstance(state, State):
+                    raise CheckFailed("it to yield a State", f"a {type(state).__name__}")
                 states.append(_copy_state(state))
                 counts.append(ledger.counts())
                 if len(states) == 1:  # in which loops are compiled
@@ -108,15 +118,6 @@ class RunRecords:
         """Return the run of seed 0, with as many iterations as the first run of another record."""
         self._seed_zero_run, self.max_states = other.seed_zero_run, other.max_states
         return self.record_run()
-
-    def _states(self, ask: Any, rng: np.random.Generator, algorithm: Any) -> Iterator[State]:
-        states = algorithm.run(ask, self.problem.start(), rng)
-        if not isinstance(states, Iterator):
-            raise CheckFailed("run(ask, x, rng) to yield states", f"a {type(states).__name__}")
-        for state in states:
-            if not isinstance(state, State):
-                raise CheckFailed("it to yield a State", f"a {type(state).__name__}")
-            yield state
 
     @property
     def seed_zero_run(self) -> RunRecord:

@@ -113,6 +113,10 @@ class GuardedOracles(Oracles):
 
     accessed_privates: dict[str, str]
 
+    def __init__(self, *arguments: Any) -> None:
+        self.accessed_privates = {}
+        super().__init__(*arguments)
+
     def __getattribute__(self, name: str) -> Any:
         if name.startswith("_") and not name.startswith("__"):
             caller = sys._getframe(1)
@@ -130,9 +134,7 @@ GuardedOracles.__name__ = Oracles.__name__  # an error of Python's names what a 
 def guard_oracles(problem: Problem, backend: Any, ledger: Ledger | None = None) -> GuardedOracles:
     """Return guarded oracles of a problem, answered by a backend."""
     form = infer_format(problem.start(), problem.name)
-    ask = GuardedOracles(backend, ledger or Ledger(), problem.set.diameter, form)
-    ask.accessed_privates = {}
-    return ask
+    return GuardedOracles(backend, ledger or Ledger(), problem.set.diameter, form)
 
 
 def format_counts(counts: Counts) -> str:

@@ -59,12 +59,12 @@ _STRICTER = (
     (_QU, "SlidingMethod.eta", "constant", "return 0.5 / self.iterations"),
     (_QU, "SlidingMethod.eta", "factor", "return (0.5 * (1.0 / self.iterations))"),
     *(
-        (_QU, f"{method}.run", *change)
-        for method in ("NCGS", "StochasticNCGS", "NCGSVR")
+        (_QU, function, *change)
+        for function in ("NCGS.run", "StochasticNCGS.run", "NCGSVR.move")
         for change in (("factor", "(0.5 * self.eta)"), ("late-factor", "(0.5 * self.eta if "))
     ),
-    (frozenset({"ncgs-spider"}), "NCGSSpider.run", "factor", "(0.5 * self.eta)"),
-    (frozenset({"ncgs-spider"}), "NCGSSpider.run", "late-factor", "(0.5 * self.eta if "),
+    (frozenset({"ncgs-spider"}), "NCGSSpider.move", "factor", "(0.5 * self.eta)"),
+    (frozenset({"ncgs-spider"}), "NCGSSpider.move", "late-factor", "(0.5 * self.eta if "),
     (frozenset({"cgs-convex"}), "ConvexCGS.run", "term", "(k * ((2.0 * k + 1.0)))"),
     (frozenset({"cgs-convex"}), "ConvexCGS.run", "constant", "/ (k * (k + 2.0)))"),
 )

@@ -249,7 +249,12 @@ def verify(
         If the store cannot be written or read; entries stored before remain.
     """
     from pfbench.runs.engines.engine import MultiProcessEngine
-    from pfbench.verification.session import Session, check_engine, choose_case_seed
+    from pfbench.verification.session import (
+        Session,
+        check_engine,
+        choose_case_seed,
+        search_counterexamples,
+    )
 
     check_integer("jobs", jobs, minimum=1)
     subject = Subject(algorithm=algorithm)
@@ -265,7 +270,8 @@ def verify(
         store=_open_store(store),
         progress=progress,
     )
-    return session.verify(chosen, subject)
+    done = session.verify(chosen, subject)
+    return done if algorithm is not None else search_counterexamples(session, done)
 
 
 def _as_name_list(names: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""Commands on claims other than ``pfbench verify``, which also has them as options."""
+"""The verbs that ask other things of claims than ``pfbench verify``."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ from pfbench.cli import options
 from pfbench.cli.mutants import show_fault_detection
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power_command import measure_power
+from pfbench.cli.units_command import show_units
 from pfbench.cli.verification_job import open_job
 from pfbench.cli.verify import (
     explain_named,
@@ -41,7 +42,7 @@ def faults(
 ) -> None:
     """Report which faults each claim catches.
 
-    Faults are planted by hand, or generated from the method's source; as `verify --mutants`.
+    Faults are planted by hand, or generated from the method's source.
     """
     from pfbench.base.checks import check_integer
     from pfbench.runs.planning.plugin_names import expand_plugin_name
@@ -73,10 +74,7 @@ def power(
     table: Path | None = _TABLE,
     as_json: Path | None = _JSON,
 ) -> None:
-    """Find the smallest error each check detects.
-
-    As `verify --power`.
-    """
+    """Find the smallest planted error that each check finds."""
     from pfbench.base.checks import check_real
 
     if max_check_seconds is not None:
@@ -84,6 +82,19 @@ def power(
     names, seeds = resolve_claim_names(claims, as_json), range(seed, seed + 1)
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         measure_power(work, max_check_seconds)
+
+
+def units(
+    claims: list[str] | None = argument("CLAIM"),
+    table: Path | None = _TABLE,
+    as_json: Path | None = _JSON,
+) -> None:
+    """Say which bounds and schedules keep the units of f and x, without any run."""
+    names = resolve_claim_names(claims, as_json)
+    with open_job(
+        names, False, range(1), options.default_store_folder(), 0, None, table, as_json
+    ) as work:
+        show_units(work)
 
 
 def compute_worst_cases(
@@ -101,7 +112,7 @@ def compute_worst_cases(
 ) -> None:
     """Compute worst cases of a few steps.
 
-    Methods and bounds are checked against them; as `verify --worst-case`.
+    Methods and bounds are held to them.
     """
     if listing:
         list_worst_cases(claims or [], "quick")
@@ -112,8 +123,5 @@ def compute_worst_cases(
 
 
 def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
-    """Show a claim or an erratum in full.
-
-    As `verify --explain`.
-    """
+    """Say all of a claim or an erratum."""
     explain_named(name)

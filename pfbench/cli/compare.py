@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pfbench import __version__
-from pfbench.base.errors import InputError, StorageError
+from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
 from pfbench.cli.catalogue import resolve_spec_path, suite_spec_paths
@@ -24,7 +24,7 @@ from pfbench.cli.terminal_tables import ReportedFact, print_parts, section_with_
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
-    from pfbench.reporting.documents.told import ReportSummary
+    from pfbench.reporting.documents.report_contents import ReportSummary
     from pfbench.reporting.suite_comparison import SuiteComparison
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import PlanOutcome
@@ -60,7 +60,7 @@ def compare(
     price: str | None = option(
         "PRICE", "Cost weights of the calls, as in sfo=1,lo=20, for a comparison by total cost."
     ),
-    receipt: Path | None = option("FILE.zip", "Also write an archive that others can verify."),
+    receipt: Path | None = option("FILE.zip", "Now `pfbench archive make`.", hidden=True),
     grid: bool = flag("List the tuned parameters of each method; compare nothing.", "--grid"),
     as_json: bool = options.AS_JSON,
 ) -> None:
@@ -72,21 +72,20 @@ def compare(
     run here; their number is printed first. The output ends with where the method is better and
     worse.
     """
-    from pfbench.receipts.comparison_receipt import write
     from pfbench.reporting import prepare_folder
     from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.plugin_names import expand_plugin_name
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
-    if problem is not None and (receipt is not None or archive is not None):
-        raise InputError("--problem goes with neither --receipt nor --archive: leave one out.")
+    if receipt is not None:
+        raise InputError(
+            f"--receipt is now `pfbench archive make METHOD --suite {suite} -o {receipt}`."
+        )
+    if problem is not None and archive is not None:
+        raise InputError("--problem does not go with --archive: leave one out.")
     if not grid and (method is None) == (archive is None):
         raise InputError("give a METHOD, or --archive FILE.")
-    if receipt is not None:
-        if method is None:
-            raise InputError("--receipt is of a METHOD: name one.")
-        check_writable(receipt, f"--receipt {receipt}", error=StorageError)
     spec, path = load_suite(suite, problem, price)
     if grid:
         show_grids(spec, method, as_json=as_json)
@@ -106,10 +105,7 @@ def compare(
             compared = compare_on_suite(
                 spec, method, ComparisonRunSource(shipped, retained, engine, as_json)
             )
-            if receipt is not None:
-                environment = engine.environment()
-                write(receipt, spec, method, price or "", compared, environment, __version__)
-            _report_comparison(compared, None if text else output, receipt, as_json=as_json)
+            _report_comparison(compared, None if text else output, as_json=as_json)
             exit_if_failed(compared.candidate_outcomes, ", and the report shows them as such")
 
 
@@ -152,7 +148,7 @@ def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRunSource") -> 
 
 def _announce_comparison(spec: "Spec", method: str, runs: "ComparisonRunSource") -> None:
     """Print, before any run, limits of the seeds' power and the number of runs to execute."""
-    from pfbench.reporting.findings.seed_warnings import seed_warning
+    from pfbench.reporting.statistics.significance import seed_warning
     from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.suite import suite_labels
 
@@ -271,16 +267,14 @@ class ComparisonRunSource:
 # --- telling --------------------------------------------------------------------------------------
 
 
-def _report_comparison(
-    compared: "SuiteComparison", output: Path | None, receipt: Path | None, *, as_json: bool
-) -> None:
+def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:
     """Print where a method is better and worse, and write the report."""
     from pfbench.cli.report_text import render_table
     from pfbench.reporting.findings import duels, tuning_effects
 
     reported, comparison = write_comparison(compared, output)
     labels, study = compared.labels, compared.report.spec.study
-    files = [*([] if receipt is None else [receipt]), *reported.files]
+    files = reported.files
     facts = [
         ReportedFact("name", compared.report.spec.name),
         ReportedFact("runs", len(compared.report.spec.runs())),
@@ -299,7 +293,7 @@ def _report_comparison(
     print_parts(
         first,
         *map(render_table, reported.tables),
-        section_with_title("in words", *further),
+        *([section_with_title("what failed", *further)] if further else []),
         *map(str, files),
     )
 
@@ -308,9 +302,8 @@ def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
     """Return the comparison of a method in words and tables; write a requested report."""
-    from pfbench.reporting.documents.report_contents import make_contents
-    from pfbench.reporting.documents.told import ReportSummary
-    from pfbench.reporting.findings import duels, tuning_effects
+    from pfbench.reporting.documents.report_contents import ReportSummary, make_contents
+    from pfbench.reporting.findings import tuning_effects
     from pfbench.reporting.findings.candidate_front import front_sentence
     from pfbench.reporting.writer import write_contents
 
@@ -320,7 +313,7 @@ def write_comparison(
     if front is None:
         raise AssertionError("a report on one method begins with it")
     comparison, study = front.comparisons[0], report.spec.study
-    tables = [front.table, *(duels.table(comparison, label, labels) for label in labels)]
+    tables = [front.table]
     chosen = tuning_effects.choice_table(study, study.tune, labels) if study.tune else None
     tables += [chosen] if chosen and chosen.rows else []
     files = [] if output is None else write_contents(everything, output)

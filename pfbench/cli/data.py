@@ -43,7 +43,7 @@ def list_data_sets(as_json: bool = AS_JSON) -> None:
 def fetch(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
     """Download data sets, unless intact files exist.
 
-    NAME is a data set from `pfbench data list`. The same command continues an interrupted download.
+    NAME is one that `pfbench data list` shows.
     """
     from pfbench.problems.data.management import fetch as fetch_one
 
@@ -102,7 +102,7 @@ def _for_each_data_set(
 
 def _show_data_set_results(results: "Sequence[DataSetStatus]", *, as_json: bool) -> None:
     if as_json:
-        names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
+        names = {"method": "verified_by", "size": "bytes"}
         print_json([dataclass_as_dict(status, **names) for status in results])
         return
     sizes = [None if status.size is None else format_size(status.size) for status in results]
@@ -116,6 +116,6 @@ def _show_data_set_results(results: "Sequence[DataSetStatus]", *, as_json: bool)
 
 def _describe_status(status: "DataSetStatus") -> str:
     if status.state == "absent":
-        return f"absent ({format_size(status.partial)} of it)" if status.partial else "absent"
+        return "absent"
     state = status.state if status.digest is None else "sound"
     return state if status.verified else f"{state} (unverified)"

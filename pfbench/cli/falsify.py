@@ -1,7 +1,6 @@
 """``pfbench falsify``: search for a counterexample to a user's claims, shrink it, confirm it."""
 
 import json
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +14,7 @@ from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress
 
 if TYPE_CHECKING:
-    from pfbench.runs.engines.engine import Engine
     from pfbench.verification.claim import Claim
-    from pfbench.verification.falsify.reports import SearchReport
-
-_START_SECONDS = 20.0
-"""Seconds beyond its limit after which the process of a search is killed: start and imports."""
 
 
 def falsify(
@@ -43,18 +37,14 @@ def falsify(
     status: 0 no counterexample found, which is not a proof; 1 a counterexample is confirmed; 2 bad
     input. A search that is interrupted starts again from its seed.
     """
-    from pfbench.base.checks import check_choice, check_integer, check_real
+    from pfbench.base.checks import check_choice
     from pfbench.claims.catalogue import load_named_claims
     from pfbench.cli.verify import resolve_claim_names
-    from pfbench.verification.falsify.search import SETS
+    from pfbench.verification.falsify.falsification import check_arguments
+    from pfbench.verification.falsify.genomes import SETS
+    from pfbench.verification.falsify.in_processes import search_claims
 
-    check_real("--seconds", seconds, above=0.0)
-    for name, value, minimum in (
-        ("--seed", seed, 0),
-        ("--horizon", horizon, 1),
-        ("--size", size, 1),
-    ):
-        check_integer(name, value, minimum=minimum)
+    check_arguments("--", seconds, seed, horizon, size)
     families = tuple(family.split(",")) if family else SETS
     for name in families:
         check_choice("--family", name, SETS)
@@ -69,49 +59,23 @@ def falsify(
     if replay is not None:
         _replay(loaded, replay, is_quiet)
         return
-    arguments = {"seconds": seconds, "horizon": horizon, "size": size, "families": families}
-    arguments |= {"seed": seed, "allow": tuple(allow or ())}
+    arguments = {"seed": seed, "horizon": horizon, "size": size, "families": families}
+    arguments |= {"allow": tuple(allow or ())}
     title = f"search, at most {seconds:g} s per claim"
     with (
         closing(options.make_engine(jobs, None)) as engine,
         StepProgress(title, len(loaded), "claims", quiet=is_quiet, slots=engine.slots) as steps,
     ):
-        reports = _search_claims(engine, loaded, arguments, steps)
+        reports = search_claims(engine, loaded, seconds, arguments, steps.advance)
     reports = [_save_script(report, names[0], script) for report in reports]
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
-    if not is_quiet:
-        for line in (line for report in reports for line in report.lines()):
-            print(escape_text(line))
+    for line in (line for report in reports for line in report.lines() if not is_quiet):
+        print(escape_text(line))
     terminal.exit_if(any(reports))
     for report in reports:
         if report.verdict == "refused":
             raise InputError(f"{report.claim} cannot be searched: {report.reason.rstrip('.')}.")
-
-
-def _search_claims(
-    engine: "Engine", claims: "Sequence[Claim]", arguments: dict[str, Any], steps: StepProgress
-) -> "list[SearchReport]":
-    """Search claims in processes that are killed at their limit."""
-    from pfbench.runs.engines.workers import Task
-    from pfbench.verification.falsify.reports import REFUSED, SearchReport
-
-    limit = float(arguments["seconds"]) + _START_SECONDS
-    tasks = [Task(_search_claim, (claim, arguments), limit, claim.name) for claim in claims]
-    reports: dict[int, SearchReport] = {}
-    for result in engine.do(tasks):
-        name = claims[result.index].name
-        reason = f"{result.status}: {result.reason}"
-        failed = SearchReport(claim=name, verdict=REFUSED, reason=reason)
-        reports[result.index] = result.value if result.status == "done" else failed
-        steps.advance()
-    return [reports[index] for index in sorted(reports)]
-
-
-def _search_claim(claim: "Claim", arguments: dict[str, Any]) -> "SearchReport":
-    from pfbench.verification.falsify.falsification import search_claim
-
-    return search_claim(claim, **arguments)
 
 
 def _save_script(report: Any, reference: str, folder: Path | None) -> Any:
@@ -134,15 +98,17 @@ def _replay(claims: "list[Claim]", path: Path, is_quiet: bool) -> None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or "it is no JSON of `pfbench falsify`"
         raise InputError(f"--replay {path} cannot be read ({reason}).") from error
-    stored = [claim for claim in claims if claim.name in by_name]
-    if not stored:
+    results = [
+        (claim.name, replay_counterexample(claim, by_name[claim.name]))
+        for claim in claims
+        if claim.name in by_name
+    ]
+    if not results:
         raise InputError(f"--replay {path} has no counterexample to these claims.")
-    results = [replay_counterexample(claim, by_name[claim.name]) for claim in stored]
-    for claim, result in zip(stored, results, strict=True):
-        text = f"not confirmed: {result.reason}"
-        if result.is_confirmed and result.result is not None:
-            ratio = result.exact or f"{result.result.ratio:.6g}"
-            text = f"confirmed: ratio {ratio} ({result.arithmetic})"
-        if not is_quiet:
-            print(escape_text(f"{claim.name}: {text}"))
-    terminal.exit_if(any(result.is_confirmed for result in results))
+    for name, result in results if not is_quiet else ():
+        record = result.record
+        ratio = record.get("ratio_exact") or f"{result.result.ratio!r:.8}"
+        text = f"confirmed: ratio {ratio} ({record.get('arithmetic')})"
+        text = text if result.is_confirmed else f"not confirmed: {result.reason}"
+        print(escape_text(f"{name}: {text}"))
+    terminal.exit_if(any(result.is_confirmed for _, result in results))

@@ -21,6 +21,7 @@ from pfbench import __version__
 from pfbench.base.errors import DivergedError, InputErrors, PfbenchError, StalePoint, WorkerDied
 from pfbench.cli import (
     adversary,
+    archive_command,
     check,
     claim_verbs,
     compare,
@@ -29,9 +30,6 @@ from pfbench.cli import (
     info,
     listing,
     new,
-    pack_command,
-    receipt,
-    record_command,
     report_command,
     run_command,
     solve_command,
@@ -133,7 +131,6 @@ app.add_typer(data.app, name="data")
 app.command("run")(run_command.run)
 app.command("report")(report_command.report)
 app.command("compare")(compare.compare)
-app.command("pack")(pack_command.pack)
 app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)
 app.command("falsify")(falsify.falsify)
@@ -141,11 +138,18 @@ app.command("explain")(claim_verbs.explain)
 app.command("faults")(claim_verbs.faults)
 app.command("power")(claim_verbs.power)
 app.command("worst-case")(claim_verbs.compute_worst_cases)
-app.command("receipt")(receipt.receipt)
+app.command("units")(claim_verbs.units)
 app.command("new")(new.create_files)
 app.command("check")(check.check)
 app.add_typer(store_command.app, name="store")
-app.add_typer(record_command.app, name="record")
+app.add_typer(archive_command.app, name="archive")
+for _name in ("pack", "receipt", "record"):
+    app.command(
+        _name,
+        hidden=True,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    )(archive_command.answer_old_verb)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,4 +1,4 @@
-"""``pfbench verify --mutants``: the faults, planted and generated, that each claim catches."""
+"""``pfbench faults``: the faults, planted and generated, that each claim catches."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 MAX_FAULTS = 12
 """Default number of generated faults of a method without --full and --faults."""
-
-MOST_OF_RECEIPTS = 20
-"""Number of generated faults of a method in an archive."""
 
 
 def show_fault_detection(
@@ -82,7 +79,7 @@ def verify_user_faults(
     tested, claims = algorithm_and_claims(algorithm, work.names)
     if not claims:
         raise InputError(
-            f"--mutants --algorithm {algorithm} needs claims to test its faults against: name "
+            f"--algorithm {algorithm} needs claims to test its faults against: name "
             "them, or list them in an attribute `claims` of its class."
         )
     Subject(tested).check_importable()

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
+from pfbench import __version__
 from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write, translate_os_errors
 from pfbench.base.names import unknown_name_error
@@ -43,13 +44,13 @@ NEXT: Mapping[str, tuple[str, ...]] = MappingProxyType(
             'solve -p "{file}:{cls}[rows=50]" -a "frank-wolfe[iterations=50]"',
             "info {file}:{cls}",
         ),
-        "claim": ("verify {file}", "verify {file} --mutants", "info {file}:RATE"),
+        "claim": ("verify {file}", "faults {file}", "info {file}:RATE"),
         "theorem": (
-            "verify {file} --units",
+            "units {file}",
             "verify {file}",
-            "verify {file} --mutants --faults 20",
-            "verify {file} --receipt receipt.zip",
-            "receipt --check receipt.zip",
+            "faults {file} --max-faults 20",
+            "archive make {file} -o archive.zip",
+            "archive check archive.zip",
         ),
         "test": (
             'solve -p "quadratic[source=synthetic,rows=40,columns=4,set=l2]" -a "{file}:{module}"',
@@ -114,6 +115,7 @@ def create_files(
         "my_thing": module,
         "my-thing": "-".join(words),
         "MyThing": "".join(word.capitalize() for word in words),
+        "THIS_VERSION": __version__,
     }
     if kind == "benchopt":
         after = ("pip install benchopt", "benchopt run {folder} --max-runs 10")

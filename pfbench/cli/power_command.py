@@ -1,4 +1,4 @@
-"""``pfbench verify --power``: the smallest planted error that each claim's check detects."""
+"""``pfbench power``: the smallest planted error that each claim's check detects."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

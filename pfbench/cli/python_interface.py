@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
-from pfbench.reporting.documents.told import ReportSummary
+from pfbench.reporting.documents.report_contents import ReportSummary
 from pfbench.runs.loop.run import Run
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def falsify(
     from pfbench.claims.catalogue import load_named_claims
     from pfbench.verification.claim import Claim
     from pfbench.verification.falsify.falsification import search_claim
-    from pfbench.verification.falsify.search import SETS
+    from pfbench.verification.falsify.genomes import SETS
 
     if not isinstance(claim, Claim):
         claims = load_named_claims([check_text("claim", claim, "FILE.py:NAME")])

@@ -64,7 +64,9 @@ def run(
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
-    recomputed: str | None = option("STATUS", "Re-run stored runs of this status: error, timeout."),
+    recomputed: str | None = option(
+        "STATUS", "Make stored runs of this status again: error, timeout.", "--again"
+    ),
     dry_run: bool = options.DRY_RUN,
     as_json: bool = options.AS_JSON,
     log: Path | None = option("FILE", "Append a line for each run to this file."),

@@ -13,15 +13,13 @@ from pfbench.base.failures import end_sentence
 from pfbench.base.selectors import selector_matches
 from pfbench.base.verdicts import VERDICT_NAMES
 from pfbench.cli.formatting import format_plural, format_size
-from pfbench.cli.options import AS_JSON, STORE, argument, flag, make_untrusted_engine, option
+from pfbench.cli.options import AS_JSON, STORE, argument, flag, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import (
     SCHEMA,
     console,
     dataclass_as_dict,
     exit_if,
-    exit_with_error,
-    make_rerun_logger,
     print_error,
     print_json,
 )
@@ -126,44 +124,31 @@ def gc(
 
 @app.command()
 def merge(
-    other: Path = argument("DIR", default=...),
-    folder: Path = STORE,
-    share: float | None = option(
-        "SHARE", "First re-run this share of its runs, as in 0.05, and compare.", "--rerun"
-    ),
-    jobs: int | None = option(
-        "N", "With --rerun: number of parallel worker processes.", show_default="the number of CPUs"
-    ),
-    as_json: bool = AS_JSON,
+    other: Path = argument("DIR", default=...), folder: Path = STORE, as_json: bool = AS_JSON
 ) -> None:
     """Copy the entries of another store, DIR.
 
-    If both have a key, they must agree in everything but times; if not, that entry is refused
-    by name, and the store keeps its own. Exit status 1 if any is refused or damaged.
-
-    With --rerun, randomly chosen runs are re-run; if one has another key, other counts or another
-    trace, in any bit, nothing is copied.
+    Where both have a key, they must agree in everything but times; if not, that entry is refused
+    by name, and the store keeps its own. Exit status 1 if any is refused or damaged. To have runs
+    of others recomputed first, ask for an archive of them: see `pfbench archive check`.
     """
     from pfbench.runs.storage.maintenance import merge as merge_all
     from pfbench.runs.storage.store import Store
 
     source = _open_store(other)
-    begin: dict[str, Any] = {}
-    if share is not None:
-        begin["rerun"] = _rerun(source, share, jobs, quiet=as_json)
     with StepProgress("merging", None, "entries", quiet=as_json) as steps:
         report = merge_all(Store(folder), source, progress=steps.advance)
-    _show_merge(report, begin, as_json=as_json)
+    _show_merge(report, as_json=as_json)
 
 
-def _show_merge(report: "MergeReport", begin: Mapping[str, Any], *, as_json: bool) -> None:
-    """Show the result of copying entries; exit with status 1 if any was not copied."""
+def _show_merge(report: "MergeReport", *, as_json: bool) -> None:
+    """Show what became of entries that were copied; exit status 1 if any was not."""
     if as_json:
         names = "kind", "key", "differs_in"
         refused = [dict(zip(names, item, strict=True)) for item in report.refused]
         numbers = {"added": report.added, "identical": report.equal}
         damaged = _damage_records(report.damaged)
-        print_json({**begin, **numbers, "refused": refused, "damaged": damaged})
+        print_json({**numbers, "refused": refused, "damaged": damaged})
     else:
         texts = (f"{report.added:,} copied", f"{report.equal:,} there already")
         print_parts(", ".join((*texts, f"{len(report.refused):,} refused")))
@@ -174,30 +159,6 @@ def _show_merge(report: "MergeReport", begin: Mapping[str, Any], *, as_json: boo
             f"{damage.kind} {damage.key} is damaged there: {damage.reason} ({damage.detail})."
         )
     exit_if(report.refused or report.damaged)
-
-
-def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> dict[str, Any]:
-    """Re-run a share of a store's runs; end the command if one differs."""
-    from pfbench.base.checks import check_real
-    from pfbench.runs.rerun import rerun
-
-    check_real("--rerun", share, above=0.0, upper=1.0)
-    report = rerun(
-        source, share, make_untrusted_engine(jobs), notify=make_rerun_logger(quiet=quiet)
-    )
-    for reason, many in report.left_out.items():
-        print_error(
-            f"{format_plural(many, 'run')} of the share cannot be compared: {end_sentence(reason)}"
-        )
-    for key, subject in report.differing:
-        print_error(f"run {key} is not what its key says: made again, it differs in its {subject}.")
-    if report.differing:
-        exit_with_error(
-            f"{format_plural(len(report.differing), 'run')} of {source.folder} differ: nothing is copied."  # noqa: E501
-        )
-    if not quiet:
-        print_parts(f"{format_plural(report.agreeing, 'run')} made again, all with the same bits")
-    return {"agree": report.agreeing, "not_rerun": dict(report.left_out)}
 
 
 @app.command("import")

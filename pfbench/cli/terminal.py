@@ -4,7 +4,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -62,11 +62,6 @@ def print_error(message: str) -> None:
 def print_note(line: str) -> None:
     """Print a line on the standard error."""
     console(error=True).print(escape_text(line))
-
-
-def make_rerun_logger(*, quiet: bool) -> Callable[[str], None]:
-    """Return a function that prints on the standard error which run is re-run."""
-    return lambda text: None if quiet else print_note(f"again: {text}")
 
 
 def redirect_stdout_if_json(as_json: bool) -> AbstractContextManager[object]:

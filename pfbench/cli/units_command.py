@@ -1,4 +1,4 @@
-"""Unit dependence of bounds: reported for a user's theorem, and by ``--units``."""
+"""Unit dependence of bounds: reported for a user's theorem, and by ``pfbench units``."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """``pfbench verify``: verdicts on claims, with their evidence."""
 
-from collections.abc import Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,17 +20,10 @@ from pfbench.cli.harder_report import (
     try_harder_instances,
 )
 from pfbench.cli.interim_report import verify_informative_first
-from pfbench.cli.mutants import show_fault_detection
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.power_command import measure_power
-from pfbench.cli.receipt import (
-    check_receipt_request,
-    make_receipt,
-    sentences_on_unreproduced_errata,
-)
 from pfbench.cli.report_command import current_command_line
 from pfbench.cli.terminal_tables import READABLE, make_table, print_parts, section_with_title
-from pfbench.cli.units_command import check_homogeneity, report_unit_dependence, show_units
+from pfbench.cli.units_command import check_homogeneity, report_unit_dependence
 from pfbench.cli.verification_job import VerificationJob, open_job
 from pfbench.cli.worst_case_report import show_worst_cases
 
@@ -45,39 +38,12 @@ def verify(
     claims: list[str] | None = argument("CLAIM"),
     quick: bool = flag("Claims that take seconds each (default).", "--quick"),
     full: bool = flag("All claims, with full effort.", "--full"),
-    algorithm: str | None = option("FILE.py:NAME", "Check the claims on your own algorithm."),
-    mutants: bool = flag("As `pfbench faults`: which faults each claim catches.", "--mutants"),
-    planted_only: bool = flag("With --mutants: only planted faults.", "--planted-only"),
-    faults: int | None = option(
-        "N", "Maximum number of generated faults per method (12; with --full, all)."
-    ),
-    late_faults: int | None = option(
-        "N", "With --mutants: also late generated faults of each method."
-    ),
-    worst_case: bool = flag(
-        "As `pfbench worst-case`: worst cases of a few steps, also of your method or claim.",
-        "--worst-case",
-    ),
-    function_class: str | None = option(
-        "TEXT", "With --worst-case FILE.py:NAME: function class, as in n=4,L=2,delta=1,convex=true."
-    ),
-    power: bool = flag("As `pfbench power`: the smallest error each check detects.", "--power"),
-    units: bool = flag(
-        "List which bounds and schedules keep the units of f and x; run nothing.", "--units"
-    ),
+    algorithm: str | None = option("FILE.py:NAME", "Hold your own algorithm to the claims."),
     harder_instances: bool = flag(
         "Also test user-defined bounds on the catalogue's harder instances.", "--harder-instances"
     ),
-    max_check_seconds: float | None = option(
-        "SECONDS", "With --power, --receipt: skip the power of checks that take longer than this."
-    ),
-    receipt: Path | None = option(
-        "OUT.zip", "Of FILE.py: run every test, and write the results to an archive."
-    ),
+    receipt: Path | None = option("OUT.zip", "Now `pfbench archive make`.", hidden=True),
     listing: bool = flag("List the claims and the time.", "--list"),
-    explain: str | None = option(
-        "NAME", "As `pfbench explain`: show a claim or an erratum in full."
-    ),
     seed: int = option("N", "Seed of every random stream.", default=0),
     case_seed: int | None = option(
         "N", "Seed for test sizes and start points (default: 0; random with --algorithm)."
@@ -97,71 +63,29 @@ def verify(
     are reused, and after an interruption the same command continues. Exit status 1 if a claim is
     violated or failed, or a check was lost.
     """
-    from pfbench.base.checks import check_integer, check_real
+    from pfbench.base.checks import check_integer
     from pfbench.claims.catalogue import ERRATA, select_claims
     from pfbench.runs.planning.plugin_names import expand_plugin_name
 
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
-    if mutants + worst_case + power + units > 1:
-        raise InputError("--mutants, --worst-case, --power and --units exclude each other.")
-    if algorithm is not None and (worst_case or power or units):
-        raise InputError("--algorithm goes with claims alone: leave the other option out.")
-    if function_class is not None and not worst_case:
-        raise InputError("--function-class goes with --worst-case FILE.py:NAME: give both.")
-    if max_check_seconds is not None and not (power or receipt):
-        raise InputError("--max-check-seconds goes with --power or --receipt: give both.")
-    if late_faults is not None and (not mutants or planted_only):
-        raise InputError("--late-faults goes with --mutants, without --planted-only.")
-    if planted_only and (not mutants or faults is not None or algorithm is not None):
-        raise InputError("--planted-only goes with --mutants, without --faults and --algorithm.")
-    if faults is not None and not (mutants or receipt):
-        raise InputError("--faults goes with --mutants: give both.")
-    if receipt is not None and (algorithm or mutants or worst_case or power or units or repeat > 1):
-        raise InputError("--receipt makes every test: leave the other option out.")
-    if case_seed is not None and (mutants or worst_case or power or units or receipt):
-        raise InputError("--case-seed goes with claims alone: leave the other option out.")
-    if harder_instances and (
-        algorithm or mutants or worst_case or power or units or receipt or repeat > 1
-    ):
+    if receipt is not None:
+        raise InputError(f"--receipt is now `pfbench archive make FILE.py -o {receipt}`.")
+    if harder_instances and (algorithm or repeat > 1):
         raise InputError("--harder-instances goes with claims alone: leave the other option out.")
     options.check_engine_options(jobs, scheduler)
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
     check_integer("--repeat", repeat, minimum=1)
     if case_seed is not None:
         check_integer("--case-seed", case_seed, minimum=0)
-    if faults is not None:
-        check_integer("--faults", faults, minimum=0 if receipt else 1)
-    if late_faults is not None:
-        check_integer("--late-faults", late_faults, minimum=0)
-    if max_check_seconds is not None:
-        check_real("--max-check-seconds", max_check_seconds, above=0)
     names = resolve_claim_names(claims, as_json)
-    if explain is not None:
-        explain_named(explain)
-        return
     if listing:
         effort = "full" if full else "quick"
-        if worst_case:
-            list_worst_cases(names, effort)
-        else:
-            print_parts(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
+        print_parts(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
         return
-    if receipt is not None:
-        check_receipt_request(names, receipt)
     seeds = range(seed, seed + repeat)
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
-        if receipt is not None:
-            make_receipt(work, receipt, faults, max_check_seconds)
-        elif mutants:
-            show_fault_detection(work, algorithm, 0 if planted_only else faults, late_faults or 0)
-        elif worst_case:
-            verify_worst_cases(work, function_class or "")
-        elif power:
-            measure_power(work, max_check_seconds)
-        elif units:
-            show_units(work)
-        elif repeat > 1:
+        if repeat > 1:
             work.case_seed = case_seed or 0
             _verify_repeatedly(work)
         else:
@@ -209,7 +133,7 @@ def _verify_claims(
         load_user_papers,
         select_claims,
     )
-    from pfbench.verification.session import choose_case_seed
+    from pfbench.verification.session import choose_case_seed, search_counterexamples
     from pfbench.verification.subject import Subject
 
     tested, claims = None, select_claims(work.names, work.effort)
@@ -239,6 +163,8 @@ def _verify_claims(
         session = work.make_session(steps)
         if algorithm is None:
             done = session.verify(claims, subject)
+            includes_catalogue = work.table is not None
+            done = search_counterexamples(session, done, includes_catalogue=includes_catalogue)
         else:
             done = verify_informative_first(session, claims, subject, steps)
         findings = session.examine(errata)
@@ -260,7 +186,7 @@ def verify_worst_cases(work: VerificationJob, function_class: str) -> None:
     own = [name for name in work.names if is_user_defined(name)]
     if own or function_class:
         if len(work.names) != 1 or not own:
-            raise InputError("--worst-case takes one FILE.py:NAME at a time, or names of cases.")
+            raise InputError("worst-case takes one FILE.py:NAME at a time, or names of cases.")
         worst_case.check_installed()
         show_worst_cases(work, own[0], function_class)
         return
@@ -320,6 +246,15 @@ def _report_results(
     terminal.exit_if(not (done.is_clean and all(finding.is_shown for finding in results)))
 
 
+def sentences_on_unreproduced_errata(examined: "Sequence[ErratumFinding]") -> Iterator[str]:
+    """Yield a sentence for each erratum whose evidence does not show it."""
+    for finding in examined:
+        if finding.failure_reason:
+            yield f"erratum {finding.erratum.name} could not be examined: {finding.failure_reason}."
+        elif not finding.is_shown:
+            yield f"the evidence for erratum {finding.erratum.name} no longer shows it."
+
+
 def _verify_repeatedly(work: VerificationJob) -> None:
     """Verify once for each seed; report how often each claim had each verdict."""
     from pfbench.claims.catalogue import select_claims
@@ -362,7 +297,7 @@ def _render_verdicts(done: "Verification") -> RenderableType:
     from pfbench.verification.reproducibility import WORDS
     from pfbench.verification.statements.horizons import LEFT_OUT
     from pfbench.verification.statements.rate import NO_EVIDENCE
-    from pfbench.verification.summaries import summarise_main_numbers
+    from pfbench.verification.summaries import describe_worst_ratio, summarise_main_numbers
 
     telling, rows = (WORDS, NO_EVIDENCE, LEFT_OUT), []
     for row in done.rows:
@@ -376,7 +311,12 @@ def _render_verdicts(done: "Verification") -> RenderableType:
         for row in done.rows
         if not row.verdict.keeps_bound or any(words in row.reason for words in telling)
     ]
-    return Group(table, *reasons)
+    searched = [
+        Text(escape_text(f"{row.claim.name}: worst ratio found {text}; not a proof."))
+        for row in done.rows
+        if (text := describe_worst_ratio(row.measured))
+    ]
+    return Group(table, *reasons, *searched)
 
 
 def _describe_deciding_evidence(row: "Verdict") -> str:
@@ -387,7 +327,8 @@ def _describe_deciding_evidence(row: "Verdict") -> str:
         return ""
     if row.claim.user_source is None:
         return ""
-    return f" ({describe_deciding_evidence(row.measured, getattr(row.claim.check, 'over', ''))}.)"
+    statistic = getattr(row.claim.check, "statistic", "")
+    return f" ({describe_deciding_evidence(row.measured, statistic)}.)"
 
 
 def _render_findings(results: "Sequence[ErratumFinding]") -> RenderableType:

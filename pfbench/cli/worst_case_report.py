@@ -1,4 +1,4 @@
-"""``pfbench verify --worst-case FILE.py:NAME``: worst cases of user-defined methods."""
+"""``pfbench worst-case FILE.py:NAME``: worst cases of user-defined methods."""
 
 import math
 from typing import TYPE_CHECKING, Any

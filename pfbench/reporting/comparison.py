@@ -13,11 +13,17 @@ import numpy as np
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.statistics.bootstrap import BootstrapInterval, ert_interval
 from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.equal_counts import Limits, common_limits, truncate_run
+from pfbench.reporting.statistics.equal_counts import (
+    OBJECTIVE,
+    SUBOPTIMALITY,
+    Limits,
+    add_suboptimality,
+    common_limits,
+    truncate_run,
+)
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, make_runtimes
 from pfbench.reporting.statistics.seed_curves import Array, is_deterministic, trace_array
 from pfbench.reporting.statistics.significance import SeedSample, median, significant_leaders
-from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, add_suboptimality
 from pfbench.runs.loop.stop import Stop
 
 
@@ -71,8 +77,6 @@ class ScoredAlgorithm:
         Its runs to each target: the same, but where a method was tuned to each.
     calls
         Its calls to each target.
-    expected_calls
-        What is expected of them; None where it reaches the target without such calls.
     last_values
         The last value of each run, by measure; infinite for one that failed.
     """
@@ -80,18 +84,33 @@ class ScoredAlgorithm:
     group: GroupAtEqualCounts
     by_target: tuple[GroupAtEqualCounts, ...]
     calls: tuple[Runtimes, ...]
-    expected_calls: tuple[ExpectedCalls | None, ...]
     last_values: Mapping[str, tuple[float, ...]]
+
+    @cached_property
+    def expected_calls(self) -> tuple[ExpectedCalls | None, ...]:
+        """What is expected to each target; None where it is reached without such calls."""
+        return tuple(
+            None
+            if calls.needs_none
+            else ExpectedCalls(ert(calls), ert_interval(calls), calls.hits, calls.calls.size)
+            for calls in self.calls
+        )
 
     def calls_to_target(self, target: int) -> float:
         """Return the expected calls to a target, by its number; infinite where it needs none."""
-        expected = self.expected_calls[target]
-        return math.inf if expected is None else expected.value
+        calls = self.calls[target]
+        return math.inf if calls.needs_none else ert(calls)
 
     def sample(self, target: int) -> SeedSample:
         """Return the calls to a target over the seeds, for a test; none where it needs none."""
-        calls = np.empty(0) if self.expected_calls[target] is None else self.calls[target].calls
-        return SeedSample(calls, self.by_target[target].is_deterministic)
+        calls = self.calls[target]
+        sample = np.empty(0) if calls.needs_none else calls.calls
+        return SeedSample(sample, self.by_target[target].is_deterministic)
+
+    def last_values_sample(self, measure: str, target: float = -math.inf) -> SeedSample:
+        """Return the last values over the seeds, for a test; those within a target are equal."""
+        values = np.maximum(self.last_values[measure], target)
+        return SeedSample(values, self.group.is_deterministic)
 
     def median(self, measure: str) -> float:
         """Return the median of the last values; infinite if half of the runs or more failed."""
@@ -169,7 +188,7 @@ def compare_algorithms(
         Its panels at equal counts, where they are known already.
     """
     equal = equal or list(map(truncate_to_equal_counts, results.panels))
-    scored = [(limits, _score_panel(results, panel, price)) for limits, panel in equal]
+    scored = [(limits, score_panel(results, panel, price)) for limits, panel in equal]
     columns: list[_Column] = []
     for _, algorithms in scored:
         columns += [_calls_column(algorithms, k) for k in range(len(results.study.targets))]
@@ -229,9 +248,10 @@ def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
     return (*measures, SUBOPTIMALITY) if is_known and OBJECTIVE in measures else measures
 
 
-def _score_panel(
+def score_panel(
     results: StudyResults, equal: SettingResults, price: Cost
 ) -> tuple[ScoredAlgorithm, ...]:
+    """Return the algorithms of a panel at equal counts, with their calls at a price."""
     study = results.study
     algorithms = []
     for group in equal.groups:
@@ -246,16 +266,8 @@ def _score_panel(
             measure: tuple(run.final_value(measure) for run in group.runs)
             for measure in list_compared_measures(results)
         }
-        algorithms.append(
-            ScoredAlgorithm(group, to, calls, tuple(map(_compute_expected_calls, calls)), last)
-        )
+        algorithms.append(ScoredAlgorithm(group, to, calls, last))
     return tuple(algorithms)
-
-
-def _compute_expected_calls(calls: Runtimes) -> ExpectedCalls | None:
-    if calls.hits and not calls.calls_charged.any():
-        return None
-    return ExpectedCalls(ert(calls), ert_interval(calls), calls.hits, calls.calls.size)
 
 
 _Column = tuple[list[SeedSample], list[float]]
@@ -273,10 +285,5 @@ def _make_last_values_column(
 ) -> _Column:
     """Return the last values; where runs stop at a target, all that reach it count as equal."""
     target = stop.target if stop and stop.measure == measure else -math.inf
-    samples = [
-        SeedSample(
-            np.maximum(algorithm.last_values[measure], target), algorithm.group.is_deterministic
-        )
-        for algorithm in algorithms
-    ]
+    samples = [algorithm.last_values_sample(measure, target) for algorithm in algorithms]
     return samples, [max(algorithm.median(measure), target) for algorithm in algorithms]

@@ -1,10 +1,9 @@
-"""Tables and texts as LaTeX, for the package booktabs and any engine; everything is escaped."""
+"""Texts as LaTeX, for any engine; everything is escaped."""
 
 import re
 import unicodedata
 
 from pfbench.base.escaping import escape_text
-from pfbench.reporting.tables import Table, is_numeric
 from pfbench.reporting.wording import SEPARATOR
 
 _NAMES = (
@@ -52,26 +51,6 @@ _ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u03
 _LETTERS = frozenset("ßæøœłÆØŒŁ")
 
 
-def latex_table(table: Table) -> str:
-    """Return a table as LaTeX, for the package booktabs."""
-    numeric = [is_numeric(cell) for cell in table.rows[0].cells] if table.rows else []
-    columns = "".join("r" if item else "l" for item in numeric)
-    lines = [
-        f"% {escape_text(table.caption)}",  # a newline would end the comment
-        rf"\begin{{tabular}}{{ll{columns or 'r' * (len(table.head) - 2)}}}",
-        r"\toprule",
-        " & ".join(map(_break_heading, table.head)) + r" \\",
-    ]
-    for number, row, texts in table.lines():
-        if number == 0:
-            lines.append(r"\midrule")
-        cells = list(map(escape_latex, texts))
-        for index in row.best:
-            cells[2 + index] = rf"\textbf{{{cells[2 + index]}}}"
-        lines.append(" & ".join(shield_option(cell) for cell in cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
 def escape_latex(text: str) -> str:
     """Return a text for LaTeX, in which nothing of it is a command.
 
@@ -91,13 +70,6 @@ def _escape_character(character: str) -> str:
     if (letter.isascii() and _ACCENTS.issuperset(marks)) or character in _LETTERS:
         return character
     return f"[U+{ord(character):04X}]"
-
-
-def _break_heading(text: str) -> str:
-    first, *rest = (escape_latex(part) for part in text.split(": "))
-    if not rest:
-        return first
-    return r"\shortstack[r]{" + r":\\ ".join([first, *rest]) + "}"
 
 
 def shield_option(cell: str) -> str:

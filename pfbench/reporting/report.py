@@ -1,8 +1,10 @@
 """A whole report, from outcomes or from reports: what was planned, what became of it, and where."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_text
@@ -10,7 +12,6 @@ from pfbench.reporting.findings.ranking import table
 from pfbench.reporting.results import StudyResults, group_results
 from pfbench.reporting.theory import MethodTheory
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.planning.published import CostUnit, PublishedOrdering
 from pfbench.runs.planning.study import Spec, Study
 
 
@@ -53,71 +54,40 @@ def collect_report(spec: Spec, outcomes: Sequence[PlanOutcome]) -> Report:
             f"{len(missing)} of the {len(spec.runs())} runs of {spec.name} have no outcome (first "
             f"{missing[0].algorithm}, seed {missing[0].seed}): make the runs before the report."
         )
-    printable_spec = _printable_spec(spec)
+    printable_spec: Spec = _printable(spec)
     results = tuple(group_results(study, stored_runs) for study in printable_spec.studies)
     number = Counter(tuple(stored_runs[plan].environment.items()) for plan in spec.runs())
     return Report(printable_spec, results, _list_environments(number))
 
 
-def _printable_spec(spec: Spec) -> Spec:
-    """Return a report whose titles and labels can be printed; its runs are the same."""
-    studies = tuple(
-        replace(
-            study,
-            title=escape_text(study.title),
-            introduction=escape_text(study.introduction, "\n\t"),
-            problems=tuple(
-                replace(entry, label=escape_text(entry.label)) for entry in study.problems
-            ),
-            algorithms=tuple(
-                replace(entry, label=escape_text(entry.label)) for entry in study.algorithms
-            ),
-            settings=tuple(
-                replace(setting, title=escape_text(setting.title)) for setting in study.settings
-            ),
-            orderings=tuple(map(_printable_ordering, study.orderings)),
-            forms={
-                escape_text(name): tuple(map(escape_text, form))
-                for name, form in study.forms.items()
-            },
-            units=tuple(map(_printable_unit, study.units)),
-            assumed_settings=tuple(map(escape_text, study.assumed_settings)),
-            tune=study.tune and study.tune.with_escaped_labels(),
-        )
-        for study in spec.studies
-    )
-    title, description = escape_text(spec.title), escape_text(spec.introduction, "\n\t")
+_PRINTED = re.compile(
+    "title|introduction|text|name|label|studies|problems|algorithms|settings|orderings|forms|units"
+    "|assumed_settings|tune|methods|source|quotation|location|stated_settings|order|weights"
+    "|exceptions"
+)
+"""Fields of a spec that hold texts for reading, or parts that have such; selectors are kept."""
+
+_PARAGRAPHS = frozenset({"introduction", "text"})
+
+
+def _printable(value: Any, allowed: str = "") -> Any:
+    """Return a spec, or a part of it, whose texts can be printed; its runs are the same."""
+    if isinstance(value, str):
+        return escape_text(value, allowed)
+    if isinstance(value, tuple):
+        return tuple(map(_printable, value))
+    if isinstance(value, Mapping):
+        return {_printable(key): _printable(part) for key, part in value.items()}
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    printed = [field.name for field in fields(value) if _PRINTED.fullmatch(field.name)]
     return replace(
-        spec,
-        title=title,
-        introduction=description,
-        studies=studies,
-        text=escape_text(spec.text, "\n\t"),
+        value,
+        **{
+            name: _printable(getattr(value, name), "\n\t" if name in _PARAGRAPHS else "")
+            for name in printed
+        },
     )
-
-
-def _printable_ordering(ordering: PublishedOrdering) -> PublishedOrdering:
-    return replace(
-        ordering,
-        source=escape_text(ordering.source),
-        quotation=escape_text(ordering.quotation),
-        location=escape_text(ordering.location),
-        stated_settings=escape_text(ordering.stated_settings),
-        order=tuple(tuple(map(escape_text, location)) for location in ordering.order),
-        problems=tuple(map(escape_text, ordering.problems)),
-        settings=tuple(map(escape_text, ordering.settings)),
-    )
-
-
-def _printable_unit(unit: CostUnit) -> CostUnit:
-    otherwise = {
-        escape_text(label): escape_text(weights) for label, weights in unit.exceptions.items()
-    }
-    statement = {
-        subject: escape_text(getattr(unit, subject))
-        for subject in ("name", "weights", "says", "place")
-    }
-    return replace(unit, exceptions=otherwise, **statement)
 
 
 def merge_reports(name: str, title: str, reports: Sequence[Report]) -> Report:

@@ -1,10 +1,8 @@
-"""Every table of a report, once, and how Markdown and CSV write it; `latex` has LaTeX.
+"""Every table of a report, once, and how Markdown writes it.
 
 A cell is a value, never a text that was formatted for one of them.
 """
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,11 +10,11 @@ from itertools import groupby
 from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
-from pfbench.base.escaping import escape_spreadsheet, escape_text
+from pfbench.base.escaping import escape_text
 from pfbench.base.notebook import html_table
 from pfbench.base.status import Status
 from pfbench.reporting.comparison import ExpectedCalls
-from pfbench.reporting.results import RunGroup, StudyResults
+from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.bootstrap import BootstrapInterval, is_equivalent
 from pfbench.reporting.statistics.seed_curves import FinalSummary
 from pfbench.reporting.wording import (
@@ -134,79 +132,22 @@ class Table:
 
 # --- counts ---------------------------------------------------------------------------------------
 
-_SHEN2019 = frozenset({"nfwu-svrg", "nfwu-spiderg", "nfwu-casvrg", "nfwu-caspiderg"})
-
-PAPERS_SFO = "SFO as the paper counts: |S| + n/p per iteration"
-
-_PAPERS_NOTE = (
-    "SFO is exact: 2|S| for a difference at two points, and n for a full gradient. The column "
-    "beside it is the convention of Shen et al. 2019, where it differs."
-)
-
-
-def sfo_as_paper_counts(group: RunGroup, run: Run) -> int | None:
-    """Return the SFO of a run as its paper counts them, or None where that does not differ.
-
-    shen2019 charges |S| + n/p for each iteration of the estimators with epochs. The number of
-    components n follows from the exact count: E full gradients in T iterations make
-    n E + 2 |S| (T - E).
-    """
-    batch, period = run.parameters.get("batch"), run.parameters.get("period")
-    restarts = run.parameters.get("restarts") or run.parameters.get("probability")
-    if group.algorithm not in _SHEN2019 or run.status != Status.FINISHED or restarts:
-        return None
-    if not isinstance(batch, int) or not isinstance(period, int) or not run.counts.fo:
-        return None
-    iterations, epochs = run.iterations, run.counts.fo
-    n, rest = divmod(run.counts.sfo - 2 * batch * (iterations - epochs), epochs)
-    if rest or n < 1:
-        return None
-    return round(iterations * (batch + n / period))
-
 
 def count_table(results: StudyResults) -> Table:
     """Return the exact counts of every algorithm at every setting."""
-    differences = [
-        {sfo_as_paper_counts(group, run) for run in group.runs} - {None} for group in results
-    ]
-    papers = [difference.pop() if len(difference) == 1 else None for difference in differences]
-    is_shown = any(value is not None for value in papers)
     rows = []
-    for (panel, group), paper in zip(results.iterate_groups(), papers, strict=True):
-        cells = [
-            _count_or_range([getattr(run.counts, kind) for run in group.runs]) for kind in COUNTED
-        ]
-        if is_shown:
-            cells.insert(COUNTED.index("sfo") + 1, paper)
+    for panel, group in results.iterate_groups():
+        spent = [run.counts.as_dict() for run in group.runs]
+        cells = [_count_or_range([counts[kind] for counts in spent]) for kind in COUNTED]
         rows.append(TableRow(panel.title, group.label, cells))
-    names = [kind.upper() for kind in COUNTED]
-    if is_shown:
-        names.insert(COUNTED.index("sfo") + 1, PAPERS_SFO)
     varies = any(isinstance(cell, CountRange) for row in rows for cell in row.cells)
-    note = "Oracle calls of one whole run"
-    note += ", least to greatest over the seeds." if varies else ", the same for every seed."
+    seeds = "least to greatest over the seeds" if varies else "the same for every seed"
     return Table(
         f"{results.study.title}: exact counts",
-        f"{note} {_PAPERS_NOTE}" if is_shown else note,
-        (results.head, "algorithm", *names),
+        f"Oracle calls of one whole run, {seeds}.",
+        (results.head, "algorithm", *map(str.upper, COUNTED)),
         rows,
     )
-
-
-def count_csv(results: StudyResults) -> str:
-    """Return the exact counts of every run, one line for each, as CSV."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    named = "problem", "setting", "algorithm"
-    writer.writerow([*named, "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"])
-    for group, run in results.runs:
-        names = map(escape_spreadsheet, (group.problem, group.setting, group.label))
-        existing = *names, run.seed, run.status, run.iterations
-        # None is written as an empty field.
-        writer.writerow(
-            [*existing, *run.counts.as_dict().values(), sfo_as_paper_counts(group, run)]
-        )
-    return file.getvalue()
 
 
 def column_meaning(head: str) -> str:

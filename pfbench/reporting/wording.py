@@ -2,58 +2,17 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from types import MappingProxyType
 
 from pfbench.runs.loop.axes import AXES as AXES
 from pfbench.runs.loop.axes import measure_name as measure_name
 
 WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        "target": "a level of a measure that is to be reached",
-        "pair": "a problem with a target",
-        "charged": (
-            "what a run is counted with at a target: its calls when it reached it, or, if it "
-            "never did, all that it spent"
-        ),
-        "expected calls": (
-            "all that the runs are charged over how many reach the target (the ERT of COCO): "
-            "what restarting until it is reached costs on average"
-        ),
-        "hits": "how many runs of how many reach the target, as in 7/10",
-        "place": (
-            "1 and how many others need fewer expected calls, as printed, as in 3 of 24; in a table"
-            " of several targets, to the hardest that each method reaches, and below these by the "
-            "last values"
-        ),
-        "told apart": (
-            "a rank test over the seeds tells the two, with Holm's correction over all tests "
-            "of its family; what does not vary over the seeds is compared as it is. What is "
-            "not told apart is not said to be equal"
-        ),
-        "≈": "the 95 % interval of a ratio lies within 1/1.25 and 1.25",
-        "class": (
-            "of a method that makes linear minimisations and never projects: all such; of any"
-            " other: all methods"
-        ),
-        "frontier": "where no other method of the class needs fewer calls of both kinds",
-        "candidate": (
-            "the method that pfbench compare puts on a suite, and the parameters that the "
-            "suite has for it"
-        ),
-        "tuned": "with parameters that a search has chosen for each problem and target",
-        "at an end": (
-            "of a parameter: the best value is the least or the greatest that was tried, so a"
-            " better one may lie beyond"
-        ),
-        "cost": "the calls of all its trials on a problem, once for all targets",
-        "budget": "the most calls that a run may make",
-        "censored": "a run that its budget ends before it reaches a target",
-        "ratio": (
-            "expected calls of the method over those of the best other, and its 95 % interval"
-        ),
-        "spread": "of the trials that reach the target, the most calls over the fewest",
-        "trials": "points of the grid that were tried, with those beyond its ends",
-    }
+    dict(
+        line.split(": ", 1)
+        for line in (files("pfbench.reporting") / "words.txt").read_text("utf-8").splitlines()
+    )
 )
 """What pages mean by a word, which they say at their end; docs/glossary.md has all of ours."""
 

@@ -19,6 +19,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,11 @@ from pfbench.base.user_code import blame_user_code
 from pfbench.kernels import chain
 from pfbench.kernels.libraries import single_blas_thread
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import infer_format
 from pfbench.problems.base import index_weights
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.resisting.span import SPAN_TOLERANCE, QuerySpan, ball_gap
 from pfbench.resisting.transcript import Transcript, TranscriptRecorder, fingerprint
+from pfbench.runs.loop.steps import Steps
 
 _REMEMBERED = 8
 """Number of recent points whose coordinates are cached: a yielded point is often queried next."""
@@ -308,21 +309,23 @@ def run_against_oracle(
     InputError
         If the algorithm raises an exception of its own.
     """
-    ledger = Ledger(budget)
-    start = np.zeros(backend.d)
-    backend.note(State(start))
-    ask = Oracles(backend, ledger, backend.set.diameter, infer_format(start))
+    problem: Any = SimpleNamespace(
+        name="", set=backend.set, start=lambda: np.zeros(backend.d), open=lambda rng: backend
+    )
+    run = Steps(
+        problem, algorithm, ledger=Ledger(budget), bundle=Oracles, streams={"algorithm": rng}
+    )
+    backend.note(State(run.start))
     with single_blas_thread():
-        states = iter(algorithm.run(ask, start.copy(), rng))
         while True:
             with blame_user_code(algorithm.name, ": mend it first"):
-                state = next(states, ask)  # which no algorithm yields
-            if state is ask:
-                return ledger.counts()
+                state = next(run.states, run)  # which no algorithm yields
+            if state is run:
+                return run.ledger.counts()
             if not isinstance(state, State):
                 raise InputError(
                     f"{algorithm.name} yields a {type(state).__name__}: let it yield a State."
                 )
             backend.note(state)
-            if watch is not None and watch(ask, state):
-                return ledger.counts()
+            if watch is not None and watch(run.ask, state):
+                return run.ledger.counts()

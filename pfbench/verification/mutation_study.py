@@ -66,7 +66,7 @@ class StudiedFault:
         return not (self.equivalent or self.admissible)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a receipt has it."""
+        """Return it as JSON has it."""
         fault = self.fault
         return {
             "fault": fault.name,

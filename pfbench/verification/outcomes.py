@@ -73,7 +73,7 @@ class MutantOutcome:
         return tuple(verdict for verdict in self.verdicts if verdict.catches_fault)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a receipt has it."""
+        """Return it as JSON has it."""
         return {
             "mutant": self.mutant.name,
             "about": self.mutant.description,
@@ -108,7 +108,7 @@ class ErratumFinding:
     failure_reason: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a receipt has it."""
+        """Return it as JSON has it."""
         lost = {"lost": self.failure_reason} if self.failure_reason else {}
         return {
             "erratum": self.erratum.name,

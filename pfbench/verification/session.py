@@ -18,7 +18,6 @@ from pfbench.verification.description import describe
 from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.outcomes import ErratumFinding, MutantOutcome, Verification
-from pfbench.verification.replay.same_runs import is_same_in_long_runs
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import EFFORTS, Trial
 from pfbench.verification.verdict import Verdict, as_json_value
@@ -270,6 +269,8 @@ class Session:
         )
 
     def _equivalence_request(self, fault: Fault, claim: Claim | None) -> _Request[str]:
+        from pfbench.verification.replay.same_runs import is_same_in_long_runs
+
         task = Task(_equivalence_row, (fault, claim), COMPARISON_LIMIT)
         statement = (
             [fault, find_equivalence] if claim is None else [fault, is_same_in_long_runs, claim]
@@ -292,6 +293,18 @@ class Session:
             task,
             worker_requirements=_VERDICT_FIELDS_READ[kind],
         )
+
+
+def search_counterexamples(
+    session: Session, done: Verification, *, includes_catalogue: bool = False
+) -> Verification:
+    """Return verdicts with the worst ratio found in a search; see `add_worst_ratios`."""
+    if not includes_catalogue and all(row.claim.user_source is None for row in done.rows):
+        return done
+    from pfbench.verification.falsify.in_processes import add_worst_ratios
+
+    options = {"effort": session.effort, "includes_catalogue": includes_catalogue}
+    return Verification(add_worst_ratios(done.rows, session.engine, seed=session.seed, **options))
 
 
 def _verdict_row(claim: Claim, subject: Subject, neighbour: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -317,6 +330,8 @@ def _finding_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
 
 def _equivalence_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
     """Return as a store keeps it why a fault changes nothing."""
+    from pfbench.verification.replay.same_runs import is_same_in_long_runs
+
     if claim is None:
         why = find_equivalence(fault)
     else:

@@ -122,8 +122,8 @@ class StepRecorder(ComponentTally):
         self.lo_inputs: list[Any] = []
         self._values = 0
 
-    def _note(self, verb: str, *arguments: Any) -> None:
-        super()._note(verb, *arguments)
+    def _note(self, verb: str, arguments: tuple[Any, ...]) -> None:
+        super()._note(verb, arguments)
         if verb == "lo":
             (g,) = arguments
             self.lo_inputs.append(np.array(g) if isinstance(g, np.ndarray) else g)

@@ -27,6 +27,13 @@ def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
+def describe_worst_ratio(measured: Mapping[str, Any]) -> str:
+    """Return the worst ratio found in a search and where, in words; empty without one."""
+    if "worst ratio" not in measured:
+        return ""
+    return f"{measured['worst ratio']:.3g} at {measured['worst ratio at']}"
+
+
 def summarise_ratios(measured: Mapping[str, Any]) -> str:
     """Return the highest ratio as a share of its bound, or the exponents."""
     ratios = _ratios(measured)

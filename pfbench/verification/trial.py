@@ -14,14 +14,14 @@ from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, format_error_with_notes
 from pfbench.base.names import find_entry
-from pfbench.base.protocols import Algorithm, AlgorithmOracles, Measure, Problem
+from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.base.status import Status
-from pfbench.oracles import Ledger, Oracles
-from pfbench.points import infer_format, is_finite, keep
+from pfbench.oracles import Oracles
+from pfbench.points import is_finite, keep
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
-from pfbench.runs.loop.steps import oracle_class
+from pfbench.runs.loop.steps import Steps, oracle_class
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.trace import OUTSIDE_REASON
 from pfbench.verification.claim import Claim
@@ -263,20 +263,21 @@ class Trial:
             If it draws what a stream whose draws are chosen does not have, or raises on such a
             stream: whether that is its own fault is seen on a generator of numpy.
         """
-        recorder = StepRecorder(
-            self.subject.problem_under_test(problem).open(np.random.default_rng(seed))
-        )
-        ledger = Ledger()
-        form = infer_format(problem.start(), problem.name)
-        ask = _oracles_class(algorithm)(recorder, ledger, problem.set.diameter, form)
         stream = np.random.default_rng(seed) if rng is None else rng
-        states = _states(algorithm, ask, problem.start(), stream)
+        run = Steps(
+            self.subject.problem_under_test(problem),
+            algorithm,
+            bundle=_oracles_class(algorithm),
+            wrap=StepRecorder,
+            streams={"oracles": np.random.default_rng(seed), "algorithm": stream},
+        )
+        recorder, ledger, form = run.backend, run.ledger, run.form
         created, before = 0, tuple[Any, ...]()
         try:
             while True:
                 recorder.start_step()
                 try:
-                    state = next(states)
+                    state = next(run.states)
                 except StopIteration:
                     _check_counts(ledger.counts_array, recorder)
                     return
@@ -391,11 +392,6 @@ def _oracles_class(algorithm: Algorithm) -> type[Oracles]:
         return oracle_class(algorithm)
     except Exception as error:  # it may compute them of its parameters
         raise MethodFailed(f"it raised {format_error_with_notes(error)}") from error
-
-
-def _states(algorithm: Algorithm, ask: AlgorithmOracles, x: Point, rng: Any) -> Iterator[State]:
-    """Yield what a run yields; what raises before its first state raises here."""
-    yield from algorithm.run(ask, x, rng)
 
 
 def _copy_state(state: State) -> State:

@@ -14,6 +14,7 @@ from pfbench.verification.outcomes import ErratumFinding, Verification
 from pfbench.verification.power import FACTORS, SEEDS, PowerSearch
 from pfbench.verification.schedule_homogeneity import Homogeneity
 from pfbench.verification.summaries import (
+    describe_worst_ratio,
     format_summary,
     format_with_interval,
     summarise_main_numbers,
@@ -51,9 +52,9 @@ def verdict_table(
             lines += [
                 f"## {title}",
                 "",
-                "| claim | verdict | says | measured | tested on | runs | s |",
+                "| claim | verdict | says | measured | worst ratio found | tested on | runs | s |",
             ]
-            lines += [f"|{' --- |' * 7}", *map(_verdict_line, rows), ""]
+            lines += [f"|{' --- |' * 8}", *map(_verdict_line, rows), ""]
     exponents = [line for row in done.rows for line in _exponent_lines(row)]
     if exponents:
         gap, mapping_sq = map(_escape_markdown, CRITERIA[:2])
@@ -108,9 +109,11 @@ def repetition_table(
 
 
 def _verdict_line(row: Verdict) -> str:
+    texts = (summarise_main_numbers(row.measured), describe_worst_ratio(row.measured))
+    measured, worst = map(_escape_markdown, texts)
     return (
         f"| {row.claim.name} | {row.verdict} | {_escape_markdown(row.claim.statement)} | "
-        f"{_escape_markdown(summarise_main_numbers(row.measured))} | {sizes_in_words(row.measured, horizons=True)} | "  # noqa: E501
+        f"{measured} | {worst} | {sizes_in_words(row.measured, horizons=True)} | "
         f"{row.repetitions} | {row.seconds:.2g} |"
     )
 

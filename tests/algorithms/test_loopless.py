@@ -1,19 +1,11 @@
-"""page, prox-page, lsvrg, zerosarah, storm: their sources written again, counts, schedules."""
+"""page, prox-page, lsvrg, zerosarah, storm: against their references, counts, schedules."""
 
 from math import sqrt
 
 import numpy as np
 import pytest
-from linear_reference import (
-    DOMAINS,
-    Plain,
-    assert_same,
-    elsewhere,
-    fits,
-    model,
-    run,
-    same_on_the_nuclear_ball,
-)
+from following import assert_follows_reference
+from linear_reference import DOMAINS, counts_on_the_nuclear_ball, fits, model, run
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
@@ -21,75 +13,8 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
 from pfbench.claims.methods.reference_schedules import CONSTANTS
 
-# --- the sources, written again -------------------------------------------------------------------
+# --- iterates and counts --------------------------------------------------------------------------
 
-
-def page(P, x, rng, T, step, b, p):
-    """Li et al. 2021, algorithm 1: g^0 the gradient, the coin before each later estimate."""
-    before, g = None, P.full(x)
-    for k in range(T):
-        if k > 0 and rng.random() < p:
-            g = P.full(x)
-        elif k > 0:
-            g = g + P.change(rng.integers(P.n, size=b), x, before)
-        before, x = x, P.prox(x - step * g, step)
-        yield before, x
-
-
-def lsvrg(P, x, rng, T, step, b, p):
-    """Kovalev et al. 2020 with the coin before the step: w = x is exact there."""
-    w = x
-    for k in range(T):
-        if k > 0 and rng.random() < p:
-            w = x
-        g = P.full(w)
-        if k > 0 and w is not x:
-            g = g + P.change(rng.integers(P.n, size=b), x, w)
-        at, x = x, P.prox(x - step * g, step)
-        yield at, x
-
-
-def zerosarah(P, x, rng, T, step, b, lam, table="full"):
-    """Li, Hanzely, Richtarik 2021: y_i is set to grad f_i(x_k) after the estimate."""
-    y = P.gradients(x) if table == "full" else np.zeros((P.n, x.size))
-    before, g = None, y.mean(axis=0)
-    for k in range(T):
-        if k > 0 or table == "zero":
-            S = rng.integers(P.n, size=b)
-            if k == 0:
-                g = P.mean(S, x)
-            else:
-                pulled = P.gradients(before)[S] - y[S]
-                g = (
-                    P.change(S, x, before)
-                    + (1 - lam) * g
-                    + lam * (pulled + y.mean(axis=0)).mean(axis=0)
-                )
-            y[S] = P.gradients(x)[S]
-        before, x = x, P.prox(x - step * g, step)
-        yield before, x
-
-
-def storm(P, x, rng, T, step, alpha, w):
-    """Cutkosky, Orabona 2019, algorithm 1: eta_t = k/(w + sum of G_i^2)^(1/3), a = c eta^2."""
-    k, c = step * w ** (1 / 3), alpha / step**2
-    d, G = None, []
-    for t in range(T):
-        xi = rng.integers(P.n, size=1)
-        if t > 0:
-            d = P.mean(xi, x) + (1 - c * eta**2) * (d - P.mean(xi, before))  # noqa: F821
-        else:
-            d = P.mean(xi, x)
-        G.append(np.linalg.norm(P.mean(xi, x)))
-        eta = k / (w + sum(g**2 for g in G)) ** (1 / 3)
-        before, x = x, P.prox(x - eta * d, eta)
-        yield before, x
-
-
-SOURCES = {
-    **{"page": page, "prox-page": page, "lsvrg": lsvrg, "zerosarah": zerosarah},
-    "storm": storm,
-}
 STEPS = {"iterations": 17, "step": 0.3, "batch": 3}
 COINED = [STEPS | {"refresh": p} for p in (0.3, 1.0)]
 CHOICES = {
@@ -97,7 +22,6 @@ CHOICES = {
     "zerosarah": [STEPS | {"table_weight": 0.3, "table": t} for t in ("full", "zero")],
     "storm": [{"iterations": 17, "step": 0.3, "alpha": a, "floor": 0.5 * a} for a in (0.4, 1.0)],
 }
-ORDER = ("iterations", "step", "batch", "refresh", "table_weight", "table", "alpha", "floor")
 ALL = [
     pytest.param(name, domain, parameters, id=f"{name}-{domain}-{k}")
     for name, choices in CHOICES.items()
@@ -108,12 +32,8 @@ ALL = [
 
 
 @pytest.mark.parametrize(("name", "domain", "parameters"), ALL)
-def test_iterates_equal_the_source_written_again(name, domain, parameters):
-    problem = model(domain=domain)
-    states, _ = run(problem, name, seed=5, **parameters)
-    given = [parameters[key] for key in ORDER if key in parameters]
-    rng = np.random.default_rng(5)
-    assert_same(states, list(SOURCES[name](Plain(problem), elsewhere(problem), rng, *given)))
+def test_iterates_are_those_of_the_reference(name, domain, parameters):
+    assert_follows_reference(model(domain=domain), name, **parameters)
 
 
 @pytest.mark.parametrize("T", [1, 2, 17])
@@ -127,8 +47,8 @@ def test_storm_has_no_schedule_without_a_bound_of_each_gradient():
         ALGORITHMS["storm"].theory(0.1, CONSTANTS[0])
 
 
-def test_page_on_factored_matrices_equals_it_on_whole_ones():
-    counts = same_on_the_nuclear_ball("prox-page", page, ORDER, CHOICES["prox-page"][0])
+def test_page_on_factored_matrices_is_its_reference_on_whole_ones():
+    counts = counts_on_the_nuclear_ball("prox-page", CHOICES["prox-page"][0])
     assert (counts["po"], counts["lo"]) == (STEPS["iterations"], 0)
 
 

@@ -1,12 +1,12 @@
-"""Frank-Wolfe along estimates without epochs: each method written again, on both kinds of point."""
+"""Frank-Wolfe along estimates without epochs, on both kinds of point."""
 
 from math import inf, sqrt
 
 import numpy as np
 import pytest
-from both_kinds import dense, each_kind, minimiser, small, start
+from both_kinds import dense, each_kind, small, start
+from following import assert_follows_reference
 from helpers import reference_of
-from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.constants import Constants
@@ -29,87 +29,7 @@ def run(problem, name, x, seed=5, **parameters):
     return states, ledger.counts().as_dict()
 
 
-# --- the sources, written again -------------------------------------------------------------------
-
-
-class Again:
-    """The estimate of each method at a path of dense points; G(x) has a row for each component."""
-
-    def __init__(self, name, G, n, rng, **given):
-        kind = name.removeprefix("nfwu-").removesuffix("-fw").replace("-", "_")
-        self.kind = kind.replace("page_fw_convex", "page").replace("spider_fw_convex", "doubling")
-        self.G, self.n, self.rng, self.given = G, n, rng, given
-        self.x = self.g = self.y = None
-        self.t = 0
-
-    def mean(self, x, S):
-        return self.G(x)[S].mean(axis=0)
-
-    def drawn(self, size=None):
-        return self.rng.integers(self.n, size=size or self.given["batch"])
-
-    def __call__(self, x):
-        first = getattr(self, f"first_{self.kind}", self.full)
-        self.g = (first if self.t == 0 else getattr(self, self.kind))(x)
-        self.x, self.t = x, self.t + 1
-        return self.g
-
-    def full(self, x):
-        self.w, self.y = x, self.G(x).copy()
-        return self.y.mean(axis=0)
-
-    def spider(self, x):
-        if self.t % self.given["period"] == 0:
-            return self.full(x)
-        S = self.drawn()
-        return self.mean(x, S) - self.mean(self.x, S) + self.g
-
-    def doubling(self, x):
-        s = [k for k in range(30) if 2**k <= self.t + 1][-1]
-        if self.t + 1 == 2**s:
-            return self.full(x)
-        S = self.drawn(2**s)
-        return self.mean(x, S) - self.mean(self.x, S) + self.g
-
-    def page(self, x):
-        if self.rng.random() < self.given["refresh"]:
-            return self.full(x)
-        S = self.drawn()
-        return self.mean(x, S) - self.mean(self.x, S) + self.g
-
-    def lsvrg(self, x):
-        if self.rng.random() < self.given["refresh"]:
-            return self.full(x)
-        S = self.drawn()
-        return self.mean(x, S) - self.mean(self.w, S) + self.G(self.w).mean(axis=0)
-
-    def zerosarah(self, x):
-        S, lam = self.drawn(), self.given["table_weight"]
-        pulled = self.y.mean(axis=0) + (self.G(self.x)[S] - self.y[S]).mean(axis=0)
-        g = (1 - lam) * self.g + lam * pulled + self.mean(x, S) - self.mean(self.x, S)
-        self.y[S] = self.G(x)[S]
-        return g
-
-    def first_storm(self, x):
-        return self.mean(x, self.drawn(self.given.get("snapshot")))
-
-    def storm(self, x, alpha=None):
-        S, a = self.drawn(), self.given["alpha"] if alpha is None else alpha
-        return self.mean(x, S) + (1 - a) * (self.g - self.mean(self.x, S))
-
-    def first_one_sfw(self, x):
-        return self.mean(x, self.drawn())
-
-    def one_sfw(self, x):
-        return self.storm(x, 1 / (self.t + 1))
-
-    def first_momentum_sfw(self, x):
-        return self.mean(x, self.drawn())
-
-    def momentum_sfw(self, x):
-        a = (self.t + 1) ** (-2 / 3)
-        return (1 - a) * self.g + a * self.mean(x, self.drawn())
-
+# --- iterates and counts --------------------------------------------------------------------------
 
 T, B = 11, 3
 COIN = {"batch": B, "step": 0.15, "refresh": 0.35}
@@ -132,21 +52,8 @@ by_name = pytest.mark.parametrize("name", CASES)
 
 @each_kind
 @by_name
-def test_it_equals_its_source_written_again(kind, name):
-    problem, given, seed = small(kind), CASES[name] | {"iterations": T}, 5
-    states, _ = run(problem, name, start(kind), seed, **given)
-    P = reference_of(problem)
-    batch = {"batch": 1} | CASES[name]
-    estimate = Again(name, P.component_gradients, problem.n, np.random.default_rng(seed), **batch)
-    x = start(kind)
-    for t, (at, g, after, _) in enumerate(states):
-        assert_allclose(at, x, atol=1e-9)
-        expected = estimate(x)
-        assert_allclose(g, expected, atol=1e-9)
-        v = minimiser(P.embedded(expected), problem.set.radius)
-        x = x + given.get("step", 2 / (t + given.get("delay", 2))) * (v - x)
-        assert_allclose(after, x, atol=1e-9)
-    assert len(states) == T
+def test_it_is_its_reference(kind, name):
+    assert_follows_reference(small(kind), name, **CASES[name], iterations=T)
 
 
 @each_kind

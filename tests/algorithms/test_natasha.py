@@ -1,19 +1,11 @@
-"""Natasha1.5 against its source, written again, and against referees."""
+"""Natasha1.5 against its reference, and against referees."""
 
 from math import inf
 
 import numpy as np
 import pytest
-from linear_reference import (
-    DOMAINS,
-    Plain,
-    assert_same,
-    ceil,
-    elsewhere,
-    model,
-    run,
-    same_on_the_nuclear_ball,
-)
+from following import assert_follows_reference
+from linear_reference import DOMAINS, Plain, ceil, counts_on_the_nuclear_ball, elsewhere, model, run
 from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS, algorithm
@@ -22,27 +14,6 @@ from pfbench.base.errors import InputError, RefusedError
 from pfbench.runs.loop.solve import solve
 
 NATASHA = ALGORITHMS["natasha15"]
-
-
-def natasha(P, x, rng, T, B, p, sigma, alpha, b=1):
-    """Allen-Zhu 2018, Natasha1.5, with the average for x^, m = B/(p b); T inner steps in all."""
-    m, t, centre = max(1, B // (p * b)), 0, x
-    while True:
-        snapshot = centre
-        subset = range(P.n) if P.n == B else rng.choice(P.n, size=B, replace=False)
-        mu = P.mean(list(subset), snapshot)
-        for _ in range(p):
-            path = [centre]
-            for _ in range(m):
-                x = path[-1]
-                g = P.change(rng.integers(P.n, size=b), x, snapshot) + mu + 2 * sigma * (x - centre)
-                path.append(P.prox(x - alpha * g, alpha))
-                t += 1
-                done = len(path) == m + 1
-                yield x, path[-1], np.mean(path[:-1], axis=0) if done else centre
-                if t == T:
-                    return
-            centre = np.mean(path[:-1], axis=0)
 
 
 CASES = [
@@ -57,15 +28,8 @@ OVER = pytest.mark.parametrize("domain", DOMAINS)
 
 @EACH
 @OVER
-def test_iterates_and_output_equal_the_source_written_again(parameters, domain):
-    problem = model(domain=domain)
-    states, _ = run(problem, "natasha15", seed=6, **parameters)
-    order = ("iterations", "snapshot", "subepochs", "sigma", "step")
-    given = [parameters[key] for key in order]
-    rng = np.random.default_rng(6)
-    P, b = Plain(problem), parameters.get("batch", 1)
-    expected = list(natasha(P, elsewhere(problem), rng, *given, b))
-    assert_same(states, expected, outputs=True)
+def test_iterates_and_output_are_those_of_the_reference(parameters, domain):
+    assert_follows_reference(model(domain=domain), "natasha15", **parameters)
 
 
 @EACH
@@ -82,9 +46,8 @@ def test_counts(parameters, domain):
 
 
 def test_projections_onto_the_nuclear_ball_count_as_po():
-    order = ("iterations", "snapshot", "subepochs", "sigma", "step")
     for parameters in (CASES[0], CASES[1] | {"snapshot": 9}):
-        counts = same_on_the_nuclear_ball("natasha15", natasha, order, parameters)
+        counts = counts_on_the_nuclear_ball("natasha15", parameters)
         assert (counts["po"], counts["lo"]) == (parameters["iterations"], 0)
 
 

@@ -1,21 +1,21 @@
-"""SARAH, SPIDER and Prox-SpiderBoost-M against their sources, written again, and each other."""
+"""SARAH, SPIDER and Prox-SpiderBoost-M against their references and each other."""
 
 from math import floor, inf, isqrt, sqrt
 
 import numpy as np
 import pytest
+from following import assert_follows_reference
 from linear_reference import (
     DOMAINS,
     Plain,
-    assert_same,
     by_scipy,
     ceil,
+    counts_on_the_nuclear_ball,
     elsewhere,
     fits,
     model,
     run,
     same_bits,
-    same_on_the_nuclear_ball,
 )
 from numpy.testing import assert_allclose
 from scipy.stats import chi2
@@ -25,58 +25,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.runs.loop.solve import solve
 
-# --- the sources, written again -------------------------------------------------------------------
-
-
-def sarah(P, x, rng, T, S, p, step, goes_on=False):
-    """Nguyen et al. 2017: outer loops of p steps; the next starts at x_t, t uniform in 0 .. p-1.
-
-    t is drawn at the start of an outer loop. A loop that T cuts short before t leaves the output.
-    """
-    output, done = x, 0
-    while done < T:
-        t = rng.integers(p)
-        path, v = [x], None
-        for k in range(min(p, T - done)):
-            if k == 0:
-                v = P.full(path[0])
-            else:
-                v = P.change(rng.integers(P.n, size=S), path[k], path[k - 1]) + v
-            path.append(path[k] - step * v)
-            if k == t:
-                output = path[t]
-            done += 1
-            yield path[k], path[k + 1], output
-        x = path[-1] if goes_on else output
-
-
-def spider(P, x, rng, T, S, q, step, lam=inf, option=2, tolerance=0.0):
-    """Fang et al. 2018, algorithm 1."""
-    before = v = None
-    for k in range(T):
-        v = P.full(x) if k % q == 0 else P.change(rng.integers(P.n, size=S), x, before) + v
-        length = sqrt(sum(v**2))
-        if option == 1 and length <= 2 * tolerance:
-            return
-        before = x
-        x = x - (step / length if option == 1 else min(step / length, lam)) * v
-        yield (before, x, x) if option == 1 else (before, x)
-
-
-def spiderboost_m(P, x, rng, T, S, q, beta):
-    """wang2019, Prox-SpiderBoost-M: alpha is 2/(m + 2) throughout epoch m = 0, 1, ..."""
-    y = x
-    z_before = v = None
-    for k in range(T):
-        alpha = 2 / (k // q + 2)
-        z = (1 - alpha) * y + alpha * x
-        v = P.full(z) if k % q == 0 else P.change(rng.integers(P.n, size=S), z, z_before) + v
-        lam = (1 + alpha) * beta
-        x_new = P.prox(x - lam * v, lam)
-        y = z + beta / lam * (x_new - x)
-        x, z_before = x_new, z
-        yield z, y
-
+# --- iterates and counts --------------------------------------------------------------------------
 
 SIZES = [(17, 3, 5), (13, 14, 4), (3, 2, 7), (6, 1, 1)]
 """(T, S, p): also S > n, T < p and p = 1."""
@@ -88,17 +37,9 @@ def given(T, S, p, **other):
 
 
 @EACH
-@pytest.mark.parametrize("goes_on", [False, True])
-def test_sarah_equals_the_source_written_again(T, S, p, goes_on):
-    problem = model()
-    output = "last" if goes_on else "uniform"
-    states, _ = run(problem, "sarah", seed=2, **given(T, S, p, step=0.4, output=output))
-    expected = list(
-        sarah(Plain(problem), elsewhere(problem), np.random.default_rng(2), T, S, p, 0.4, goes_on)
-    )
-    if goes_on:
-        expected = [row[:2] for row in expected]
-    assert_same(states, expected, outputs=not goes_on)
+@pytest.mark.parametrize("output", ["last", "uniform"])
+def test_sarah_is_its_reference(T, S, p, output):
+    assert_follows_reference(model(), "sarah", **given(T, S, p, step=0.4, output=output))
 
 
 @EACH
@@ -107,21 +48,15 @@ def test_sarah_equals_the_source_written_again(T, S, p, goes_on):
     [{}, {"lam": 0.3}, {"lam": 5.0}, {"option": 1}, {"option": 1, "tolerance": 0.02}],
     ids=str,
 )
-def test_spider_equals_the_source_written_again(T, S, p, extra):
-    problem, step = model(), 0.05
-    states, _ = run(problem, "spider", seed=2, **given(T, S, p, step=step, **extra))
-    P, rng = Plain(problem), np.random.default_rng(2)
-    expected = list(spider(P, elsewhere(problem), rng, T, S, p, step, **extra))
-    assert_same(states, expected, outputs=extra.get("option") == 1)
+def test_spider_is_its_reference(T, S, p, extra):
+    assert_follows_reference(model(), "spider", **given(T, S, p, step=0.05, **extra))
 
 
 @EACH
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_spiderboost_m_equals_the_source_written_again(T, S, p, domain):
-    problem = model(domain=domain)
-    states, _ = run(problem, "prox-spiderboost-m", seed=2, **given(T, S, p, step=0.15))
-    P, rng = Plain(problem), np.random.default_rng(2)
-    assert_same(states, list(spiderboost_m(P, elsewhere(problem), rng, T, S, p, 0.15)))
+def test_spiderboost_m_is_its_reference(T, S, p, domain):
+    parameters = given(T, S, p, step=0.15)
+    assert_follows_reference(model(domain=domain), "prox-spiderboost-m", **parameters)
 
 
 @EACH
@@ -145,9 +80,7 @@ def test_counts(T, S, p, name, domain):
 
 @EACH
 def test_projections_onto_the_nuclear_ball_count_as_po(T, S, p):
-    order = ("iterations", "batch", "period", "step")
-    parameters = given(T, S, p, step=0.15)
-    counts = same_on_the_nuclear_ball("prox-spiderboost-m", spiderboost_m, order, parameters)
+    counts = counts_on_the_nuclear_ball("prox-spiderboost-m", given(T, S, p, step=0.15))
     assert (counts["po"], counts["lo"]) == (T, 0)
 
 

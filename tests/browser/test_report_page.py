@@ -1,6 +1,7 @@
 """The page in a browser without a network: what a reader sees, and what each switch changes."""
 
 import json
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
@@ -21,11 +22,10 @@ pytestmark = pytest.mark.browser
 
 DRAWN = """JSON.stringify([
   [...document.querySelectorAll('.plot path, .plot text')].map((one) =>
-    one.getAttribute('d') + one.getAttribute('style') + one.textContent),
-  [...document.querySelectorAll('.setting, .caption, .across, .live')].map((one) =>
-    one.textContent),
+    ['d', 'stroke', 'transform'].map((name) => one.getAttribute(name)) + one.textContent),
+  [...document.querySelectorAll('.setting, .caption, .across')].map((one) => one.textContent),
 ])"""
-"""All that the figure and the tables show."""
+"""All that the figure shows."""
 
 
 def reset(browser):
@@ -60,7 +60,7 @@ def test_the_page_is_drawn_without_a_complaint_and_asks_nobody(browser, generate
     assert all(
         address.startswith(("file:", "data:", "about:", "blob:")) for address in browser.asked
     )
-    assert browser.run("document.querySelectorAll('.plot .main-svg').length") > 0
+    assert browser.run("document.querySelectorAll('.plot > svg').length") > 0
     assert browser.run("document.querySelectorAll('.panel').length") == len(
         report.results[0].panels
     )
@@ -109,50 +109,44 @@ def test_every_switch_changes_what_is_drawn_and_back(opened):
 def test_a_start_at_no_calls_has_no_place_on_a_logarithmic_axis(opened, band):
     change(opened, "x", "lo")
     change(opened, "band", band)
-    least = """Math.min(...[...document.querySelectorAll('.plot')].flatMap((plot) => plot.data)
-        .filter((one) => ['band', 'line'].includes(one.name)).flatMap((one) => one.x))"""
+    least = """Math.min(...[...document.querySelectorAll('.plot > svg')].flatMap(
+      (svg) => svg.points.map(({at: [x]}) => x)))"""
     caption = "document.querySelector('.caption').textContent"
-    assert opened.run(least) == 0
+    assert opened.run(least) == 54  # the edge
     assert "The start, at 0" not in opened.run(caption)
     change(opened, "logx", None)
-    assert opened.run(least) > 0
+    assert opened.run(least) > 54
     assert "The start, at 0, has no place" in opened.run(caption)
 
 
-def test_every_price_and_a_level_of_ones_own_change_what_is_drawn(opened):
-    change(opened, "x", "price")
-    before = opened.run(DRAWN)
-    prices = opened.run(
-        "[...document.querySelectorAll('input[type=range]')].map((one) => one.name)"
-    )
-    assert len(prices) == 5
-    for name in prices:
-        change(opened, name, "12")
-        after = opened.run(DRAWN)
-        assert after != before, name
-        before = after
-    assert "Prices of a call: 100 for SFO" in opened.run(
+def test_a_level_of_ones_own_is_drawn_and_in_sight(opened):
+    change(opened, "target", "own")
+    assert opened.run("document.querySelectorAll('.target').length") == 0
+    change(opened, "level", "1e-4")
+    heights = opened.run("""[...document.querySelectorAll('.target')].map((one) => [
+      Number(one.getAttribute('y1')), one.ownerSVGElement.viewBox.baseVal.height])""")
+    assert len(heights) == 4
+    assert all(8 < y < height - 24 for y, height in heights)
+    assert "Dotted: the target, 1.00·10⁻⁴." in opened.run(
         "document.querySelector('.caption').textContent"
     )
-    change(opened, "target", "own")
-    assert "No target is chosen" in opened.run("document.querySelector('.live').textContent")
-    change(opened, "level", "0.2")
-    text = opened.run("document.querySelector('.live').textContent")
-    assert "Expected at these prices to Frank-Wolfe gap V(x) ≤ 0.200" in text
+
+
+BANDS = f"""{BENCH}.study.panels.flatMap((panel) => panel.groups).flatMap((group) => [
+  group.bands, ...Object.values(group.other)])"""
 
 
 def test_suboptimality_is_the_objective_less_the_best_known(opened):
-    shown = "document.querySelector('[name=gap]').checkVisibility()"
-    assert not opened.run(shown)
-    change(opened, "measure", "objective")
-    assert opened.run(shown)
-    value = "document.querySelector('.plot').data.find((one) => one.name === 'line').y"
-    before = opened.run(value)
-    change(opened, "gap")
-    assert opened.run(value) == pytest.approx([y - 0.25 for y in before])
-    assert "Objective Ψ(x) − best known" in opened.run(
-        "document.querySelector('.caption').textContent"
-    )
+    pairs = opened.run(f"{BANDS}.map((one) => [one.objective.y, one.suboptimality.y])")
+    assert pairs
+    for values, rest in pairs:
+        assert rest == pytest.approx([y - 0.25 for y in values], abs=1e-4)
+
+
+SLOPES = f"{BENCH}.panels.map((panel) => pfbench.panels.slope({BENCH}, panel, 'fw_gap'))"
+ENDS = f"""{BENCH}.panels.map(({{groups: [group]}}) => {{
+  const {{x = group.x.lo, y}} = group.other.lo?.fw_gap ?? group.bands.fw_gap;
+  return [x.at(-1), y.at(-1)]; }})"""
 
 
 @pytest.mark.long
@@ -160,20 +154,13 @@ def test_a_claimed_rate_is_a_slope_with_its_constant(browser, tmp_path):
     rate = RateLine("a-claim", "frank-wolfe", "fw_gap", "lo", 0.5, "eps^-2 LO")
     page, _ = report_of(SPEC, tmp_path, theory=MethodTheory(rates=(rate,)))
     browser.open(page.as_uri() + "#study.slope=claim0&study.logx=1")
-    assert "The chosen slope has no place here" in browser.run(
-        "document.querySelector('.caption').textContent"
-    )
+    caption = "document.querySelector('.caption').textContent"
+    assert "The chosen slope has no place here" in browser.run(caption)
     change(browser, "x", "lo")
-    lines = browser.run("""[...document.querySelectorAll('.plot')].map((plot) => {
-      const slope = plot.data.find((one) => one.name === 'slope');
-      const own = plot.data.find((one) => one.name === 'line' && one.meta === 0);
-      return [slope.x, slope.y, own.x.at(-1), own.y.at(-1)];
-    })""")
-    assert len(lines) == 4
-    for x, y, end, value in lines:
-        constants = [b * a**0.5 for a, b in zip(x, y, strict=True)]
-        assert constants == pytest.approx([value * end**0.5] * len(x))
-    said = browser.run("document.querySelector('.caption').textContent")
+    assert browser.run("document.querySelectorAll('.slope').length") == 4
+    for slope, (end, value) in zip(browser.run(SLOPES), browser.run(ENDS), strict=True):
+        assert (slope["power"], slope["constant"]) == (0.5, pytest.approx(value * end**0.5))
+    said = browser.run(caption)
     assert "Long dashes: steady: eps^-2 LO, with C = " in said
     assert said.count("C = ") == said.count("through the end of a curve") == 1
     assert browser.complaints == []
@@ -185,53 +172,45 @@ def test_the_constant_of_a_slope_is_the_theorem_s_where_its_schedule_ends(browse
     notes = {"promised": {"measure": "fw_gap", "value": 700.0}}
     page, report = report_of(SPEC, tmp_path, theory=MethodTheory(rates=(rate,)), notes=notes)
     browser.open(page.as_uri() + "#study.slope=claim0&study.logx=1&study.logy=1&study.x=lo")
-    drawn = browser.run("""[...document.querySelectorAll('.plot')].map((plot) => {
-      const slope = plot.data.find((one) => one.name === 'slope');
-      return slope.x.map((x, k) => slope.y[k] * Math.sqrt(x));
-    })""")
     (results,) = report.results
     ours = [panel.groups[0] for panel in results.panels]
     finished = [all(run.status == "finished" for run in group.runs) for group in ours]
     assert {*finished} == {True, False}
-    for constants, group, ended in zip(drawn, ours, finished, strict=True):
+    for slope, group, ended in zip(browser.run(SLOPES), ours, finished, strict=True):
         calls = np.median([run.counts.lo for run in group.runs])
-        theorem = pytest.approx([700.0 * calls**0.5] * len(constants))
-        assert (constants == theorem) == ended
+        assert (slope["constant"] == pytest.approx(700.0 * calls**0.5)) == ended
     said = browser.run("document.querySelector('.caption').textContent")
     assert " of the theorem's schedule and C = " in said
     # Far above all runs, it is in sight all the same.
-    inside = browser.run("""[...document.querySelectorAll('.plot')].every((plot) => {
-      const slope = plot.data.find((one) => one.name === 'slope');
-      const [low, high] = plot._fullLayout.yaxis.range;
-      return low < Math.log10(slope.y.at(-1)) && Math.log10(slope.y.at(-1)) < high;
-    })""")
-    assert inside
+    assert browser.run(f"""{BENCH}.panels.every((panel, k) => {{
+      const {{x, y}} = pfbench.panels.axesOf({BENCH}, panel, 'fw_gap');
+      const {{constant, power}} = {SLOPES}[k];
+      const last = constant * x.high ** -power;
+      return y.low < last && last < y.high;
+    }})""")
     assert browser.complaints == []
 
 
 @pytest.mark.long
 def test_a_price_of_the_spec_is_on_the_axis_at_first(browser, tmp_path):
-    page, _ = report_of(
+    page, report = report_of(
         SPEC.replace("[problems]", "[price]\nsfo = 1\nlo = 37\n[problems]"), tmp_path
     )
     browser.open(page.as_uri())
     assert browser.run(f"{BENCH}.state.x") == "price"
-    assert "Prices of a call: 1 for SFO, 37 for LO" in browser.run(
+    assert "price of all calls: SFO + 37 LO" in browser.run(
         "document.querySelector('.caption').textContent"
     )
-    assert browser.run("document.querySelector('[name=price-lo]').ariaValueText") == "37"
-    first = browser.run(DRAWN)
-    change(browser, "price-lo", "3")
-    assert browser.run(DRAWN) != first
-    reset(browser)
-    assert browser.run(DRAWN) == first
+    run = report.results[0].panels[0].groups[0].runs[0]
+    last = run.counts.sfo + 37 * run.counts.lo
+    assert browser.run(f"{BENCH}.study.panels[0].groups[0].x.price.at(-1)") == last
     assert browser.complaints == []
 
 
 def test_the_address_keeps_every_switch(opened, generated):
     page, _ = generated
     wanted = {
-        **{"problem": "1", "x": "price", "price-lo": "9", "logx": None, "band": "seeds"},
+        **{"problem": "1", "x": "seconds", "logx": None, "band": "seeds"},
         **{"slope": "1/2", "target": "own", "level": "0.25", "measure": "all"},
     }
     for name, value in wanted.items():
@@ -248,7 +227,7 @@ def test_the_address_keeps_every_switch(opened, generated):
 @pytest.mark.parametrize(
     "address",
     [
-        "#study.x=nonsense&study.hidden=99&study.only=-1&study.prices=sfo:1e9&study.level=<b>"
+        "#study.x=nonsense&study.hidden=99&study.only=-1&study.level=<b>"
         "&study.problem=__proto__&a=1&b",
         "#%E0%A4%A",
     ],
@@ -261,15 +240,13 @@ def test_an_address_that_says_nothing_changes_nothing(opened, generated, address
 
 
 def colours(browser):
-    """Return the colours of the lines that are drawn, those behind and slopes left out."""
-    return set(
-        browser.run(f"""(() => {{
-          const own = pfbench.report.algorithms.map((_, k) => {BENCH}.view.colors.lines[k]);
-          return [...document.querySelectorAll('.plot')].flatMap((plot) => plot.data)
-            .filter((one) => one.name === 'line').map((one) => own.indexOf(one.line.color))
-            .filter((one) => one >= 0);
-        }})()""")
-    )
+    """Return the numbers of the algorithms that are drawn in colour."""
+    return {
+        int(number)
+        for number in browser.run(
+            "[...document.querySelectorAll('.plot .line')].map((one) => one.dataset.number)"
+        )
+    }
 
 
 def test_a_click_on_a_name_isolates_and_another_brings_all_back(opened):
@@ -289,27 +266,28 @@ def test_a_click_on_a_line_isolates(opened):
     change(opened, "problem", "0")
     change(opened, "setting", "0")
     x, y = opened.run("""(() => {
-      const plot = document.querySelector('.plot');
-      plot.scrollIntoView({block: 'center'});
-      const box = plot.getBoundingClientRect();
-      const {xaxis, yaxis, margin} = plot._fullLayout;
-      const line = plot.data.find((one) => one.name === 'line' && one.meta === 0);
-      const at = line.x.length - 1;
-      return [box.x + xaxis._offset + xaxis.d2p(line.x[at]),
-        box.y + yaxis._offset + yaxis.d2p(line.y[at])];
+      const svg = document.querySelector('.plot > svg');
+      svg.scrollIntoView({block: 'center'});
+      const box = svg.getBoundingClientRect();
+      const {at} = svg.points.findLast((one) => one.number === 0);
+      return [box.x + at[0], box.y + at[1]];
     })()""")
-    opened.move(x - 1, y)
-    opened.wait("document.querySelector('.hoverlayer').textContent.includes('steady')")
-    said = opened.run("document.querySelector('.hoverlayer').textContent")
-    assert "SFO calls" in said
-    opened.click(x - 1, y)
+    opened.move(x + 1, y)
+    opened.wait("!document.querySelector('.tip').hidden")
+    assert re.match(
+        r"steady at [\d\u202f]+ SFO calls: 0\.\d+ \(0\.\d+ to 0\.\d+\)$",
+        opened.run("document.querySelector('.tip').textContent"),
+    )
+    opened.click(x + 1, y)
     opened.wait(f"{BENCH}.state.only === 0")
     assert colours(opened) == {0}
 
 
 def test_a_double_click_on_a_figure_brings_all_back(opened):
     opened.run(f"{BENCH}.isolate(1)")
-    opened.click(*centre(opened, ".plot .nsewdrag"), times=2)
+    centre(opened, ".plot")
+    box = opened.run("document.querySelector('.plot').getBoundingClientRect().toJSON()")
+    opened.click(box["right"] - 20, box["top"] + 12, times=2)
     opened.wait(f"{BENCH}.state.only === null")
     assert colours(opened) == {0, 1, 2, 3}
 
@@ -370,14 +348,13 @@ def test_nothing_overflows_a_narrow_window(browser, generated, width):
 
 def test_the_figures_have_the_colours_of_the_scheme(browser, generated):
     page, _ = generated
-    ink = "document.querySelector('.plot .xtick text').style.fill"
+    ink = "getComputedStyle(document.querySelector('.plot .line')).stroke"
     browser.open(page.as_uri())
-    light = browser.run(ink)
+    assert browser.run(ink) == "rgb(34, 34, 34)"
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(253, 253, 251)"
     browser.look(dark=True)
-    browser.wait(f"{ink} !== {json.dumps(light)}")
+    browser.wait(f"{ink} === 'rgb(236, 234, 230)'")
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(22, 23, 26)"
-    assert browser.run("document.querySelector('.plot').data[1].line.color") == "#eceae6"
     assert browser.complaints == []
 
 
@@ -394,39 +371,33 @@ def test_on_paper_there_are_no_switches(browser, generated):
 def test_what_is_saved_is_whole(opened, generated):
     _, report = generated
     opened.run(
-        "window.kept = []; pfbench.saved.download = async (name, content) => window.kept.push("
-        "[name, content instanceof Blob ? [...new Uint8Array(await content.arrayBuffer())] "
-        ": content])"
+        f"window.kept = []; {BENCH}.download = async (name, blob) => window.kept.push("
+        "[name, [...new Uint8Array(await blob.arrayBuffer())]])"
     )
     change(opened, "slope", "1/2")
-    for text in ("SVG", "PNG", "TOML", "CSV", "TEX"):
+    for number, text in enumerate(("SVG", "PNG", "TOML"), 1):
         opened.run(f"""[...document.querySelectorAll('.savers button')]
           .find((one) => one.textContent === '{text}').click()""")
-        opened.wait(
-            "window.kept.length === " + str(["SVG", "PNG", "TOML", "CSV", "TEX"].index(text) + 1)
-        )
-    kept = dict(opened.run("window.kept"))
+        opened.wait(f"window.kept.length === {number}")
+    kept = {name: bytes(content) for name, content in opened.run("window.kept")}
+    assert b"var(" not in kept["generated-study.svg"]
     root = ElementTree.fromstring(kept["generated-study.svg"])
     texts = [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert len(root.findall(".//{http://www.w3.org/2000/svg}svg[@class='main-svg']")) >= 4
+    assert len(root.findall(".//{http://www.w3.org/2000/svg}svg")) == 4
     assert {"steady", MARKUP, "SFO (component gradients)"} <= set(texts)
-    assert bytes(kept["generated-study.png"]).startswith(b"\x89PNG")
-    assert kept["generated.toml"] == report.spec.text
-    head, *rows = kept["generated-study-results.csv"].splitlines()
-    assert head.split(",")[0] == "algorithm"
-    assert len(rows) == 4
-    tex = kept["generated-study-results.tex"]
-    assert tex.count(r"\\") == 5
-    assert r"\textless{}img src=x" in tex
+    assert kept["generated-study.png"].startswith(b"\x89PNG")
+    assert kept["generated.toml"].decode() == report.spec.text
 
 
 def test_texts_of_strangers_are_only_texts(opened):
     assert opened.run("document.querySelectorAll('img').length") == 0
     assert MARKUP in opened.run("document.querySelector('.legend').textContent")
-    hovered = opened.run("""pfbench.report.studies[0].panels && document.querySelector('.plot').data
-      .filter((one) => one.meta === 3 && one.text).map((one) => one.text[0])""")
-    assert hovered
-    assert all(text.startswith("<b>&lt;img src=x onerror=alert(1)&gt;</b>") for text in hovered)
+    hovered = opened.run("""(() => {
+      const {points} = document.querySelector('.plot > svg');
+      pfbench.benches[0].point(points.find((one) => one.number === 3), {clientX: 0, clientY: 0});
+      return document.querySelector('.tip').innerHTML;
+    })()""")
+    assert hovered.startswith("&lt;img src=x onerror=alert(1)&gt;")
 
 
 def test_a_browser_that_cannot_unpack_says_so(browser, generated):
@@ -526,8 +497,7 @@ def test_runs_that_are_really_made_are_drawn(browser, tmp_path):
     assert colours(browser) == {1}
 
 
-LINES = """new Set([...document.querySelectorAll('.plot')].flatMap((plot) => plot.data)
-  .filter((one) => one.name === 'line').map((one) => one.meta)).size"""
+LINES = "new Set([...document.querySelectorAll('.line')].map((one) => one.dataset.number)).size"
 """How many algorithms have a line."""
 
 
@@ -577,13 +547,13 @@ def test_fourteen_methods_on_eight_problems_fit_in_a_page(browser, tmp_path):
         f"every = 10\n[problems]\n{problems}\n[algorithms]\n{algorithms}\n"
     )
     page, _ = report_of(text, tmp_path, rows=60)
-    assert page.stat().st_size < 5_000_000
+    assert page.stat().st_size < 3_000_000
     browser.open(page.as_uri())
     assert browser.complaints == []
     assert browser.run("document.querySelectorAll('.panel').length") == 8
     assert browser.run(LINES) == 14
     looks = browser.run(
-        "pfbench.report.algorithms.map((one, k) => [one.symbol, one.dash, "
-        f"{BENCH}.view.colors.lines[k]].join())"
+        "pfbench.report.algorithms.map((one, k) => [one.path, one.dash, getComputedStyle("
+        "document.documentElement).getPropertyValue(`--line-${k}`)].join())"
     )
     assert len(set(looks)) == 14

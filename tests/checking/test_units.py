@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from claims.variants.every import VARIANTS
 
 import pfbench as pf
-from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.proximal import ProxGD
 from pfbench.checking import check
@@ -136,23 +134,6 @@ def test_a_step_of_any_style_passes():
 
 def test_what_a_method_refuses_is_no_fault():
     assert [one.status for one in found(Picky)] == ["passed", "skipped"]
-
-
-@pytest.mark.thin(3)
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_shipped_algorithms_pass(name):
-    for one in found(name):
-        assert one.status != "failed", one.sentence
-    if not ALGORITHMS[name].scale_dependence:
-        assert found(name)[0].status == "passed"
-
-
-@pytest.mark.thin(3)
-@pytest.mark.parametrize("method", VARIANTS, ids=lambda method: method.__name__)
-def test_right_methods_in_other_styles_are_not_accused(method):
-    findings = {result.check: result for result in check(method, kind="algorithm").findings}
-    for name in (RUN, SCHEDULE):
-        assert name not in findings or findings[name].status != "failed", findings[name].sentence
 
 
 def test_the_unit_of_epsilon_is_told():

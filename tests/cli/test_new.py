@@ -16,7 +16,7 @@ import pfbench as package
 from pfbench.cli.new import NEXT
 
 KINDS = tuple(NEXT)
-LONG = ("compare", "run", "report", "check", "verify", "receipt")
+LONG = ("compare", "run", "report", "check", "verify", "archive")
 """Commands that the written tests make in their own way, or that take long."""
 
 
@@ -32,6 +32,7 @@ def written(pfbench, folder, monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
+@pytest.mark.slow
 def test_the_tests_that_are_written_pass(written):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."],

@@ -1,13 +1,14 @@
-"""``pfbench new action`` and ``repository``: an action, whose script makes a receipt, and all
-around it.
+"""``pfbench new action`` and ``repository``: an action, whose script makes an archive, and
+all around it.
 """
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from forged_receipts import THEOREM
+from forged_archives import THEOREM
 
 import pfbench as package
 
@@ -51,11 +52,33 @@ def verified(folder, script, file):
 
 
 @pytest.mark.slow
-def test_the_script_makes_a_receipt_and_checks_it(action, folder):
+def test_the_script_makes_an_archive_and_checks_it(action, folder):
     (folder / "lazy_descent.py").write_text(THEOREM)
     printed = verified(folder, action / "verify.sh", "lazy_descent.py")
-    assert "# Receipt of lazy_descent" in (folder / "receipt.md").read_text()
-    assert "runs made again       40 of 40" in printed
+    assert "# lazy-falls; lazy-count" in (folder / "page.md").read_text()
+    assert "runs recomputed       40 of 40" in printed
+
+
+def test_without_an_archive_of_the_theorem_the_script_fails(action, folder):
+    """Its code ends the process with status 0; an archive that was committed is not taken."""
+    (folder / "lazy_descent.py").write_text("import os\n\nos._exit(0)\n")
+    (folder / "archive.zip").write_bytes(b"of another theorem")
+    with pytest.raises(AssertionError, match="no archive was made"):
+        verified(folder, action / "verify.sh", "lazy_descent.py")
+    assert not (folder / "archive.zip").exists()
+
+
+def test_everything_of_others_is_pinned_and_no_token_is_kept(action, folder, pfbench):
+    pfbench("new", "repository", "MyRate")
+    workflow = (folder / "my-rate" / ".github" / "workflows" / "verify.yml").read_text()
+    texts = [(action / "action.yml").read_text(), workflow]
+    used = [line for text in texts for line in text.splitlines() if "uses: actions/" in line]
+    assert len(used) == 3
+    assert all(re.search("@[0-9a-f]{40} # v", line) for line in used)
+    assert f"default: pfbench=={package.__version__}" in texts[0]
+    assert "token" not in texts[0]
+    assert "persist-credentials: false" in workflow
+    assert "write" not in workflow
 
 
 @pytest.fixture

@@ -218,34 +218,47 @@ def command(*arguments):
     return json.loads(done.stdout), done.stderr.splitlines()
 
 
-def test_modules_of_the_current_folder_in_workers(folder):
+@pytest.fixture
+def again(pfbench, monkeypatch):
+    """Run the command here, with modules as they are now."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def run(*arguments):
+        found = pfbench(*arguments, "--jobs", 0, "--json").json
+        for name in ("own_module", "own_helper"):
+            sys.modules.pop(name, None)
+        return found
+
+    return run
+
+
+def test_modules_of_the_current_folder_in_workers(folder, again):
     """Each name is printed before its module is imported; an edit makes the runs stale."""
     (folder / "own_module.py").write_text(MODULE)
     (folder / "own_helper.py").write_text("RADIUS = 1.0\n")
     (folder / "own.toml").write_text(MINE)
-    run = ("run", "own.toml", "--jobs", "1", "--json")
-    first, told = command(*run)
+    first, told = command("run", "own.toml", "--jobs", "1", "--json")
     assert (first["executed"], first["statuses"]) == (1, {"finished": 1})
     assert told[:3] == [
         "pfbench: importing own_module:make[rows=6], which own.toml names.",
         "pfbench: importing own_module:distance, which own.toml names.",
         "imported",
     ]
+    assert again("run", "own.toml")["cached"] == 1
     (folder / "own_helper.py").write_text("RADIUS = 0.5\n")
-    edited, _ = command(*run)
+    edited = again("run", "own.toml")
     assert edited["executed"] == 1
     assert edited["runs"][0]["key"] != first["runs"][0]["key"]
 
 
-def test_files_beside_a_spec_in_workers_and_from_anywhere(folder):
+def test_files_beside_a_spec_in_workers_and_from_anywhere(folder, again):
     """A file lies where its spec does; its runs are known wherever that is, and by its module."""
     place = folder / "some where"
     place.mkdir()
     (place / "own_module.py").write_text(MODULE)
     (place / "own_helper.py").write_text("RADIUS = 1.0\n")
     (place / "own.toml").write_text(MINE.replace("own_module:", "own_module.py:"))
-    run = ("run", "some where/own.toml", "--jobs", "1", "--json")
-    first, told = command(*run)
+    first, told = command("run", "some where/own.toml", "--jobs", "1", "--json")
     assert (first["executed"], first["statuses"]) == (1, {"finished": 1})
     assert first["runs"][0]["problem"] == "some where/own_module.py:make[rows=6]"
     assert told[:3] == [
@@ -258,11 +271,10 @@ def test_files_beside_a_spec_in_workers_and_from_anywhere(folder):
     (place / "by_module.toml").write_text(MINE)
     store = ("--store", str(folder / ".pfbench/store"))
     for spec in ("own.toml", "by_module.toml"):
-        again, _ = command("run", spec, *store, "--jobs", "0", "--json")
-        assert (again["cached"], again["runs"][0]["key"]) == (1, first["runs"][0]["key"])
+        found = again("run", spec, *store)
+        assert (found["cached"], found["runs"][0]["key"]) == (1, first["runs"][0]["key"])
     (place / "own_module.py").write_text(MODULE.replace("abs(state.x)", "2 * abs(state.x)"))
-    edited, _ = command("run", "own.toml", *store, "--jobs", "0", "--json")
-    assert edited["executed"] == 1
+    assert again("run", "own.toml", *store)["executed"] == 1
 
 
 PARABOLA = """
@@ -289,12 +301,12 @@ def distance(problem, state):
 """
 
 
-def test_an_archive_of_files_is_checked_by_them(folder):
+def test_an_archive_of_files_is_checked_by_them(folder, again):
     (folder / "sub").mkdir()
     (folder / "sub" / "own_module.py").write_text(PARABOLA)
     (folder / "sub" / "own_helper.py").write_text("from pfbench.sets import L2Ball as ball\n")
     (folder / "sub" / "own.toml").write_text(MINE.replace("own_module:", "own_module.py:"))
-    command("pack", "sub/own.toml", "-o", "own.zip", "--jobs", "0", "--json")
+    again("pack", "sub/own.toml", "-o", "own.zip")
     (folder / "elsewhere").mkdir()
     os.chdir(folder / "elsewhere")
     found, told = command("pack", "--check", "../own.zip", "--fraction", "1", "--json")

@@ -1,6 +1,5 @@
 """The command as a process of its own: exit statuses, streams, signals, start-up."""
 
-import json
 import os
 import signal
 import subprocess
@@ -9,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import INTERRUPTIBLE, SMALL, SVRG
+from command_line import INTERRUPTIBLE, SMALL, SVRG, Outcome
 from stored import stored_runs
 
 import pfbench as package
@@ -53,43 +52,44 @@ def test_help_and_version_need_no_numerics(start):
         "heavy = {'numpy', 'scipy', 'numba', 'pandas', 'pyarrow', 'sklearn', 'matplotlib'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
-    for arguments in (("--help",), (), ("--version",), ("solve", "--help"), ("data", "--help")):
+    for arguments in (("--help",), ("--version",), ("solve", "--help"), ("data", "--help")):
         done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True)
         assert done.returncode == 0, done.stderr.decode()
         assert done.stderr == b""
 
 
-def test_help_names_every_verb(finish):
-    status, out, err = finish("--help")
+def test_help_names_every_verb(pfbench, finish):
+    status, out, err = finish()
     assert (status, err) == (0, "")
     for verb in ("list", "info", "solve", "data", "report"):
         assert f"\n  {verb} " in out
-        assert finish(verb, "--help")[0] == 0
+        assert pfbench(verb, "--help").status == 0
     assert "..." not in out.split("Commands:")[1]
-    assert finish()[:2] == (0, out)
+    assert pfbench("--help").out == out
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("solve", "-p", "quadratic[set=none]", "-a", "mine.py:Descent[iterations=2,step=0.1]"),
-        ("verify", "mine.py:COUNT", "--jobs", "0"),
-        ("verify", "mine.py:COUNT", "--jobs", "1"),
-    ],
-)
-def test_what_ones_own_code_prints_is_not_among_the_json(finish, folder, arguments):
+@pytest.mark.slow
+def test_what_ones_own_code_prints_is_not_among_the_json(finish, pfbench, monkeypatch):
+    """Of a worker, too."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
     text = (Path(__file__).parents[1] / "claims" / "own_theorem.py").read_text()
     loud = text.replace("g = ask.gradient(x)\n", "g = ask.gradient(x); print('in a run')\n")
     Path("mine.py").write_text(loud + "\nprint('at import')\n")
-    status, out, err = finish(*arguments, "--json", *("-",) * (arguments[0] == "verify"))
-    assert (status, json.loads(out)["schema"]) == (0, 2)
-    assert {"at import", "in a run"} <= {*err.splitlines()}
+    verify = ("verify", "mine.py:COUNT", "--json", "-", "--jobs")
+    given = ("-p", "quadratic[set=none]", "-a", "mine.py:Descent[iterations=2,step=0.1]")
+    outcomes = [Outcome(*finish(*verify, "1"))]
+    for arguments in (("solve", *given, "--json"), (*verify, "0")):
+        outcomes.append(pfbench(*arguments))
+        sys.modules.pop("mine")
+    for outcome in outcomes:
+        assert (outcome.status, outcome.json["schema"]) == (0, 2)
+        assert {"at import", "in a run"} <= {*outcome.err.splitlines()}
 
 
-def test_version(finish):
-    status, out, _ = finish("--version")
-    assert status == 0
-    assert out.startswith("pfbench ")
+def test_version(pfbench):
+    outcome = pfbench("--version")
+    assert outcome.status == 0
+    assert outcome.out.startswith("pfbench ")
 
 
 @pytest.mark.parametrize(
@@ -97,24 +97,22 @@ def test_version(finish):
     [
         (("list", "sets"), 0),
         (("solve", "-p", SMALL, "-a", "nfwu-sg[batch=1000000000000000,iterations=1,step=1]"), 1),
-        (("solve", "-p", SMALL, "-a", "nope"), 2),
         (("nope",), 2),
-        (("solve", "--nope"), 2),
     ],
 )
 def test_exit_statuses(finish, arguments, status):
     assert finish(*arguments)[0] == status
 
 
-def test_json_stands_alone_on_the_standard_output(finish):
-    status, out, err = finish("solve", "-p", SMALL, "-a", SVRG, "--repeat", 2, "--json")
-    assert (status, err) == (0, "")
-    assert len(json.loads(out)) == 2
+def test_of_wrong_arguments_the_status_is_2(pfbench):
+    for arguments in (("solve", "-p", SMALL, "-a", "nope"), ("solve", "--nope")):
+        assert pfbench(*arguments).status == 2
 
 
-def test_no_escape_codes_away_from_a_terminal(finish):
-    _, out, err = finish("solve", "-p", SMALL, "-a", SVRG, "--repeat", 2)
-    assert "\x1b" not in out + err
+def test_json_stands_alone_on_the_standard_output(pfbench):
+    outcome = pfbench("solve", "-p", SMALL, "-a", SVRG, "--repeat", 2, "--json")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert len(outcome.json) == 2
 
 
 def test_a_reader_that_stops_early_is_no_error(start):
@@ -132,12 +130,17 @@ def test_a_full_device_is_told_in_one_line(finish):
     assert "Traceback" not in err
 
 
-def test_a_traceback_is_shown_on_request(finish, monkeypatch):
+def test_no_escape_codes_away_from_a_terminal(finish):
+    _, out, err = finish("solve", "-p", SMALL, "-a", SVRG, "--repeat", 2)
+    assert "\x1b" not in out + err
+
+
+def test_a_traceback_is_shown_on_request(pfbench, monkeypatch):
     monkeypatch.setenv("PFBENCH_TRACEBACK", "1")
-    status, _, err = finish("info", "nope")
-    assert status == 2
-    assert "Traceback" in err
-    assert err.splitlines()[-1].startswith("pfbench: unknown name 'nope'")
+    outcome = pfbench("info", "nope")
+    assert outcome.status == 2
+    assert "Traceback" in outcome.err
+    assert outcome.err.splitlines()[-1].startswith("pfbench: unknown name 'nope'")
 
 
 def test_an_unexpected_error_is_called_a_bug(pfbench, monkeypatch):
@@ -151,6 +154,7 @@ def test_an_unexpected_error_is_called_a_bug(pfbench, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+@pytest.mark.slow
 def test_an_interrupted_run_shows_how_far_it_came(start, folder):
     endless = "nfwu-sg[batch=5,iterations=1000000000000,step=0.1]"
     given = ("--trace", "t.csv", "--every", 10**12, "--yes")

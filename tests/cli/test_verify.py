@@ -203,8 +203,8 @@ def test_without_a_claim_it_is_checked(pfbench, own, conforms):
 
 
 def test_mutants(pfbench, conforms):
-    arguments = ("--faults", 4, "--json", "out.json", "--table", "faults.md")
-    outcome = pfbench("verify", "shen2019-count-spiderg", "--mutants", *arguments)
+    arguments = ("--max-faults", 4, "--json", "out.json", "--table", "faults.md")
+    outcome = pfbench("faults", "shen2019-count-spiderg", *arguments)
     assert outcome.status == 0
     content = json.loads(Path("out.json").read_text())
     conforms(content, "verify.json")
@@ -225,8 +225,8 @@ def test_mutants(pfbench, conforms):
 
 def test_the_faults_of_somebodys_own_method(pfbench, conforms, own):
     name = "own_methods:MySpider"
-    arguments = ("--mutants", "--algorithm", name, "--faults", 5, "--json", "out.json")
-    outcome = pfbench("verify", MEAN, *arguments)
+    arguments = ("--algorithm", name, "--max-faults", 5, "--json", "out.json")
+    outcome = pfbench("faults", MEAN, *arguments)
     assert outcome.status == 0
     content = json.loads(Path("out.json").read_text())
     conforms(content, "verify.json")
@@ -237,7 +237,7 @@ def test_the_faults_of_somebodys_own_method(pfbench, conforms, own):
 
 
 def test_the_faults_of_a_method_need_claims(pfbench, own):
-    outcome = pfbench("verify", "--mutants", "--algorithm", "own_methods:Claimless")
+    outcome = pfbench("faults", "--algorithm", "own_methods:Claimless")
     assert outcome.status == 2
     assert "needs claims" in outcome.err
 
@@ -258,16 +258,16 @@ def test_list_and_explain_run_nothing(pfbench):
         f"{len(ERRATA)} errata are examined, too: {len(CLAIMS) + len(ERRATA)} checks" in listed.out
     )
     assert "1 claim, about" in pfbench("verify", "--list", COUNT).out
-    explained = pfbench("verify", "--explain", COUNT)
+    explained = pfbench("explain", COUNT)
     assert explained.status == 0
     assert "svrg-double-lo" in explained.out
-    explained = pfbench("verify", "--explain", "qu2018-thm3")
+    explained = pfbench("explain", "qu2018-thm3")
     words = " ".join(explained.out.split())
     assert "whose components differ. Their gradients differ by `noise`" in words
     assert "from: the largest |eigenvalue| of A" in words
     described = pfbench("info", "qu2018-thm3", "--json").json
     assert [one["parameters"]["n"] for one in described["instances"][:2]] == ["27", "8"]
-    listed = pfbench("verify", "--worst-case", "--list")
+    listed = pfbench("worst-case", "--list")
     assert "13 claims, about" in listed.out
 
 
@@ -275,27 +275,34 @@ def test_list_and_explain_run_nothing(pfbench):
     ("arguments", "words"),
     [
         (["shen2019-count-svgr"], "did you mean 'shen2019-count-svrg'"),
-        (["--explain", "shen2019-count-svgr"], "did you mean"),
         (["--quick", "--full"], "exclude each other"),
-        (["--mutants", "--worst-case"], "exclude each other"),
-        (["--worst-case", "--algorithm", "json:dumps"], "--algorithm goes with claims alone"),
-        ([COUNT, "--late-faults", "3"], "--late-faults goes with --mutants"),
-        (["--mutants", "--case-seed", "3"], "--case-seed goes with claims alone"),
         ([COUNT, "--case-seed", "-3"], "--case-seed"),
-        (["--worst-case", "frank-wolf-gap"], "did you mean 'frank-wolfe-gap'"),
         (["--algorithm", "no_such_module:X"], "there is no module no_such_module"),
         (["--algorithm", "json"], "MODULE:NAME"),
         (["--algorithm", "json:dumps"], "is no algorithm"),
         ([COUNT, "--jobs", "-1"], "--jobs"),
         ([COUNT, "--jobs", "2", "--scheduler", "tcp://h:1"], "exclude each other"),
         ([COUNT, "--repeat", "0"], "--repeat"),
-        (["lacoste2016-affinee", "--mutants"], "unknown"),
-        ([COUNT, "--faults", "3"], "--faults goes with --mutants"),
-        ([COUNT, "--mutants", "--faults", "0"], "--faults"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(pfbench, arguments, words):
     outcome = pfbench("verify", *arguments)
+    assert outcome.status == 2
+    assert words in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["explain", "shen2019-count-svgr"], "did you mean"),
+        (["worst-case", "frank-wolf-gap"], "did you mean 'frank-wolfe-gap'"),
+        (["faults", "lacoste2016-affinee"], "unknown"),
+        (["faults", COUNT, "--max-faults", "0"], "--max-faults"),
+        (["units", "lacoste2016-affinee"], "unknown"),
+    ],
+)
+def test_bad_input_of_the_other_verbs_is_one_sentence_and_status_2(pfbench, arguments, words):
+    outcome = pfbench(*arguments)
     assert outcome.status == 2
     assert words in outcome.err
     assert outcome.out == ""
@@ -356,7 +363,7 @@ def test_a_refused_command_leaves_no_file(pfbench, folder):
 def test_worst_cases_are_verdicts(pfbench, conforms):
     for package in ("PEPit", "cvxpy", "clarabel"):
         pytest.importorskip(package, reason=f"{package} is missing: {estimation.EXTRA}")
-    arguments = ("verify", "--worst-case", "prox-gd", "--jobs", 0, "--json", "-")
+    arguments = ("worst-case", "prox-gd", "--jobs", 0, "--json", "-")
     first, second = (pfbench(*arguments) for _ in range(2))
     assert first.status == 0
     conforms(first.json, "verify.json")
@@ -367,7 +374,7 @@ def test_worst_cases_are_verdicts(pfbench, conforms):
 
 def test_worst_cases_without_their_extra_are_one_sentence(pfbench, monkeypatch):
     monkeypatch.setattr(estimation, "find_spec", lambda name: None)
-    outcome = pfbench("verify", "--worst-case")
+    outcome = pfbench("worst-case")
     assert outcome.status == 2
     assert 'pip install "pfbench[certify]"' in outcome.refusal
 
@@ -400,7 +407,7 @@ def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, c
 
 
 def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
-    given = ("verify", "qu2018-condg-count", "--power", "--jobs", 0)
+    given = ("power", "qu2018-condg-count", "--jobs", 0)
     outcome = pfbench(*given, "--json", "out.json", "--table", "power.md")
     assert outcome.status == 0
     content = json.loads(Path("out.json").read_text())
@@ -416,7 +423,7 @@ def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
 
 
 def test_power_leaves_out_checks_that_take_too_long(pfbench, conforms):
-    given = ("verify", "qu2018-condg-count", "--power", "--jobs", 0)
+    given = ("power", "qu2018-condg-count", "--jobs", 0)
     outcome = pfbench(
         *given, "--max-check-seconds", 1e-9, "--json", "out.json", "--table", "power.md"
     )
@@ -425,12 +432,6 @@ def test_power_leaves_out_checks_that_take_too_long(pfbench, conforms):
     conforms(content, "verify.json")
     assert [row["was_run"] for row in content["power"]] == [{"quick": False}] * 3
     assert Path("power.md").read_text().count("| not asked |") == 3
-
-
-def test_the_longest_check_goes_with_power(pfbench):
-    outcome = pfbench("verify", "qu2018-condg-count", "--max-check-seconds", 1)
-    assert outcome.status == 2
-    assert "--power" in outcome.err
 
 
 OWN_WORST = """
@@ -465,7 +466,7 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
     (folder / "own_down.py").write_text(OWN_WORST)
     try:
         method = "own_down.py:Down"
-        found = pfbench("verify", "--worst-case", method, "--json", "own_down.json")
+        found = pfbench("worst-case", method, "--json", "own_down.json")
         assert found.status == 0
         assert "over functions, L = 1, f(x_0) - min f <= 0.5, on the whole space" in found.out
         content = json.loads((folder / "own_down.json").read_text())
@@ -477,7 +478,7 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
         run = pfbench("solve", "-p", problem, "-a", f"{method}[iterations=2]", "--json").json
         # Written down and read again, x_2 is as steep as the least of all may be.
         assert run["final"]["gradient_mapping_sq"] == pytest.approx(worst, rel=1e-3)
-        broken = pfbench("verify", "--worst-case", "own_down.py:WRONG")
+        broken = pfbench("worst-case", "own_down.py:WRONG")
         assert broken.status == 1
         assert "exceeds the bound" in broken.out
         for given, says in (
@@ -485,10 +486,10 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
             (["own_down.py:CHECK"], "neither an algorithm nor a claim"),
             ([method, "--function-class", "m=3"], "unknown parameter of --function-class 'm'"),
         ):
-            refused = pfbench("verify", "--worst-case", *given)
+            refused = pfbench("worst-case", *given)
             assert refused.status == 2
             assert says in refused.err
-        assert "--function-class goes with" in pfbench("verify", "--function-class", "n=2").refusal
+        assert "one FILE.py:NAME" in pfbench("worst-case", "--function-class", "n=2").refusal
     finally:
         sys.modules.pop("own_down", None)
 
@@ -502,11 +503,10 @@ def test_lines_are_at_most_100_columns_in_a_pipe(pfbench):
 
 @pytest.mark.claims
 def test_planted_faults_alone(pfbench):
-    done = pfbench("verify", "jaggi2013-thm1", "--mutants", "--planted-only", "--jobs", 0)
+    done = pfbench("faults", "jaggi2013-thm1", "--planted-only", "--jobs", 0)
     assert done.status == 0
     assert "1 of 1 planted faults caught" in done.out
     assert "generated" not in done.out
-    assert "--planted-only goes with --mutants" in pfbench("verify", "--planted-only").refusal
 
 
 def test_a_fault_that_is_not_caught_says_why():
@@ -530,15 +530,7 @@ def test_a_fault_that_is_not_caught_says_why():
     assert "a claim of kind count or law or identity leaves no room" in told
 
 
-def test_a_verb_says_what_its_option_says(pfbench):
-    for verb, option, given in (
-        ("explain", "--explain", ("jaggi2013-thm1",)),
-        ("worst-case", "--worst-case", ("--list",)),
-    ):
-        by_verb, by_option = pfbench(verb, *given), pfbench("verify", option, *given)
-        assert (by_verb.status, by_verb.out) == (0, by_option.out)
-        assert f"The verb `{verb}`" in " ".join(pfbench("verify", "--help").out.split())
-    assert "--jobs" in pfbench("power", "--help").out
+def test_the_verbs_about_claims_refuse_what_they_cannot_do(pfbench):
     assert "argument 'NAME'" in pfbench("explain").refusal
     assert (
         "--planted-only goes with" in pfbench("faults", "--planted-only", "--max-faults", 3).refusal

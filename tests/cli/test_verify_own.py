@@ -76,17 +76,17 @@ def test_they_are_listed_and_explained_like_ours(pfbench):
     listed = pfbench("verify", "mine.py", "--list").out
     assert all(name in listed for name in NAMES)
     assert "3 claims" in listed
-    told = pfbench("verify", "--explain", "mine.py:MEAN").out
+    told = pfbench("explain", "mine.py:MEAN").out
     for words in ("2 L Delta/T", "Nesterov 2004", "descent", "descent-(1)", "tested on slope"):
         assert words in told
-    told = pfbench("verify", "--explain", "mine.py:COUNT").out
+    told = pfbench("explain", "mine.py:COUNT").out
     assert "descent-twice" in told
-    assert "name one, as FILE.py:NAME" in pfbench("verify", "--explain", "mine.py").err
+    assert "name one, as FILE.py:NAME" in pfbench("explain", "mine.py").err
 
 
 def test_planted_and_generated_faults_of_their_method(pfbench, conforms):
-    arguments = ("--mutants", "--faults", 6, "--jobs", 0, "--json", "-")
-    content = pfbench("verify", "mine.py", *arguments).json
+    arguments = ("--max-faults", 6, "--jobs", 0, "--json", "-")
+    content = pfbench("faults", "mine.py", *arguments).json
     conforms(content, "verify.json")
     (planted,) = content["mutants"]
     assert planted["caught_by"] == planted["expected_claims"] == ["descent-count"]
@@ -169,7 +169,7 @@ def test_units_are_said_before_any_run(pfbench, conforms, own):
 
 
 def test_units_alone_are_told_without_a_run(pfbench, conforms, own):
-    given = ("verify", "mine.py", "qu2018-thm3", "--units")
+    given = ("units", "mine.py", "qu2018-thm3")
     outcome = pfbench(*given, "--json", "out.json", "--table", "units.md")
     assert outcome.status == 0
     content = json.loads(Path("out.json").read_text())
@@ -181,20 +181,6 @@ def test_units_alone_are_told_without_a_run(pfbench, conforms, own):
     line = next(line for line in table.splitlines() if line.startswith("| qu2018-thm3 |"))
     assert "multiples of L to L Delta" in line
     assert "## Homogeneous" in table
-    assert "exclude each other" in pfbench("verify", "--units", "--power").err
-
-
-def test_the_table_of_units_is_that_of_the_catalogue():
-    from pfbench.claims.catalogue import CLAIMS
-    from pfbench.verification.homogeneity import check_claim
-
-    table = (Path(__file__).parents[2] / "reports" / "units.md").read_text()
-    lost = table.split("## Not homogeneous")[1].split("## Homogeneous")[0]
-    named = {line.split(" | ")[0].removeprefix("| ") for line in lost.splitlines() if "|" in line}
-    assert {
-        claim.name for claim in CLAIMS.values() if check_claim(claim).homogeneous is False
-    } <= named
-    assert all(name in table for name in CLAIMS)
 
 
 def test_what_stays_inconclusive_is_led_to_harder_instances(pfbench, conforms, own):
@@ -226,4 +212,4 @@ def test_other_instances_are_offered_where_a_bound_holds_with_room(pfbench, own)
     assert verdicts(content) == {"descent-mean": "holds"}
     assert content["harder_instances"][0]["claim"] == "descent-mean"
     words = "--harder-instances goes with claims alone"
-    assert words in pfbench("verify", "mine.py:MEAN", "--harder-instances", "--units").err
+    assert words in pfbench("verify", "mine.py:MEAN", "--harder-instances", "--repeat", 2).err

@@ -2,11 +2,7 @@
 
 import csv
 import io
-import json
 import math
-import re
-import shutil
-import subprocess
 from dataclasses import replace
 
 import pytest
@@ -26,23 +22,18 @@ from made_runs import (
     slow,
     slower,
 )
+from reading_tex import problems
 
-from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.bibliography import REFERENCES, format_bibtex
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.documents.bibtex import report_bibtex
-from pfbench.reporting.documents.macros import latex_macros
-from pfbench.reporting.figures.html import figure_data_json
-from pfbench.reporting.figures.panels import compute_figure
+from pfbench.reporting.documents.paper_table import paper_table
 from pfbench.reporting.findings.result_tables import (
     compare_by_each_price,
     results_csv,
     results_table,
 )
-from pfbench.reporting.latex import escape_latex, latex_table
+from pfbench.reporting.latex import escape_latex
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.tables import format_cell, markdown_table
-from pfbench.runs.planning.study import LabelledSelector, Spec
 
 SFO = Cost.from_weights("sfo")
 
@@ -162,13 +153,6 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
         == compare_algorithms(results(slow()), SFO).panels[0].algorithms[0].last_values
     )
     assert [one.runs[0].counts.sfo for one in both.groups_by_target] == [10, 240]
-    made = results(both)
-    spec = Spec("n", "t", "", (made.study,))
-    shown = json.loads(figure_data_json(spec, [(made, compute_figure(made))], ["tuned"], ()))
-    (group_of,) = shown["studies"][0]["panels"][0]["groups"]
-    first, second = group_of["to"]
-    assert second is None
-    assert [one["counts"]["sfo"] for one in first] == [10 + k for k in SEEDS]
 
 
 def test_without_targets_the_last_values_decide():
@@ -213,12 +197,18 @@ def test_csv_has_every_number():
         csv.DictReader(io.StringIO(results_csv(compare_by_each_price(results(fast(), failing())))))
     )
     by = {(row["algorithm"], row["price"], row["target"]): row for row in rows}
-    assert len(rows) == len(by) == 6
+    assert len(by) == 3 * 2 + 7 * 2
     assert float(by["fast", "SFO", "4.0"]["expected"]) == 43.5
     assert by["failing", "SFO", "1.0"]["expected"] == "inf"
     assert by["fast", "SFO", "4.0"]["standing"] == "best"
     assert by["failing", "SFO", "4.0"]["standing"] == ""
     assert by["failing", "", ""]["hits"] == "0"
+    (calls,) = (
+        row
+        for row in rows
+        if (row["algorithm"], row["price"], row["measure"]) == ("fast", "SFO", "")
+    )
+    assert (calls["low"], calls["high"], calls["runs"]) == ("80", "87", "8")
 
 
 # --- LaTeX ----------------------------------------------------------------------------------------
@@ -231,22 +221,27 @@ def named(label):
     return replace(fast(), label=label)
 
 
-def test_tables_and_macros_compile(tmp_path):
-    study = results(fast(), slow(), failing(), named(HOSTILE))
-    table = latex_table(results_table(compare_algorithms(study, SFO)))
-    text = latex_macros([compare_by_each_price(study)])
-    first = re.search(r"\\newcommand\{(\\pf[A-Za-z]+)\}", text)[1]
-    compiled(tmp_path, f"{table}\n\n{first}", text)
-    assert r"\textbf" not in latex_table(
-        results_table(compare_algorithms(results(slow(), slower()), SFO))
-    )
+def latex_of(*groups):
+    (comparison,) = compare_by_each_price(results(*groups))
+    return paper_table(comparison, comparison.results.study.labels, "made 1")
+
+
+def test_the_table_for_a_paper_has_the_hardest_targets_and_marks_the_best(tmp_path):
+    text = latex_of(fast(), slow(), failing(), named(HOSTILE))
+    assert problems(text) == []
+    assert "\\label{tab:made-1}" in text
+    assert r"seeds: 8 & \ensuremath{\le} 4 & \ensuremath{\le} 1 \\" in text
+    assert r"slow & 123.5 & 243.5 \\".replace("123.5", "124").replace("243.5", "244") in text
+    assert r"\textbf" not in text  # two methods are as fast
+    assert latex_of(fast(), slow()).count(r"\textbf") == 2
+    compiled(tmp_path, text)
 
 
 @pytest.mark.parametrize("label", [HOSTILE, "[", "*", "\\input{/etc/passwd}", "a\nb", "% x", ""])
 def test_whatever_a_label_is_the_document_compiles(tmp_path, label):
-    compiled(
-        tmp_path, latex_table(results_table(compare_algorithms(results(named(label), slow()), SFO)))
-    )
+    text = latex_of(named(label), slow())
+    assert problems(text) == []
+    compiled(tmp_path, text)
 
 
 def test_an_escape_that_is_left_out_would_be_seen(tmp_path):
@@ -258,72 +253,6 @@ def test_characters_for_latex():
     assert escape_latex("10⁻³") == r"10\textsuperscript{\ensuremath{-}3}"
     assert escape_latex("é中") == "é[U+4E2D]"
     assert escape_latex("Ψ ≤ ∞") == r"\ensuremath{\Psi} \ensuremath{\le} \ensuremath{\infty}"
-
-
-def test_every_macro_has_a_name_of_its_own_and_the_keys_of_its_runs():
-    text = latex_macros(
-        [compare_by_each_price(results(fast(), slow(), named("fa-st"), named("8 √n")))]
-    )
-    names = re.findall(r"^\\newcommand\{\\([^}]*)\}", text, re.MULTILINE)
-    assert len(names) == len(set(names)) >= 4 * 6
-    assert all(re.fullmatch("[A-Za-z]+", name) for name in names)
-    assert "\\newcommand{\\pfFastSfoMFour}{43.5}" in text
-    assert "\\newcommand{\\pfFastSfoMOneHits}{8/8}" in text
-    assert any("EightRootn" in name for name in (n.replace("N", "n") for n in names))
-    keys = " ".join(f"fast-{seed}" for seed in SEEDS)
-    assert text.index(f"% fast, easy: {keys}") < text.index("pfFastSfoMFour")
-    for line in text.splitlines():
-        assert line.startswith(("%", "\\newcommand{\\pf"))
-
-
-LABELS = ["SVRG", "SVRG+", "SVRG*", "β-SVRG", "γ-SVRG", "SVRG中", "SVRG国", "SVRG!"]
-
-
-def test_a_further_label_moves_no_macro_to_another_number():
-    def by_label(labels):
-        """The names of the macros by method."""
-        text, found = latex_macros([compare_by_each_price(results(*map(named, labels)))]), {}
-        for line in text.splitlines()[2:]:
-            if line.startswith("% "):
-                label = line[2:].partition(",")[0]
-            elif name := re.match(r"\\newcommand\{\\(\w+)", line):
-                found.setdefault(name[1], label)
-        return found
-
-    whole = by_label(LABELS)
-    assert len(set(whole.values())) == len(LABELS)
-    assert {"pfSVRGPlusSfoMOne", "pfSVRGStarSfoMOne", "pfBetaSVRGSfoMOne"} <= {*whole}
-    assert by_label(LABELS[::-1]) == whole
-    for label in LABELS:
-        fewer = by_label([one for one in LABELS if one != label])
-        assert all(whole.get(name, of) == of for name, of in fewer.items())
-
-
-def test_the_bibliography_is_read_by_bibtex(tmp_path):
-    if shutil.which("bibtex") is None:
-        pytest.skip("bibtex is not installed")
-    study = replace(
-        results(fast()).study,
-        problems=(LabelledSelector("p", "nonconvex-logistic[source=a9a]"),),
-        algorithms=tuple(
-            LabelledSelector(name, name) for name in [*ALGORITHMS, "my_own_method:Mine"]
-        ),
-    )
-    text = report_bibtex(Spec("s", "", "", (study,)))
-    assert "data-a9a" in text
-    assert "my\\_own\\_method:Mine" in text
-    cited = {key for kind in ALGORITHMS.values() for key in kind.cites}
-    assert len(re.findall("^@", text, re.MULTILINE)) == len(cited) + 1
-    others = format_bibtex(key for key in REFERENCES if key not in cited)
-    (tmp_path / "b.bib").write_text(f"{text}\n{others}", encoding="utf-8")
-    aux = "\\relax\n\\citation{*}\n\\bibstyle{plain}\n\\bibdata{b}\n"
-    (tmp_path / "d.aux").write_text(aux)
-    done = subprocess.run(
-        ["bibtex", "d"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout
-    assert "error" not in done.stdout.lower()
-    compiled(tmp_path, (tmp_path / "d.bbl").read_text(encoding="utf-8"))
 
 
 def test_markdown_marks_the_best():

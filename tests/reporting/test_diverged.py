@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from made_runs import SEEDS, group, results, run
 
-from pfbench.reporting.figures.html import figure_data_json
+from pfbench.reporting.figures.page_data import figure_data_json
 from pfbench.reporting.figures.panels import BEYOND, compute_figure, linear_ticks, log_ticks
 from pfbench.reporting.figures.svg import COLUMN, curves_drawing, render_svg
 from pfbench.reporting.results import StudyResults

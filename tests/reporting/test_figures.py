@@ -10,7 +10,7 @@ import pytest
 from made_runs import SEEDS, failing, fast, group, idle, results, run, slow
 
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.figures import html
+from pfbench.reporting.figures import page_data
 from pfbench.reporting.figures.panels import compute_figure
 from pfbench.reporting.figures.svg import (
     COLUMN,
@@ -19,12 +19,7 @@ from pfbench.reporting.figures.svg import (
     render_svg,
     render_svg_and_pdf,
 )
-from pfbench.reporting.figures.target_profiles import (
-    draw_target_profiles,
-    reference_profiles_drawing,
-    target_shares,
-    target_shares_by_factor,
-)
+from pfbench.reporting.figures.target_profiles import draw_target_profiles, target_shares
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.runs.planning.published import CostUnit
@@ -155,7 +150,7 @@ def test_calls_are_on_a_logarithmic_axis_where_a_line_would_not_be_seen(calls, l
     drawn = compute_figure(study)
     assert (drawn.log, drawn.spans) == (log, [(min(calls, 10), max(900, calls))])
     sent = json.loads(
-        html.figure_data_json(Spec("s", "S", "", (study.study,)), [(study, drawn)], LABELS)
+        page_data.figure_data_json(Spec("s", "S", "", (study.study,)), [(study, drawn)], LABELS)
     )
     assert sent["studies"][0]["logx"] == log
     canvas = curves_drawing(drawn, LABELS).canvas()
@@ -173,33 +168,3 @@ def test_where_runs_end_early_is_seen_on_a_logarithmic_axis():
     near = group("near", [crashed, *(run([16, 1], [0, 5], seed=seed) for seed in SEEDS[1:])])
     (axes,) = curves_drawing(compute_figure(results(far, near, targets=())), LABELS).canvas().axes
     assert [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "x"][:1] == [5]
-
-
-def with_reference(*groups):
-    study = results(*groups)
-    return replace(study, study=replace(study.study, reference={"p": (40.0, 80.0)}))
-
-
-def test_a_profile_is_against_the_stated_reference_and_depends_on_no_other_method():
-    alone = target_shares_by_factor(
-        compare_algorithms(with_reference(slow()), Cost.from_weights("sfo"))
-    )
-    beside = target_shares_by_factor(
-        compare_algorithms(with_reference(slow(), fast(), idle()), Cost.from_weights("sfo"))
-    )
-    # 123.5 and 243.5 calls on average, where 40 and 80 are factor 1.
-    assert alone["slow"].x.tolist() == [243.5 / 80, 123.5 / 40]
-    for name, values in vars(alone["slow"]).items():
-        assert values.tobytes() == getattr(beside["slow"], name).tobytes()
-    assert beside["idle"].x.size == 0
-    drawing = reference_profiles_drawing(
-        [compare_algorithms(with_reference(slow(), fast()), Cost.from_weights("sfo"))],
-        ["slow", "fast"],
-    )
-    assert render_svg(drawing).startswith(b"<?xml")
-    assert (
-        reference_profiles_drawing(
-            [compare_algorithms(results(slow()), Cost.from_weights("sfo"))], ["slow"]
-        )
-        is None
-    )

@@ -10,7 +10,7 @@ from compiling import compiled
 from made_runs import SEEDS, descending, fast, group, idle, results, run, slow, slower
 from reading_tex import problems
 
-from pfbench.reporting.documents.paper import PaperMaterial
+from pfbench.reporting.documents.paper_table import paper_table
 from pfbench.reporting.figures import svg
 from pfbench.reporting.figures.profile import draw_profile, page_profile
 from pfbench.reporting.findings.candidate_front import make_candidate_front, mean_log_budget_ratios
@@ -118,9 +118,9 @@ def test_the_profile_has_a_step_at_each_pair():
 # --- for a paper ----------------------------------------------------------------------------------
 
 
-def crowd(panels=7):
+def crowd(panels=7, mine=None):
     """46 methods with long names on several problems."""
-    groups = [group("my own method of a long name, tuned", slow().runs)] + [
+    groups = [mine or group("my own method of a long name, tuned", slow().runs)] + [
         group(f"nfwu-caspiderg variant {k}, tuned", [descending(20 + k, seed=s) for s in SEEDS])
         for k in range(45)
     ]
@@ -139,26 +139,55 @@ def crowd(panels=7):
     )
 
 
+def table_of(front):
+    return paper_table(front.comparisons[0], (), "made", front)
+
+
 @pytest.fixture(scope="module")
 def paper():
-    return PaperMaterial(crowd(), "made")
+    return table_of(crowd())
 
 
-def test_the_table_has_the_five_strongest_and_at_most_60_lines(paper):
-    text = paper.table()
-    assert len(text.splitlines()) <= 60
-    head = next(line for line in text.splitlines() if line.startswith("problem"))
-    assert head.count("&") == 1 + 1 + 5
-    # What all share stands in the caption alone.
-    assert "tuned" not in head or "Methods called tuned" in text
-    assert all(f"variant {k}" in head for k in range(5))
-    rows = [line for line in text.splitlines() if line.endswith(r"\\")][1:]
-    assert len(rows) == 7 * 2
-    assert len({line.count("&") for line in rows}) == 1
-    assert text.count("{") == text.count("}")
-    for said in ("Expected SFO calls", "8 seeds", "5 strongest of 45", "rank test"):
-        assert said in text
-    assert len(PaperMaterial(crowd(30), "made").table().splitlines()) <= 60
+def test_the_table_has_the_five_strongest_and_at_most_62_rows(paper):
+    assert problems(paper) == []
+    rows = [line for line in paper.splitlines() if line.endswith(r"\\")][1:]
+    assert len(rows) == 7 * (1 + 5)  # of 40 rows in all, so five methods
+    assert all(f"variant {k}, tuned" in paper for k in range(4))
+    for said in ("Expected SFO calls", "seeds: 8", "4 strongest of 45", "rank test"):
+        assert said in paper
+    assert len([line for line in table_of(crowd(2)).splitlines() if " & " in line]) == 1 + 2 * 6
+
+
+WIDE, NARROW = 4.3, 2.2
+"""Points of a digit or a letter in 8 pt Computer Modern, and of a thin sign."""
+
+
+def width_of(cell):
+    """Return about how wide a cell is in print, rather more than less."""
+    box = re.search(r"\\parbox(?:\[t\])?\{(\d+)pt\}", cell)
+    if box:
+        return float(box[1])
+    power = sum(0.7 * WIDE * len(text) for text in re.findall(r"\$\^\{(.*?)\}\$", cell))
+    text = re.sub(r"\$\^\{.*?\}\$|\\ensuremath\{\\le\}", "", cell)
+    thin = text.count(r"\,") + text.count(".")
+    text = re.sub(r"\\,|\.|\\[a-z]+|[{}$]", "", text)
+    return power + NARROW * thin + 1.15 * WIDE * len(text)  # bold is wider
+
+
+@pytest.mark.parametrize("panels", [1, 2, 7])
+def test_the_table_fits_a_column_of_240_pt(panels):
+    runs = [run([16, 2, 0.5], [0, 3_456_789 + k, 9_999_999 - k], seed=k) for k in SEEDS]
+    missing = [run([16, 8], [0, 9_999_999], seed=k, status="budget") for k in SEEDS[:4]]
+    mine = group("my own method of a long name, tuned", [*missing, *runs[4:]])
+    comparison = crowd(panels, mine).comparisons[0]
+    rows = [
+        line.removesuffix(r" \\").split(" & ")
+        for line in table_of(crowd(panels, mine)).splitlines()
+        if " & " in line
+    ]
+    assert comparison.targets
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    assert sum(widths) + 6 * len(widths) <= 240
 
 
 def odd():
@@ -178,9 +207,7 @@ def odd():
 
 @pytest.mark.parametrize("found", [crowd, lambda: crowd(30), odd], ids=["46", "30", "odd"])
 def test_what_goes_into_a_paper_is_read_strictly(found):
-    paper = PaperMaterial(found(), "made_1")
-    for text in (paper.table(), paper.figure(), paper.macros()):
-        assert problems(text) == []
+    assert problems(table_of(found())) == []
 
 
 @pytest.mark.parametrize(
@@ -188,7 +215,7 @@ def test_what_goes_into_a_paper_is_read_strictly(found):
     [
         ("\\end{tabular}", "", "closes"),
         ("\\end{table}", "", "open at the end"),
-        (" & 1 &", " & 1", "cells of 8"),
+        (" & ", " ", "cells of 3"),
         ("problem 0", "problem_0", "_ acts"),
         ("problem 0", "problem \\& 0 #", "# acts"),
         ("\\caption{", "\\caption{a & b ", "& outside of a table"),
@@ -198,60 +225,26 @@ def test_what_goes_into_a_paper_is_read_strictly(found):
     ],
 )
 def test_a_table_with_a_planted_fault_is_not_read(paper, old, new, says):
-    text = paper.table()
+    text = paper
     assert old in text
     assert any(says in one for one in problems(text.replace(old, new, 1)))
 
 
-def test_a_macro_with_a_planted_fault_is_not_read(paper):
-    text = paper.macros()
-    name = re.search(r"\\newcommand\{\\(\w+)\}", text)[1]
-    assert any("letters" in one for one in problems(text.replace(name, name + "1", 1)))
-    assert any("twice" in one for one in problems(text + text))
+def test_the_best_of_a_column_is_bold_where_the_seeds_tell():
+    front = about(group("mine", fast().runs), slow(), slower())
+    rows = [line for line in table_of(front).splitlines() if line.endswith(r"\\")]
+    assert [row.count("textbf") for row in rows] == [0, 2, 0, 0]
+    assert "textbf" not in table_of(about(group("mine", fast().runs), fast()))
 
 
-def test_the_best_of_a_row_is_bold_where_the_seeds_tell():
-    one = make_candidate_front(
-        compare_by_each_price(results(group("mine", fast().runs), slow(), slower())), ("mine",)
-    )
-    rows = [
-        line for line in PaperMaterial(one, "made").table().splitlines() if line.endswith(r"\\")
-    ][1:]
-    assert all(line.count("textbf") == 1 and "& \\textbf" in line for line in rows)
-    same = make_candidate_front(
-        compare_by_each_price(results(group("mine", fast().runs), fast())), ("mine",)
-    )
-    assert "textbf" not in PaperMaterial(same, "made").table()
-
-
-def test_macros_have_names_of_letters_and_the_numbers_of_the_table(paper):
-    lines = paper.macros().splitlines()[1:]
-    names = [re.match(r"\\newcommand\{\\(\w+)\}\{(.+)\}$", line) for line in lines]
-    assert all(names)
-    assert len({name[1] for name in names}) == len(names) == 2 * 7 * 2
-    assert all(re.fullmatch("[A-Za-z]+", name[1]) for name in names)
-    assert all(name[2] in paper.table() for name in names if not name[1].endswith("Ratio"))
-
-
-def test_table_and_macros_compile(tmp_path, paper):
-    body = f"{paper.table()}\n\\cmpProblemOA, \\cmpProblemOARatio"
-    log = compiled(tmp_path, body, f"\\setlength{{\\textwidth}}{{487pt}}\n{paper.macros()}")
-    assert "Overfull" not in log
-
-
-@pytest.mark.parametrize("width", ["3.18in", "6in"])
-def test_the_figure_is_as_wide_as_a_column_where_that_is_narrower(tmp_path, paper, width):
-    (tmp_path / "made-compare.pdf").write_bytes(svg.render_svg_and_pdf(draw_profile(crowd()))[1])
-    preamble = f"\\usepackage{{graphicx}}\\setlength{{\\textwidth}}{{{width}}}"
-    log = compiled(tmp_path, paper.figure(), preamble)
+def test_the_table_compiles(tmp_path, paper):
+    log = compiled(tmp_path, paper, "\\setlength{\\textwidth}{240pt}")
     assert "Overfull" not in log
 
 
 def test_no_cell_is_read_as_an_option_of_the_line_before():
-    mine = results(group("mine", fast().runs), slow())
-    panel = replace(mine.panels[0], title="[2em] *")
-    one = make_candidate_front(compare_by_each_price(replace(mine, panels=(panel,))), ("mine",))
-    rows = [line for line in PaperMaterial(one, "made").table().splitlines() if "2em" in line]
+    front = about(group("[2em]", fast().runs), slow(), mine="[2em]")
+    rows = [line for line in table_of(front).splitlines() if "2em" in line and " & " in line]
     assert rows
     assert all(line.startswith("{}[2em]") for line in rows)
 
@@ -260,7 +253,7 @@ def texts_outside(drawing):
     """The texts of a figure that reach beyond its canvas."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(svg._LOOK)
+        mpl.rc_file(svg.LOOK, use_default_template=False)
         canvas = drawing.canvas()
         canvas.draw_without_rendering()
         box = canvas.bbox
@@ -285,21 +278,13 @@ def test_the_figure_of_a_column_has_no_text_outside_of_it(monkeypatch):
     assert texts_outside(draw_profile(crowd()))[0]
 
 
-def test_the_caption_of_the_figure_stands_with_it(paper):
-    text = paper.figure()
-    assert r"\includegraphics[width=\ifdim\linewidth<3.25in \linewidth\else 3.25in\fi]" in text
-    assert "{made-compare.pdf}" in text
-    assert "Share of the 14 pairs" in text
-    assert "39 in number" in text
-
-
 def test_expected_calls_that_some_runs_miss_say_so():
     some = [run([16, 0.5], [0, 10], seed=k, status="target") for k in range(4)]
     some += [run([16, 8], [0, 50], seed=k, status="budget") for k in range(4, 8)]
     one = make_candidate_front(
         compare_by_each_price(results(group("mine", some), idle())), ("mine",)
     )
-    text = PaperMaterial(one, "made").table()
+    text = table_of(one)
     assert "$^{4/8}$" in text
     assert r"$\infty$" in text
     assert math.isclose(one.duels[0].calls, (40 + 200) / 4)

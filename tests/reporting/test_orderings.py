@@ -119,12 +119,6 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
     several = tested_orderings.test_orderings(
         replace(found, study=replace(found.study, orderings=tuple(of)))
     )
-    said = ordering_text.sentences(several, found.study)
-    assert [
-        next(ordering.source for ordering in of if f"({ordering.source}" in text) for text in said
-    ] == [*("wrong", "open", "right")]
-    assert "(wrong: “it says so”; one form each): by SFO the other way round (slow 244," in said[0]
-    assert "; by seconds the other way round (slow 24.4, fast 8.35, p = " in said[0]
     brief = (
         "Published orders that are the other way round, 1 of 3: slow before fast (by SFO and "
         "seconds)."
@@ -135,6 +129,10 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
         "No published order is the other way round; 1 of 2 hold throughout."
     ]
     table = ordering_text.order_verdict_table(found.study, several)
+    wrong = table.rows[-2]
+    assert wrong.group.endswith("(wrong: “it says so”; one form each)")
+    assert wrong.cells[0] == "SFO"
+    assert wrong.cells[2].startswith("slow 244, fast 83.5, p = ")
     assert [row.cells[1] for row in table.rows] == [KEPT] * 2 + [OPEN] * 2 + [REVERSED] * 2
     assert [one["verdict"] for one in ordering_text.as_json(several)] == [
         r.cells[1] for r in table.rows
@@ -237,8 +235,9 @@ def test_an_order_is_judged_in_the_unit_of_the_paper_first():
         "Between units: slow before fast is reproduced in passes, and is the other way round in "
         "SFO, on 1 of 1 panel"
     )
-    (said,) = ordering_text.sentences(several, found.study)
-    assert ": by passes (the paper's) reproduced (slow 24.4, fast 835, " in said
+    row = ordering_text.order_verdict_table(found.study, several).rows[0]
+    assert row.cells[:2] == ["passes (the paper's)", "reproduced"]
+    assert row.cells[2].startswith("slow 24.4, fast 835, ")
     (judging,) = ordering_text.ordering_dossier(found.study)
     assert judging == (
         "The paper counts in passes (section 2, “a pass is a pass”): 0.1 SFO; 10 SFO for fast."
@@ -306,7 +305,6 @@ def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
 
 def test_a_study_without_orders_says_nothing():
     assert tested_orderings.test_orderings(results(fast())) == []
-    assert ordering_text.sentences([], results(fast()).study) == []
     assert ordering_text.flip_sentences([]) == []
     assert ordering_text.order_verdict_table(results(fast()).study, []) is None
 
@@ -348,7 +346,8 @@ def test_less_than_a_second_decides_nothing(target, calls, reached):
         *((REVERSED, False), (OPEN, True))
     ]
     assert short[0].deciding_pair.p_value == long[0].deciding_pair.p_value
-    assert "less than a second" in ordering_text.sentences(short, results().study)[0]
+    table = ordering_text.order_verdict_table(results().study, short)
+    assert "less than a second" in table.rows[1].cells[2]
 
 
 @pytest.mark.parametrize("source", ["a paper", f"{OWN_COUNTS}, from its words"])

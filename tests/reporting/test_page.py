@@ -13,15 +13,20 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from made_runs import group
+from made_runs import results as study_of
 from made_runs import run as made_run
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
 from pfbench.reporting import collect_report, documents, prepare_folder, write_report, writer
 from pfbench.reporting.documents.page import paragraphs
-from pfbench.reporting.figures import html
+from pfbench.reporting.figures import page_data
+from pfbench.reporting.figures.panels import compute_figure
+from pfbench.reporting.statistics.seed_curves import median_band
 from pfbench.reporting.wording import WORDS, format_integer
 from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import Spec
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "path", "line", "wbr"}
 
@@ -90,19 +95,10 @@ def failed(spec, with_failures, made, tmp_path_factory):
 def test_the_files_are_those_that_are_promised(written):
     assert list(written) == [
         "by-hand.html",
-        "by-hand.md",
-        "by-hand-tiny-results.csv",
-        "by-hand-tiny-counts.csv",
-        "by-hand-tiny-results.tex",
-        "by-hand-tiny-results.md",
-        "by-hand-tiny-counts.tex",
-        "by-hand-tiny-counts.md",
-        "by-hand-macros.tex",
-        "by-hand.bib",
+        "by-hand-tiny.csv",
+        "by-hand-tiny.tex",
         "by-hand-tiny.svg",
         "by-hand-tiny.pdf",
-        "by-hand-tiny-column.svg",
-        "by-hand-tiny-column.pdf",
     ]
     folder = written["by-hand.html"].parent
     assert sorted(path.name for path in folder.iterdir()) == sorted(written)
@@ -127,9 +123,8 @@ def packed(page, name):
     return gzip.decompress(base64.b64decode(page.scripts[at])).decode("utf-8")
 
 
-def test_plotly_is_there_once_and_small(page, written):
-    assert "plotly.js v" in packed(page, "plotly")
-    assert written["by-hand.html"].stat().st_size < 2_400_000
+def test_the_page_is_small(written):
+    assert written["by-hand.html"].stat().st_size < 150_000
 
 
 def test_user_texts_are_escaped(page, written):
@@ -171,30 +166,59 @@ def test_tables_say_what_their_cells_are(page):
     assert all("scope" in heading for heading in page.all("th"))
 
 
-def test_the_page_holds_every_run_with_exact_counts(page):
-    data = json.loads(packed(page, "runs"))
-    (study,) = data["studies"]
-    assert study["counts"] == ["sfo", "lo", "sso", "hvp", "fo"]
+def restored(value):
+    """Whole numbers are written as differences."""
+    return np.cumsum(value["d"]).tolist() if isinstance(value, dict) else value
+
+
+def test_the_page_holds_what_python_computed(page, spec, outcomes):
+    (study,) = json.loads(packed(page, "runs"))["studies"]
+    assert list(study["axes"]) == ["sfo", "lo", "sso", "hvp", "fo", "iteration", "seconds"]
     assert [panel["title"] for panel in study["panels"]] == ["S = 3 | p = 4", "S = √n"]
     first, second = study["panels"][0]["groups"]
     assert (first["algorithm"], second["algorithm"]) == (0, 1)
     assert [run["seed"] for run in first["runs"]] == [0, 1, 2]
-    # Whole numbers are written as differences.
-    assert first["runs"][0]["trace"]["sfo"] == [0, 30, 30]
-    assert second["runs"][0]["trace"]["sso"] == [0, 12, 12]
-    assert first["runs"][1]["trace"]["fw_gap"] == [2, 1, 0.5]
-    assert first["runs"][0]["trace"]["estimator_error"][0] is None
-    assert first["runs"][0]["seconds"] == 0.5
+    assert restored(first["x"]["sfo"]) == [0, 30, 60]
+    assert restored(second["x"]["sso"]) == [0, 12, 24]
+    assert "sso" not in first["x"]
+    assert restored(first["runs"][1]["y"]["fw_gap"]) == [2, 1, 0.5]
+    group = collect_report(spec, outcomes).results[0].panels[0].groups[0]
+    for measure, band in first["bands"].items():
+        expected = median_band(group.runs, "sfo", measure)
+        for name, values in {
+            "y": expected.median,
+            "low": expected.low,
+            "high": expected.high,
+        }.items():
+            found = [value for value in restored(band[name]) if value is not None]
+            assert found == pytest.approx(values.tolist())
+    assert first["bands"]["estimator_error"]["y"][0] is None
+
+
+def test_where_runs_differ_in_their_counts_bands_are_of_each_axis():
+    rows = [[(0, 16.0), (10 + seed, 4.0), (30, 2.0)] for seed in range(6)]
+    runs = [
+        made_run([y for _, y in some], [x for x, _ in some], seed=k) for k, some in enumerate(rows)
+    ]
+    found = study_of(group("m", runs), targets=())
+    text = page_data.figure_data_json(
+        Spec("s", "S", "", (found.study,)), [(found, compute_figure(found))], ["m"]
+    )
+    (record,) = json.loads(text)["studies"][0]["panels"][0]["groups"]
+    assert "sfo" not in record["x"]
+    band = median_band(runs, "sfo", "m")
+    assert restored(record["other"]["sfo"]["m"]["x"]) == band.x.tolist()
+    assert record["other"]["sfo"]["m"]["y"] == pytest.approx(band.median.tolist(), rel=1e-4)
 
 
 def test_long_traces_are_thinned_alike_and_keep_ends_and_hits(outcomes):
     values = [1 / (k + 1) for k in range(5000)]
     long, short = (made_run(values[:rows], seed=seed) for seed, rows in enumerate((5000, 4321)))
-    kept = html.list_displayed_iterations([long, short], [Stop("m", 1 / 1234.5)])
-    assert len(kept) < html.ROWS + 4
+    kept = page_data.list_displayed_iterations([long, short], [Stop("m", 1 / 1234.5)])
+    assert len(kept) < page_data.ROWS + 4
     assert {0, 1, 2, 3, 4320, 4999, 1234} <= kept
     assert max(np.diff(sorted(kept))) < 60
-    assert html.list_displayed_iterations([made_run(values[:200])], []) == set(range(200))
+    assert page_data.list_displayed_iterations([made_run(values[:200])], []) == set(range(200))
 
 
 def test_interval_measures_say_which_end_is_shown(page):
@@ -208,8 +232,7 @@ def test_a_failed_run_is_listed_and_marked(failed):
     group = json.loads(packed(page, "runs"))["studies"][0]["panels"][0]["groups"][0]
     assert [run["status"] for run in group["runs"]] == ["finished", "diverged", "budget"]
     assert "12 runs, of which 1 failed (1 diverged)." in page.text
-    markdown = failed["by-hand.md"].read_text(encoding="utf-8")
-    assert "| SVRG | 1 | diverged | x &lt;is> not finite |" in markdown
+    assert [run["early"] for run in group["runs"]] == [False, True, False]
 
 
 def test_the_probability_of_a_wrong_certificate_is_summed_and_shown(spec, outcomes, made, tmp_path):
@@ -260,18 +283,10 @@ def test_the_picture_is_small_and_whole(written, failed):
     assert written["by-hand-tiny.pdf"].read_bytes().startswith(b"%PDF")
 
 
-def test_markdown_shows_the_picture_the_counts_and_the_specification(written, spec):
-    text = written["by-hand.md"].read_text(encoding="utf-8")
-    assert text.startswith("# Two estimators & &lt;three> seeds\n")
-    assert "](by-hand-tiny.svg)" in text
-    assert r"| S = 3 \| p = 4 | SVRG | 2 | 60 | 48 | 0 |" in text
-    assert f"```toml\n{spec.text.strip()}\n```" in text
-    assert "- commit: abc123" in text
-
-
 def test_without_a_commit_the_page_says_so(spec, outcomes, made, tmp_path):
     written = write(spec, outcomes, tmp_path, made, commit=None)
-    assert "commit: unknown (not a git checkout)" in written["by-hand.md"].read_text("utf-8")
+    text = Page(written["by-hand.html"].read_text("utf-8")).text
+    assert "commit unknown (not a git checkout)" in text
 
 
 def test_a_report_of_one_run_that_recorded_nothing_is_still_a_report(
@@ -332,8 +347,8 @@ def test_a_full_disk_leaves_nothing_half_written(
 
 
 def test_a_missing_extra_is_named_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer, "find_spec", lambda name: None if name == "plotly" else object())
-    with pytest.raises(InputError, match=r"need plotly.*pip install \"pfbench\[report\]\""):
+    monkeypatch.setattr(writer, "find_spec", lambda name: None if name == "jinja2" else object())
+    with pytest.raises(InputError, match=r"need jinja2.*pip install \"pfbench\[report\]\""):
         prepare_folder(tmp_path)
 
 

@@ -13,11 +13,10 @@ from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.reporting.statistics.bootstrap import ert_interval
 from pfbench.reporting.statistics.cost import PRODUCTS, Cost
-from pfbench.reporting.statistics.distributions import ecdf, performance_profile
-from pfbench.reporting.statistics.equal_counts import common_limits, truncate_run
+from pfbench.reporting.statistics.distributions import ecdf
+from pfbench.reporting.statistics.equal_counts import add_suboptimality, common_limits, truncate_run
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, make_runtimes
 from pfbench.reporting.statistics.seed_curves import trace_column
-from pfbench.reporting.statistics.suboptimality import add_suboptimality
 from pfbench.runs.loop.stop import Stop
 
 SFO = Cost.from_weights("sfo")
@@ -206,15 +205,6 @@ def test_problems_weigh_the_same_whatever_their_number_of_runs():
     assert found.share.tolist() == [0.5, 0.75]
 
 
-def test_a_profile_is_the_share_of_targets_within_a_factor_of_the_reference():
-    first = [known([10, 30]), known([40, INF], [50, 60])]  # ERT 20 and 100
-    found = performance_profile([first, [known([INF, INF])]], [[10, 10], [1]], resamples=20)
-    assert found.x.tolist() == [2, 10]
-    assert found.share.tolist() == [0.25, 0.5]
-    with pytest.raises(InputError, match="positive number"):
-        performance_profile([first], [[10, 0]])
-
-
 @given(st.lists(st.lists(calls, min_size=4, max_size=4), min_size=2, max_size=5))
 def test_adding_a_method_changes_no_bit_of_the_others(table):
     def numbers(row):
@@ -223,7 +213,6 @@ def test_adding_a_method_changes_no_bit_of_the_others(table):
             ert(one),
             ert_interval(one, 50),
             *(part.tobytes() for part in vars(ecdf([[one], [one]], 50)).values()),
-            *(part.tobytes() for part in vars(performance_profile([[one]], [[7.0]], 50)).values()),
         )
 
     assert [numbers(row) for row in table[:-1]] == [numbers(row) for row in table][:-1]
@@ -235,7 +224,6 @@ def test_a_method_that_does_nothing_is_last_in_every_view():
     idle, slow = (make_runtimes(runs, TARGET, SFO) for runs in (nothing, poor))
     assert ert(idle) > ert(slow)
     assert ecdf([[idle]]).x.size == 0
-    assert performance_profile([[idle]], [[1.0]]).x.size == 0
     assert nothing[0].final_value("m") > max(one.final_value("m") for one in poor)
 
 

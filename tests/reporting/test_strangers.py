@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 from helpers import acting
+from reading_tex import problems
 
-from pfbench.reporting import collect_report, tables, write_report
-from pfbench.reporting.latex import latex_table
+from pfbench.reporting import collect_report, write_report
+from pfbench.runs.planning.published import CostUnit, PublishedOrdering
 from pfbench.runs.planning.spec import load_spec
 
 ESCAPES = r"\u001b[2J\u001b]0;x\u0007\u009b31m\u202e"
@@ -72,27 +73,29 @@ def test_pictures_are_well_formed(written):
     ET.fromstring(written["s-tiny.svg"].read_bytes())
 
 
-def test_no_newline_leaves_the_comment_of_a_table(written):
-    first, second, *_ = written["s-tiny-counts.tex"].read_text().splitlines()
-    assert first.startswith("% line one")
-    assert second.startswith(r"\begin{tabular}")
-    assert "\\input{/etc" not in written["s-tiny-counts.tex"].read_text().replace(first, "")
+def test_the_table_is_read_strictly(written):
+    text = written["s-tiny.tex"].read_text()
+    assert problems(text) == []
+    assert "\\input" not in text
 
 
 def test_no_cell_is_a_formula(written):
-    lines = written["s-tiny-counts.csv"].read_text().splitlines()[1:]
+    lines = written["s-tiny.csv"].read_text().splitlines()[1:]
     assert all(
         line.startswith(("problem,'@SUM", "problem,S,'=cmd", "problem,S,'+")) for line in lines
     )
 
 
-def test_a_reason_is_one_cell_of_one_line(written):
-    text = written["s.md"].read_text()
-    assert "\nforged" not in text
-    assert r"forged" in text
-
-
-def test_a_caption_stays_in_its_comment():
-    row = tables.TableRow("", "a", [1])
-    table = tables.Table("x\n\\input{y}", "", ("", "name", "n"), [row])
-    assert latex_table(table).splitlines()[1].startswith(r"\begin")
+def test_units_and_orders_are_printed_without_what_acts(spec, outcomes):
+    """A report of a spec with a paper's unit is made, and nothing of it acts."""
+    (study,) = spec.studies
+    acts = "\x1b[2J"
+    unit = CostUnit(f"theirs{acts}", "sfo=1", {"SVRG": "lo=1"}, f"says{acts}", "Section 5")
+    ordering = PublishedOrdering(f"a{acts}", f"b{acts}", (("SVRG",), ("CA<SVRG>",)), "fw_gap")
+    study = replace(study, units=(unit,), orderings=(ordering,))
+    found = collect_report(replace(spec, studies=(study,)), outcomes).results[0].study
+    texts = [found.units[0].name, found.units[0].quotation]
+    texts += [found.orderings[0].source, found.orderings[0].quotation]
+    assert not any("\x1b" in text for text in texts)
+    assert found.units[0].exceptions == {"SVRG": "lo=1"}
+    assert (found.problems, found.orderings[0].order) == (study.problems, ordering.order)

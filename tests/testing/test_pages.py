@@ -9,9 +9,11 @@ DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["testing-your-solver", "reviewing-a-rate", "optimizer-and-paper"])
+@pytest.mark.parametrize(
+    "page", ["testing-your-solver", "reviewing-a-rate", "optimizer-and-paper", "watch"]
+)
 def test_page(page, capsys):
-    if "paper" in page:
+    if page in ("optimizer-and-paper", "watch"):
         pytest.importorskip("torch")
     names, tested = {}, set()
     for kind, text in BLOCK.findall((DOCS / f"{page}.md").read_text("utf-8")):

@@ -1,11 +1,7 @@
 """Count snapshots in a test file of another project, in a pytest of its own."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from inner_pytest import run_pytest
 
 SOLVER = """
 def solve(grad, lmo, x0, steps=100, late=10**9):
@@ -39,9 +35,6 @@ def test_without():
 
 @pytest.fixture
 def project(tmp_path):
-    root = Path(__file__).resolve().parents[2]
-    path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
-    options = ["-p", "pfbench.claims.pytest_plugin", "-p", "no:cacheprovider", "--rootdir", "."]
     files = {"solver.py": SOLVER, "test_solver.py": TESTS}
 
     def run(*more, **edits):
@@ -49,14 +42,7 @@ def project(tmp_path):
             for old, new in edits.items():
                 text = text.replace(old, new)
             (tmp_path / name).write_text(text)
-        return subprocess.run(
-            [sys.executable, "-B", "-m", "pytest", "-q", *options, *more],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout
+        return run_pytest(tmp_path, "-q", *more)
 
     return run, tmp_path / "pfbench-counts.txt"
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -68,7 +69,8 @@ def wrong(python):
 
 def main():
     pythons = sys.argv[1:] or PYTHONS
-    found = {python: list(wrong(python)) for python in pythons}
+    with ThreadPoolExecutor() as each:  # pip waits for the network most of the time
+        found = dict(zip(pythons, each.map(lambda one: list(wrong(one)), pythons), strict=True))
     for python, sentences in found.items():
         print(f"{python}: {'; '.join(sentences) or 'resolved'}")
     return int(any(found.values()))

@@ -19,18 +19,20 @@ def mine(monkeypatch, request):
 
 @pytest.mark.thin(2)
 @pytest.mark.claims
-@pytest.mark.parametrize("claim", ["shen2019-mse-spiderg", "shen2019-unbiased-spiderg"])
-def test_a_right_method_passes_however_it_draws(mine, claim):
-    for right in (mine.MySpider, mine.Unenumerable):
-        assert judge(catalogue.claim(claim), Subject(algorithm=right)).verdict.keeps_bound
+@pytest.mark.parametrize("claim", ["shen2019-unbiased-spiderg", "shen2019-mse-spiderg"])
+def test_a_right_method_passes(mine, claim):
+    assert judge(catalogue.claim(claim), Subject(algorithm=mine.MySpider)).verdict.keeps_bound
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @pytest.mark.claims
-@pytest.mark.parametrize("fault", ["NeverRefreshed", "DividedByN", "UnenumerableQuarter"])
-def test_a_planted_error_is_named_violated(mine, fault):
+@pytest.mark.parametrize(
+    ("fault", "law"),
+    [("DividedByN", "unbiased"), ("NeverRefreshed", "mse"), ("UnenumerableQuarter", "mse")],
+)
+def test_a_planted_error_is_named_violated(mine, fault, law):
     subject = Subject(algorithm=getattr(mine, fault))
-    verdict = judge(catalogue.claim("shen2019-mse-spiderg"), subject)
+    verdict = judge(catalogue.claim(f"shen2019-{law}-spiderg"), subject)
     assert verdict.verdict == "violated"
     assert verdict.reason
 

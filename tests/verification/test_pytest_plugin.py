@@ -1,13 +1,11 @@
 """The plugin in somebody's own test file, in a pytest of its own."""
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from inner_pytest import run_pytest
 
 TESTS = """
 import pytest
@@ -41,18 +39,7 @@ def outcome(tmp_path_factory):
     folder = tmp_path_factory.mktemp("somebody")
     shutil.copy(Path(__file__).parent.parent / "claims" / "own_methods.py", folder)
     (folder / "test_mine.py").write_text(TESTS)
-    root = Path(__file__).resolve().parents[2]
-    path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
-    options = ["-p", "pfbench.claims.pytest_plugin", "-rA", "--strict-markers"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", "--rootdir", "."],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return ended.stdout
+    return run_pytest(folder, "-rA", "--strict-markers")
 
 
 def test_a_right_method_passes(outcome):

@@ -116,13 +116,11 @@ class Doubled(Declared):
             yield state._replace(x=3.0 * state.x)
 
 
-@pytest.mark.thin(2)
-@pytest.mark.parametrize("name", ["shen2019-unbiased-svrg", "shen2019-mse-svrg"])
-def test_what_is_asked_without_being_declared_fails_and_violates_nothing(name):
-    verdict = judge(claim(name), Subject(algorithm=OwnSVRG))
+def test_what_is_asked_without_being_declared_fails_and_violates_nothing():
+    verdict = judge(claim("shen2019-unbiased-svrg"), Subject(algorithm=OwnSVRG))
     assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", False, True)
     assert "it asks for batch, which is not among the oracles that it requires" in verdict.reason
-    assert judge(claim(name), Subject(algorithm=Declared)).verdict.keeps_bound
+    assert judge(claim("shen2019-unbiased-svrg"), Subject(algorithm=Declared)).verdict == "holds"
 
 
 def test_a_method_that_leaves_the_set_is_violated_not_failed():
@@ -131,7 +129,7 @@ def test_a_method_that_leaves_the_set_is_violated_not_failed():
 
 
 def test_one_seed_gives_the_same_numbers_and_another_gives_others():
-    name = "shen2019-mse-svrg"
+    name = "shen2019-unbiased-svrg"
     first, again, other = (judge(claim(name), Subject(), seed=seed) for seed in (3, 3, 4))
     assert dict(first.measured) == dict(again.measured)
     assert dict(first.measured) != dict(other.measured)

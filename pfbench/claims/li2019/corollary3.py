@@ -7,10 +7,10 @@ import numpy as np
 
 from pfbench.algorithms.sliding import CGS
 from pfbench.claims.li2019 import shared_runs
-from pfbench.runs.loop.counted_oracles import make_oracles
-from pfbench.verification import Claim, ClaimBroken, Erratum, Evidence, Trial, make_instance
+from pfbench.runs.loop.steps import steps
+from pfbench.verification import Claim, ClaimBroken, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.dossier import Dossier, Quote
+from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.statistics import combine_families, decide_inequality
 from pfbench.verification.units import VALUE, formula
@@ -153,10 +153,10 @@ def examine_weights_of_30(
     N, L = algorithm.period, algorithm.smoothness
     squared = shared_runs.compute_squared_distance_bound(algorithm.delta, algorithm.curvature, 1)
     begin = float(np.sum((problem.start() - problem.minimiser) ** 2))
-    ask = make_oracles(problem, problem.open(rng))
+    run = steps(problem, algorithm, streams={"oracles": rng, "algorithm": rng})
     path = [
         problem.value(state.x) / inner_bound(k, L, N, squared, begin, **_CORRECTED)
-        for k, state in enumerate(algorithm.run(ask, problem.start(), rng), start=1)
+        for k, state in enumerate(run.states, start=1)
     ]
 
     def maximise(form: Mapping[str, Any]) -> float:
@@ -179,48 +179,12 @@ def examine_weights_of_30(
 CLAIMS = (COR3,)
 
 ERRATA = (
-    Erratum(
-        name="li2019-(30)",
-        as_printed="corollary 3's 8 L D_t^2/(k(k+1)) follows from (30), which has eta_i and beta_1",
-        corrected="it follows with gamma_i eta_i and beta_1/2; both statements themselves hold",
+    read_erratum(
+        "li2019-(30)",
+        __file__,
         printed_formula=formula(inner_bound, VALUE, _PRINTED, squared=(0, 2), begin=(0, 2)),
         corrected_formula=formula(inner_bound, VALUE, _CORRECTED, squared=(0, 2), begin=(0, 2)),
         examine=examine_weights_of_30,
         claim=COR3,
-        objection="Show that the proof has gamma_i eta_i and beta_1/2 where (30) is used: with "
-        "both (32) follows.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(
-                    text="The proof of the following corollary is a simple induction after "
-                    "plugging in all the parameters into (30).",
-                    location="appendix A, before corollary 3",
-                ),
-                Quote(
-                    text="The proof of this corollary is simply plug in our parameter choice in "
-                    "the statement, and do a simple induction, we omit the details here.",
-                    location="appendix D.2",
-                ),
-            ),
-            derivation=(
-                "Gamma_k = 2/(k(k+1)). In units of L D_t^2/(k(k+1)) the term of beta_1 = 3L is 6, "
-                "that of eta_i is k(k+3)/N.",
-                "At k = N the sum is above N + 9, where (32) has 8.",
-                "The proof itself ends with gamma_i eta_i in (49): then it is 6 + 4, above 8.",
-                "Two lines before (49) stands gamma_1 beta_1/2, gamma_1 = 1: then it is "
-                "3 + 4 + 1 = 8, as in (32).",
-            ),
-            instance="every k <= N of one outer iteration; a quadratic in 32 dimensions whose "
-            "minimiser is on a face of the simplex, L/sigma_hat = 10, N = 26",
-            readings={
-                "gamma_i eta_i": "the weights of (49) with the noise of (30)",
-                "beta_1/2": "half of beta_1, and eta_i unweighted as printed",
-                "gamma_i eta_i and beta_1/2": "both, as two lines before (49) in the proof",
-                "(49)": "the last line of the proof, where the noise has no factor 1/2",
-                "no noise": "for CGS alone, as printed",
-                "(49), no noise": "for CGS alone, with the last line of the proof",
-            },
-        ),
     ),
 )

@@ -10,9 +10,9 @@ from pfbench.base.state import Point
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.restricted_convexity import find_worst_direction
 from pfbench.problems.sensing import draw_synthetic_sensing
-from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
-from pfbench.verification.dossier import Dossier, Quote
+from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     combine_families,
@@ -177,38 +177,4 @@ CLAIMS = (LEMMA1,)
 
 MUTANTS = (Mutant.from_oracles("li2019-half-gradient", HalfGradient, LEMMA1),)
 
-ERRATA = (
-    Erratum(
-        name="li2019-lemma1",
-        as_printed="restricted strong convexity with lambda_min(Sigma_x)/2 for loss (7)",
-        corrected="with lambda_min/4, or for twice that loss (for loss (8) the proof gives /8, but "
-        "data do not refute /4)",
-        examine=examine_half_eigenvalue,
-        claim=LEMMA1,
-        objection="Say that lemma 1 is of twice the loss (7), as (35) has it, or prove it with "
-        "lambda_min/2 for (7).",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(text="we have for loss function (7)", location="lemma 1"),
-                Quote(text="for some absolute constants", location="lemma 1, its end"),
-                Quote(
-                    text="which gives result for convex case.", location="appendix B, after (36)"
-                ),
-            ),
-            assumption="c does not depend on n or d",
-            derivation=(
-                "(6) and (7) have a factor 1/2, so L_n(U + V) - L_n(U) - <grad L_n(U), V> is "
-                "vec(V)' Gamma vec(V)/2; (35) has it without the 1/2.",
-                "(36), lambda_min/2, is for the form of (35); for loss (7) it gives lambda_min/4.",
-                "With Sigma_x = I the mean over data is |V|_F^2/2: the worst rank-one V is below "
-                "it by about sqrt(d/n), which no c d/n covers for large n/d.",
-            ),
-            instance="isotropic rows, d = 10, n/d = 10, 40 and 160, the worst rank-one V found",
-            readings={
-                "n = d^2": "n no larger than in the usual setup of matrix regression",
-                "the loss of (35)": "twice the loss (6): then it is right",
-            },
-        ),
-    ),
-)
+ERRATA = (read_erratum("li2019-lemma1", __file__, examine=examine_half_eigenvalue, claim=LEMMA1),)

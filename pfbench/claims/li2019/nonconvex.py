@@ -20,10 +20,10 @@ from pfbench.claims.li2019.statistical_error import (
     make_biased_minimiser_problem,
     statistical_error_of_biased_minimiser,
 )
-from pfbench.runs.loop.counted_oracles import make_oracles
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, make_instance
+from pfbench.runs.loop.steps import steps
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.dossier import Dossier, Quote
+from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.quadratics import KnownQuadratic, make_restricted_quadratic
 from pfbench.verification.statistics import (
     MOST_SEEDS,
@@ -216,7 +216,7 @@ def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Gene
     constants = problem.constants(problem.start())
     algorithm = CGS.theory(constants.delta / 64.0, constants)
     y, falls = problem.start(), list[float]()
-    for state in algorithm.run(make_oracles(problem, problem.open(rng)), problem.start(), rng):
+    for state in steps(problem, algorithm, streams={"oracles": rng, "algorithm": rng}).states:
         falls.append(_convexity_violation(problem, state.at, y))
         y = np.array(state.x)
     return max(falls) / constants.delta
@@ -250,101 +250,14 @@ def examine_stray_factor(
 CLAIMS = (NONCONVEX,)
 
 ERRATA = (
-    Erratum(
-        name="li2019-(69)",
-        as_printed="f(t^)-f(t) <= <grad f(t), t^-t> + (sigma_hat/2)|t-t^|^2 - sigma_hat eps^2",
-        corrected="a misprint: >= in place of <=; harmless, what follows has it so",
-        examine=examine_reversed_inequality,
-        claim=NONCONVEX,
-        objection="Show a copy in which (69) has >=, as the display after it needs.",
-        dossier=Dossier(
-            conclusion="wrong",
-            quotes=(
-                Quote(
-                    text="By definition of restricted strong convexity we have",
-                    location="appendix G.1, (69)",
-                ),
-                Quote(text="Now pluging this bound into (45) with", location="appendix G.1"),
-            ),
-            assumption="eps_stat with the constant that (29) needs, see (15)",
-            derivation=(
-                "(4) with x = theta, y = theta_hat bounds f(theta_hat) - f(theta) from below.",
-                "At theta = theta_hat (69) says 0 <= -sigma_hat eps_stat^2, false if eps_stat > 0.",
-                "(45) has f(z_k) + <grad f(z_k), theta_hat - z_k>, of which (4) gives an upper "
-                "bound; so the next line follows from >=.",
-            ),
-            instance="theta_hat itself, and random points of the l1 ball, for a quadratic with one "
-            "flat direction and eps_stat > 0, d = 64",
-            readings={
-                "the gradient at theta_hat": "the linear term is that of the minimiser",
-                "sigma_hat eps_stat^2 added": "plus in place of the last minus",
-                "both last signs turned": "minus the square, plus the statistical error",
-                "the other difference": "f(theta) - f(theta_hat) on the left",
-            },
-        ),
-    ),
-    Erratum(
-        name="li2019-(74)",
-        as_printed="64 L delta0/(N_t(N_t+1) 2^t sigma_hat) <= L delta0/2^t",
-        corrected="a misprint: <= delta0/2^t, which the induction needs and (63) has",
+    read_erratum("li2019-(69)", __file__, examine=examine_reversed_inequality, claim=NONCONVEX),
+    read_erratum(
+        "li2019-(74)",
+        __file__,
         printed_formula=power_product(VALUE, {"L": 1, "delta0": 1}),
         corrected_formula=power_product(VALUE, {"delta0": 1}),
         examine=examine_stray_factor,
         claim=NONCONVEX,
-        objection="Show a copy in which the right side of (74) is delta0/2^t, or a condition on L "
-        "by which the induction follows from the line as printed.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(
-                    text="which completes the induction, our claim then follows immediately.",
-                    location="appendix G.1, after (74)",
-                ),
-            ),
-            derivation=(
-                "N >= 8 sqrt(L/sigma_hat) gives 64 L/(N(N+1) sigma_hat) < 1, without an L.",
-                "With the second L it fails for L below 64 kappa/(N(N+1)), about N/(N+1), where",
-                "kappa = L/sigma_hat. Between that and 1 it holds, and the induction follows; for",
-                "L > 1 it holds and does not give delta0/2^t. A misprint: (63) has delta0/2^t.",
-                "That f has a unit in which L = 1 is no reading: L stands in the formula.",
-            ),
-            instance="numbers: 200 pairs of L from 1e-4 to 1e4 and L/sigma_hat from 1 to 1e4",
-            readings={
-                "N not rounded": "N = 8 sqrt(L/sigma_hat) as (10) has it",
-                "L at least 1": "then the inequality holds, and the induction does not follow",
-            },
-        ),
     ),
-    Erratum(
-        name="li2019-G.1",
-        as_printed="(45), which convexity gives, is used for f that is not convex",
-        corrected="it is not shown there: between two points of C such an f may curve down",
-        examine=examine_missing_convexity,
-        claim=NONCONVEX,
-        objection="Show a step by which (45) holds between y_{k-1} and z_k of CGS without "
-        "convexity of f.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(text="Now by convexity of", location="appendix D.1, before (45)"),
-                Quote(text="Now pluging this bound into (45) with", location="appendix G.1"),
-                Quote(
-                    text="Following exactly the same argument in the proof of Theorem 3",
-                    location="appendix G.1, before (70)",
-                ),
-            ),
-            derivation=(
-                "The first step to (45) replaces f(z_k) + <grad f(z_k), y_{k-1} - z_k> by "
-                "f(y_{k-1}).",
-                "(69) is about theta_hat and z_k; it says nothing of y_{k-1} and z_k.",
-                "Restricted strong convexity leaves -tau phi(y - z)^2 there, which nothing bounds.",
-            ),
-            instance="a quadratic on the l1 ball, d = 64, with curvature -1 in one dense "
-            "direction; z random, y - z in that direction",
-            readings={
-                "at the points of CGS": "between z_k and y_{k-1} of a run only: no failure was "
-                "seen, so the proof has a gap, and its statement may hold"
-            },
-        ),
-    ),
+    read_erratum("li2019-G.1", __file__, examine=examine_missing_convexity, claim=NONCONVEX),
 )

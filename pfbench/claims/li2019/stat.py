@@ -20,10 +20,10 @@ from pfbench.claims.li2019.statistical_error import (
     statistical_error,
     statistical_error_of_biased_minimiser,
 )
-from pfbench.runs.loop.counted_oracles import make_oracles
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, make_instance
+from pfbench.runs.loop.steps import steps
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.dossier import Dossier, Quote
+from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.quadratics import KnownQuadratic
 from pfbench.verification.statistics import combine_families, decide_inequality
 from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula, power_product
@@ -154,8 +154,8 @@ def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
     constants = problem.constants(point)
     algorithm = CGS.theory(constants.delta / 4.0, constants)
     rng = np.random.default_rng(0)
-    run = algorithm.run(make_oracles(problem, problem.open(rng)), problem.start(), rng)
-    outer = [s.x for k, s in enumerate(run, 1) if k % algorithm.period == 0]
+    run = steps(problem, algorithm, streams={"oracles": rng, "algorithm": rng})
+    outer = [s.x for k, s in enumerate(run.states, 1) if k % algorithm.period == 0]
     return max(
         float(np.sum((x - problem.minimiser) ** 2)) for x in outer if problem.value(x) <= gap
     )
@@ -222,89 +222,22 @@ def examine_one_sided_square(
 
 CLAIMS = (STAT,)
 
-_EPS_STAT = Quote(text="Statistical error", location="section 3, the definitions before (10)")
-_FROM_28 = Quote(
-    text="where the last inequality combines (28), Cauchy-Schwarz inequality and the definition of",
-    location="appendix A, after (29)",
-)
-_INSTANCE = (
-    "d = 256, the l1 ball, Hessian I - d w w' with |w|_1 = 1: the truth is an entry, theta_hat = "
-    "truth - share w; the point is truth + share w, then towards 0 as far as the gap allows"
-)
 
 ERRATA = (
-    Erratum(
-        name="li2019-(15)",
-        as_printed="f(t) - f(t^) <= sigma_hat eps_stat^2 gives |t-t^|^2 <= eps_stat^2",
-        corrected="it gives |t-t^|^2 <= 4 eps_stat^2, with 8 tau in place of tau in eps_stat^2",
+    read_erratum(
+        "li2019-(15)",
+        __file__,
         printed_formula=power_product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         corrected_formula=power_product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         examine=examine_squared_norm,
         claim=STAT,
-        objection="Show a proof of (15) from (28) and (29), or print 4 eps_stat^2 on its right, "
-        "with 8 tau in place of tau in it: then it is right.",
-        dossier=Dossier(
-            conclusion="wrong",
-            quotes=(
-                _EPS_STAT,
-                Quote(
-                    text="Furthermore, take … whenever … holds, we would have",
-                    location="theorem 1, (15)",
-                ),
-                _FROM_28,
-            ),
-            assumption="theta in f(theta_t) - f(theta) before (15) is theta_hat",
-            derivation=(
-                "(28): phi(Delta) <= 2 phi_bar |Delta| + 2 e, with phi(Delta*) in e once; the e of "
-                "eps_stat as printed has it twice, and is larger.",
-                "So tau phi(Delta)^2 <= 8 tau phi_bar^2 |Delta|^2 + 8 tau e^2, which gives (29) "
-                "with eps_stat^2 = 8 tau e^2/sigma_hat.",
-                "(29) with a gap of sigma_hat eps_stat^2: sigma_hat/2 |Delta|^2 <= 2 sigma_hat "
-                "eps_stat^2, so |Delta|^2 <= 4 eps_stat^2.",
-                "Even where f = |Delta|^2/2, |Delta|^2 is up to 2 sigma_hat eps_stat^2.",
-            ),
-            instance=_INSTANCE,
-            readings={
-                "8 in place of 1, e of (28)": "eps_stat with the constant that (29) needs, and "
-                "e = phi(Delta*) + phi_bar |Delta*|, as (28) has it",
-                "8 in place of 1, e as printed": "the same with the e of the paper's eps_stat, "
-                "2 phi(Delta*) + phi_bar |Delta*|",
-                "half of the square": "half of the squared distance is bounded",
-                "half of the gap": "the gap is at most sigma_hat eps_stat^2/2",
-                "the gap to f(theta*)": "the unhatted theta is the unknown target",
-                "iterates of CGS": "theta_1, theta_2 of CGS alone, not any point with that gap",
-            },
-        ),
     ),
-    Erratum(
-        name="li2019-(22)",
-        as_printed="f(t) - f(t^) <= sigma_hat eps_stat^2 gives |t-t^| <= eps_stat^2",
-        corrected="the left side lacks its square, and the right side the factor of (15)",
+    read_erratum(
+        "li2019-(22)",
+        __file__,
         printed_formula=power_product(LENGTH, {"eps_stat": 2}, eps_stat=LENGTH),
         corrected_formula=power_product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         examine=examine_one_sided_square,
         claim=STAT,
-        objection="Show a copy with the square on the left; then it is (15), and what makes that "
-        "right.",
-        dossier=Dossier(
-            conclusion="wrong",
-            quotes=(
-                Quote(text="Furthermore, take … holds, we have", location="theorem 2, (22)"),
-                _EPS_STAT,
-            ),
-            assumption="as for (15)",
-            derivation=(
-                "If x is measured in another unit, the left side scales once and the right twice; "
-                "(15), (18) and (25) have squares on both sides.",
-                "With both squared it is (15), with the same derivation.",
-            ),
-            instance=_INSTANCE,
-            readings={
-                "both sides squared": "the square of (15) is missing on the left",
-                "no side squared": "eps_stat in place of its square, or a unit where it is 1",
-                "both squared, 8 in place of 1, e of (28)": "as for (15)",
-                "both squared, 8 in place of 1, e as printed": "as for (15)",
-            },
-        ),
     ),
 )

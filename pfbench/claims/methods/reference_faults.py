@@ -1,6 +1,7 @@
 """Planted faults that the claims about a method must catch."""
 
-from pfbench.algorithms.nfwu import NFWU, NFWUSG, NFWUSPIDERG
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
+from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
 from pfbench.algorithms.proximal import ProxGD, ProximalMethod, ProxSAGA, ProxSpiderBoost, ProxSVRG
 from pfbench.claims.methods.every import claim_about
 from pfbench.estimators import SAGA, SG, SPIDERG, SVRG
@@ -47,7 +48,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         ProxGD,
-        ProximalMethod.run,
+        ProximalMethod.move,
         "methods-gd-half-step",
         "Takes half the step.",
         {"self.step": "self.step / 2.0"},
@@ -55,11 +56,11 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         NFWUSG,
-        NFWU.run,
+        EstimatorAlgorithm.run,
         "methods-sg-second-half",
         "Draws its output among the second half of the points.",
         {
-            "for _ in": "chosen = int(rng.integers(self.iterations // 2, self.iterations))\n"
+            "for t in": "chosen = int(rng.integers(self.iterations // 2, self.iterations))\n"
             "        output = None\n"
             "        for t in",
             "yield State(x, at, g,": "output = keep(at) if t == chosen else output\n"

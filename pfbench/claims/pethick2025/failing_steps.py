@@ -9,11 +9,12 @@ import math
 import numpy as np
 
 from pfbench.algorithms.norm_ball_methods import USCG, Almond
-from pfbench.claims.ocr_findings import make_unverified_erratum
 from pfbench.claims.pethick2025.averaged_errors import ALPHA
 from pfbench.claims.pethick2025.descent import descent_bound
 from pfbench.claims.pethick2025.parabolas import make_distant_parabola, make_oscillation_parabola
+from pfbench.runs.loop.steps import steps
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
+from pfbench.verification.errata_table import read_erratum
 
 _LONG = 2_000
 """Number of examined steps of a recursion."""
@@ -88,8 +89,8 @@ def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
     problem = make_distant_parabola(20, 100.0)
     for alpha in (0.1, 0.7):
         almond = Almond(iterations=20, step=step, batch=1, alpha=alpha)
-        states = list(almond.run(problem, problem.start(), np.random.default_rng(seed)))  # type: ignore[arg-type]
-        way = max(abs(float((state.x - state.at)[0])) for state in states)
+        run = steps(problem, almond, streams={"algorithm": np.random.default_rng(seed)})
+        way = max(abs(float((state.x - state.at)[0])) for state in run.states)
         ratios[alpha] = way / (alpha * step / (1.0 - alpha))
     true = ratios[0.1] * 0.1 / 0.9
     # With 1-(1-alpha) below the bar alpha rho gamma/alpha is printed, which is the true one.
@@ -104,8 +105,8 @@ def examine_divided_bound(effort: str, seed: int) -> ExaminationEvidence:
     step = K**-0.5
     problem = make_oscillation_parabola(K, step)
     uscg = USCG(iterations=K, step=step, batch=1, alpha=1.0)
-    states = uscg.run(problem, problem.start(), np.random.default_rng(seed))  # type: ignore[arg-type]
-    mean = float(np.mean([abs(float(state.at[0])) for state in states]))
+    run = steps(problem, uscg, streams={"algorithm": np.random.default_rng(seed)})
+    mean = float(np.mean([abs(float(state.at[0])) for state in run.states]))
     delta = 0.125 * step**2
     right = descent_bound(K, step, 1.0, 1.0, delta, 1.0, 0.0)
     printed = right - step / 2.0 + step / (2.0 * K)
@@ -117,81 +118,10 @@ def examine_divided_bound(effort: str, seed: int) -> ExaminationEvidence:
 # --- what is said ---------------------------------------------------------------------------------
 
 ERRATA = (
-    make_unverified_erratum(
-        "pethick2025-D.9",
-        "u_k <= (1-beta) u_(k-1) + eta gives u_k <= (1-beta)^k u_1 + eta/beta",
-        "with (1-beta)^(k-1)",
-        examine_power_recursion,
-        ("from u_1 to u_k there are k - 1 steps",),
-        "beta = 0.5, eta = 0.01, u_1 = 1: u_2 = 0.51, and 0.27 is printed",
-        {"k from 0": "the sequence begins with u_0, which is called u_1"},
-        "Show in the print that the exponent is k-1, or that the sequence begins with u_0.",
-    ),
-    make_unverified_erratum(
-        "pethick2025-D.10",
-        "u_k <= (1 - 1/(2 sqrt(k))) u_(k-1) + c/k gives u_k <= max(u_1, 4c)/sqrt(k)",
-        "where u_1 <= 3.523 c or u_1 >= 8.243 c; lemmas D.4 and D.7 have u_1 <= c, and stand",
-        examine_maximum_condition,
-        (
-            "the induction's step holds from k = 4 on alone",
-            "from u_1 = 4 c: u_2 = 3.086 c is above 2.828 c",
-        ),
-        "u_1 = 4 c, k = 2: 3.086 c for 2.828 c, and 4.38 c/sqrt(3) at k = 3",
-        {"u_1 at most c": "it is meant for the sequences of D.4 and D.7"},
-        "Show in the print a condition on u_1 such as u_1 <= c, which lemmas D.4 and D.7 meet.",
-    ),
-    make_unverified_erratum(
-        "pethick2025-D.3",
-        "D.2 gives eta/beta = 2 L_2^2 rho_2^2 gamma^2/alpha^2 + alpha sigma^2",
-        "twice that; lemma D.3 itself is true, by another way",
-        examine_halved_limit,
-        ("beta = alpha/2 and eta = 2 L_2^2 rho_2^2 gamma^2/alpha + alpha^2 sigma^2",),
-        "alpha = 0.3 and all other numbers 1: the recursion tends to twice what is printed",
-        {"up to a factor of 2": "constants do not matter in that step"},
-        "Show in the print a factor of 2 there, or another way from D.2 to D.3 than eta/beta.",
-    ),
-    make_unverified_erratum(
-        "pethick2025-D.2e",
-        "lemma D.2, step (e): (1 + 2/alpha)(1 - alpha) <= 1 - alpha/2",
-        "with the weights of Young's inequality exchanged; lemma D.2 stands",
-        examine_young_weights,
-        (
-            "at alpha = 1/2 it says 2.5 <= 0.75",
-            "(1 + alpha/2)(1 - alpha) <= 1 - alpha/2, (1 + 2/alpha)(1 - alpha)^2 <= 2/alpha",
-        ),
-        "alpha = 1/2: 2.5 on the left, 0.75 on the right",
-        {"alpha near 1": "it is meant for alpha of 0.83 or more"},
-        "Show in the print alpha/2 in place of 2/alpha in the first factor, or another line "
-        "between.",
-    ),
-    make_unverified_erratum(
-        "pethick2025-D.8",
-        "the steps of Almond have |x_k - x_(k-1)| <= alpha rho gamma/(1-alpha)",
-        "they have rho gamma, with which the printed bound follows",
-        examine_longest_step,
-        (
-            "an average of points of the ball is in the ball, and no closer to 0",
-            "the copy lost the fraction bars of this display: what stands below one is not known",
-        ),
-        "x^2/2 from 100 with alpha = 0.1: steps of gamma, and a ninth of that is printed",
-        {
-            "alpha above 1/2": "it is meant for alpha >= 1/2, where the right side is larger",
-            "1-(1-alpha) below the bar": "the copy lost a fraction bar: alpha rho gamma/alpha",
-        },
-        "Show the display in the print: with 1-(1-alpha) below its bar it is rho gamma, and right.",
-    ),
-    make_unverified_erratum(
-        "pethick2025-(13)",
-        "the mean of |grad f(x_k)|_* has a term L rho gamma/(2 n)",
-        "a misprint: L rho gamma/2, as lemma D.1 has it",
-        examine_divided_bound,
-        (
-            "each of the n steps adds L rho^2 gamma^2/2, and the sum is divided by rho gamma n",
-            "nothing rests on it: the next display has the right constant",
-        ),
-        "x^2/2 from half a step with exact gradients: |x| stays at gamma/2",
-        {"n the term's own": "the term is that of the sum, and n is 1"},
-        "Show in the print that n does not stand below that term; the next display needs no "
-        "change.",
-    ),
+    read_erratum("pethick2025-D.9", __file__, examine=examine_power_recursion),
+    read_erratum("pethick2025-D.10", __file__, examine=examine_maximum_condition),
+    read_erratum("pethick2025-D.3", __file__, examine=examine_halved_limit),
+    read_erratum("pethick2025-D.2e", __file__, examine=examine_young_weights),
+    read_erratum("pethick2025-D.8", __file__, examine=examine_longest_step),
+    read_erratum("pethick2025-(13)", __file__, examine=examine_divided_bound),
 )

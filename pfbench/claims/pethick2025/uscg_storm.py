@@ -94,7 +94,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         USCGMVR,
-        USCGMVR.run,
+        USCGMVR.move,
         "uscg-mvr-tenth-step",
         "Steps by gamma/10.",
         {"self.step": "0.1 * self.step"},

@@ -248,7 +248,7 @@ class MissingSnapshotMean(OverriddenOracles):
         return np.zeros_like(self._original.gradient(x))
 
 
-_epochs = partial(Mutant.from_edits, NCGSVR, NCGSVR.run)
+_epochs = partial(Mutant.from_edits, NCGSVR, NCGSVR)
 
 MUTANTS = (
     _epochs(

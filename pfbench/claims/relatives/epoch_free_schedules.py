@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
 from pfbench.algorithms.loopless import ProxPAGE
 from pfbench.algorithms.loopless_frank_wolfe import StormFW
 from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM, LooplessNFWU
 from pfbench.algorithms.proximal import ProximalMethod
-from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives import shared_instances
 from pfbench.claims.relatives.shared_instances import (
@@ -140,7 +140,7 @@ def check_squared_error(trial: Trial, *, kind: type[NFWU]) -> Evidence:
         ]
         return float(np.mean(squares)) / squared_error_limit
 
-    looks = {"purpose": item.name, "batch": 10, "most": trial.choose_by_effort(80, 160)}
+    looks = {"purpose": item.name, "batch": 10, "limit": trial.choose_by_effort(80, 160)}
     decision, runs = trial.decide_mean_sequentially(ratio, **looks)
     return Evidence(decision, {"ratio": 1.0}, runs)
 
@@ -286,7 +286,7 @@ _convex_cgs = partial(Mutant.from_edits, ConvexCGS, ConvexCGS.run)
 MUTANTS = (
     Mutant.from_edits(
         StormFW,
-        StochasticFrankWolfe.run,
+        EstimatorAlgorithm.move,
         "storm-fw-tiny-steps",
         "Steps by gamma/40.",
         {"self.step": "self.step / 40.0"},
@@ -294,7 +294,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         NFWUPAGE,
-        NFWU.run,
+        EstimatorAlgorithm.move,
         "nfwu-page-short",
         "Steps by a fifth of epsilon/L.",
         {"self.step": "self.step / 5.0"},
@@ -302,7 +302,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         NFWULSVRG,
-        NFWU.run,
+        EstimatorAlgorithm.move,
         "nfwu-lsvrg-short",
         "Steps by a fifth of epsilon/L.",
         {"self.step": "self.step / 5.0"},
@@ -327,7 +327,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         ProxPAGE,
-        ProximalMethod.run,
+        ProximalMethod.move,
         "prox-page-tenth-of-eta",
         "Takes its proximal steps at eta/10.",
         {"self.step": "self.step / 10.0"},
@@ -335,7 +335,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         NCGSSpider,
-        NCGSSpider.run,
+        NCGSSpider.move,
         "ncgs-spider-stiff",
         "Slides at 1/(200 L).",
         {"self.smoothness": "(200.0 * self.smoothness)"},

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.base import get_parameters
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.lan_sliding import NCGSSpider
 from pfbench.algorithms.loopless_frank_wolfe import SpiderFW
-from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives import shared_instances
 from pfbench.claims.relatives.shared_instances import gap, make_unequal_smoothness_problem
@@ -259,7 +259,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         NCGSSpider,
-        NCGSSpider.run,
+        NCGSSpider,
         "importance-uniform",
         "Draws uniformly where draws by the L_i are requested, and weighs nothing.",
         {"sampling=self.sampling": "sampling='uniform'"},
@@ -267,7 +267,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         SpiderFW,
-        StochasticFrankWolfe.run,
+        EstimatorAlgorithm.move,
         "importance-quarter-step",
         "Steps by a quarter of gamma.",
         {"self.step": "self.step / 4.0"},

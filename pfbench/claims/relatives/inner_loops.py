@@ -134,7 +134,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         NCGSSpider,
-        NCGSSpider.run,
+        NCGSSpider.move,
         "ncgs-spider-hasty",
         "Stops condg at four times eta.",
         {"self.eta": "4.0 * self.eta"},

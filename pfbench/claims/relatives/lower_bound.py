@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from pfbench.algorithms.proximal import ProximalMethod, ProxSGD
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
+from pfbench.algorithms.proximal import ProxSGD
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Floats, Mutant, make_instance
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
@@ -109,15 +110,15 @@ CLAIMS = (SPANS,)
 MUTANTS = (
     Mutant.from_edits(
         ProxSGD,
-        ProximalMethod.run,
+        EstimatorAlgorithm.run,
         "lb-n-outside-the-span",
         "Moves a little in a random direction, too.",
-        {"g, self.step)": "g, self.step) + 1e-3 * self.step * rng.standard_normal(x.shape)"},
+        {"g, t)": "g, t) + 1e-3 * self.step * rng.standard_normal(x.shape)"},
         SPANS,
     ),
     Mutant.from_edits(
         ProxSGD,
-        ProximalMethod.run,
+        EstimatorAlgorithm.run,
         "lb-n-all-slopes",
         "Knows the mean of all slopes, which it asks for, as a batch of one.",
         {"g = estimate(x)": "_, g = estimate(x), ask._backend.gradient(x)"},

@@ -8,9 +8,9 @@ import math
 from functools import partial
 from typing import Any
 
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.loopless import LooplessMethod, LSVRGMethod, PAGEMethod
 from pfbench.algorithms.loopless_frank_wolfe import PAGEFW
-from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives.shared_instances import (
     BALL,
@@ -173,7 +173,7 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         PAGEFW,
-        StochasticFrankWolfe.run,
+        EstimatorAlgorithm.move,
         "page-fw-quarter-step",
         "Steps by a quarter of gamma.",
         {"self.step": "self.step / 4.0"},

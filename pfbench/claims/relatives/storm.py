@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from pfbench.algorithms.loopless import StormMethod
 from pfbench.base.parameters import parameter
-from pfbench.verification import Claim, Dossier, Erratum, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
+from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.units import GRADIENT, formula
 
@@ -67,27 +68,10 @@ def examine_scaling(effort: str, seed: int) -> ExaminationEvidence:
     return evidence.with_ratios_under_other_readings({"sigma = 0": max(quiet) / min(quiet)})
 
 
-THEOREM = Erratum(
-    name="relatives-storm-thm1",
-    as_printed="E|grad F| <= (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 sigma^(1/3)/T^(1/3)",
-    corrected="(sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T): the last term lost sqrt(M)",
+THEOREM = read_erratum(
+    "relatives-storm-thm1",
+    __file__,
     examine=examine_scaling,
-    objection="Show in the paper sqrt(M) in the last term, or a normalisation in which f has no "
-    "unit.",
-    dossier=Dossier(
-        conclusion="doubtful",
-        quotes=(),
-        assumption="the theorem is as a formal development quotes it; the paper was not compared",
-        derivation=(
-            "E[sqrt(sum of |grad F|^2)]^2 <= 2M E(w + 2 sum (|grad F|^2 + sigma^2))^(1/3)",
-            "the cube root splits, and (2 T sigma^2)^(1/6) keeps its factor sqrt(2M)",
-            "under f -> lambda f eta goes as 1/lambda and a stays as it is: the run is the same",
-            "so the printed bound holds over lambda for every lambda, and its last term tends to 0",
-        ),
-        instance="L = G = Delta = 1, sigma = 1/2, b = 1, T = 10^6, f in units of 1e-3, 1 and 1e3: "
-        "3.14, 1.57, 1.55 for one number",
-        readings={"sigma = 0": "it is meant without noise, where the last term is 0"},
-    ),
     printed_formula=formula(compute_printed_bound, GRADIENT, G=GRADIENT, sigma=GRADIENT),
     corrected_formula=formula(compute_corrected_bound, GRADIENT, G=GRADIENT, sigma=GRADIENT),
 )

@@ -11,8 +11,9 @@ from pfbench.claims.shen2019.error_laws import LAW
 from pfbench.claims.shen2019.paths import single_draw_variance
 from pfbench.problems.linear_models import LeastSquares, LinearModel, LogCosh
 from pfbench.sets import L2Ball
-from pfbench.verification import Dossier, Erratum, Floats, Quote
+from pfbench.verification import Floats
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
+from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.units import CURVATURE, GRADIENT, LENGTH, SQUARE, power_product
 
@@ -246,177 +247,29 @@ def _ratio_and_deviation_where_attained() -> tuple[float, float]:
 
 
 ERRATA = (
-    Erratum(
-        name="shen2019-3.1-moment",
-        as_printed="(7) and a bounded C give E|grad f_i(x)|^2 <= L^2 D^2, so S = L^2 D^2/eps^2",
-        corrected="with sigma^2 for L^2 D^2: E|g-grad f|^2 <= sigma^2/S; the order in eps stands",
+    read_erratum(
+        "shen2019-3.1-moment",
+        __file__,
         examine=examine_second_moment,
         printed_formula=power_product(SQUARE, {"L": 2, "D": 2}),
         corrected_formula=power_product(SQUARE, {"sigma2": 1, "S": -1}),
         claim=LAW["sg"],
-        objection="Name an assumption of the paper that bounds grad f_i itself, say that each f_i "
-        "has a stationary point in C.",
-        dossier=Dossier(
-            conclusion="wrong",
-            quotes=(
-                Quote(
-                    text="Using the smoothness assumption (7) and the boundedness of domain C, we "
-                    "have … for all … and, if we have … we obtain",
-                    location="section 3.1, SFW",
-                ),
-            ),
-            derivation=(
-                "Smoothness bounds differences of gradients, not gradients: add c_i x to f_i, then",
-                "L and D stay, and grad f_i grows by c_i; with sum c_i = 0 even f stays.",
-                "It would follow if every f_i had a stationary point in C, which nothing asks.",
-                "What is needed of (9) is the variance, at most sigma^2/S by its definition.",
-            ),
-            instance="n = 2, log cosh(x - b) and log cosh(x + b), b >= 3, on |x| <= 0.1: 0.99 for "
-            "L^2 D^2 = 0.04",
-            readings={
-                _ALL_SMOOTH: "each f_i is L-smooth, with the largest L",
-                "of the error alone": "E|grad f_i-grad f|^2 <= L^2 D^2, which the next line needs",
-                _CONSTANT: "a constant of ten before L^2 D^2",
-            },
-        ),
     ),
-    Erratum(
-        name="shen2019-(7)",
-        as_printed="(7), a mean of norms, gives the errors of SVRG and SPIDERG, means of squares",
-        corrected="they need the mean of squares and L_ms, or the L of every component",
-        examine=examine_expected_lipschitz,
-        claim=LAW["svrg"],
-        objection="Say that L in (7) is that of every f_i, as section 1 has it, or print (7) as "
-        "the root of a mean of squares.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(
-                    text="is an L-smooth but potentially nonconvex component function",
-                    location="section 1, below (1)",
-                ),
-                Quote(
-                    text="has L-Lipschitz continuous gradient in expectation",
-                    location="assumptions and notations, (7)",
-                ),
-                Quote(text="Under the assumption 7, we bound", location="section 3.1, SVRFW"),
-            ),
-            derivation=(
-                "The bound of SVRG takes E|grad f_i(x)-grad f_i(y)|^2 <= L^2|x-y|^2 from (7).",
-                "(7) has no squares, and E|.|^2 <= (E|.|)^2 is the wrong direction of Jensen's.",
-                "If one of n components has all of L, the error is n times what is printed.",
-                "Section 1 asks more than (7): each f_i is L-smooth; then the bound follows.",
-            ),
-            instance="n = 200 parabolas on [-1, 1], one of curvature 1, the others at most 0.01",
-            readings={
-                _ALL_SMOOTH: "L is that of every f_i, as section 1 says, not that of (7)",
-                _CONSTANT: "a constant of ten before the error",
-            },
-        ),
+    read_erratum("shen2019-(7)", __file__, examine=examine_expected_lipschitz, claim=LAW["svrg"]),
+    read_erratum(
+        "shen2019-(8)", __file__, examine=examine_expected_hessian_lipschitz, claim=LAW["casvrg"]
     ),
-    Erratum(
-        name="shen2019-(8)",
-        as_printed="(8), a mean of norms, is the only definition of L2 in the bounds of 4.1 and "
-        "4.2, which are means of squares",
-        corrected="they need the mean of squares and L2_ms, or the L2 of every component",
-        examine=examine_expected_hessian_lipschitz,
-        claim=LAW["casvrg"],
-        objection="Say that L2 in (8) is that of every Hessian, or print (8) as the root of a "
-        "mean of squares.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(
-                    text="we assume the Hessian of each component function to be … Lipschitz in "
-                    "expectation",
-                    location="assumptions and notations, (8)",
-                ),
-                Quote(
-                    text="require the second-order smoothness assumption (8)", location="section 4"
-                ),
-                Quote(
-                    text="Assuming Lipschitz continuity of the Hessian of",
-                    location="section 4.1, before the bound of CASVRG",
-                ),
-            ),
-            derivation=(
-                "The bound takes E|(Hess f_i(x)-Hess f_i(y)) h|^2 <= L2^2|x-y|^2|h|^2 from (8).",
-                "(8) has no squares, so that a mean of squares may be n times as large.",
-                "Section 4.1 asks for a Lipschitz Hessian of f_i; of every f_i, it is enough.",
-            ),
-            instance="n = 200 log cosh of a_i x + b, one a_i = 1, the others at most 0.1; even "
-            "without the 1/4 of the corrected law",
-            readings={
-                _ALL_LIPSCHITZ: "L2 is that of every f_i, not that of (8)",
-                _CONSTANT: "a constant of ten before the error",
-            },
-        ),
-    ),
-    Erratum(
-        name="shen2019-4.1-mean-value",
-        as_printed="grad f_i(x) - grad f_i(x~) = Hess f_i(xbar), without a factor",
-        corrected="a misprint: the factor x - x~ is missing, and stands in the bound that follows",
+    read_erratum(
+        "shen2019-4.1-mean-value",
+        __file__,
         examine=examine_missing_increment,
         printed_formula=power_product(GRADIENT, {"Hess": 1}, Hess=CURVATURE),
         corrected_formula=power_product(
             GRADIENT, {"Hess": 1, "increment": 1}, Hess=CURVATURE, increment=LENGTH
         ),
         claim=LAW["casvrg"],
-        objection="Show a copy of the paper in which the factor x - x~ stands on the right of "
-        "that display.",
-        dossier=Dossier(
-            conclusion="wrong",
-            quotes=(
-                Quote(
-                    text="The intuition behind boosting the estimation accuracy of SVRG with "
-                    "curvature is the Mean Value Theorem",
-                    location="section 4.1, the display below",
-                ),
-            ),
-            derivation=(
-                "A vector on the left, a matrix on the right; of one variable the units differ.",
-                "The bound of the variance has Hess f_i(xbar)(x-x~), so that nothing rests on it.",
-            ),
-            instance="log cosh of a line, x~ = 0.1, x = 0.2 and 0.3: no xbar between them serves",
-            readings={
-                "lengths in units of D": "the diameter is 1, so that the factor might be hidden",
-                "lengths in units of the step": "|x-x~| is 1; so it is at the first step alone",
-            },
-        ),
     ),
-    Erratum(
-        name="shen2019-4.1-one-mean-value",
-        as_printed="grad f_i(x)-grad f_i(x~) is Hess f_i(xbar)(x-x~) at one xbar of the segment",
-        corrected="one for each entry, or a mean of Hessians; the laws stand, with 1/4, (i-1/2)^2",
-        examine=examine_mean_value,
-        claim=LAW["caspiderg"],
-        objection="Say that xbar is another point for each entry, or that the display stands for "
-        "the bound of the norm alone.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(
-                    text="for some … and we have under the Hessian smoothness assumption",
-                    location="section 4.1, for CASVRG",
-                ),
-                Quote(
-                    text="is obtained from the Mean Value Theorem",
-                    location="section 4.2, for CASPIDERG",
-                ),
-            ),
-            assumption="xbar may be another one for each i; n = 1 here.",
-            derivation=(
-                "The theorem is one of real functions: each entry has an alpha of its own.",
-                "x_1^3/3 wants alpha = 1/2, x_2^4/4 wants 1/sqrt 3: no alpha serves both.",
-                "The mean of Hess f_i(x~+s(x-x~)) over s does, and the remainder is at most",
-                "(L2/2)|x-x~|^2: the printed bounds follow, with room to spare.",
-            ),
-            instance="a x_1^3/3 + b x_2^4/4 from 0 to (s, t): all of 10^4 points are excluded",
-            readings={
-                "a point for each entry": "alpha is meant entry by entry",
-                "a bound of norms": "the norm of the remainder is at most that of "
-                "(Hess f_i(xbar)-Hess f_i(x~))(x-x~) at one xbar, which is all that is used",
-            },
-        ),
+    read_erratum(
+        "shen2019-4.1-one-mean-value", __file__, examine=examine_mean_value, claim=LAW["caspiderg"]
     ),
 )

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.algorithms.nfwu import NFWU, NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
+from pfbench.algorithms.nfwu import NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.protocols import Algorithm
 from pfbench.base.verdicts import Verdict
 from pfbench.claims.shen2019.epoch_estimators import (
@@ -286,10 +287,10 @@ MUTANTS = (
     ),
     Mutant.from_edits(
         NFWUCASPIDERG,
-        NFWU.run,
+        EstimatorAlgorithm.move,
         "caspiderg-twice-the-step",
         "Moves twice as far as its step says.",
-        {"combine(x, v, self.step)": "combine(x, v, min(1.0, 2.0 * self.step))"},
+        {"self.step": "min(1.0, 2.0 * self.step)"},
         LAW["caspiderg"],
     ),
 )

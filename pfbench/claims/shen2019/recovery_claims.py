@@ -14,9 +14,9 @@ from pfbench.points import combine, inner
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import draw_synthetic_entries
 from pfbench.runs.loop.solve import solve
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
-from pfbench.verification.dossier import Dossier, Quote
+from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import decide_equality
 
@@ -201,73 +201,6 @@ def _objective_by_definition(problem: RobustMatrixRecovery) -> float:
 CLAIMS = (ONE_NUMBER,)
 MUTANTS = (Mutant.from_oracles("matrix-recovery-two-entries", TwoEntryHessian, ONE_NUMBER),)
 ERRATA = (
-    Erratum(
-        name="shen2019-(4)",
-        as_printed="(4), a sum over Omega without 1/n, has the form of (1) with f_i = psi",
-        corrected="with f_i = n psi; V and L are n times those of the mean (scaling=sum, mean)",
-        examine=examine_sum_or_mean,
-        objection="Say which f the figures show, that of (4) or that of (1) with f_i = n psi, and "
-        "of which the printed sizes are.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(
-                    text="Many important modern applications can be cast into … the form of "
-                    "(1), for example robust lower rank matrix recovery",
-                    location="section 1",
-                ),
-                Quote(
-                    text="is the potentially nonconvex empirical loss function",
-                    location="section 2.1, below (4)",
-                ),
-            ),
-            assumption="what V of the figures belongs to is not said; the mean here, as (1) has it.",  # noqa: E501
-            derivation=(
-                "(1) has 1/n before its sum, (4) has not: one f is n times the other.",
-                "The minimisers and, with given weights, the iterates are the same; not V and L,",
-                "so that eps, S and p of the schedules depend on which is meant (n = 4000).",
-            ),
-            instance="200 entries of a 20 x 20 matrix, at 0: V and L differ by 200",
-            readings={
-                "f_i = n psi": "(4) is cast into (1) with n psi for its components",
-                "V in units of f": "V is relative to f(0), and has no unit",
-            },
-        ),
-    ),
-    Erratum(
-        name="shen2019-section6-eta",
-        as_printed="the convex-combination weight is p/T, p = 10 .. 50, T = 20 epochs",
-        corrected="0.5 to 2.5: a weight for S = n/10 and n/20; for n/30 to n/50 it leaves C. "
-        "p/(T D), 1/20 or 1/(20 p), which is not said",
-        examine=examine_weight_of_section_6,
-        objection="Say what T counts or what eta is in the runs of section 6; code that made a "
-        "figure settles it.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(
-                    text="The number of epoch T is set to 20 for all cases, and the convex "
-                    "combination parameter … is set to p/T in all cases for all methods",
-                    location="section 6",
-                ),
-                Quote(
-                    text="we vary the mini-batch size … and set … correspondingly",
-                    location="section 6",
-                ),
-            ),
-            assumption="p is the number of iterations of an epoch, n/S, as in the same paragraph.",
-            derivation=(
-                "S = n/10 .. n/50 makes p = n/S = 10 .. 50, so p/T = 0.5 .. 2.5.",
-                "A weight above 1, p = 30 .. 50, is no convex combination: from 0 it leaves C.",
-                "Three readings stay in C; they differ by a factor of up to 50.",
-            ),
-            instance="a 30 x 30 matrix, three steps from 0 with p = 50: the norm is twelve times "
-            "the radius",
-            readings={
-                "eta of algorithm 1": "eta is the length of a step, the weight eta/D = p/(T D)",
-                "T counts iterations": "T = 20 p, as in algorithm 1, so that the weight is 1/20",
-                "p is a share of n": "p = S/n, so that the weight is 1/(20 n/S)",
-            },
-        ),
-    ),
+    read_erratum("shen2019-(4)", __file__, examine=examine_sum_or_mean),
+    read_erratum("shen2019-section6-eta", __file__, examine=examine_weight_of_section_6),
 )

@@ -12,14 +12,14 @@ from pfbench.base.protocols import Algorithm, Problem
 from pfbench.claims.shen2019.epoch_estimators import MEAN_SQUARED
 from pfbench.claims.shen2019.finite_sums import valley
 from pfbench.claims.shen2019.paths import decide_not_rejected
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.contrast import (
     ExaminationEvidence,
     compare_ratios,
     compute_gaps_along_run,
     stream,
 )
-from pfbench.verification.dossier import Dossier, Quote
+from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.slopes import Valley
 from pfbench.verification.statistics import (
     combine_with_conditions,
@@ -187,47 +187,12 @@ MUTANTS = (
     ),
 )
 ERRATA = (
-    Erratum(
-        name="shen2019-remark3.1",
-        as_printed="one of log2(1/delta) outputs satisfies (2), V <= eps D, with probability "
-        "1 - delta, since its V/10 is at most eps",
-        corrected="it has V <= 10 eps D; (2) needs runs for eps/10, which O(1/eps^2) may mean",
+    read_erratum(
+        "shen2019-remark3.1",
+        __file__,
         examine=examine_failure_probability,
         printed_formula=power_product(VALUE, {"eps": 1}, eps=GRADIENT),
         corrected_formula=power_product(VALUE, {"eps": 1, "D": 1}, eps=GRADIENT),
         claim=REMARK,
-        objection="State that each of the runs is one for eps/10, which O(1/eps^2) may mean, or "
-        "that (2) is required with 10 eps.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(
-                    text="under the setting of Theorem 3.1. Using the Markov's Inequality",
-                    location="remark 3.1",
-                ),
-                Quote(text="This means at least one of … satisfies (2)", location="remark 3.1"),
-                Quote(
-                    text="independent NFWU trials, each of which consist … iterations, and pick "
-                    "the output with minimum",
-                    location="remark 3.1",
-                ),
-            ),
-            assumption="D stands on both sides, as in (2); in units in which D = 1 all is the same",
-            derivation=(
-                "X = V/10 has a mean of eps D/2 at most: k of them exceed eps D in 1 of 2^k cases.",
-                "That is V <= 10 eps D; (2) is V <= eps D, and is said of such an output.",
-                "In the setting of theorem 3.1 more than half of all x_t may have V > eps D.",
-                "The conclusion has O(1/eps^2) iterations: runs for eps/10, a hundred times as",
-                "long, are that many, and with them it is right.",
-            ),
-            instance="log cosh of slope 1.02 eps, eps = L = 1, a valley 1/100 into a segment: of "
-            "the x_t 0.97 have V > eps D, and three outputs all have it in 0.9 of all cases",
-            readings={
-                _FINER: "each of the runs is one for eps/10, whose T is O(1/eps^2), too",
-                _RUNS: "O(log(1/delta)) runs are ten times log2(1/delta)",
-                _NO_D: "V <= eps is meant, as the remark ends",
-                _ONE: "it is not about probability: V/10 <= eps D makes V <= eps D",
-            },
-        ),
     ),
 )

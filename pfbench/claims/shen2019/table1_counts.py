@@ -3,7 +3,8 @@
 from functools import partial
 from typing import Any
 
-from pfbench.algorithms.nfwu import NFWU, NFWUSVRG
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
+from pfbench.algorithms.nfwu import NFWUSVRG
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, METHODS
@@ -69,10 +70,10 @@ CLAIMS = tuple(COUNT.values())
 MUTANTS = (
     Mutant.from_edits(
         NFWUSVRG,
-        NFWU.run,
+        EstimatorAlgorithm.move,
         "svrg-double-lo",
         "Minimises twice an iteration.",
-        {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
+        {"ask.lo(g)": "[ask.lo(g), ask.lo(g)][1]"},
         COUNT["svrg"],
     ),
 )

@@ -14,23 +14,14 @@ from pfbench.claims.shen2019.finite_sums import draw_family, log_cosh, recovery,
 from pfbench.claims.shen2019.paths import decide_not_rejected, estimate_error, iterate_errors
 from pfbench.estimators import SVRG
 from pfbench.points import inner
-from pfbench.verification import (
-    Claim,
-    Erratum,
-    Evidence,
-    Floats,
-    Instance,
-    Mutant,
-    Trial,
-    make_instance,
-)
+from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, Trial, make_instance
 from pfbench.verification.contrast import (
     ExaminationEvidence,
     compare_ratios,
     compute_gaps_along_run,
     stream,
 )
-from pfbench.verification.dossier import Dossier, Quote
+from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, combine_with_conditions, decide_mean
 from pfbench.verification.subject import NotTestable, UnsupportedPoints
@@ -292,41 +283,12 @@ MUTANTS = (
     ),
 )
 ERRATA = (
-    Erratum(
-        name="shen2019-(10)",
-        as_printed="E V(x_t0) <= 5 eps",
-        corrected="E V(x_t0) <= 5 eps D; without slack the proof gives 2.5 eps D, sharp is 2 eps D",
+    read_erratum(
+        "shen2019-(10)",
+        __file__,
         examine=examine_missing_diameter,
         printed_formula=power_product(VALUE, {"eps": 1}, eps=GRADIENT),
         corrected_formula=formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
         claim=THEOREM["spiderg"],
-        objection="Show where D is set to 1, or V divided by D in (10) and remark 3.1.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(text="we have the convergence in expectation", location="theorem 3.1, (10)"),
-                Quote(text="where D is the diameter of", location="section 1, below (2)"),
-                Quote(text="domain size D, step size", location="algorithm 1, input"),
-                Quote(
-                    text="These two bound together gives … From the choice of",
-                    location="proof of theorem 3.1",
-                ),
-            ),
-            assumption="D is any number, as in (2), algorithm 1 and theorem 5.1; nowhere is it 1",
-            derivation=(
-                "The bounds that the proof adds up have (eta/D) V on their left side.",
-                "The next line, with eta = eps/L, has (eps/L) V: there 1/D is lost.",
-                "With it V is at most 5 eps D, as (2) has V <= eps D; both sides then have the",
-                "unit of f. Where D = 1 nothing is lost, and (10) and remark 3.1 have no D:",
-                "that is a reading, though (2) and the proof up to that line do have D.",
-            ),
-            instance="f linear on a segment of length D = 200, eps = 0.1, L = 1: the mean of V is "
-            "0.95 eps D = 190 eps",
-            readings={
-                _UNITS: "D = 1, with L and eps in that unit of length",
-                _LATER: "the mean is that of V(x_1) .. V(x_T)",
-                _CONSTANT: "50 eps for 5 eps",
-            },
-        ),
     ),
 )

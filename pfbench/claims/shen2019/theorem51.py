@@ -11,9 +11,9 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ROUNDING, ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.dossier import Dossier, Quote
+from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
@@ -239,79 +239,10 @@ MUTANTS = (
     ),
 )
 ERRATA = (
-    Erratum(
-        name="shen2019-5.1-queries",
-        as_printed="the proof's instance keeps every method that obeys (14) above 0.04 D for T LO",
-        corrected="if f is asked only where LO outputs lead; else 2 LO calls may do in that "
-        "instance, by which the theorem is not refuted",
-        examine=examine_internal_queries,
-        claim=LOWER_BOUND,
-        objection="Show where f may be asked, at iterates alone say, or give an instance that "
-        "hides C from gradients, too.",
-        dossier=Dossier(
-            conclusion="unclear",
-            quotes=(
-                Quote(
-                    text="We put no restriction on the input to LO, but require",
-                    location="section 5, before (14)",
-                ),
-                Quote(text="is a deterministic mapping from", location="section 5, after (14)"),
-                Quote(
-                    text="the adversary can make such construction by simulating the whole "
-                    "optimization procedure of the deterministic algorithm",
-                    location="section 7.1",
-                ),
-            ),
-            assumption="where f may be asked is not said; anywhere in C, at no cost, here.",
-            derivation=(
-                "Gradient descent from 0 ends at a stationary point z inside C, with no LO call.",
-                "z = ((z+w) + (z-w))/2 for a w that puts both on the sphere: two LO outputs, and",
-                "x_2 = (u_0+u_1)/2 obeys (14). It is so for all V: no v_k is orthogonal to x_2.",
-                "This breaks the proof's instance; an instance that hides C too may still do.",
-                "Asked at points that LO outputs determine, f tells of one v_k a call.",
-            ),
-            instance="T = 10, d = 25: V(x_2) is 1e-6 of what is claimed; Frank-Wolfe stays above",
-            readings={
-                "f is asked at iterates alone": "the input to LO is any function of what f and its "
-                "gradient are at x_0, x_1, ...",
-                "a smaller constant": "V = Omega(R) with a constant that is 1000 times smaller",
-                "a larger dimension": "d sufficiently large means more than 2 T + 1: 200",
-            },
-        ),
+    read_erratum(
+        "shen2019-5.1-queries", __file__, examine=examine_internal_queries, claim=LOWER_BOUND
     ),
-    Erratum(
-        name="shen2019-7.1-indices",
-        as_printed="v_k is orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T",
-        corrected="v_k is orthogonal to x_0 .. x_{k-1}, and t < T; the order of the bound stands",
-        examine=examine_shifted_indices,
-        claim=LOWER_BOUND,
-        objection="Show where x_1 is the start, or a construction whose v_k is orthogonal to x_k "
-        "with the span of (14).",
-        dossier=Dossier(
-            conclusion="wrong",
-            quotes=(
-                Quote(
-                    text="be the iterate and the output of the LO produced by the algorithm at "
-                    "iteration k",
-                    location="section 5, before (14)",
-                ),
-                Quote(text="for every k, we let … be orthogonal to all", location="section 7.1"),
-                Quote(
-                    text="From such construction, we always have … for any", location="section 7.1"
-                ),
-            ),
-            derivation=(
-                "By (14) x_k is made of u_0 .. u_{k-1}, and u_0 answers the gradient at x_0,",
-                "which is along v_1 where x_0 = 0. So x_1 has a part along v_1, whatever V is.",
-                "In the same way x_k reaches v_k, and x_T reaches v_T.",
-                "The end of 7.1 needs V >= eps D for t < T alone, so that only an index changes.",
-                "Were x_1 the start, the indices would be right; (14) and x_0 count from 0.",
-            ),
-            instance="T = 6, d = 13, Frank-Wolfe from 0: |<v_T, x_T>| is a twentieth of R",
-            readings={
-                "below 1, as (16) needs": "not orthogonal, but one |<v_j, x_T>| < 1, as (16) asks",
-                "a start far from 0": "x_0 is orthogonal to all v_k, and R/2 from 0",
-            },
-        ),
+    read_erratum(
+        "shen2019-7.1-indices", __file__, examine=examine_shifted_indices, claim=LOWER_BOUND
     ),
 )

@@ -68,7 +68,7 @@ MUTANTS = (
     _step(
         "prox-spiderboost-two-maps",
         "Takes a second proximal map to look at its progress.",
-        {"g = estimate(x)": "g = estimate(x)\n            ask.prox(x, g, self.step)"},
+        {"return ask": "ask.prox(x, g, self.step)\n        return ask"},
         THM2,
     ),
 )

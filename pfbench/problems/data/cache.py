@@ -79,8 +79,3 @@ def find_file(record: DataSet, folder: Path) -> Path | None:
 def checksum_path(path: Path) -> Path:
     """Return the path of the file with the checksum of an unverified set's first download."""
     return path.with_name(f"{path.name}.sha256")
-
-
-def partial_download_path(path: Path) -> Path:
-    """Return the path of an unfinished download of a file."""
-    return path.with_name(f"{path.name}.part")

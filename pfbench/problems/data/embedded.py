@@ -8,7 +8,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import DataError
 from pfbench.problems.data.cache import EXTRA
-from pfbench.problems.data.svmlight import SparseRows
+from pfbench.problems.data.file_formats import SparseRows
 
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 """Number of images of each digit, 0 to 9."""

@@ -5,6 +5,7 @@ rejected by name, and never used.
 """
 
 import hashlib
+import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,8 +20,7 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.names import unknown_name_error
-from pfbench.problems.data import embedded, number_tables, ratings, svmlight
-from pfbench.problems.data.block_reader import PACKED, ContentError, open_unpacked
+from pfbench.problems.data import embedded
 from pfbench.problems.data.cache import (
     cache_folder,
     checksum_path,
@@ -30,6 +30,17 @@ from pfbench.problems.data.cache import (
 )
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
+from pfbench.problems.data.file_formats import (
+    PACKED,
+    RATINGS_MEMBERS,
+    ContentError,
+    HashedStream,
+    SparseRows,
+    open_unpacked,
+    parse_ratings,
+    parse_svmlight,
+    parse_table,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -172,8 +183,8 @@ def load_ratings(
             "ratings.csv, ratings.dat or u.data."
         )
     try:
-        with open_unpacked(path, path.name, ratings.MEMBERS) as stream:
-            triples = ratings.parse_ratings(stream)
+        with open_unpacked(path, path.name, RATINGS_MEMBERS) as stream:
+            triples = parse_ratings(stream)
     except ContentError as fault:
         raise DataError(f"{path} is not a usable ratings file: {fault}.") from fault
     return RatingsData(path.name, *triples, arrays_digest(*triples), verified=False)
@@ -238,18 +249,16 @@ def load_classification_file(record: DataSet, path: Path, form: str) -> Classifi
     ContentError
         If it is not the set.
     """
-    read: Callable[..., svmlight.SparseRows] = svmlight.parse_svmlight
+    read: Callable[..., SparseRows] = parse_svmlight
     if record.format != "svmlight":
-        read = partial(
-            number_tables.parse_table, separator=b"," if record.format == "comma-table" else b" "
-        )
+        read = partial(parse_table, separator="," if record.format == "comma-table" else " ")
     rows, verified = _parse_and_hash(record, path, form, partial(read, features=record.features))
     return _check_classification(record, rows, verified=verified)
 
 
 def load_ratings_file(record: DataSet, path: Path, form: str) -> RatingsData:
     """Read and check the file of a set of ratings; see `load_classification_file`."""
-    triples, verified = _parse_and_hash(record, path, form, ratings.parse_ratings)
+    triples, verified = _parse_and_hash(record, path, form, parse_ratings)
     _check_equal("number of ratings", triples.values.size, record.rows)
     _check_equal("number of users", np.unique(triples.users).size, record.users)
     _check_equal("number of items", np.unique(triples.items).size, record.features)
@@ -266,7 +275,9 @@ def _parse_and_hash(
     verified = _check_bytes(record, path, form)
     digest = hashlib.sha256()
     with open_unpacked(path, form, (file.member,)) as stream:
-        content = read(stream, digest=digest)
+        hashed = io.BufferedReader(HashedStream(stream, digest))
+        content = read(hashed)
+        hashed.read()
     verified |= _compare_with_recorded_digest(
         "sha256 (unpacked)", digest.hexdigest(), file.sha256_raw
     )
@@ -365,7 +376,7 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
 
 
 def _check_classification(
-    record: DataSet, rows: svmlight.SparseRows, *, verified: bool
+    record: DataSet, rows: SparseRows, *, verified: bool
 ) -> ClassificationData:
     """Check shape, counts and sum of labelled rows, and normalise their labels."""
     from scipy.sparse import csr_array

@@ -8,10 +8,10 @@ from typing import Literal
 from pfbench.base.errors import DataError
 from pfbench.base.files import check_writable
 from pfbench.problems.data import cache, loading
-from pfbench.problems.data.block_reader import ContentError
 from pfbench.problems.data.catalogue import DATA_SETS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
-from pfbench.problems.data.download import Progress, RetryPolicy, discard, download, lock_folder
+from pfbench.problems.data.download import Progress, download
+from pfbench.problems.data.file_formats import ContentError
 
 Loaded = loading.ClassificationData | loading.RatingsData
 
@@ -35,8 +35,6 @@ class DataSetStatus:
         The file, None unless cached.
     size
         Bytes of the file, None unless cached.
-    partial
-        Bytes of an unfinished download, 0 if there is none.
     url
         The home's address, None if embedded.
     digest
@@ -50,7 +48,6 @@ class DataSetStatus:
     method: str
     path: Path | None = None
     size: int | None = None
-    partial: int = 0
     url: str | None = None
     digest: str | None = None
 
@@ -79,7 +76,6 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
         )
     folder = cache.cache_folder() if folder is None else folder
     path = cache.find_file(record, folder)
-    part = cache.partial_download_path(folder / record.file.folder / record.file.filename)
     return DataSetStatus(
         record.name,
         record.summary,
@@ -87,7 +83,6 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
         *_verification_method(record, path),
         path=path,
         size=None if path is None else path.stat().st_size,
-        partial=part.stat().st_size if part.is_file() else 0,
         url=record.file.url,
     )
 
@@ -122,13 +117,13 @@ def fetch(
     *,
     folder: Path | None = None,
     progress: Progress | None = None,
-    patience: RetryPolicy | None = None,
+    retries: int = 3,
 ) -> DataSetStatus:
     """Download a data set from its home into the cache, unless an intact file exists.
 
-    An earlier partial download is resumed. The download is checked before it is renamed; an
-    existing file that is not the set is kept as ``.damaged``. The sum of an unverified set's first
-    download is recorded, and later files of that name must match it.
+    What arrives is checked before it gets its name; a file that was
+    there and is not the set is kept beside it as ``.damaged``. The sum of an unverified set's
+    first download is kept, and later files of that name must have it.
 
     Parameters
     ----------
@@ -137,9 +132,9 @@ def fetch(
     folder
         The cache folder; by default that of `cache_folder`. It is created if necessary.
     progress
-        Called with the bytes received, and their total (None if not known).
-    patience
-        Limits of the attempts.
+        Is told the bytes that have arrived, and how many there will be (None if not known).
+    retries
+        Further tries after one that failed.
 
     Returns
     -------
@@ -174,31 +169,28 @@ def fetch(
     )
     home.mkdir(parents=True, exist_ok=True)
     path = home / file.filename
-    part = cache.partial_download_path(path)
-    with lock_folder(home, record.name):
-        download(file.url, part, name=record.name, progress=progress, patience=patience)
-        try:
-            loaded = _load_file(record, part, file.filename)
-        except ContentError as fault:
-            discard(part)
-            raise DataError(
-                f"what {file.url} sent is not the data set {record.name}: {fault}; it was "
-                "discarded: try again, or get the file by hand and put it into "
-                f"{home}."
-            ) from fault
-        try:
-            if damaged is not None:
-                damaged.replace(damaged.with_name(f"{damaged.name}.damaged"))
-            if not loaded.verified:
-                line = f"{file_digest(part)}  {file.filename}\n"
-                cache.checksum_path(path).write_text(line, encoding="utf-8")
-            part.replace(path)
-            discard(part)
-        except OSError as error:
-            raise DataError(
-                f"the download of {record.name} could not be put into {home} "
-                f"({error.strerror}): run `pfbench data fetch {record.name}` again."
-            ) from error
+    part = path.with_name(f"{path.name}.part")
+    download(file.url, part, name=record.name, progress=progress, retries=retries)
+    try:
+        loaded = _load_file(record, part, file.filename)
+    except ContentError as fault:
+        part.unlink()
+        raise DataError(
+            f"what {file.url} sent is not the data set {record.name}: {fault}; it was "
+            f"discarded: try again, or get the file by hand and put it into {home}."
+        ) from fault
+    try:
+        if damaged is not None:
+            damaged.replace(damaged.with_name(f"{damaged.name}.damaged"))
+        if not loaded.verified:
+            line = f"{file_digest(part)}  {file.filename}\n"
+            cache.checksum_path(path).write_text(line, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise DataError(
+            f"the download of {record.name} could not be put into {home} "
+            f"({error.strerror}): run `pfbench data fetch {record.name}` again."
+        ) from error
     return replace(status(record, folder=folder), digest=loaded.digest, verified=loaded.verified)
 
 

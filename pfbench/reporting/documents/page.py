@@ -6,36 +6,17 @@ from typing import Any
 
 from pfbench.base.escaping import escape_text
 from pfbench.reporting import tables
-from pfbench.reporting.documents.report_contents import (
-    ReportContents,
-    ReportPart,
-    failure_sentence,
-    seeds_in_words,
-)
-from pfbench.reporting.figures import html
+from pfbench.reporting.documents.report_contents import ReportContents
+from pfbench.reporting.figures import page_data
 from pfbench.reporting.figures.profile import page_profile
 from pfbench.reporting.figures.style import line_style
-from pfbench.reporting.findings import duels, ordering_text, summary
-from pfbench.reporting.findings.candidate_front import CandidateFront
 from pfbench.reporting.findings.claimed_rates import claims_table
-from pfbench.reporting.findings.result_tables import results_table
 from pfbench.reporting.statistics.seed_curves import FinalSummary
-from pfbench.reporting.theory import MethodTheory
 from pfbench.reporting.wording import WORDS, anchor, measure_name
 
 _TEMPLATES = files("pfbench.reporting.documents") / "templates"
 
-_SCRIPTS = (
-    "words.js",
-    "statistics.js",
-    "switches.js",
-    "figures.js",
-    "tables.js",
-    "saved.js",
-    "elements.js",
-    "workbench.js",
-    "report.js",
-)
+_SCRIPTS = ("elements.js", "panel.js", "workbench.js", "start.js")
 """The page's script, in the order in which each file needs those before it."""
 
 
@@ -59,8 +40,10 @@ def html_page(report: ReportContents) -> str:
         "middle": tables.format_median,
         "paragraphs": paragraphs,
         "plain": tables.format_cell,
+        "profile": page_profile,
         "survivors": tables.format_survivors,
     }
+    environment.globals |= {"claims_table": claims_table}
     environment.tests |= {
         "command": lambda cell: isinstance(cell, tables.ShellCommand),
         "final": lambda cell: isinstance(cell, FinalSummary),
@@ -70,18 +53,18 @@ def html_page(report: ReportContents) -> str:
     rates = report.theory.rates
     # Of very many runs this text is long, and so is what it is made of: neither is kept beside it.
     runs = Markup(
-        html.gzip_base64(html.figure_data_json(report.spec, studies, report.labels, rates))
+        page_data.gzip_base64(
+            page_data.figure_data_json(report.spec, studies, report.labels, rates)
+        )
     )
     values: dict[str, Any] = vars(report) | {
         "date": report.date,
         "words": WORDS,
         "provenance": report.provenance(),
-        "parts": [_template_values(part, report.theory) for part in report.parts],
         "styles": [line_style(number) for number in range(len(report.labels))],
         # Not escaped: our own files, and base64.
         "css": Markup(_load_asset("report.css")),
         "script": Markup("".join(map(_load_asset, _SCRIPTS))),
-        "plotly": Markup(html.gzip_base64(html.plotly_js())),
         "runs": runs,
     }
     return environment.from_string(_load_asset("report.html.j2")).render(values)
@@ -103,56 +86,3 @@ def paragraphs(text: str) -> list[str]:
 
 def _load_asset(name: str) -> str:
     return (_TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _template_values(part: ReportPart, theory: MethodTheory) -> dict[str, Any]:
-    """Return what the template shows of one study, by the names that it has there."""
-    if part.front is not None:
-        return _candidate_template_values(part, part.front)
-    results = part.results
-    return {
-        "id": f"study-{part.study.key or 'only'}",
-        "study": part.study,
-        "brief_sentences": part.brief_sentences,
-        "unit_sentences": part.unit_sentences,
-        "orders": part.orders,
-        "tested": ordering_text.order_verdict_table(part.study, part.ordering_results),
-        "tested_heading": ordering_text.table_heading(part.ordering_results),
-        "results": part.results_tables,
-        "sentences": part.sentences,
-        "tuned": part.tuning_sentences,
-        "tuning": part.tuning_tables,
-        "medians": part.medians,
-        "ratios": summary.ratio_table(results),
-        "extents": summary._final_value_table(results),
-        "early": tables.early_endings_table(results),
-        "counts": tables.count_table(results),
-        "claims": claims_table(results, theory.claims),
-        "runs": tables.run_table(results),
-        "seeds": seeds_in_words(part.study),
-        "certified": part.interval_sentence,
-        "failure": failure_sentence(results),
-        "picture": part.picture,
-    }
-
-
-def _candidate_template_values(part: ReportPart, front: CandidateFront) -> dict[str, Any]:
-    """Return what the template shows of a study of which one method is the subject."""
-    return {
-        "id": f"study-{part.study.key or 'only'}",
-        "study": part.study,
-        "front": front,
-        "profile": page_profile(front),
-        "in_words": part.candidate_sentences,
-        "chosen": part.tuning_choice_table,
-        "against": duels.table(front.comparisons[0], front.label, front.candidate_labels),
-        "results": [results_table(part.comparisons[0], only={*front.methods_in_colour})],
-        "runs": tables.run_table(part.results.restrict_algorithms(front.candidate_labels)),
-        "early": tables.early_endings_table(
-            part.results.restrict_algorithms(front.candidate_labels)
-        ),
-        "seeds": seeds_in_words(part.study),
-        "certified": part.interval_sentence,
-        "failure": failure_sentence(part.results),
-        "picture": part.picture,
-    }

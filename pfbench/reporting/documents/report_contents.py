@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pfbench.base.escaping import escape_text
+from pfbench.base.notebook import html_text
 from pfbench.reporting.comparison import Comparison, truncate_study
 from pfbench.reporting.figures.panels import FigureData, compute_figure
 from pfbench.reporting.findings import (
@@ -26,12 +27,16 @@ from pfbench.reporting.findings.candidate_front import (
     front_sentence,
     make_candidate_front,
 )
-from pfbench.reporting.findings.result_tables import compare_by_each_price, results_tables
+from pfbench.reporting.findings.result_tables import (
+    compare_by_each_price,
+    results_table,
+    results_tables,
+)
 from pfbench.reporting.findings.tested_orderings import OrderingResult
 from pfbench.reporting.report import Report, RunEnvironment
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.seed_curves import trace_column
-from pfbench.reporting.tables import Table, count_table, early_endings_table
+from pfbench.reporting.tables import Table, count_table, early_endings_table, run_table
 from pfbench.reporting.theory import MethodTheory
 from pfbench.reporting.wording import format_significant, join_items, measure_name, pluralize
 from pfbench.runs.planning.study import Spec, Study
@@ -59,10 +64,20 @@ class ReportPart:
         """The study itself."""
         return self.results.study
 
-    @cached_property
-    def orders(self) -> list[str]:
-        """What becomes of the published orders, in words."""
-        return ordering_text.sentences(self.ordering_results, self.study)
+    @property
+    def id(self) -> str:
+        """Where it stands on the page."""
+        return f"study-{self.study.key or 'only'}"
+
+    @property
+    def seeds(self) -> str:
+        """The seeds, in words."""
+        return seeds_in_words(self.study)
+
+    @property
+    def failure(self) -> str:
+        """How probable it is that a certified interval is wrong, in words; or nothing."""
+        return failure_sentence(self.results)
 
     @property
     def unit_sentences(self) -> list[str]:
@@ -77,7 +92,9 @@ class ReportPart:
     @cached_property
     def candidate_sentences(self) -> list[str]:
         """Where the one method stands to each target, what failed, and what tuning chose."""
-        return front_sentence(self.front) + self.tuning_sentences if self.front else []
+        if self.front is None:
+            return []
+        return [self.front.sentence, *front_sentence(self.front), *self.tuning_sentences]
 
     @property
     def tuning_choice_table(self) -> Table | None:
@@ -102,7 +119,7 @@ class ReportPart:
     @cached_property
     def tuning_sentences(self) -> list[str]:
         """How methods were tuned, in words."""
-        return tuning_effects.sentences(self.results, self.comparisons)
+        return tuning_effects.sentences(self.study)
 
     @property
     def all_sentences(self) -> list[str]:
@@ -111,7 +128,7 @@ class ReportPart:
             return self.candidate_sentences
         return [
             *self.unit_sentences,
-            *self.orders,
+            *ordering_text.flip_sentences(self.ordering_results),
             *self.answer_sentences,
             *self.sentences,
             *self.tuning_sentences,
@@ -119,32 +136,60 @@ class ReportPart:
 
     @cached_property
     def results_tables(self) -> list[Table]:
-        """The results, a table for each kind of calls."""
-        return results_tables(self.comparisons)
+        """The results, a table for each kind of calls; of a report on one method the first."""
+        if self.front is None:
+            return results_tables(self.comparisons)
+        return [results_table(self.comparisons[0], only={*self.front.methods_in_colour})]
+
+    @cached_property
+    def tested(self) -> Table | None:
+        """The verdicts on published orders."""
+        return ordering_text.order_verdict_table(self.study, self.ordering_results)
+
+    @property
+    def tested_heading(self) -> str:
+        """The heading above the verdicts."""
+        return ordering_text.table_heading(self.ordering_results)
 
     @cached_property
     def tuning_tables(self) -> list[Table]:
-        """What tuning chose, and what flips."""
-        return tuning_effects.tuning_tables(self.results, self.comparisons)
+        """What tuning chose, and all of its trials."""
+        return tuning_effects.tuning_tables(self.study)
+
+    @cached_property
+    def listed_results(self) -> StudyResults:
+        """Whose runs are listed one by one: of a report on one method its own."""
+        if self.front is None:
+            return self.results
+        return self.results.restrict_algorithms(self.front.candidate_labels)
+
+    @cached_property
+    def early(self) -> Table | None:
+        """The runs that did not end as planned."""
+        return early_endings_table(self.listed_results)
+
+    @cached_property
+    def counts(self) -> Table:
+        """The exact counts."""
+        return count_table(self.results)
+
+    @cached_property
+    def runs(self) -> Table:
+        """Every run, with its command."""
+        return run_table(self.listed_results)
 
     @property
     def tables(self) -> list[Table]:
         """All tables that are read on a screen."""
         tables = [
-            ordering_text.order_verdict_table(self.study, self.ordering_results),
+            self.tested,
             ranking.table(self.results),
             *self.results_tables,
             *self.tuning_tables,
-            summary.ratio_table(self.results),
-            count_table(self.results),
-            early_endings_table(self.results),
+            self.counts,
+            self.early,
         ]
         return [table for table in tables if table is not None]
-
-    @cached_property
-    def medians(self) -> Table:
-        """Final medians."""
-        return summary.median_table(self.results)
 
     @property
     def omission_sentence(self) -> str:
@@ -221,6 +266,32 @@ class ReportContents:
         )
         text = f"{total} s in all, at most {longest} s each, without measures and compilation"
         return [("run time", text)]
+
+
+@dataclass(frozen=True, repr=False)
+class ReportSummary:
+    """What a report says.
+
+    Attributes
+    ----------
+    sentences, tables
+        In the order of the page.
+    files
+        What was written.
+    """
+
+    sentences: tuple[str, ...]
+    tables: tuple[Table, ...]
+    files: tuple[Path, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the sentences, and what was written."""
+        return "\n".join([*self.sentences, *map(str, self.files)])
+
+    def _repr_html_(self) -> str:
+        """Return sentences and tables as Jupyter shows them."""
+        statement = "".join(f"<p>{html_text(text)}</p>" for text in self.sentences)
+        return statement + "".join(table._repr_html_() for table in self.tables)
 
 
 def make_contents(

@@ -136,7 +136,7 @@ def compute_figure(results: StudyResults) -> FigureData:
         [line for measure in measures for line in lines[measure, column]] for column in columns
     ]
     scales = {
-        (measure, problem): _make_axis_scale(
+        (measure, problem): make_axis_scale(
             [
                 line
                 for index, panel in enumerate(results.panels)
@@ -177,14 +177,25 @@ def _spans_widely(lines: Sequence[PanelLine]) -> bool:
     return bool(ends) and max(ends) > WIDE * min(ends)
 
 
-def _make_axis_scale(lines: Sequence[PanelLine]) -> AxisScale:
-    """Return the y-axis of lines; those that diverge may leave it, unless all others do, too."""
+def make_axis_scale(
+    lines: Sequence[PanelLine], *, log: bool | None = None, levels: Sequence[float] = ()
+) -> AxisScale:
+    """Return the y-axis of lines; those that diverge may leave it, unless all others do, too.
+
+    Parameters
+    ----------
+    log
+        Whether it is logarithmic where any value is positive; by default where none is negative.
+    levels
+        Further values that it must show.
+    """
     values = np.concatenate([np.empty(0), *(line.all_plotted_y_values for line in lines)])
     bounded = np.concatenate([np.empty(0), *(line.values_for_axis_range for line in lines)])
     if all(line.diverges and not line.has_diverged for line in lines):
         bounded = values
+    values, bounded = (np.append(some, levels) for some in (values, bounded))
     decades, part = BEYOND
-    log = bool((values > 0).any()) and not (values < 0).any()
+    log = bool((values > 0).any()) and (log is not False) and (log or not (values < 0).any())
     if log:
         values, bounded = (np.log10(v[v > 0].clip(_LEAST)) for v in (values, bounded))
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
@@ -203,6 +214,29 @@ def _make_axis_scale(lines: Sequence[PanelLine]) -> AxisScale:
     margin = margin if margin > _LEAST else 1.0
     low, high = low - margin, high + margin
     return AxisScale(False, low, high, tuple(linear_ticks(low, high)))
+
+
+def make_calls_scale(spent: Array, *, log: bool) -> AxisScale | None:
+    """Return the x-axis of all positive numbers of calls that were spent; None without any."""
+    if not spent.size:
+        return None
+    if not log:
+        high = 1.03 * float(spent.max())
+        return AxisScale(False, 0.0, high, tuple(_shorten(linear_ticks(0.0, high))))
+    low, high = float(spent.min()) / 1.1, 1.1 * float(spent.max())
+    return AxisScale(True, low, high, tuple(_shorten(log_ticks(low, high))))
+
+
+def _shorten(ticks: Iterator[tuple[float, str]]) -> Iterator[tuple[float, str]]:
+    return ((tick, format_short(tick) if tick >= 1e3 else text) for tick, text in ticks)
+
+
+def format_short(number: float) -> str:
+    """Return a count with k or M for thousands or millions."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= size:
+            return f"{number / size:g}{unit}"
+    return f"{number:g}"
 
 
 def log_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:

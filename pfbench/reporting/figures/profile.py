@@ -4,13 +4,13 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from pfbench.reporting.figures.panels import format_short
 from pfbench.reporting.figures.style import line_style
 from pfbench.reporting.figures.svg import (
     COLUMN,
     DeferredDrawing,
     PrintWidth,
     add_legend,
-    format_short,
     new_figure,
 )
 from pfbench.reporting.figures.target_profiles import layout_share_axes, powers_of_ten

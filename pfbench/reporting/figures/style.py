@@ -12,12 +12,12 @@ _ON_DARK = {"#222222": "#eceae6", "#0072b2": "#3a9ad9", "#d55e00": "#e8702a"}
 
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 3), (2, 2), (8, 3, 2, 3), (), (6, 3), (2, 2))
 _MARKERS = (
-    # plotly, matplotlib, an SVG path around the origin
-    ("circle", "o", "M-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0Z"),
-    ("square", "s", "M-2.7,-2.7H2.7V2.7H-2.7Z"),
-    ("triangle-up", "^", "M0,-3.4L3.3,2.5H-3.3Z"),
-    ("diamond", "D", "M0,-3.8L3.8,0L0,3.8L-3.8,0Z"),
-    ("triangle-down", "v", "M0,3.4L3.3,-2.5H-3.3Z"),
+    # matplotlib, an SVG path around the origin
+    ("o", "M-3,0a3,3 0 1,0 6,0a3,3 0 1,0 -6,0Z"),
+    ("s", "M-2.7,-2.7H2.7V2.7H-2.7Z"),
+    ("^", "M0,-3.4L3.3,2.5H-3.3Z"),
+    ("D", "M0,-3.8L3.8,0L0,3.8L-3.8,0Z"),
+    ("v", "M0,3.4L3.3,-2.5H-3.3Z"),
 )
 
 
@@ -28,7 +28,6 @@ class LineStyle:
     color: str
     on_dark: str
     dash: tuple[int, ...]
-    symbol: str
     marker: str
     path: str
 
@@ -36,6 +35,6 @@ class LineStyle:
 def line_style(number: int) -> LineStyle:
     """Return the style of the algorithm with this number."""
     color = _COLORS[number % len(_COLORS)]
-    symbol, marker, path = _MARKERS[number % len(_MARKERS)]
+    marker, path = _MARKERS[number % len(_MARKERS)]
     dash = _DASHES[number % len(_DASHES)]
-    return LineStyle(color, _ON_DARK.get(color, color), dash, symbol, marker, path)
+    return LineStyle(color, _ON_DARK.get(color, color), dash, marker, path)

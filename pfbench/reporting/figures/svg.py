@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import as_file, files
 from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.reporting.figures.panels import AxisScale, FigureData
+from pfbench.reporting.figures.panels import AxisScale, FigureData, format_short
 from pfbench.reporting.figures.style import line_style
 from pfbench.reporting.statistics.seed_curves import MedianBand
 from pfbench.reporting.wording import AXES, measure_name
@@ -28,31 +29,8 @@ _POINTS, _MARKERS = 1600, 400
 _LEGEND = 0.4
 """Inches that a figure has for its legend: two rows of it."""
 
-_LOOK: Mapping[Any, Any] = MappingProxyType(
-    {
-        "axes.axisbelow": True,
-        "axes.edgecolor": "#9a9a9a",
-        "axes.labelcolor": "#222222",
-        "axes.linewidth": 0.6,
-        "axes.spines.right": False,
-        "axes.spines.top": False,
-        "axes.titlesize": 9.0,
-        "font.family": "DejaVu Sans",
-        "font.size": 8.0,
-        "grid.color": "#e4e4e0",
-        "grid.linewidth": 0.6,
-        "pdf.fonttype": 42,
-        "svg.fonttype": "path",
-        "text.parse_math": False,
-        "svg.hashsalt": "pfbench",
-        "xtick.color": "#555555",
-        "ytick.color": "#555555",
-        "xtick.labelsize": 7.0,
-        "ytick.labelsize": 7.0,
-        "xtick.major.size": 2.5,
-        "ytick.major.size": 0.0,
-    }
-)
+LOOK = files("pfbench.reporting.figures") / "print.mplstyle"
+"""The look of figures in print."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +114,9 @@ def _render_forms(drawing: DeferredDrawing, *forms: str) -> dict[str, bytes]:
         import matplotlib.figure  # it has the fonts, and with them all that is reported
 
     getvalues = {}
-    with mpl.rc_context():
+    with mpl.rc_context(), as_file(LOOK) as look:
         mpl.rcdefaults()
-        mpl.rcParams.update(_LOOK)
+        mpl.rc_file(look, use_default_template=False)
         canvas = drawing.canvas()
         for form in forms:
             file = io.BytesIO()
@@ -321,14 +299,6 @@ def _set_x_limits_and_ticks(axes: "Axes", min_x: float, max_x: float, *, log: bo
         axes.set_xlim(0.0, 1.02 * max_x or 1.0)
         axes.locator_params(axis="x", nbins=3)
     axes.xaxis.set_major_formatter(lambda x, _: format_short(x))
-
-
-def format_short(number: float) -> str:
-    """Return a count with k or M for thousands or millions, as the page's axes do."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(number) >= size:
-            return f"{number / size:g}{unit}"
-    return f"{number:g}"
 
 
 def break_label(name: str) -> str:

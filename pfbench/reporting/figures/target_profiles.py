@@ -1,25 +1,17 @@
-"""Shares of targets: within so many calls, and within a factor of a stated reference."""
+"""The share of targets that is reached within so many calls."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pfbench.base.escaping import escape_text
 from pfbench.reporting.comparison import Comparison
+from pfbench.reporting.figures.panels import format_short
 from pfbench.reporting.figures.style import line_style
-from pfbench.reporting.figures.svg import (
-    PAGE,
-    DeferredDrawing,
-    PrintWidth,
-    add_legend,
-    format_short,
-    new_figure,
-)
-from pfbench.reporting.statistics.distributions import CumulativeShare, ecdf, performance_profile
-from pfbench.reporting.statistics.runtimes import Runtimes
+from pfbench.reporting.figures.svg import PAGE, DeferredDrawing, PrintWidth, add_legend, new_figure
+from pfbench.reporting.statistics.distributions import CumulativeShare, ecdf
 from pfbench.reporting.wording import AXES
 
 if TYPE_CHECKING:
@@ -50,55 +42,18 @@ def draw_target_profiles(
     return DeferredDrawing(title, partial(_draw_target_profiles, comparisons, labels, width))
 
 
-def reference_profiles_drawing(
-    comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth = PAGE
-) -> DeferredDrawing | None:
-    """Return the performance profile of a study; None if it states no reference.
-
-    It is the share of problems and targets of which the expected calls are within a factor of those
-    that the study states: no line depends on the others.
-    """
-    if not comparisons[0].results.study.reference:
-        return None
-    title = f"{comparisons[0].results.study.title}: profile"
-    return DeferredDrawing(title, partial(_draw_reference_profiles, comparisons[0], labels, width))
-
-
 def target_shares(comparison: Comparison) -> dict[str, CumulativeShare]:
-    """Return the share of targets that each algorithm reaches, by the calls that it needs."""
-    return {label: ecdf(calls) for label, _, calls in _calls_by_algorithm(comparison)}
-
-
-def target_shares_by_factor(comparison: Comparison) -> dict[str, CumulativeShare]:
-    """Return the share of targets within a factor of the reference, of each algorithm."""
-    reference = comparison.results.study.reference
-    existing = {escape_text(label): calls for label, calls in reference.items()}
-    return {
-        label: performance_profile(calls, [existing[problem] for problem in problems])
-        for label, problems, calls in _calls_by_algorithm(comparison)
-    }
-
-
-def _calls_by_algorithm(
-    comparison: Comparison,
-) -> Iterator[tuple[str, list[str], list[tuple[Runtimes, ...]]]]:
-    """Yield each algorithm with the problems of its panels, and its calls to each target there.
+    """Return the share of targets that each algorithm reaches, by the calls that it needs.
 
     One that reaches targets without any such calls is left out, as in the curves.
     """
+    shares = {}
     for label in comparison.results.study.labels:
-        results = [
-            (compared.panel.problem, scored.calls)
-            for compared in comparison.panels
-            if (scored := compared.find(label))
-        ]
-        asks = any(
-            runtimes.calls_charged.any() or not runtimes.hits
-            for _, calls in results
-            for runtimes in calls
-        )
-        if asks:
-            yield label, [problem for problem, _ in results], [calls for _, calls in results]
+        calls = [scored.calls for panel in comparison.panels if (scored := panel.find(label))]
+        flat = [runtimes for by_target in calls for runtimes in by_target]
+        if any(runtimes.calls_charged.any() or not runtimes.hits for runtimes in flat):
+            shares[label] = ecdf(calls)
+    return shares
 
 
 def _draw_target_profiles(
@@ -112,22 +67,6 @@ def _draw_target_profiles(
         if index % columns == 0:
             axes.set_ylabel("targets reached")
     add_legend(canvas, comparisons[0].results.study.labels, labels, width)
-    return canvas
-
-
-def _draw_reference_profiles(
-    comparison: Comparison, labels: Sequence[str], width: PrintWidth
-) -> "Canvas":
-    canvas, grid = new_figure(width, 1, 1)
-    axes = grid[0][0]
-    _draw_shares(
-        axes,
-        target_shares_by_factor(comparison),
-        labels,
-        f"expected {comparison.price}, over the reference",
-    )
-    axes.set_ylabel("targets within")
-    add_legend(canvas, comparison.results.study.labels, labels, width)
     return canvas
 
 

@@ -12,7 +12,6 @@ from functools import cached_property
 from pfbench.reporting.comparison import Comparison, ExpectedCalls
 from pfbench.reporting.findings import duels
 from pfbench.reporting.findings.duels import Duel
-from pfbench.reporting.findings.tuning_effects import grid_edge_sentences
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.bootstrap import EVEN
 from pfbench.reporting.statistics.cost import Cost
@@ -309,14 +308,9 @@ def rank_sentence(front: CandidateFront) -> list[str]:
 
 
 def front_sentence(front: CandidateFront) -> list[str]:
-    """Return where a method stands to each target against all others, and what is open."""
-    comparison = front.comparisons[0]
-    statement = [
+    """Return where a method was refused or failed, and why."""
+    return [
         text
         for label in front.candidate_labels
-        for text in duels.sentences(comparison, label, front.candidate_labels)
-    ]
-    study = front.results.study
-    return statement + [
-        text for label in front.candidate_labels for text in grid_edge_sentences(study, label)
+        for text in duels.failure_sentences(front.results, label)
     ]

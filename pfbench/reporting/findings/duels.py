@@ -1,25 +1,18 @@
-"""One method against all others of a study: where it wins and loses, in words and as a table."""
+"""One method against all others of a study: where it wins and loses."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pfbench.base.status import Status
 from pfbench.reporting.comparison import Comparison, ScoredAlgorithm, SettingComparison
 from pfbench.reporting.results import StudyResults
-from pfbench.reporting.statistics.bootstrap import EVEN, BootstrapInterval, ratio_interval
+from pfbench.reporting.statistics.bootstrap import BootstrapInterval, ratio_interval
 from pfbench.reporting.statistics.seed_curves import median_start_value
 from pfbench.reporting.statistics.significance import compare_pairs
-from pfbench.reporting.tables import EQUAL_MARK, CallRatio, Cell, Table, TableRow
-from pfbench.reporting.wording import (
-    format_call_number,
-    format_significant,
-    inline_name,
-    join_items,
-    pluralize,
-    round_as_printed,
-)
+from pfbench.reporting.tables import CallRatio
+from pfbench.reporting.wording import round_as_printed
 from pfbench.runs.loop.run import COMPLETED
 from pfbench.runs.loop.stop import Stop
 
@@ -143,82 +136,12 @@ def _make_duel(
     return replace(duel, is_significant=sides[algorithms.index(best)] != 0, interval=interval)
 
 
-def sentences(comparison: Comparison, label: str, candidates: Collection[str]) -> list[str]:
-    """Return where a method wins and loses, the hardest target first; then where it has no answer.
-
-    It is against all others; `front` has it against those of its class.
-    """
-    kind, results = str(comparison.price), list_duels(comparison, label, candidates)
-    target_sentences = [
-        _target_sentence(label, kind, each) for each in _group_by_target(comparison, results)
-    ]
-    return [*target_sentences, *_failure_sentences(comparison.results, label)]
-
-
 def projecting_methods(results: StudyResults) -> set[str]:
     """Return the methods that make projections, or proximal steps."""
     return {group.label for group in results if group.makes_calls("po")}
 
 
-def _group_by_target(comparison: Comparison, duels: Sequence[Duel]) -> Iterator[list[Duel]]:
-    for target in reversed(comparison.targets):
-        if to_it := [duel for duel in duels if duel.target == target]:
-            yield to_it
-
-
-def _target_sentence(label: str, kind: str, duels: Sequence[Duel]) -> str:
-    """Return how a method stands on all panels at one target."""
-    target = duels[0].target
-    level = f"{inline_name(target.measure)} ≤ {format_significant(target.target)}"
-    wins = [duel for duel in duels if duel.wins]
-    loses = [duel for duel in duels if duel.loses]
-    level_with = [duel for duel in duels if duel.rank and not (duel.wins or duel.loses)]
-    started = [duel for duel in duels if duel.starts_within_target]
-    nobody = [
-        duel for duel in duels if not (duel.starts_within_target or duel.rank or duel.best_other)
-    ]
-    parts = []
-    if wins:
-        parts.append(f"it wins on {_join_duels(wins, _format_win)}")
-    if level_with:
-        parts.append(
-            f"it is level with the best on {join_items([duel.title for duel in level_with])}"
-        )
-    if loses:
-        parts.append(f"it loses on {_join_duels(loses, _format_loss)}")
-    if nobody:
-        parts.append(f"nobody reaches it on {join_items([duel.title for duel in nobody])}")
-    if started:
-        parts.append(f"runs begin within it on {join_items([duel.title for duel in started])}")
-    number = f"fewest {kind} on {len(wins)} of {pluralize(len(duels), 'problem')}"
-    text = "; ".join(parts)
-    return f"{label} to {level}: {number}. {text[0].upper()}{text[1:]}."
-
-
-def _join_duels(duels: Sequence[Duel], words: Callable[[Duel], str]) -> str:
-    return join_items([f"{duel.title} ({words(duel)})" for duel in duels])
-
-
-def _format_win(duel: Duel) -> str:
-    if duel.best_other is None:
-        return f"{format_call_number(duel.calls)}, and no other reaches it"
-    candidate, rest = format_call_number(duel.calls), format_call_number(duel.best_other_calls)
-    return f"{candidate}, {duel.best_other.group.label} {rest}{_describe_undecided(duel)}"
-
-
-def _format_loss(duel: Duel) -> str:
-    best = duel.best_other.group.label if duel.best_other else ""
-    if duel.rank is None:
-        return f"never reaches it, {best} after {format_call_number(duel.best_other_calls)}"
-    factor = format_significant(duel.calls / duel.best_other_calls, 2)
-    return f"place {duel.rank} of {duel.number}, {factor} times {best}{_describe_undecided(duel)}"
-
-
-def _describe_undecided(duel: Duel) -> str:
-    return "" if duel.is_significant else ", not told apart"
-
-
-def _failure_sentences(results: StudyResults, label: str) -> Iterator[str]:
+def failure_sentences(results: StudyResults, label: str) -> Iterator[str]:
     """Yield where a method was refused or failed, and why."""
     for panel in results.panels:
         group = panel.find(label)
@@ -227,36 +150,6 @@ def _failure_sentences(results: StudyResults, label: str) -> Iterator[str]:
             first = lost[0]
             reason = first.stop_reason.rstrip(".")
             yield f"{label} is {first.status} on {panel.title}: {reason}."
-
-
-def table(comparison: Comparison, label: str, candidates: Collection[str]) -> Table:
-    """Return the same as a table: for each problem and target the place, the calls and the best."""
-    rows = []
-    for duel in list_duels(comparison, label, candidates):
-        best = duel.best_other.group.label if duel.best_other else None
-        sure = None if duel.best_other is None else ("yes" if duel.is_significant else "no")
-        location = f"{duel.rank} of {duel.number}" if duel.rank else None
-        cells: list[Cell] = [location, duel.candidate.expected_calls[duel.target_index], best]
-        cells += [duel.best_other.expected_calls[duel.target_index] if duel.best_other else None]
-        cells += [duel.ratio, sure]
-        target = f"{inline_name(duel.target.measure)} ≤ {duel.target.target:g}"
-        rows.append(
-            TableRow(
-                duel.title,
-                f"{target}, where runs begin" if duel.starts_within_target else target,
-                cells,
-            )
-        )
-    head = ("target", "place", label, "best other", "its calls", "ratio", "told apart")
-    return Table(
-        f"{label} against all others",
-        f"Expected {comparison.price.description} at equal counts, with 95 % intervals and hits. Told "  # noqa: E501
-        f"apart: by a rank test over the seeds, with Holm's correction over the tests of {label} "
-        "against each other method to that target; what does not vary over the seeds is compared "
-        f"as it is. {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}.",
-        (comparison.results.head, *head),
-        rows,
-    )
 
 
 def _finite_interval(interval: BootstrapInterval | None) -> list[float | None] | None:

@@ -1,11 +1,9 @@
 """What became of published orders, in sentences, as a table, and for programs."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from pfbench.reporting.findings.seed_warnings import seed_warning as too_few
 from pfbench.reporting.findings.tested_orderings import (
     FLIPS,
     KEPT,
@@ -13,10 +11,10 @@ from pfbench.reporting.findings.tested_orderings import (
     REPRODUCED,
     REVERSED,
     TURNS,
-    VERDICTS,
     OrderingResult,
 )
 from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.statistics.significance import seed_warning as too_few
 from pfbench.reporting.tables import Table, TableRow
 from pfbench.reporting.wording import (
     format_call_number,
@@ -97,14 +95,6 @@ def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
     return unit_flip_sentences
 
 
-def sentences(results: Sequence[OrderingResult], study: Study) -> list[str]:
-    """Return a sentence for each order, with its evidence; what flips comes first."""
-    return [
-        _verdict_sentence(results, study)
-        for results in sorted(_group_by_ordering(results), key=_rank_worst_verdict)
-    ]
-
-
 def seed_warning(study: Study) -> str:
     """Return a sentence where a study has too few seeds to decide any published order, else ''."""
     vain = "decide no published order in a test of"
@@ -117,7 +107,7 @@ def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Tabl
         return None
     rows = [
         TableRow(
-            f"{result.ordering.source}: {format_order(result.ordering)} ({_describe_comparison(result.ordering)})",  # noqa: E501
+            _describe_ordering(result.ordering, study),
             result.panel.title,
             [_describe_unit(result), result.verdict, _describe_evidence(result)],
         )
@@ -264,22 +254,15 @@ def _flips_with_unit(results: Sequence[OrderingResult], title: str) -> bool:
     )
 
 
-def _rank_worst_verdict(results: Sequence[OrderingResult]) -> int:
-    own = [result for result in results if result.uses_paper_unit] or results
-    return min(VERDICTS.index(result.verdict) for result in own)
-
-
-def _verdict_sentence(results: Sequence[OrderingResult], study: Study) -> str:
-    """Return what becomes of one order in each unit."""
-    ordering = results[0].ordering
-    becomes = "; ".join(
-        f"by {_describe_unit(results[0])} {_summarise_verdicts(results)}"
-        for results in _group_items(results, _describe_unit)
-    )
+def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:
+    """Return an order, what is compared, and where and in which forms it is published."""
     statement = f"“{ordering.quotation}”" if ordering.is_published else ordering.quotation
     source = ", ".join(filter(None, (ordering.source, ordering.location)))
     text = ": ".join(filter(None, (source, statement)))
-    return f"{format_order(ordering)} in {_describe_comparison(ordering)} ({text}; {_describe_forms(ordering, study)}): {becomes}."  # noqa: E501
+    return (
+        f"{format_order(ordering)} in {_describe_comparison(ordering)} ({text}; "
+        f"{_describe_forms(ordering, study)})"
+    )
 
 
 def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
@@ -288,17 +271,6 @@ def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
         return f"in the form that the paper states, “{ordering.stated_settings}”"
     group = [name for name in dict.fromkeys(ordering.names) if len(study.expand_form(name)) > 1]
     return f"in the best of its forms each: {join_items(group)}" if group else "one form each"
-
-
-def _summarise_verdicts(results: Sequence[OrderingResult]) -> str:
-    """Return what becomes of one order in one unit over its panels, with the evidence of one."""
-    result = min(results, key=lambda result: VERDICTS.index(result.verdict))
-    if len(results) == 1:
-        return f"{result.verdict} ({_describe_evidence(result)})"
-    number = Counter(result.verdict for result in results)
-    ways = [f"{way} on {format_integer(number[way])}" for way in VERDICTS if number[way]]
-    total = pluralize(len(results), "panel")
-    return f"{join_items(ways)} of {total} (at {result.panel.title}: {_describe_evidence(result)})"
 
 
 def _describe_verdict(verdict: str) -> str:

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import COUNTED
-from pfbench.reporting.comparison import truncate_to_equal_counts
+from pfbench.reporting.comparison import ScoredAlgorithm, score_panel, truncate_to_equal_counts
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.statistics.equal_counts import Limits, first_row_beyond_limits
 from pfbench.reporting.statistics.runtimes import ert, make_runtimes
-from pfbench.reporting.statistics.seed_curves import is_deterministic, trace_column
+from pfbench.reporting.statistics.seed_curves import trace_column
 from pfbench.reporting.statistics.significance import SeedSample, median, significant_leaders
 from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
 from pfbench.reporting.wording import format_integer, inline_name, join_items, round_as_printed
@@ -103,31 +103,27 @@ def rank_algorithms(
         Whether those that reach no target rank by their last values; otherwise they have no rank.
     """
     price = price or ranking_price(results)
-    panels = [truncate_to_equal_counts(panel)[1].groups for panel in results.panels]
+    panels = [
+        score_panel(results, truncate_to_equal_counts(panel)[1], price) for panel in results.panels
+    ]
+    measure = find_compared_measure(results)
     scores = [
-        [_score_algorithm(results, group, price, last=last) for group in groups]
-        for groups in panels
+        [_score_algorithm(scored, measure if last else None) for scored in row] for row in panels
     ]
-    locations = [[_rank_among_scores(score, row) for score in row] for row in scores]
-    samples = [
-        [
-            SeedSample(values, is_deterministic(group.runs))
-            for values, group in zip(_as_ordered_numbers(row), groups, strict=True)
-        ]
-        for row, groups in (
-            ([_score_runs(results, group, price) for group in groups], groups) for groups in panels
-        )
-    ]
-    texts = [
-        [float("inf") if position is None else position for position in row] for row in locations
-    ]
+    ranks = [[_rank_among_scores(score, row) for score in row] for row in scores]
+    samples = []
+    for row in panels:
+        ordered = _as_ordered_numbers([_score_runs(scored, measure) for scored in row])
+        pairs = zip(ordered, row, strict=True)
+        samples.append([SeedSample(x, scored.group.is_deterministic) for x, scored in pairs])
+    numbers = [[np.inf if rank is None else rank for rank in row] for row in ranks]
     ranking = []
-    for panel, groups, row, score, first in zip(
-        results.panels, panels, locations, scores, significant_leaders(samples, texts), strict=True
+    for panel, row, score, rank, leader in zip(
+        results.panels, panels, scores, ranks, significant_leaders(samples, numbers), strict=True
     ):
-        order = sorted(range(len(groups)), key=lambda index: score[index] or _NO_SCORE)
+        order = sorted(range(len(row)), key=lambda index: score[index] or _NO_SCORE)
         ranked = [
-            _rank_group(results, groups[index], score[index], row[index], clear=index == first)
+            _rank_group(results, row[index], rank[index], is_sole=index == leader)
             for index in order
         ]
         ranking.append((panel, ranked))
@@ -248,25 +244,14 @@ def as_json(results: StudyResults) -> list[dict[str, Any]]:
     ]
 
 
-def _score_algorithm(
-    results: StudyResults, group: RunGroup, price: Cost, *, last: bool
-) -> Score | None:
+def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score | None:
     """Return the score of an algorithm; less is better. None if it has no number."""
-    targets = results.study.targets
-    for missed, target in enumerate(reversed(targets)):
-        result = make_runtimes(group.restrict_to_target(target).runs, target, price)
-        if result.hits:
-            return (
-                (missed, round_as_printed(ert(result)), np.inf)
-                if result.total_calls.any()
-                else None
-            )
-    value = (
-        median([run.final_value(find_compared_measure(results)) for run in group.runs])
-        if last
-        else np.inf
-    )
-    return (len(targets), np.inf, round_as_printed(value)) if np.isfinite(value) else None
+    for missed, calls in enumerate(reversed(scored.calls)):
+        if calls.hits:
+            charged = calls.total_calls.any()
+            return (missed, round_as_printed(ert(calls)), np.inf) if charged else None
+    value = median([run.final_value(measure) for run in scored.group.runs]) if measure else np.inf
+    return (len(scored.calls), np.inf, round_as_printed(value)) if np.isfinite(value) else None
 
 
 def _rank_among_scores(score: Score | None, scores: Sequence[Score | None]) -> int | None:
@@ -275,19 +260,16 @@ def _rank_among_scores(score: Score | None, scores: Sequence[Score | None]) -> i
     return 1 + sum(other is not None and other < score for other in scores)
 
 
-def _score_runs(results: StudyResults, group: RunGroup, price: Cost) -> list[Score]:
+def _score_runs(scored: ScoredAlgorithm, measure: str) -> list[Score]:
     """Return the scores of the runs of one algorithm, for a test; less is better."""
-    targets = results.study.targets
-    calls = np.array(
-        [make_runtimes(group.restrict_to_target(stop).runs, stop, price).calls for stop in targets]
-    )
-    measure = find_compared_measure(results)
     scores = []
-    for index, run in enumerate(group.runs):
-        reached = [k for k in range(len(targets)) if np.isfinite(calls[k, index])]
-        spent = float(calls[reached[-1], index]) if reached else np.inf
-        missed = len(targets) - 1 - reached[-1] if reached else len(targets)
-        scores.append((missed, spent, np.inf if reached else run.final_value(measure)))
+    for index, run in enumerate(scored.group.runs):
+        spent = [float(calls.calls[index]) for calls in scored.calls]
+        reached = [k for k, calls in enumerate(spent) if np.isfinite(calls)]
+        if reached:
+            scores.append((len(spent) - 1 - reached[-1], spent[reached[-1]], np.inf))
+        else:
+            scores.append((len(spent), np.inf, run.final_value(measure)))
     return scores
 
 
@@ -302,37 +284,28 @@ def _has_no_value(score: Score) -> bool:
 
 
 def _rank_group(
-    results: StudyResults,
-    group: RunGroup,
-    score: Score | None,
-    position: int | None,
-    *,
-    clear: bool,
+    results: StudyResults, scored: ScoredAlgorithm, rank: int | None, *, is_sole: bool
 ) -> RankedAlgorithm:
-    study, kinds = results.study, list_counted_kinds(results)
-    hits = {
-        target: make_runtimes(
-            group.restrict_to_target(target).runs, target, Cost.from_weights("iteration")
-        ).hits
-        for target in study.targets
-    }
-    reached = next((target for target in reversed(study.targets) if hits[target]), None)
-    by_kind = {kind: sorted(getattr(run.counts, kind) for run in group.runs) for kind in kinds}
+    study, kinds, group = results.study, list_counted_kinds(results), scored.group
+    hits = [calls.hits for calls in scored.calls]
+    reached = [target for target, number in zip(study.targets, hits, strict=True) if number]
+    counts = sorted(tuple(getattr(run.counts, kind) for kind in kinds) for run in group.runs)
     calls: Mapping[str, float] = dict.fromkeys(kinds, np.inf)
     if reached:
-        runs = group.restrict_to_target(reached).runs
-        calls = {kind: ert(make_runtimes(runs, reached, Cost.from_weights(kind))) for kind in kinds}
+        runs = group.restrict_to_target(reached[-1]).runs
+        calls = {
+            kind: ert(make_runtimes(runs, reached[-1], Cost.from_weights(kind))) for kind in kinds
+        }
     elif not study.targets:
-        counts = sorted(tuple(getattr(run.counts, kind) for kind in kinds) for run in group.runs)
         calls = dict(zip(kinds, counts[(len(counts) - 1) // 2], strict=True))
     return RankedAlgorithm(
         group,
-        position,
-        clear,
-        hits[study.final_target] if study.final_target else 0,
-        reached,
+        rank,
+        is_sole,
+        hits[-1] if hits else 0,
+        reached[-1] if reached else None,
         calls,
-        {kind: float(numbers[0]) for kind, numbers in by_kind.items()},
+        {kind: float(min(row[k] for row in counts)) for k, kind in enumerate(kinds)},
         median([run.final_value(find_compared_measure(results)) for run in group.runs]),
     )
 

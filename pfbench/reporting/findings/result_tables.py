@@ -15,10 +15,10 @@ from pfbench.reporting.comparison import (
     truncate_to_equal_counts,
 )
 from pfbench.reporting.findings.ranking import rank_algorithms, ranking_sentence
-from pfbench.reporting.findings.seed_warnings import seed_warning
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.cost import PRODUCTS, Cost
 from pfbench.reporting.statistics.seed_curves import FinalSummary
+from pfbench.reporting.statistics.significance import seed_warning
 from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
 from pfbench.reporting.wording import AXES, inline_name
 
@@ -174,7 +174,10 @@ def _summarise_last_value(algorithm: ScoredAlgorithm, measure: str) -> FinalSumm
 
 
 def results_csv(comparisons: Sequence[Comparison]) -> str:
-    """Return expected calls and last values as CSV, one line for each number."""
+    """Return a study as CSV, one line for each number: expected calls, last values, exact counts.
+
+    A line without a measure has the calls of a whole run, from the fewest to the most.
+    """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_HEAD)
@@ -186,6 +189,12 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
                 begin = [*names]
                 for line in _csv_lines(comparison, compared, index, last=number == 0):
                     writer.writerow([*begin, *line])
+    for group in comparisons[0].results:
+        for kind in COUNTED:
+            spent = [getattr(run.counts, kind) for run in group.runs]
+            names = map(escape_spreadsheet, (group.problem, group.setting, group.label))
+            ends = min(spent), max(spent), "", len(spent), ""
+            writer.writerow([*names, kind.upper(), "", "", "", *ends])
     return file.getvalue()
 
 

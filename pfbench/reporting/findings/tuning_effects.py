@@ -1,64 +1,27 @@
-"""What tuning did: what was chosen, how much the parameters matter, and which orderings flip."""
+"""What tuning did: what was chosen, and how much the parameters matter."""
 
-import csv
-import io
 import math
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from pfbench.base.escaping import escape_spreadsheet
-from pfbench.reporting.comparison import Comparison, SettingComparison
-from pfbench.reporting.results import StudyResults
-from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.tables import Cell, Table, TableRow
-from pfbench.reporting.wording import (
-    format_call_number,
-    format_integer,
-    inline_name,
-    join_items,
-    pluralize,
-)
+from pfbench.reporting.wording import format_integer, inline_name, join_items, pluralize
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.labels import setting_title
 from pfbench.runs.planning.study import LabelledSelector, Setting, Study
-from pfbench.runs.planning.tune import (
-    TunedMethod,
-    TuningChoice,
-    TuningPlan,
-    choice_key,
-    make_tuned_label,
-)
-
-CSV_HEAD = (
-    "problem",
-    "setting",
-    "algorithm",
-    "measure",
-    "target",
-    "values",
-    "hits",
-    "runs",
-    "expected",
-    "last",
-    "chosen",
-)
+from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, choice_key
 
 
-def tuning_tables(results: StudyResults, comparisons: Sequence[Comparison]) -> list[Table]:
-    """Return what was chosen, all trials, and the orderings that flip; none without tuning."""
-    study, tune = results.study, results.study.tune
-    if tune is None or not study.choices:
+def tuning_tables(study: Study) -> list[Table]:
+    """Return what was chosen, and all trials; none without tuning."""
+    if study.tune is None or not study.choices:
         return []
-    flipped = find_flips(comparisons, tune)
-    last = [flipped.table] if flipped and flipped.table.rows else []
-    return [choice_table(study, tune), all_trials_table(study, tune), *last]
+    return [choice_table(study, study.tune), all_trials_table(study, study.tune)]
 
 
-def sentences(results: StudyResults, comparisons: Sequence[Comparison]) -> list[str]:
-    """Return how the methods were tuned, and how many orderings flip."""
-    study, tune = results.study, results.study.tune
+def sentences(study: Study) -> list[str]:
+    """Return how the methods were tuned."""
+    tune = study.tune
     if tune is None or not study.choices:
         return []
     result = list(_iterate_tuned(study))
@@ -76,16 +39,14 @@ def sentences(results: StudyResults, comparisons: Sequence[Comparison]) -> list[
         if excess
         else ""
     )
-    statement = (
+    return [
         f"{pluralize(len(tune.methods), 'method')} tuned, "
         f"{pluralize(tune.trials, 'trial')} each on each problem{less}, "
         f"{pluralize(len(tune.seeds), 'seed')} a trial{further}: {pluralize(sum(counts), 'trial')} of "  # noqa: E501
         f"{format_integer(sum(search_calls(choice) for *_, choice in result))} {tune.count.upper()} in all. "  # noqa: E501
         f"The fewest expected {tune.count.upper()} to {describe_tuning_targets(tune)} decide, and what is chosen is "  # noqa: E501
         "run on fresh seeds."
-    )
-    flipped = find_flips(comparisons, tune)
-    return [statement, flipped.sentence] if flipped else [statement]
+    ]
 
 
 def _format_level(target: Stop) -> str:
@@ -173,29 +134,6 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
     )
 
 
-def grid_edge_sentences(study: Study, label: str) -> list[str]:
-    """Return a sentence on each parameter of a tuned method whose best value lies at an end."""
-    results: dict[str, list[str]] = {}
-    tune = study.tune
-    for problem, method, setting, choice in _iterate_tuned(study):
-        if tune is None or method.tuned_label != label:
-            continue
-        for name in choice.trials[0].values:
-            to = [
-                f"{target.target:g}"
-                for index, target in enumerate(tune.targets)
-                if name in choice.parameters_at_ends(index)
-            ]
-            if to:
-                location = f"{_choice_title(problem, setting)} (to {join_items(to)})"
-                results.setdefault(name, []).append(location)
-    return [
-        f"{label}: its best {name} lies at an end of all that were tried, and a better one may lie "
-        f"beyond, on {join_items(other_location)}."
-        for name, other_location in results.items()
-    ]
-
-
 def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
     """Return what was chosen for some methods, for programs; what is infinite is None."""
     tune = study.tune
@@ -250,110 +188,3 @@ def _round_calls(value: float) -> int | float | None:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-@dataclass(frozen=True)
-class OrderFlips:
-    """The pairs of methods whose order differs between stated and tuned parameters.
-
-    Attributes
-    ----------
-    table
-        These pairs.
-    pairs
-        How many have an order both ways.
-    """
-
-    table: Table
-    pairs: int
-
-    @property
-    def sentence(self) -> str:
-        """How many orderings flip."""
-        number = len(self.table.rows)
-        verb = "flips" if number == 1 else "flip"
-        return (
-            f"{format_integer(number)} of {pluralize(self.pairs, 'ordering')} of two methods {verb} between "  # noqa: E501
-            "their stated parameters and tuned ones."
-        )
-
-
-def find_flips(comparisons: Sequence[Comparison], tune: TuningPlan) -> OrderFlips | None:
-    """Return the orderings that flip; None if no two methods stand there both ways."""
-    comparison = next(
-        (
-            comparison
-            for comparison in comparisons
-            if comparison.price == Cost.from_weights(tune.count)
-        ),
-        None,
-    )
-    if comparison is None or not comparison.targets:
-        return None
-    stops = [target for target in tune.targets if target in comparison.targets]
-    index = comparison.targets.index(stops[-1]) if stops else len(comparison.targets) - 1
-    labels = [m.label for m in tune.methods if m.label in comparison.results.study.labels]
-    table_rows = [row for panel in comparison.panels for row in _flip_rows(panel, labels, index)]
-    if not table_rows:
-        return None
-    target = comparison.targets[index]
-    table = Table(
-        f"{comparison.results.study.title}: orderings that flip when methods are tuned",
-        f"Pairs of methods by their expected {comparison.price} to {inline_name(target.measure)} ≤ "
-        f"{target.target:g}, who needs fewer first.",
-        (comparison.results.head, "pair", "as stated", "tuned"),
-        [row for row in table_rows if row is not None],
-    )
-    return OrderFlips(table, len(table_rows))
-
-
-def _flip_rows(
-    panel: SettingComparison, labels: Sequence[str], index: int
-) -> Iterator[TableRow | None]:
-    """Yield for each pair that has an order both ways the row of a flip, None if it is none."""
-    for first, second in combinations(labels, 2):
-        compare_two = _compare_two(panel, first, second, index)
-        tuned = _compare_two(panel, make_tuned_label(first), make_tuned_label(second), index)
-        if compare_two is None or tuned is None:
-            continue
-        flips = (compare_two[0] == first) != (tuned[0] == make_tuned_label(first))
-        cells = [text for _, text in (compare_two, tuned)]
-        yield TableRow(panel.panel.title, f"{first}, {second}", cells) if flips else None
-
-
-def _compare_two(
-    panel: SettingComparison, first: str, second: str, index: int
-) -> tuple[str, str] | None:
-    """Return who of two needs fewer calls, and the order in words; None if they have none."""
-    algorithm, other = panel.find(first), panel.find(second)
-    if algorithm is None or other is None:
-        return None
-    calls = {first: algorithm.calls_to_target(index), second: other.calls_to_target(index)}
-    less, extra = sorted(calls, key=calls.__getitem__)
-    if calls[less] == calls[extra]:
-        return None
-    words = [f"{label} ({format_call_number(calls[label])})" for label in (less, extra)]
-    return less, ", ".join(words)
-
-
-def tuning_csv(study: Study) -> str:
-    """Return every trial as CSV."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(CSV_HEAD)
-    seeds = len(study.tune.seeds) if study.tune else 0
-    for problem, method, setting, choice in _iterate_tuned(study):
-        for trial in choice.trials:
-            names = [problem.label, setting.title, method.label]
-            for index, target in enumerate(study.tune.targets if study.tune else ()):
-                texts = map(escape_spreadsheet, (*names, target.measure))
-                numbers: list[Any] = [
-                    trial.hits[index],
-                    seeds,
-                    _finite(trial.expected_calls[index]),
-                ]
-                mark = "yes" if trial is choice.best_trial(index) else "no"
-                values = escape_spreadsheet(setting_title(trial.values))
-                level = [f"{target.target:g}", values]
-                writer.writerow([*texts, *level, *numbers, _finite(trial.last_values[index]), mark])
-    return file.getvalue()

@@ -1,25 +1,12 @@
-"""Shares of problems and targets: within so many calls, and within a factor of a reference.
-
-E. D. Dolan, J. J. Moré, Benchmarking optimization software with performance profiles, Mathematical
-Programming 91 (2002). Theirs divide by the best of the methods shown, so that adding one changes
-the others and may reverse their order (N. Gould, J. Scott, A note on performance profiles for
-benchmarking software, ACM Transactions on Mathematical Software 43 (2016)); here the reference is
-given and fixed.
-"""
+"""Shares of problems and targets that are reached within so many calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from pfbench.base.errors import InputError
-from pfbench.reporting.statistics.bootstrap import (
-    RESAMPLES,
-    percentile_interval,
-    resample_ert,
-    resampling_counts,
-)
-from pfbench.reporting.statistics.runtimes import Runtimes, ert
+from pfbench.reporting.statistics.bootstrap import RESAMPLES, percentile_interval, resampling_counts
+from pfbench.reporting.statistics.runtimes import Runtimes
 from pfbench.reporting.statistics.seed_curves import Array
 
 
@@ -30,7 +17,7 @@ class CumulativeShare:
     Attributes
     ----------
     x
-        Calls, or factors of the reference; increasing.
+        Calls, increasing.
     share, low, high
         The share at x and up to the next one, and the ends of its pointwise interval.
     """
@@ -66,51 +53,6 @@ def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> 
     number = max(len(calls), 1)
     low, high = percentile_interval(result / number)
     return CumulativeShare(x, share / number, low, high)
-
-
-def performance_profile(
-    runtimes: Sequence[Sequence[Runtimes]],
-    references: Sequence[Sequence[float]],
-    resamples: int = RESAMPLES,
-) -> CumulativeShare:
-    """Return the share of (problem, target) of which the expected runtime is within a factor.
-
-    Parameters
-    ----------
-    runtimes
-        The calls by problem and target.
-    references
-        For each of them the fixed number of calls that has the factor 1.
-
-    Raises
-    ------
-    InputError
-        If a reference is no positive number.
-    """
-    flat = [value for by_target in references for value in by_target]
-    if not all(0 < value < float("inf") for value in flat):
-        raise InputError("a profile needs a positive number of calls for each problem and target.")
-    factors = [
-        np.array([ert(runtimes) for runtimes in targets]) / np.asarray(reference)
-        for targets, reference in zip(runtimes, references, strict=True)
-    ]
-    finite = [values[np.isfinite(values)] for values in factors]
-    x = np.unique(np.concatenate(finite)) if finite else np.empty(0)
-    number = max(len(factors), 1)
-    share = (
-        np.sum([_count_values_up_to_each(values, x) / values.size for values in factors], axis=0)
-        / number
-    )
-    result = np.zeros((resamples, x.size))
-    sizes = [targets[0].calls.size for targets in runtimes]
-    for targets, reference, times in zip(
-        runtimes, references, resampling_counts(sizes, resamples), strict=True
-    ):
-        for target, by in zip(targets, reference, strict=True):
-            inner = resample_ert(target, times)[:, None] / by <= x
-            result += inner / len(targets)
-    low, high = percentile_interval(result / number)
-    return CumulativeShare(x, share, low, high)
 
 
 def _count_values_up_to_each(values: Array, x: Array) -> Array:

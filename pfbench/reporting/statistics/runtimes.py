@@ -46,6 +46,11 @@ class Runtimes:
         return int(self.is_reached.sum())
 
     @property
+    def needs_none(self) -> bool:
+        """Whether the target is reached without such calls."""
+        return bool(self.hits) and not self.calls_charged.any()
+
+    @property
     def calls_charged(self) -> Array:
         """What each run is charged: its calls to the target, or, if it failed, all it spent."""
         return np.where(self.is_reached, self.calls, self.total_calls)

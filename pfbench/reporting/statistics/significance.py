@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pfbench.reporting.statistics.seed_curves import Array
+from pfbench.reporting.wording import pluralize
 
 SIGNIFICANT = 0.05
 """Probability that a family of tests in which no methods differ tells any two apart."""
@@ -216,6 +217,30 @@ def seeds_needed(pairs: int) -> int:
     The least p-value of two samples of n values is 2 over the ways to choose n of 2n.
     """
     return next(n for n in count(1) if 2 * pairs <= SIGNIFICANT * comb(2 * n, n))
+
+
+def seed_warning(seeds: int, pairs: int, vain: str) -> str:
+    """Return a sentence where no test of so many pairs can be significant, whatever the runs are.
+
+    Parameters
+    ----------
+    seeds, pairs
+        How many there are; Holm's correction is over all pairs.
+    vain
+        What the seeds cannot do, as in "tell no two methods apart in a table of".
+
+    Returns
+    -------
+    str
+        Empty where the seeds are enough.
+    """
+    needed = seeds_needed(pairs) if pairs else 0
+    if seeds >= needed:
+        return ""
+    return (
+        f"{pluralize(seeds, 'seed')} can {vain} {pluralize(pairs, 'pair')}, unless nothing varies over "  # noqa: E501
+        f"the seeds: it takes {needed}."
+    )
 
 
 def rank_side(x: Array, y: Array) -> int:

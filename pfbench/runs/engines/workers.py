@@ -6,6 +6,7 @@ from outside was lost, and its task can be restarted elsewhere. A worker that ha
 code executes no task of other code, and an answer counts for the task whose number it carries.
 """
 
+import json
 import os
 import signal
 import sys
@@ -22,12 +23,16 @@ from typing import Any
 from pfbench.base.errors import format_error
 from pfbench.base.failures import brief_error_text
 from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
+from pfbench.runs.storage.serialization import decode_json, json_default
 
 _GRACE = 2.0
 """Seconds that a worker gets to end by itself."""
 
 _POLL = 0.1
 """Seconds between two checks of the numbers that tasks share."""
+
+_MOST_PLAIN = 2**28
+"""Bytes of the longest answer of a process that is not trusted."""
 
 _UNNOTED = [inf] + [0.0] * 9
 """Shared numbers of a task before it writes any; the first is a deadline."""
@@ -52,12 +57,16 @@ class Task:
         Time limit in seconds.
     code
         Name of the user-defined code that it runs; empty if it runs none.
+    folder
+        Where its code lies if nobody here trusts it: then its process is confined, works in that
+        folder, and answers with plain data alone, which are never unpickled.
     """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     limit: float = inf
     code: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -171,12 +180,13 @@ class Worker:
         self.index: int | None = None
         self._started = self._limit = 0.0
         self._number = 0
+        self._folder = ""
         self._start()
 
     def _start(self) -> None:
         self._code = ""
         self._notes = sharedctypes.RawArray("d", _UNNOTED)
-        self._process, self.pipe = start_process(_serve, self._notes)
+        self._process, self.pipe = start_process(_serve, self._notes, self._folder)
 
     @property
     def wait_handles(self) -> set[Any]:
@@ -184,8 +194,9 @@ class Worker:
         return {self.pipe, self._process.sentinel}
 
     def start_task(self, index: int, task: Task) -> None:
-        """Send a task to the process, which is replaced if it ran other code or died idle."""
-        if self._code not in ("", task.code):
+        """Hand a task to the process, which is replaced if it ran other code or died idle."""
+        if self._code not in ("", task.code) or self._folder != task.folder:
+            self._folder = task.folder
             self._replace()
         self._notes[:] = _UNNOTED
         try:
@@ -234,6 +245,8 @@ class Worker:
         try:
             if not self.pipe.poll():  # the process is gone, and something that it started is not
                 raise EOFError
+            if self._folder:
+                return _read_plain_answer(self.pipe.recv_bytes(_MOST_PLAIN))
             number, status, value, reason = self.pipe.recv()
             return number, status, value, reason
         except (EOFError, ConnectionError):
@@ -261,6 +274,13 @@ class Worker:
         self.pipe.close()
 
 
+def _read_plain_answer(data: bytes) -> tuple[int, str, Any, str]:
+    number, status, value, reason = decode_json(data)
+    if status not in ("done", "error") or not isinstance(reason, str):
+        raise ValueError("it is no answer")
+    return number, status, value, reason
+
+
 def describe_exit_code(code: int | None) -> str:
     """Return a description of the end of a process."""
     if code is None:
@@ -273,11 +293,11 @@ def describe_exit_code(code: int | None) -> str:
     return f"its process ended with status {code}"
 
 
-def _serve(pipe: Connection, notes: Any) -> None:
-    """Execute tasks until there are no more; runs in the worker."""
+def _serve(pipe: Connection, notes: Any, code_folder: str = "") -> None:
+    """Make tasks until there are no more; runs in the worker."""
     global _noted, _worker
     _noted, _worker = notes, os.getpid()
-    prepare_child_process()
+    prepare_child_process(folder=code_folder)
     folder = os.getcwd()
     sys.stdout = sys.stderr  # the standard output is the command's, which may print JSON there
     while True:
@@ -300,12 +320,16 @@ def _serve(pipe: Connection, notes: Any) -> None:
         if os.getpid() != _worker:  # the task forked, and its child came back here, too
             os._exit(0)
         try:
-            pipe.send((number, *answer))
+            if code_folder:
+                pipe.send_bytes(json.dumps([number, *answer], default=json_default).encode())
+            else:
+                pipe.send((number, *answer))
         except ConnectionError:
             return
         except Exception as error:
             reason = f"its result cannot be sent: {brief_error_text(error)}"
-            pipe.send((number, "error", None, reason))
+            failure = number, "error", None, reason
+            pipe.send_bytes(json.dumps(failure).encode()) if code_folder else pipe.send(failure)
 
 
 def call_and_catch(

@@ -25,7 +25,7 @@ from pfbench.base.state import Point, State
 from pfbench.base.status import Status
 from pfbench.kernels.libraries import single_blas_thread
 from pfbench.kernels.numba_compilation import CompilationClock
-from pfbench.oracles import Ledger
+from pfbench.oracles import Ledger, restrict_oracles
 from pfbench.points import is_finite, keep
 from pfbench.runs.loop.isolated import run_isolated
 from pfbench.runs.loop.resolved_run import ResolvedRun
@@ -131,9 +131,9 @@ def drive(
         seed=seed,
         start=ready.start,
         ledger=ledger,
-        asks=ready.asks,
+        bundle=restrict_oracles(ready.asks),
         begin=begin,
-        check=ready.check_requirements,
+        wrap=ready.check_requirements,
     )
     progress = RunProgress(State(run.start), run.start)
     driver = _Driver(ready, ledger, progress, run.form, every, stop, time_limit, watch, strict)

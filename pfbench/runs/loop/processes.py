@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from pfbench.kernels.libraries import LIBRARIES, import_libraries
 from pfbench.kernels.numba_compilation import set_threads, warn_if_uncached
+from pfbench.runs.loop.confinement import confine
 
 
 def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
@@ -46,14 +47,19 @@ def kill_process_group(process: BaseProcess) -> None:
     process.join()
 
 
-def prepare_child_process(number: int = 1) -> None:
-    """Prepare a process from `start_process`: it ends with its parent, and ignores Ctrl-C.
+def prepare_child_process(number: int = 1, folder: str = "") -> None:
+    """Make this process one that was `start_process`: it ends with its parent, which alone hears Ctrl-C.
 
-    It leads its own process group, so that its child processes end with it. It computes with one
-    thread, so that N workers use N cores; in compiled loops with `number`.
-    """
+    It leads a group of its own, so that what it starts ends with it. It computes with one thread,
+    so that N workers use N cores; in compiled loops with `number`. With a folder of code that is
+    not trusted it is confined, and what that prints is dropped.
+    """  # noqa: E501
     if hasattr(os, "setsid") and os.getsid(0) != os.getpid():
         os.setsid()
+    if folder:
+        confine(folder)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(1, 2)
     # The parent decides what an interruption means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

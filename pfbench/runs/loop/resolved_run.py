@@ -119,8 +119,8 @@ class ResolvedRun:
                 "a target or a time limit."
             )
 
-    def check_requirements(self, backend: Backend) -> None:
-        """Raise for an algorithm whose requirements the problem does not meet.
+    def check_requirements(self, backend: Backend) -> Backend:
+        """Return the backend; refuse an algorithm that requires what the problem does not offer.
 
         Raises
         ------
@@ -135,6 +135,7 @@ class ResolvedRun:
                 raise RefusedError(f"{name} {wants}, but {problem} does not fit: {lacks[verb]}.")
             if verb not in PROBLEM_ORACLES and not hasattr(backend, verb):
                 raise RefusedError(f"{name} asks for {verb}, which {problem} does not offer.")
+        return backend
 
 
 def resolve_run(

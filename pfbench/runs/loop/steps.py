@@ -1,11 +1,12 @@
 """Iterator that follows a run: states, oracle calls and counts, step by step."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Backend, Problem
+from pfbench.base.protocols import Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles, restrict_oracles
 from pfbench.points import infer_format, keep
@@ -40,7 +41,7 @@ class Steps:
     """Run that is opened and followed step by step.
 
     Iterating yields a `Step` after each update. `states` yields the same states without counts:
-    the loop of `solve` reads these. Nothing is recorded unless there is a listener.
+    the loop of `solve` reads these. Nothing is recorded unless `wrap` does it.
 
     Parameters
     ----------
@@ -52,20 +53,21 @@ class Steps:
         The start point; None for the problem's own.
     ledger
         The ledger, with the budget; an unlimited one if None.
-    asks
-        The oracles that the method may query; those that it requires if None, all if it does not
-        state any.
+    bundle
+        Makes the oracles of backend, ledger, diameter and form of points; those that the method
+        requires if None, all if it does not state any.
     begin
         Runs the method on oracles, start and stream; its `run` if None.
-    check
-        Called first with the backend.
-    listener
-        Called after each backend call.
+    wrap
+        Returns what answers in place of the backend; it is called before anything else is done.
+    streams
+        Random streams by purpose, in place of those of the seed.
 
     Attributes
     ----------
-    start, form, ledger, streams, states
-        The start, the form of points, the ledger, the random streams by purpose, and the states.
+    start, form, ledger, backend, ask, streams, states
+        The start, the form of points, the ledger, what answers, the oracles that the method
+        queries, the random streams by purpose, and the states.
     """
 
     def __init__(
@@ -76,25 +78,25 @@ class Steps:
         seed: int = 0,
         start: Point = None,
         ledger: Ledger | None = None,
-        asks: frozenset[str] | None = None,
+        bundle: Callable[..., Any] | None = None,
         begin: Callable[..., Iterator[State]] | None = None,
-        check: Callable[[Backend], object] | None = None,
-        listener: Listener | None = None,
+        wrap: Callable[[Any], Any] | None = None,
+        streams: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.start = problem.start() if start is None else keep(start)
         self.ledger = Ledger() if ledger is None else ledger
-        self.streams = {purpose: random_stream(seed, purpose) for purpose in PURPOSES}
+        self.streams = {
+            purpose: streams[purpose] if purpose in streams else random_stream(seed, purpose)
+            for purpose in PURPOSES
+        }
         backend: Any = problem.open(self.streams["oracles"])
-        if check is not None:
-            check(backend)
+        self.backend = backend if wrap is None else wrap(backend)
         self.form = infer_format(self.start, problem.name)
-        if listener is not None:
-            backend = ObservedBackend(backend, listener)
-        bundle = oracle_class(algorithm) if asks is None else restrict_oracles(asks)
-        ask = bundle(backend, self.ledger, problem.set.diameter, self.form)
+        bundle = oracle_class(algorithm) if bundle is None else bundle
+        self.ask: Any = bundle(self.backend, self.ledger, problem.set.diameter, self.form)
         run = algorithm.run if begin is None else begin
         self.states = _iterate_after_start(
-            lambda: run(ask, keep(self.start), self.streams["algorithm"])
+            lambda: run(self.ask, keep(self.start), self.streams["algorithm"])
         )
 
     def __iter__(self) -> Iterator[Step]:

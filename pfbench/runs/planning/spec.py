@@ -60,7 +60,6 @@ OPTIONAL = (
     "time_limit",
     "memory_limit",
     "price",
-    "reference",
     "ordering",
     "forms",
     "unit",
@@ -209,7 +208,6 @@ def _fill_study(table: _SpecTable, study: Study) -> Study | None:
     with table.noting():
         measured = _with_tuning(table, measured)
     if planned:
-        _check_reference(table, measured)
         measured = _check_orderings(table, measured)
     return measured if len(table.noting) == before else None
 
@@ -296,32 +294,11 @@ def _with_measures(table: _SpecTable, study: Study) -> Study:
         time_limit=table.take("time_limit", spec_fields.parse_limit, None),
         memory_limit=None if memory is None else memory * GIGABYTE,
         price=table.take("price", spec_fields.parse_price, {}),
-        reference=table.take("reference", spec_fields.parse_reference_calls, {}),
         orderings=tuple(table.take("ordering", parse_orderings, ())),
         forms=table.take("forms", parse_forms, {}),
         units=tuple(table.take("unit", parse_units, ())),
         assumed_settings=table.take("assumed", parse_texts, ()),
     )
-
-
-def _check_reference(table: _SpecTable, study: Study) -> None:
-    """Collect errors of a reference that does not cover every problem, or every target."""
-    location, labels = f"{table.location}: reference", [problem.label for problem in study.problems]
-    for label, calls in study.reference.items():
-        with table.noting():
-            if label not in labels:
-                raise unknown_name_error(f"problem in {location}", label, labels)
-            if len(calls) != len(study.targets):
-                raise InputError(
-                    f"{location}.{label} has {len(calls)} numbers, where there are "
-                    f"{len(study.targets)} targets: give one for each, the hardest last."
-                )
-    with table.noting():
-        missing = [label for label in labels if label not in study.reference]
-        if study.reference and missing:
-            raise InputError(
-                f"{location} has no calls for {missing[0]!r}: each problem needs them."
-            )
 
 
 def _check_orderings(table: _SpecTable, study: Study) -> Study:

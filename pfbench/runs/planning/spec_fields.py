@@ -220,22 +220,6 @@ def parse_price(field: str, value: Any) -> Mapping[str, float]:
     return {source: float(weight) for source, weight in value.items()}
 
 
-def parse_reference_calls(field: str, value: Any) -> Mapping[str, tuple[float, ...]]:
-    """Return the calls to each target that count as factor 1, by the label of the problem."""
-    if not isinstance(value, Mapping):
-        raise InputError(
-            f"{field} = {abbreviate(value)} must be a table: for each problem its calls."
-        )
-    reals = {}
-    for label, calls in value.items():
-        listed = calls if isinstance(calls, list) else [calls]
-        location = f"{field}.{label}"
-        reals[label] = tuple(
-            check_real(f"{location}[{k}]", item, above=0.0) for k, item in enumerate(listed)
-        )
-    return reals
-
-
 def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
     """Return the arguments of a `TuningPlan`."""
     existing = ("trials", "seeds", "methods", "target", "count", "beyond")

@@ -68,9 +68,6 @@ class Study:
         Limits of a run in seconds and bytes; None for no limit.
     price
         Cost of a call of each kind, for a further comparison; empty for none.
-    reference
-        The calls to each target, hardest last, that count as factor 1 in a profile, by the label of
-        the problem; in `price`, or else in the first compared kind. Empty for no profile.
     orderings
         Published rankings of the algorithms.
     forms
@@ -101,7 +98,6 @@ class Study:
     time_limit: float | None = None
     memory_limit: float | None = None
     price: Mapping[str, float] = field(default_factory=dict)
-    reference: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     orderings: tuple[PublishedOrdering, ...] = ()
     forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     units: tuple[CostUnit, ...] = ()

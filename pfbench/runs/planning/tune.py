@@ -8,12 +8,11 @@ extended once, by the same rule for every method; a choice that still lies at an
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from math import gcd, prod
 from typing import Any
 
-from pfbench.base.escaping import escape_text
 from pfbench.base.relative import is_constant_formula
 from pfbench.runs.loop.stop import Stop
 
@@ -103,11 +102,6 @@ class TuningPlan:
         """
         stops = self.targets
         return stops.index(target) if target in stops else len(stops) - 1
-
-    def with_escaped_labels(self) -> "TuningPlan":
-        """Return the plan with escaped labels."""
-        methods = (replace(method, label=escape_text(method.label)) for method in self.methods)
-        return replace(self, methods=tuple(methods))
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,23 @@
-"""Archives: one file with a whole sweep or a theorem; an archive from others is opened safely.
+"""The one format of archives: a zip file with a manifest, opened as if anybody had written it.
 
-It is a zip file. Its manifest (of a sweep ``pack.json``) lists the content, with the hash of
-every other file; ``code/`` has the modules of its author, never imported by reading it, with the
-files that they read; ``lock.txt`` has the versions. A sweep has its spec, ``spec.toml``, and its
-runs, ``store.sqlite``, a file like that of a store.
+``archive.json`` names the kind (a sweep, a comparison or a claim), what was found, and the hash of
+every other file. ``store.sqlite`` has the runs, ``spec.toml`` the spec of a sweep or a suite,
+``code/`` the modules of its author with the files that they read, ``lock.txt`` the versions,
+``page.md`` and ``badge.svg`` what people read. Opening an archive imports nothing of it.
 """
 
 import hashlib
+import io
 import json
-import os
 import re
 import stat
 import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_text
@@ -36,81 +35,72 @@ from pfbench.runs.storage.field_types import (
 from pfbench.runs.storage.safe_open import check_size, open_file
 from pfbench.runs.storage.serialization import decode_json
 
-SCHEMA = 1
-"""Version of a manifest; archives of other versions are not read."""
+SCHEMA = 2
+"""Version of a manifest; archives of another version are not read."""
 
-MANIFEST, SPEC, LOCK, CODE = "pack.json", "spec.toml", "lock.txt", "code/"
-"""Names of files inside."""
+MANIFEST, SPEC, LOCK, CODE = "archive.json", "spec.toml", "lock.txt", "code/"
+RUNS, PAGE, BADGE = "store.sqlite", "page.md", "badge.svg"
+"""The names inside."""
 
-MOST_BYTES = 2**31
-"""Maximum size in bytes of an archive, and of its unpacked content."""
+MOST_BYTES = 2**30
+"""Bytes of the largest archive, and of all that is in one."""
 
-MOST_FILES = 200_000
-"""Maximum number of files in an archive."""
+MOST_FILES = 10_000
+"""The most files in one."""
 
 MOST_OF_FILE = 50_000_000
 """Maximum size in bytes of a file besides code; a larger one is recorded by digest and origin."""
 
-_MODULE = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
-_FOLDER = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"
+_DEVICE = r"(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|/|$))"
+_MODULE = rf"{_DEVICE}[A-Za-z_][A-Za-z0-9_]{{0,99}}"
+_FOLDER = rf"{_DEVICE}(?![^/]*\.(?i:dist-info|egg-info)(/|$))[A-Za-z0-9_][A-Za-z0-9_.-]{{0,99}}"
 _READ = rf"({_FOLDER}/){{0,19}}(?!.*\.(py.?|so|dll|dylib|pth)$){_FOLDER}"
-_SHARED: Mapping[str, int] = MappingProxyType(
-    {r"lock\.txt": 2**20, rf"code(/{_MODULE}){{1,20}}\.py": 2**22, rf"code/{_READ}": MOST_OF_FILE}
+_LIMITS: Mapping[str, int] = MappingProxyType(
+    {
+        r"archive\.json": 2**26,
+        r"spec\.toml|page\.md": 2**22,
+        r"badge\.svg": 2**16,
+        r"store\.sqlite": MOST_BYTES,
+        r"lock\.txt": 2**20,
+        rf"code(/{_MODULE}){{1,20}}\.py": 2**22,
+        rf"code/{_READ}": MOST_OF_FILE,
+    }
 )
+"""Bytes of the largest file of each form of name; nothing else is in an archive."""
+
+_TEXTS = mapping_type(text)
 _FIELDS: Mapping[str, Type] = MappingProxyType(
     {
         "schema": integer,
+        "kind": text,
         "pfbench": text,
         "name": text,
-        "data": mapping_type(text),
-        "files": mapping_type(text),
+        "title": text,
+        "made": text,
+        "user_modules": list_type(text),
+        "environments": list_type(_TEXTS),
+        "problems": _TEXTS,
+        "data": _TEXTS,
+        "reads": _TEXTS,
+        "origins": _TEXTS,
+        "lock": mapping_type(_TEXTS),
+        "files": _TEXTS,
     }
 )
-_SINCE: Mapping[str, Type] = MappingProxyType(
+KINDS: Mapping[str, Mapping[str, Type]] = MappingProxyType(
     {
-        "reads": mapping_type(text),
-        "origins": mapping_type(text),
-        "lock": mapping_type(mapping_type(text)),
+        "sweep": {"planned": count},
+        "comparison": {"suite": text, "method": text, "price": text, "others": text, "says": text},
+        "claim": {
+            "theorem": text,
+            "seed": integer,
+            "effort": text,
+            **dict.fromkeys(("claims", "verdicts", "errata"), list_type(table)),
+            "faults": table,
+        },
     }
 )
-"""Fields that archives from before 0.2 lack."""
-
-
-@dataclass(frozen=True)
-class ArchiveKind:
-    """Kind of archive.
-
-    Attributes
-    ----------
-    manifest
-        The name of its manifest.
-    limits
-        Maximum size in bytes of each pattern of file name, besides code and versions; an archive
-        contains nothing else.
-    fields
-        The types of the fields of the manifest, in addition to those of all kinds.
-    needs
-        Required file names.
-    """
-
-    manifest: str
-    limits: Mapping[str, int]
-    fields: Mapping[str, Type]
-    needs: frozenset[str] = field(default_factory=frozenset)
-
-
-PACK = ArchiveKind(
-    MANIFEST,
-    {r"pack\.json": 2**26, r"spec\.toml": 2**22, r"store\.sqlite": 2**31},
-    {
-        "planned": count,
-        "own": list_type(text),
-        "environments": list_type(mapping_type(text)),
-        "problems": mapping_type(text),
-    },
-    frozenset({SPEC, "store.sqlite"}),
-)
-"""Archive of a sweep."""
+"""The fields of a manifest that a kind of archive has beside those of all."""
 
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -128,19 +118,15 @@ def is_valid_member_name(name: str) -> bool:
     return re.fullmatch(_READ, name) is not None
 
 
-def write_archive(
-    path: Path, files: Mapping[str, bytes], fields: Mapping[str, Any], form: ArchiveKind = PACK
-) -> None:
-    """Write an archive atomically.
+def write_archive(path: Path, files: Mapping[str, bytes], fields: Mapping[str, Any]) -> None:
+    """Write an archive, whole or not at all.
 
     Parameters
     ----------
     files
         Content by file name.
     fields
-        The fields of its manifest except ``schema`` and ``files``.
-    form
-        The kind of archive.
+        The fields of its manifest but ``schema`` and ``files``.
 
     Raises
     ------
@@ -149,7 +135,7 @@ def write_archive(
     """
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     statement = json.dumps({"schema": SCHEMA, **fields, "files": hashes}, indent=1, allow_nan=False)
-    inside = {form.manifest: statement.encode() + b"\n", **dict(sorted(files.items()))}
+    inside = {MANIFEST: statement.encode() + b"\n", **dict(sorted(files.items()))}
     with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in inside.items():
             entry = zipfile.ZipInfo(name, _WHEN)
@@ -163,47 +149,51 @@ class Archive:
 
     Attributes
     ----------
+    path
+        Where it was read.
+    data
+        Its bytes, read once: whatever becomes of the file, these are what is checked.
     manifest
         Its manifest, with checked types.
     names
-        The names of all other files.
-    form
-        Its kind, among the admitted ones.
+        The names of all files but that.
     """
 
-    def __init__(self, file: BinaryIO, path: Path, *forms: ArchiveKind) -> None:
-        self._path = path
+    def __init__(self, data: bytes, path: Path) -> None:
+        self.path, self.data = path, data
         with self._refuse_errors():
-            check_size(file, MOST_BYTES)
-            self._zip = zipfile.ZipFile(file)
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
             entries = self._zip.infolist()
             if len(entries) > MOST_FILES:
                 raise DamagedFileError("too large", f"{len(entries):,} files")
             self._entries = {entry.filename: entry for entry in entries}
-            if len(self._entries) < len(entries):
+            if len({name.lower() for name in self._entries}) < len(entries):
                 raise DamagedFileError("unreadable", "two files in it have the same name")
-            file.seek(-_END_BYTES, os.SEEK_END)
-            if file.read(len(_END)) != _END or min(entry.header_offset for entry in entries):
+            at_end = data[-_END_BYTES:].startswith(_END)
+            if not at_end or min(entry.header_offset for entry in entries):
                 raise DamagedFileError(
                     "unreadable", "there is something before or behind what is in it"
                 )
-            form = next((kind for kind in forms if kind.manifest in self._entries), forms[0])
-            self.form = form
+            if {"pack.json", "receipt.json", "comparison.json"} & self._entries.keys():
+                raise DamagedFileError(
+                    "wrong schema version", "an earlier pfbench wrote it: make it again"
+                )
             for entry in entries:
-                _check(entry, {**_SHARED, **form.limits})
+                _check(entry)
             unpacked = sum(entry.file_size for entry in entries)
             if unpacked > MOST_BYTES:
                 raise DamagedFileError("too large", f"{unpacked:,} bytes once it is unpacked")
-            needs = {form.manifest, *form.needs}
-            if not needs <= self._entries.keys():
-                raise DamagedFileError("incomplete", f"it lacks {' or '.join(sorted(needs))}")
-            self.manifest = _read_manifest(self._read(form.manifest), form)
-        self.names = tuple(name for name in self._entries if name != form.manifest)
-        with self._refuse_errors():
+            if not {MANIFEST, RUNS} <= self._entries.keys():
+                raise DamagedFileError("incomplete", f"it lacks {MANIFEST} or {RUNS}")
+            self.manifest = _read_manifest(self._read(MANIFEST))
+            self.names = tuple(name for name in self._entries if name != MANIFEST)
             if set(self.names) != set(self.manifest["files"]):
-                raise DamagedFileError(
-                    "incomplete", f"{form.manifest} names other files than are in it"
-                )
+                raise DamagedFileError("incomplete", f"{MANIFEST} names other files than are in it")
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its bytes."""
+        return hashlib.sha256(self.data).hexdigest()
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file inside.
@@ -267,14 +257,13 @@ class Archive:
                 str(error).splitlines()[0] if str(error) else type(error).__name__
             )
             raise InputError(
-                f"{self._path} is no whole archive of pfbench ({subject.rstrip('.')}): get it again "  # noqa: E501
+                f"{self.path} is no whole archive of pfbench ({subject.rstrip('.')}): get it again "
                 "from its author."
             ) from error
 
 
-@contextmanager
-def open_archive(path: Path, *forms: ArchiveKind) -> Iterator[Archive]:
-    """Open an archive of one of some kinds for reading; by default that of a sweep.
+def open_archive(path: Path) -> Archive:
+    """Read an archive.
 
     Raises
     ------
@@ -283,19 +272,20 @@ def open_archive(path: Path, *forms: ArchiveKind) -> Iterator[Archive]:
         pfbench.
     """
     try:
-        file = open_file(path)
+        with open_file(path) as file:
+            check_size(file, MOST_BYTES)
+            data = file.read(MOST_BYTES + 1)
     except DamagedFileError as damage:
         raise InputError(f"{path} is no archive ({damage}): name a file.") from damage
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): name an archive.") from error
-    with file:
-        yield Archive(file, path, *(forms or (PACK,)))
+    return Archive(data, path)
 
 
-def _check(entry: zipfile.ZipInfo, limits: Mapping[str, int]) -> None:
-    """Raise for a file of another name, form or size than those of archives."""
+def _check(entry: zipfile.ZipInfo) -> None:
+    """Refuse a file of another name, form or size than an archive of pfbench has."""
     name = entry.filename
-    max_count = next((limit for form, limit in limits.items() if re.fullmatch(form, name)), None)
+    max_count = next((limit for form, limit in _LIMITS.items() if re.fullmatch(form, name)), None)
     if max_count is None or entry.orig_filename != name:
         raise DamagedFileError(
             "unreadable", f"it has a file {name!r}, which no archive of pfbench has"
@@ -313,22 +303,21 @@ def _check(entry: zipfile.ZipInfo, limits: Mapping[str, int]) -> None:
         raise DamagedFileError("not a file", f"{name} is a link or a device")
 
 
-def _read_manifest(data: bytes, form: ArchiveKind) -> Mapping[str, Any]:
+def _read_manifest(data: bytes) -> Mapping[str, Any]:
     subject: Mapping[str, Any] = decode_json(data)
     if not table(subject):
-        raise DamagedFileError("unreadable", f"{form.manifest} is no table")
-    if subject.get("schema") != SCHEMA:
+        raise DamagedFileError("unreadable", f"{MANIFEST} is no table")
+    if subject.get("schema") != SCHEMA or subject.get("kind") not in KINDS:
         raise DamagedFileError(
             "wrong schema version", f"{subject.get('schema')!r}, where {SCHEMA} is known"
         )
-    needed = {**_FIELDS, **form.fields}
-    for name, kind in {**needed, **_SINCE}.items():
-        if name not in subject and name in _SINCE:
-            continue
+    for name, kind in {**_FIELDS, **KINDS[subject["kind"]]}.items():
         if name not in subject or not kind(subject[name]):
-            raise DamagedFileError("incomplete", f"the field {name} of {form.manifest}")
-    if any(not re.fullmatch(_READ, name) for name in subject.get("reads", {})):
+            raise DamagedFileError("incomplete", f"the field {name} of {MANIFEST}")
+    if any(not re.fullmatch(_READ, name) for name in {**subject["reads"], **subject["origins"]}):
         raise DamagedFileError(
             "unreadable", "a file that its code reads has a name that is not read here"
         )
+    if not subject["origins"].keys() <= subject["reads"].keys():
+        raise DamagedFileError("incomplete", "a file with an origin has no digest")
     return subject

@@ -13,51 +13,31 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-_MAX_BITS = 6000
-"""Size of a numerator or denominator above which a rational replay is abandoned."""
+_MAX_BITS = 12000
+"""Size of a squared numerator or denominator above which a rational replay is abandoned."""
 
 _MAX_DENOMINATOR = 2**20
-"""Largest denominator of a float that is taken to be exact."""
+"""Largest denominator of a float that is taken to be exact; a longer one is due to rounding."""
 
 
 class Inexact(Exception):
     """An operation that the arithmetic of a replay lacks."""
 
 
-def parse_fraction(value: Any) -> Fraction | None:
-    """Return an integer, fraction or short dyadic float as a fraction; None for anything else.
-
-    Raises
-    ------
-    Inexact
-        If it is a float with a longer fraction, which is the result of rounding.
-    """
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, int | np.integer | np.bool):
-        return Fraction(int(value))
-    if isinstance(value, float | np.floating):
-        if not math.isfinite(value):
-            raise Inexact(f"{value} enters the computation")
-        exact = Fraction(float(value))
-        if exact.denominator > _MAX_DENOMINATOR:
-            raise Inexact(f"the float {value} enters the computation")
-        return exact
-    return None
-
-
-def _operation(apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a method that converts its argument first."""
+def _operation(name: str, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """Return an operator that converts its argument first."""
 
     def method(self: Any, other: Any) -> Any:
         value = self.convert(other)
-        return NotImplemented if value is None else apply(self, value)
+        if value is None:
+            return NotImplemented
+        return getattr(value, name)(self) if is_reflected else getattr(self, name)(value)
 
     return method
 
 
 def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
-    """Return a method that compares with a number or an infinity."""
+    """Return an operator that compares with a number or an infinity."""
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, float) and math.isinf(other):
@@ -74,43 +54,41 @@ class Number:
     __slots__ = ()
 
     from_fraction: ClassVar[Any]
-    add: Any
     multiply: Any
-    inverse: Any
-    sqrt: Any
+    compare: Any
+    round: Any
     as_float: Any
 
     @classmethod
+    def from_value(cls, value: Any) -> Any:
+        """Return a float or fraction, as it is, as a number of this kind."""
+        return cls.from_fraction(Fraction(value))
+
+    @classmethod
     def convert(cls, value: Any) -> Any:
-        """Return a value as a number of this kind; None where it is no scalar."""
+        """Return a value as a number of this kind; None where it is no scalar.
+
+        Raises
+        ------
+        Inexact
+            If it is a float that is not exact.
+        """
         if isinstance(value, cls):
             return value
-        exact = parse_fraction(value)
-        return None if exact is None else cls.from_fraction(exact)
+        if isinstance(value, float | np.floating):
+            exact = Fraction(float(value)) if math.isfinite(value) else None
+            if exact is None or exact.denominator > _MAX_DENOMINATOR:
+                raise Inexact(f"the float {value} enters the computation")
+            return cls.from_fraction(exact)
+        if isinstance(value, np.integer | np.bool):
+            value = int(value)
+        return cls.from_fraction(Fraction(value)) if isinstance(value, int | Fraction) else None
 
-    def compare(self, other: Any) -> int:
-        """Return the sign of the difference."""
-        raise NotImplementedError
-
-    def power(self, exponent: Any) -> Any:
-        """Return a power: of a whole or half exponent by products and square roots."""
-        twice = (2 * exponent).as_float()
-        if abs(twice) > 10**6 or twice != int(twice):
-            raise Inexact("a power with a general exponent")
-        base = self if twice % 2 == 0 else self.sqrt()
-        times = abs(int(twice)) // 2 if twice % 2 == 0 else abs(int(twice))
-        result: Any = self.from_fraction(Fraction(1))
-        while times:
-            result = result.multiply(base) if times % 2 else result
-            base, times = base.multiply(base) if times > 1 else base, times // 2
-        return result.inverse() if twice < 0 else result
-
-    __add__ = __radd__ = _operation(lambda a, b: a.add(b))
-    __sub__, __rsub__ = _operation(lambda a, b: a.add(-b)), _operation(lambda a, b: b.add(-a))
-    __mul__ = __rmul__ = _operation(lambda a, b: a.multiply(b))
-    __truediv__ = _operation(lambda a, b: a.multiply(b.inverse()))
-    __rtruediv__ = _operation(lambda a, b: b.multiply(a.inverse()))
-    __pow__, __rpow__ = _operation(lambda a, b: a.power(b)), _operation(lambda a, b: b.power(a))
+    __add__ = __radd__ = _operation("add")
+    __sub__, __rsub__ = _operation("subtract"), _operation("subtract", True)
+    __mul__ = __rmul__ = _operation("multiply")
+    __truediv__, __rtruediv__ = _operation("divide"), _operation("divide", True)
+    __pow__, __rpow__ = _operation("power"), _operation("power", True)
     __eq__ = _comparison(operator.eq)
     __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
@@ -126,6 +104,15 @@ class Number:
     def __abs__(self) -> Any:
         return -self if self < 0 else self
 
+    def __int__(self) -> int:
+        return int(self.round(int))
+
+    def __floor__(self) -> int:
+        return int(self.round(math.floor))
+
+    def __ceil__(self) -> int:
+        return int(self.round(math.ceil))
+
     def __hash__(self) -> int:
         return hash(self.as_float())
 
@@ -140,77 +127,88 @@ class Number:
 
 
 class Exact(Number):
-    """A rational times the square root of a positive rational."""
+    """A rational or the square root of one, stored as the square with the sign of the number."""
 
-    __slots__ = ("factor", "root")
+    __slots__ = ("square",)
 
-    def __init__(self, factor: Fraction, root: Fraction = Fraction(1)) -> None:
-        for part in (factor, root):
-            if max(part.numerator.bit_length(), part.denominator.bit_length()) > _MAX_BITS:
-                raise Inexact("the rationals are too long")
-        self.factor, self.root = factor, root if factor else Fraction(1)
+    def __init__(self, square: Fraction) -> None:
+        if max(square.numerator.bit_length(), square.denominator.bit_length()) > _MAX_BITS:
+            raise Inexact("the rationals are too long")
+        self.square = square
 
     @classmethod
     def from_fraction(cls, value: Fraction) -> Self:
         """Return a fraction as a number."""
-        return cls(value)
+        return cls(value * abs(value))
 
     def as_float(self) -> float:
         """Return the nearest float."""
-        return float(self.factor) * math.sqrt(self.root)
+        return math.copysign(math.sqrt(abs(self.square)), self.square)
 
     def add(self, other: "Exact") -> "Exact":
-        """Return the sum, of multiples of the same root."""
-        if not other.factor or not self.factor:
-            return self if self.factor else other
-        ratio = _rational_root(other.root / self.root)
-        if ratio is None:
-            raise Inexact("a sum of different square roots")
-        return Exact(self.factor + other.factor * ratio, self.root)
+        """Return the sum, of rational multiples of the same root."""
+        if not other.square or not self.square:
+            return self if self.square else other
+        factor = 1 + _root(self.square / other.square, "a sum of different square roots")
+        return Exact(other.square * factor * abs(factor))
+
+    def subtract(self, other: "Exact") -> "Exact":
+        """Return the difference."""
+        return self.add(Exact(-other.square))
 
     def multiply(self, other: "Exact") -> "Exact":
         """Return the product."""
-        factor, root = self.factor * other.factor, self.root * other.root
-        rational = self.root if self.root == other.root else _rational_root(root)
-        return Exact(factor, root) if rational is None else Exact(factor * rational)
+        return Exact(self.square * other.square)
 
-    def inverse(self) -> "Exact":
-        """Return 1 over the number."""
-        return Exact(1 / (self.factor * self.root), self.root)
+    def divide(self, other: "Exact") -> "Exact":
+        """Return the quotient."""
+        return Exact(self.square / other.square)
+
+    def power(self, exponent: "Exact") -> "Exact":
+        """Return a power with a whole or half exponent."""
+        twice = 2 * exponent.round(Fraction)
+        if twice.denominator > 1 or abs(twice) > 10**6:
+            raise Inexact("a power with a general exponent")
+        base = self if twice % 2 == 0 else self.sqrt()
+        return Exact(base.square ** int(twice / 2 if twice % 2 == 0 else twice))
 
     def sqrt(self) -> "Exact":
         """Return the square root of a rational, symbolic where it is irrational."""
-        if self._rational() < 0:
+        if self.square < 0:
             raise Inexact("a root of a negative number")
-        rational = _rational_root(self.factor)
-        return Exact(Fraction(1), self.factor) if rational is None else Exact(rational)
+        return Exact(self.round(Fraction))
 
     def compare(self, other: "Exact") -> int:
-        """Return the sign of the difference, by signed squares."""
-        a, b = (x.factor * abs(x.factor) * x.root for x in (self, other))
-        return (a > b) - (a < b)
+        """Return the sign of the difference, by squares."""
+        return (self.square > other.square) - (self.square < other.square)
 
-    def __hash__(self) -> int:
-        return hash(self.factor**2 * self.root)
-
-    def __int__(self) -> int:
-        return int(self._rational())
-
-    def __floor__(self) -> int:
-        return math.floor(self._rational())
-
-    def __ceil__(self) -> int:
-        return math.ceil(self._rational())
-
-    def _rational(self) -> Fraction:
-        if self.root != 1:
-            raise Inexact("an irrational number is rounded, or its root is taken")
-        return self.factor
+    def round(self, apply: Callable[[Any], Any]) -> Any:
+        """Return a function of a rational."""
+        return apply(_root(self.square, "an irrational number is rounded, or its root is taken"))
 
     def __str__(self) -> str:
-        if self.root == 1:
-            return str(self.factor)
-        return f"{'-' * (self.factor < 0)}sqrt({self.factor**2 * self.root})"
+        try:
+            return str(self.round(Fraction))
+        except Inexact:
+            return f"{'-' * (self.square < 0)}sqrt({abs(self.square)})"
+
+
+def _root(square: Fraction, reason: str) -> Fraction:
+    """Return the rational with this square, whose sign is that of the square."""
+    p, q = math.isqrt(abs(square.numerator)), math.isqrt(square.denominator)
+    if p * p != abs(square.numerator) or q * q != square.denominator:
+        raise Inexact(reason)
+    return Fraction(-p if square < 0 else p, q)
+
+
+def _decimal(name: str) -> Callable[..., Any]:
+    """Return an operation of the context on decimals."""
+
+    def method(self: Any, *others: Any) -> Any:
+        values = (self.value, *(other.value for other in others))
+        return type(self)(getattr(self.context, name)(*values))
+
+    return method
 
 
 class Digits(Number):
@@ -239,41 +237,9 @@ class Digits(Number):
         """Return the nearest float."""
         return float(self.value)
 
-    def _apply(self, name: str, *arguments: Decimal) -> Self:
-        return type(self)(getattr(self.context, name)(*arguments))
-
-    def add(self, other: "Digits") -> "Digits":
-        """Return the sum."""
-        return self._apply("add", self.value, other.value)
-
-    def multiply(self, other: "Digits") -> "Digits":
-        """Return the product."""
-        return self._apply("multiply", self.value, other.value)
-
-    def inverse(self) -> "Digits":
-        """Return 1 over the number."""
-        return self._apply("divide", Decimal(1), self.value)
-
-    def sqrt(self) -> "Digits":
-        """Return the square root."""
-        if self.value < 0:
-            raise Inexact("a root of a negative number")
-        return self._apply("sqrt", self.value)
-
-    def exp(self) -> "Digits":
-        """Return e to the number."""
-        return self._apply("exp", self.value)
-
-    def log(self) -> "Digits":
-        """Return the natural logarithm."""
-        return self._apply("ln", self.value)
-
-    def power(self, exponent: "Digits") -> Any:
-        """Return a power."""
-        try:
-            return super().power(exponent)
-        except Inexact:
-            return self._apply("power", self.value, exponent.value)
+    add, subtract, multiply = _decimal("add"), _decimal("subtract"), _decimal("multiply")
+    divide, power, sqrt = _decimal("divide"), _decimal("power"), _decimal("sqrt")
+    exp, log = _decimal("exp"), _decimal("ln")
 
     def compare(self, other: "Digits") -> int:
         """Return the sign of the difference, and log the difference."""
@@ -281,33 +247,19 @@ class Digits(Number):
         self.differences.append(difference)
         return (difference > 0) - (difference < 0)
 
-    def __int__(self) -> int:
-        return self._round(decimal.ROUND_DOWN)
-
-    def __floor__(self) -> int:
-        return self._round(decimal.ROUND_FLOOR)
-
-    def __ceil__(self) -> int:
-        return self._round(decimal.ROUND_CEILING)
-
-    def _round(self, rounding: str) -> int:
-        integer = self.value.to_integral_value(rounding)
-        self.differences.append(self.context.subtract(self.value, integer))
-        return int(integer)
+    def round(self, apply: Callable[[Any], Any]) -> Any:
+        """Return a rounded value, and log how far the number is from it."""
+        integer = apply(self.value)
+        self.differences.append(self.context.subtract(self.value, Decimal(integer)))
+        return integer
 
     def __str__(self) -> str:
         return str(self.value)
 
-
-def _rational_root(value: Fraction) -> Fraction | None:
-    """Return the square root of a nonnegative fraction if it is rational."""
-    p, q = math.isqrt(value.numerator), math.isqrt(value.denominator)
-    return Fraction(p, q) if p * p == value.numerator and q * q == value.denominator else None
-
-
-def comparisons_agree(first: list[Decimal], second: list[Decimal]) -> bool:
-    """Return whether two replays compared the same numbers: equal to three digits, or both 0."""
-    return len(first) == len(second) and all(
-        a == b or (a and b and abs(a - b) <= abs(b) / 1000)
-        for a, b in zip(first, second, strict=True)
-    )
+    @staticmethod
+    def comparisons_agree(first: "type[Digits]", second: "type[Digits]") -> bool:
+        """Return whether two replays compared the same: equal to three digits, or both 0."""
+        pairs = list(zip(first.differences, second.differences, strict=False))
+        return len(first.differences) == len(second.differences) and all(
+            a == b or (a and b and abs(a - b) <= abs(b) / 1000) for a, b in pairs
+        )

@@ -1,22 +1,26 @@
 """Genomes of the search: drawn, mutated, repaired into the class, and simplified."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from pfbench.verification.falsify.searched_set import Genome
+from pfbench.verification.falsify.searched_problem import Genome
+from pfbench.verification.falsify.statement import SearchedStatement
 
 _STRUCTURE = ("family", "n", "d", "set", "chain")
+SETS = ("none", "box", "hull", "ball")
+"""The sets of the search."""
+
+_COUNTS = {1: 0.2, 2: 0.4, 3: 0.2, 4: 0.1, 10: 0.07, 30: 0.03}
+_SMALL = {1: 0.5, 2: 0.3, 3: 0.15, 4: 0.05}
 _SIMPLE = (0.0, 1.0, -1.0, 0.5, 2.0, -0.5, -2.0, 3.0)
 _DENOMINATORS = (1, 2, 4, 3, 5, 8, 10, 16, 20, 50, 100, 1000)
 
 
-@dataclass(frozen=True)
 class InstanceClass:
     """The instances that a statement admits.
 
@@ -26,112 +30,111 @@ class InstanceClass:
         Which sets: "none", "box", "hull", "ball".
     convex, strong, components
         Whether f is convex, strongly convex, and each component convex.
-    sums
-        Whether components matter.
-    size
-        Largest dimension.
+    counts, small, large
+        Numbers of components, and dimensions, that its comparisons admit.
     """
 
-    sets: tuple[str, ...]
-    convex: bool
-    strong: bool
-    components: bool
-    sums: bool
-    size: int
+    def __init__(
+        self, statement: SearchedStatement, families: Sequence[str] = SETS, size: int = 200
+    ) -> None:
+        requires, sets = frozenset(getattr(statement.method, "requires", ())), ("none",)
+        if "lo" in requires:
+            sets = ("box", "hull", "hull", "ball")
+        elif "prox" in requires and "smooth" not in requires:
+            sets = ("none", "box", "ball")
+        texts = " ".join(statement.conditions)
+        self.sets, self.strong = [k for k in sets if k in families] or sets, "strongly" in texts
+        counts = (1,) if statement.is_deterministic else _COUNTS
+        self.counts = [n for n in counts if statement.admits("n", n)] or [1]
+        self.small = [d for d in _SMALL if d <= size and statement.admits("d", d)] or [1]
+        large = (5, 10, 30, 100)
+        self.large = [d for d in large if d <= size and statement.admits("d", d)]
+        is_nonconvex = "non" in texts or "not " in texts
+        self.convex = self.strong or ("convex" in texts and not is_nonconvex)
+        self.components = "component" in texts or "f_i" in texts
 
 
 def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
     """Return a fresh genome for runs of T steps."""
     kind = str(rng.choice(cls.sets))
-    separable = (kind == "none" and rng.random() < 0.7) or (kind == "box" and rng.random() < 0.5)
-    n = int(rng.choice([1, 2, 3, 4, 10, 30], p=[0.2, 0.4, 0.2, 0.1, 0.07, 0.03])) if cls.sums else 1
-    large = [k for k in (5, 10, 30, 100) if k <= cls.size]
-    d = int(rng.choice(large)) if large and T <= 1024 and rng.random() < 0.15 else 0
-    genome: Genome = {"family": "separable" if separable else "quadratic", "n": n, "set": kind}
-    if separable:
-        count = 1 if d or rng.random() < 0.7 else 2
-        genome["d"] = d or int(rng.choice([1, 2, 3], p=[0.7, 0.2, 0.1]))
-        genome["profiles"] = [_draw_profile(rng, n, T) for _ in range(count)]
-        genome["start"] = [_draw_number(rng, 0.6) for _ in range(count)]
+    n = int(rng.choice(cls.counts, p=_shares(_COUNTS, cls.counts)))
+    is_large = cls.large and T <= 1024 and rng.random() < 0.15
+    small = _shares(_SMALL, cls.small)
+    d = int(rng.choice(cls.large)) if is_large else int(rng.choice(cls.small, p=small))
+    genome: Genome = {"family": "quadratic", "n": n, "set": kind, "d": d}
+    if (kind == "none" and rng.random() < 0.7) or (kind == "box" and rng.random() < 0.5):
+        count = 1 if is_large or rng.random() < 0.7 else 2
+        genome |= {"family": "separable", "start": _draw_numbers(rng, count, 0.6)}
+        genome["profiles"] = [_draw_profile(rng, n, T, int(rng.integers(4))) for _ in range(count)]
         if rng.random() < 0.3:  # a knot that is reached at the end of the run only
             power = int(rng.choice([1, 1, 2]))
             genome["start"] = [float(T) ** power * math.exp(rng.uniform(-2.0, 1.0))]
             genome["profiles"][0] = _draw_profile(rng, n, T, 1)
             genome["profiles"][0] |= {"knots": [0.0], "slopes": [1.0, 0.0], "anchor": 1.0}
     else:
-        genome["d"] = d or int(rng.choice([1, 2, 3, 4], p=[0.3, 0.4, 0.2, 0.1]))
-        size = min(genome["d"], 4)
-        genome["eigenvalues"] = _draw_eigenvalues(rng, size)
-        for name in ("centre", "start", "push"):
-            genome[name] = [_draw_number(rng, 0.6) for _ in range(size)]
-        genome["axis"] = [_draw_number(rng) for _ in range(size)] if rng.random() < 0.4 else []
-        genome["offsets"] = [[_draw_number(rng) for _ in range(size)] for _ in range(n - 1)]
-        if d and rng.random() < 0.3:
+        size = min(d, 4)
+        genome |= {name: _draw_numbers(rng, size, 0.6) for name in ("centre", "start", "push")}
+        genome["axis"] = _draw_numbers(rng, size) if rng.random() < 0.4 else []
+        genome["offsets"] = [_draw_numbers(rng, size) for _ in range(n - 1)]
+        share = rng.random()
+        genome["eigenvalues"] = [1.0] * size if share < 0.3 else _draw_numbers(rng, size)
+        if 0.3 <= share < 0.6:
+            genome["eigenvalues"] = (10.0 ** -rng.uniform(0, 3, size)).tolist()
+        if size > 1 and rng.random() < 0.3:
+            genome["eigenvalues"][0] = 0.0
+        if is_large and rng.random() < 0.3:
             genome["chain"] = True
         if rng.random() < 0.3:
             genome["push"] = [0.0] * size
     if kind == "box":
-        sides = 1 if rng.random() < 0.5 else min(genome["d"], 3)
-        genome["sides"] = [[_draw_number(rng), abs(_draw_number(rng)) + 0.5] for _ in range(sides)]
+        sides = 1 if rng.random() < 0.5 else min(d, 3)
+        pairs = (_draw_numbers(rng, 2) for _ in range(sides))
+        genome["sides"] = [[low, abs(length) + 0.5] for low, length in pairs]
     elif kind == "ball":
-        genome["radius"] = abs(_draw_number(rng)) + 0.5
+        genome["radius"] = abs(_draw_numbers(rng, 1)[0]) + 0.5
     elif kind == "hull":
         _draw_hull(rng, genome)
     return repair_genome(genome, cls)
 
 
-def _draw_profile(rng: np.random.Generator, n: int, T: int, knots: int | None = None) -> Genome:
-    count = int(rng.integers(0, 4)) if knots is None else knots
-    gaps = [_draw_number(rng)] + [abs(_draw_number(rng)) for _ in range(count - 1)] if count else []
+def _shares(shares: Mapping[int, float], options: Sequence[int]) -> list[float]:
+    """Return the shares of some options, which add to 1."""
+    total = sum(shares[option] for option in options)
+    return [shares[option] / total for option in options]
+
+
+def _draw_profile(rng: np.random.Generator, n: int, T: int, count: int) -> Genome:
+    gaps = _draw_numbers(rng, count)
     if count > 1 and rng.random() < 0.3:
         gaps[-1] = 1.0 / T
     slopes = [float(rng.choice([1.0, 0.0, -1.0, 0.5, rng.random()])) for _ in range(count + 1)]
     if rng.random() < 0.6:
         slopes[-1] = 1.0
-    offsets = [[_draw_number(rng) for _ in range(count + 2)] for _ in range(n - 1)]
+    offsets = [_draw_numbers(rng, count + 2) for _ in range(n - 1)]
     if n > 1 and rng.random() < 0.3:  # one component against all others
-        offsets = [[-_draw_number(rng)] * (count + 2)] * (n - 1)
-    anchor = _draw_number(rng, 0.4)
-    return {"knots": gaps, "slopes": slopes, "anchor": anchor, "offsets": deepcopy(offsets)}
-
-
-def _draw_eigenvalues(rng: np.random.Generator, size: int) -> list[float]:
-    style = rng.random()
-    if style < 0.3:
-        values = [1.0] * size
-    elif style < 0.6:
-        values = [float(10.0 ** -rng.uniform(0, 3)) for _ in range(size)]
-    else:
-        values = [abs(_draw_number(rng)) for _ in range(size)]
-    if size > 1 and rng.random() < 0.3:
-        values[0] = 0.0
-    return values
+        size = -_draw_numbers(rng, 1)[0]
+        offsets = [[size] * (count + 2) for _ in range(n - 1)]
+    anchor = _draw_numbers(rng, 1, 0.4)[0]
+    return {"knots": gaps, "slopes": slopes, "anchor": anchor, "offsets": offsets}
 
 
 def _draw_hull(rng: np.random.Generator, genome: Genome) -> None:
-    d = genome["d"]
-    style = rng.random()
-    if style < 0.4:
-        vertices = np.eye(d).tolist()
-    elif style < 0.7:
-        vertices = [row for unit in np.eye(d) for row in (unit.tolist(), (0.0 - unit).tolist())]
-    else:
-        count = int(rng.integers(2, 7))
-        vertices = [[_draw_number(rng) for _ in range(d)] for _ in range(count)]
+    d, style, units = genome["d"], rng.random(), np.eye(genome["d"])
+    vertices = units.tolist() if style < 0.4 else [*units.tolist(), *(0.0 - units).tolist()]
+    if style >= 0.7:
+        vertices = [_draw_numbers(rng, d) for _ in range(int(rng.integers(2, 7)))]
     if len(vertices) == 1:
         vertices.append([0.0] * d)
-    genome["vertices"] = vertices
     count = min(len(vertices), 6)
-    genome["centre"] = [abs(_draw_number(rng)) for _ in range(count)]
-    genome["start"] = [abs(_draw_number(rng, 0.4)) for _ in range(count)]
+    genome |= {"vertices": vertices, "centre": _draw_numbers(rng, count)}
+    genome["start"] = _draw_numbers(rng, count, 0.4)
     if rng.random() < 0.5:
         genome["start"] = np.eye(count)[int(rng.integers(count))].tolist()
 
 
-def _draw_number(rng: np.random.Generator, simple: float = 0.5) -> float:
-    if rng.random() < simple:
-        return float(rng.choice(_SIMPLE))
-    return float(rng.choice([-1.0, 1.0]) * np.exp(rng.normal()))
+def _draw_numbers(rng: np.random.Generator, count: int, simple: float = 0.5) -> list[float]:
+    draws = rng.choice([-1.0, 1.0], count) * np.exp(rng.normal(size=count))
+    return np.where(rng.random(count) < simple, rng.choice(_SIMPLE, count), draws).tolist()
 
 
 def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
@@ -171,21 +174,15 @@ def _limit_offsets(profile: Genome) -> None:
                 row[k] *= slope / -lowest
 
 
-def _positions(genome: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the positions of the numbers of a genome: a container and a key."""
-    items = genome.items() if isinstance(genome, dict) else enumerate(genome)
-    for key, value in items:
-        if key in _STRUCTURE:
-            continue
-        if isinstance(value, dict | list):
-            yield from _positions(value)
-        elif isinstance(value, float | Fraction):
-            yield genome, key
-
-
-def list_positions(genome: Genome) -> list[tuple[Any, Any]]:
+def list_positions(genome: Any) -> list[tuple[Any, Any]]:
     """Return the positions of the numbers of a genome: a container and a key each."""
-    return list(_positions(genome))
+    positions: list[tuple[Any, Any]] = []
+    for key, value in genome.items() if isinstance(genome, dict) else enumerate(genome):
+        if isinstance(value, dict | list):
+            positions += list_positions(value)
+        elif key not in _STRUCTURE and isinstance(value, float | Fraction):
+            positions.append((genome, key))
+    return positions
 
 
 def mutate_genome(rng: np.random.Generator, genome: Genome, cls: InstanceClass) -> Genome:
@@ -213,55 +210,47 @@ def _cost(value: Any) -> float:
 
 def genome_cost(genome: Genome) -> float:
     """Return the cost of a genome, which shrinking lowers."""
-    costs = [2.0 + _cost(container[key]) for container, key in _positions(genome)]
+    costs = [2.0 + _cost(container[key]) for container, key in list_positions(genome)]
     return 6.0 * float(genome["d"]) + 10.0 * float(genome["n"]) + sum(costs)
 
 
 def count_numbers(genome: Genome) -> int:
     """Return the number of nonzero entries."""
-    return sum(1 for container, key in _positions(genome) if container[key])
+    return sum(1 for container, key in list_positions(genome) if container[key])
+
+
+def _smaller_sizes(size: int) -> Iterable[int]:
+    return dict.fromkeys(k for k in (1, 2, 3, size // 2, size - 1) if 0 < k < size)
 
 
 def simplify_structure(genome: Genome) -> Iterator[Genome]:
     """Yield genomes that are smaller: fewer components, coordinates, pieces and features."""
-
-    def edit(change: Callable[[Genome], Any]) -> Genome:
-        edited = deepcopy(genome)
-        change(edited)
-        return edited
-
     n, d, vertices = genome["n"], genome["d"], genome.get("vertices", [])
-    for fewer in dict.fromkeys(k for k in (1, 2, 3, n // 2) if 0 < k < n):
-        yield deepcopy(genome) | {"n": fewer}
-    if not vertices:
-        for fewer in dict.fromkeys(k for k in (1, 2, 3, d // 2, d - 1) if 0 < k < d):
-            yield deepcopy(genome) | {"d": fewer}
+    changes: list[Genome] = [{"n": k} for k in _smaller_sizes(n)]
+    for k in _smaller_sizes(d):
+        rows = {"vertices": [row[:k] for row in vertices]} if vertices else {}
+        changes.append({"d": k} | rows)
+    changes += [{"vertices": vertices[:k]} for k in _smaller_sizes(len(vertices)) if k > 1]
     for k in range(min(d, 6) if vertices and d > 1 else 0):
-        rows = [row[:k] + row[k + 1 :] for row in vertices]
-        yield deepcopy(genome) | {"d": d - 1, "vertices": rows}
-    if genome.get("chain"):
-        yield edit(lambda g: g.pop("chain"))
-    if genome.get("axis"):
-        yield deepcopy(genome) | {"axis": []}
-    for p, row in enumerate(genome.get("profiles", ())):
-        for k in range(len(row["knots"])):
-            copy = deepcopy(genome)
-            twin = copy["profiles"][p]
-            del twin["knots"][k], twin["slopes"][k]
-            for offset in twin["offsets"]:
-                del offset[k + 1]
-            yield copy
+        changes.append({"d": d - 1, "vertices": [row[:k] + row[k + 1 :] for row in vertices]})
+    changes += [{key: value} for key, value in (("chain", False), ("axis", [])) if genome.get(key)]
+    for p, profile in enumerate(genome.get("profiles", ())):
+        for k in range(len(profile["knots"])):
+            shorter = deepcopy(genome["profiles"])
+            rows = [shorter[p]["knots"], shorter[p]["slopes"], *shorter[p]["offsets"]]
+            for row, place in zip(rows, (k, k, *[k + 1] * len(rows)), strict=False):
+                del row[place]
+            changes.append({"profiles": shorter})
     for k in range(len(vertices) if len(vertices) > 2 else 0):
-        yield deepcopy(genome) | {"vertices": deepcopy(vertices[:k] + vertices[k + 1 :])}
+        changes.append({"vertices": vertices[:k] + vertices[k + 1 :]})
     lists = ("profiles", "eigenvalues", "centre", "start", "push", "offsets", "sides")
-    for key in lists:
-        if len(genome.get(key, ())) > 1:
-            yield deepcopy(genome) | {key: deepcopy(genome[key][:1])}
+    changes += [{key: genome[key][:1]} for key in lists if len(genome.get(key, ())) > 1]
+    yield from (deepcopy(genome | change) for change in changes)
 
 
 def simplify_numbers(genome: Genome) -> Iterator[Genome]:
     """Yield genomes in which one number is simpler."""
-    for index, (container, key) in enumerate(_positions(genome)):
+    for index, (container, key) in enumerate(list_positions(genome)):
         for simpler in _simpler_values(container[key]):
             copy = deepcopy(genome)
             target, name = list_positions(copy)[index]
@@ -283,17 +272,18 @@ def _simpler_values(value: Any) -> Iterator[Fraction]:
 
 def convert_to_text(value: Any) -> Any:
     """Return a genome as JSON: numbers as exact text."""
-    if isinstance(value, dict):
-        return {k: v if k in _STRUCTURE else convert_to_text(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [convert_to_text(v) for v in value]
-    return str(Fraction(value)) if isinstance(value, float | Fraction) else value
+    return _map_numbers(value, lambda v: str(Fraction(v)) if isinstance(v, float | Fraction) else v)
 
 
 def parse_genome(value: Any) -> Any:
     """Return a genome from `convert_to_text`."""
+    return _map_numbers(value, lambda v: Fraction(v) if isinstance(v, str) else v)
+
+
+def _map_numbers(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
-        return {k: v if k in _STRUCTURE else parse_genome(v) for k, v in value.items()}
+        items = value.items()
+        return {k: v if k in _STRUCTURE else _map_numbers(v, change) for k, v in items}
     if isinstance(value, list):
-        return [parse_genome(v) for v in value]
-    return Fraction(value) if isinstance(value, str) else value
+        return [_map_numbers(v, change) for v in value]
+    return change(value)

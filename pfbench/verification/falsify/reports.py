@@ -59,21 +59,23 @@ class SearchReport:
         lines = [f"{self.claim}: note: {remark}" for remark in self.lint]
         if self.verdict == REFUSED:
             return [*lines, f"{self.claim}: refused: {self.reason}"]
-        search = self.search
+        search, skipped = self.search, sum(self.search["skipped"].values())
         lines.append(f"{self.claim}: no counterexample found in {self.seconds:.3g} s")
-        if self.ratio:
-            lines.append(
-                f"  largest ratio {self.ratio:.4g} at t = {self.t} of T = {self.horizon}: "
-                f"{self.family}, d = {self.d}, n = {self.n}"
-            )
+        lines += [f"  largest ratio {self.ratio:.4g} at {self.worst_place}"] if self.ratio else []
+        end = "complete" if search["complete"] else "ended by the time limit"
         lines.append(
             f"  searched    {search['evaluations']} instances, T <= {search['horizon']}, "
             f"{len(search['families'])} families; {search['unconfirmed']} unconfirmed candidates; "
-            f"{sum(search['skipped'].values())} skipped; "
-            + ("complete" if search["complete"] else "ended by the time limit")
+            f"{skipped} skipped; {end}"
         )
         lines += [f"  unconfirmed {self.reason}"] if self.reason else []
         return [*lines, "  This is not a proof."]
+
+    @property
+    def worst_place(self) -> str:
+        """Where the largest ratio is, in words."""
+        steps = f" of T = {self.horizon}" if self.horizon else ""
+        return f"t = {self.t}{steps}: {self.family}, d = {self.d}, n = {self.n}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,40 +128,30 @@ class Counterexample(SearchReport):
 
     def lines(self) -> list[str]:
         """Return the counterexample as lines of text."""
-        search, arithmetic = self.search, self.arithmetic
+        search, before, arithmetic = self.search, self.before_shrinking, self.arithmetic
         if arithmetic == "e-process":
             arithmetic = f"e-value {self.e_value:.3g}, {self.runs} runs"
-        lines = [f"{self.claim}: note: {remark}" for remark in self.lint]
-        lines += [
-            f"{self.claim}: violated",
-            f"  measured {self.measured:.10g} > bound {self.bound:.10g} at t = {self.t}: "
-            f"ratio {self._ratio_text}, confirmed ({arithmetic})",
-            f"  instance    d = {self.d}, n = {self.n}, T = {self.horizon}: {self.family} "
-            f"({self.numbers} numbers)",
-            f"              {_format_instance(self.instance)}",
-        ]
+        ratio = _shorten(self.ratio_exact) if self.ratio_exact else f"{self.ratio:.10g}"
         constants = ", ".join(f"{k} = {_shorten(v)}" for k, v in self.constants.items())
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
-        lines += [f"  constants   {constants}"] if constants else []
-        lines += [f"  assumptions {assumptions}"] if assumptions else []
-        lines.append(
-            f"  search      hit after {search['seconds_to_hit']:.2g} s at "
-            f"T = {self.before_shrinking['T']}, d = {self.before_shrinking['d']}; "
-            f"seed {search['seed']}, {search['evaluations']} evaluations"
-        )
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
-        return [*lines, f"  script      {location if self.script else f'none: {self.reason}'}"]
-
-    @property
-    def _ratio_text(self) -> str:
-        return _shorten(self.ratio_exact) if self.ratio_exact else f"{self.ratio:.10g}"
+        hidden = ("family", "n", "d")
+        parts = (f"{k} {v}" for k, v in self.instance.items() if k not in hidden and v != [])
+        return [
+            *(f"{self.claim}: note: {remark}" for remark in self.lint),
+            f"{self.claim}: violated",
+            f"  measured {self.measured:.10g} > bound {self.bound:.10g} at t = {self.t}: "
+            f"ratio {ratio}, confirmed ({arithmetic})",
+            f"  instance    d = {self.d}, n = {self.n}, T = {self.horizon}: {self.family} "
+            f"({self.numbers} numbers)",
+            f"              {'; '.join(parts).replace(chr(39), '')}",
+            *([f"  constants   {constants}"] if constants else []),
+            *([f"  assumptions {assumptions}"] if assumptions else []),
+            f"  search      hit after {search['seconds_to_hit']:.2g} s at T = {before['T']}, "
+            f"d = {before['d']}; seed {search['seed']}, {search['evaluations']} evaluations",
+            f"  script      {location if self.script else f'none: {self.reason}'}",
+        ]
 
 
 def _shorten(text: str) -> str:
     return text if len(text) <= 24 else f"{text[:20]}..."
-
-
-def _format_instance(instance: Mapping[str, Any]) -> str:
-    hidden = ("family", "n", "d")
-    parts = (f"{k} {v}" for k, v in instance.items() if k not in hidden and v not in ([], "none"))
-    return "; ".join(parts).replace("'", "")

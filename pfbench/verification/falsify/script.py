@@ -5,11 +5,10 @@ import math
 import re
 import subprocess
 import sys
-import tempfile
 import textwrap
-from bisect import bisect_right
+from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -18,132 +17,14 @@ from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
 from pfbench.verification.falsify.reports import Counterexample
 from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
-from pfbench.verification.falsify.searched_set import repeat
 from pfbench.verification.falsify.sources import collect_sources
 from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
 
 MAX_LINES, _WIDTH, _SECONDS = 60, 110, 20.0
 
-_HEAD = ["import math", "from types import SimpleNamespace", "import numpy as np"]
-
-_STATE = """
-State = lambda x, at=None, estimate=None, output=None: SimpleNamespace(**locals())
-"""
-
-_SEPARABLE = """
-def part(j, i, x):  # f_i' along coordinate j: a line through x_star, and changes of slope
-    v, s, changes = PARTS[j % len(PARTS)][i]
-    return v + s * (x - x_star[j]) + sum(c * max(r * (x - k), 0) for k, c, r in changes)
-def rise(j, i, x):  # the integral from x_star
-    (v, s, changes), y = PARTS[j % len(PARTS)][i], x - x_star[j]
-    return v * y + s * y * y / 2 + sum(c * r * max(r * (x - k), 0) ** 2 / 2 for k, c, r in changes)
-def component(i, x): return np.array([part(j, i, v) for j, v in enumerate(x)])
-def gradient(x): return sum(component(i, x) for i in range(n)) / n
-def value(x): return sum(rise(j, i, v) for j, v in enumerate(x) for i in range(n)) / n
-"""
-
-_QUADRATIC = """
-def gradient(x): return s + H @ (x - x_star)
-def component(i, x): return gradient(x) + offsets[i]
-def value(x): return (s + gradient(x)) @ (x - x_star) / 2
-"""
-
-_SETS = {
-    "none": "def prox(x, g, l): return x - l * g",
-    "box": """
-def lo(g): return np.where(g >= 0, low, high)
-def prox(x, g, l): return np.minimum(np.maximum(x - l * g, low), high)
-""",
-    "ball": """
-def lo(g): return -(RADIUS / math.sqrt(g @ g)) * g if g @ g > 0 else 0 * g
-def prox(x, g, l): return (x - l * g) * min(1, RADIUS / max(np.linalg.norm(x - l * g), 1e-300))
-""",
-    "hull": "def lo(g): return V[[g @ v for v in V].index(min(g @ v for v in V))].copy()",
-}
-
-_COMMON = """
-def batch(i, x): return sum(component(int(k), x) for k in i) / len(i)
-def difference(i, x, y): return batch(i, x) - batch(i, y)
-"""
-
-_NAMESPACES = {
-    "pf": "State=State, Algorithm=object, keep=np.copy, inner=np.vdot, "
-    "combine=lambda x, v, w: (1 - w) * x + w * v, distance=lambda a, b: np.linalg.norm(a - b), "
-    "tilt=lambda g, x, u, c: g + c * (x - u)",
-    "ask": "n=n, gradient=gradient, value=value, lo=lo, prox=prox, batch=batch, "
-    "difference=difference",
-    "problem": "n=n, gradient=gradient, value=value, component=component, minimiser=x_star, "
-    "best_known=(0, ''), set=SimpleNamespace(lo=lo), start=start.copy",
-}
-"""Attributes of the namespaces, of which a script has those that it uses."""
-
-_STATES = """
-def states(rng):
-    x = start
-    for t, s in zip(range(T), m.run(ask, start.copy(), rng)):
-        yield t, x, s
-        x = np.array(s.x)
-"""
-
-_DRAWS = """
-def draws(path):  # a random stream that follows choices
-    rng, left = SimpleNamespace(), list(path)
-    def take(k): rng.k = k; return left.pop(0)
-<methods>
-    return rng
-def leaves(f, path=(), chance=1):  # the chance and the outcome of every sequence of draws
-    rng = draws(path)
-    try: yield chance, f(rng)
-    except IndexError:
-        for i in range(rng.k): yield from leaves(f, path + (i,), chance / rng.k)
-"""
-
-_INTEGERS = """
-    def integers(n, size=None):
-        return take(n) if size is None else np.array([take(n) for _ in range(size)])
-    rng.integers = integers
-"""
-
-_CHOICE = """
-    def choice(n, size=1, replace=True):
-        urn = list(range(n))
-        return np.array([take(n) if replace else urn.pop(take(len(urn))) for _ in range(size)])
-    rng.choice, rng.permutation = choice, lambda n: choice(n, n, False)
-"""
-
-_LAW = """
-def errors(rng):
-    past, e, b = (), 0 * start, start
-    for t, s in zip(range(T), m.run(ask, start.copy(), rng)):
-        p = SimpleNamespace(t=t, x=s.at, error=e, step=s.at - b, error_sq=e @ e)
-        p.step_sq, e, b = p.step @ p.step, s.estimate - gradient(s.at), s.at
-        past += tuple(np.round(b, 9))
-        yield past, p, e
-        past += tuple(np.round(s.estimate, 9))
-"""
-
-_LAW_GROUPS = """
-groups, best = {}, (0, 0, 0, 0)
-for w, observed in leaves(lambda rng: list(errors(rng))):
-    for past, p, e in observed: groups.setdefault(past, []).append((w, e, p))
-for group in groups.values():
-    p, chance = group[0][2], sum(w for w, _, _ in group)
-"""
-
-_LAW_SQUARE = """
-    square, law = sum(w * (e @ e) for w, e, _ in group) / chance, limit(c, a, p)
-    if law > 0: best = max(best, (square / law, p.t, square, law))
-"""
-
-_LAW_EXACT = """
-    if square > 0: best = max(best, (law / square, p.t, law, square))
-"""
-
-_LAW_MEAN = """
-    off = sum(w * e for w, e, _ in group) / chance - mean_of_error(c, a, p)
-    off = 1 + max(abs(off)) / max([1, *abs(gradient(start))])
-    best = max(best, (off, p.t, off, 1))
-"""
+_BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
+    \2\ {4}(?!\ |(?:def|for|while|if|with|try)\b)(.*[^:(,\n])\n(?!\2\ {4})"""
+"""A header whose body is one simple statement, which may follow on its line."""
 
 
 def write_script(
@@ -154,101 +35,99 @@ def write_script(
     Raises
     ------
     Inexact
-        If no script of at most 60 lines prints the ratio within these seconds.
+        If no script of at most 60 lines prints the ratio.
+    TimeoutExpired
+        If it takes longer than these seconds.
     """
     text = _compose(statement, counterexample)
     lines = text.splitlines()
     if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
         raise Inexact(f"it has {len(lines)} lines of up to {max(map(len, lines))} characters")
-    printed, reason = _run_script(text, min(seconds, _SECONDS))
+    command, limit = [sys.executable, "-I", "-c", text], min(seconds, _SECONDS)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    printed = re.search(r"ratio (\S+)", done.stdout)
+    if printed is None:
+        raise Inexact((done.stderr.strip().splitlines() or ["it prints nothing"])[-1])
     tolerance = 0.5 if counterexample.arithmetic == "e-process" else 1e-6
-    if printed is None or abs(printed / counterexample.ratio - 1.0) > tolerance:
-        raise Inexact(reason)
-    return text, printed
-
-
-def _run_script(text: str, seconds: float) -> tuple[float | None, str]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "counterexample.py"
-        path.write_text(text, encoding="utf-8")
-        command = [sys.executable, "-I", str(path)]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=seconds, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return None, "it takes too long"
-    if match := re.search(r"ratio (\S+)", done.stdout):
-        return float(match[1]), "it prints another ratio"
-    return None, (done.stderr.strip().splitlines() or ["it prints nothing"])[-1]
+    if abs(float(printed[1]) / counterexample.ratio - 1.0) > tolerance:
+        raise Inexact("it prints another ratio")
+    return text, float(printed[1])
 
 
 def _compose(statement: SearchedStatement, counterexample: Counterexample) -> str:
-    """Return the text: definitions that something uses, and the statements that print."""
+    """Return the text: what is used of the template and of the claim's module."""
     sources, imports = collect_sources(statement)
-    path = prepare_run(
-        statement,
-        build_problem(parse_genome(dict(counterexample.instance))),
-        counterexample.horizon,
-    )
-    definitions, measurement = _compose_measurement(statement, counterexample, path, sources)
+    problem = build_problem(parse_genome(dict(counterexample.instance)))
+    path = prepare_run(statement, problem, counterexample.horizon)
     setup = _compose_parameters(statement, counterexample, path, sources)
-    used = "\n".join((sources, definitions, measurement))
-    family = _SEPARABLE if counterexample.instance["family"] == "separable" else _QUADRATIC
-    blocks = [*_instance_lines(path.problem), *_split_blocks(_STATE, family)]
-    blocks += _split_blocks(_SETS[path.problem.set.kind], _COMMON)
-    blocks += [_make_namespace(name, parts, used) for name, parts in _NAMESPACES.items()]
-    blocks += [sources, *_split_blocks(definitions), setup, measurement]
-    is_pruned = True
-    while is_pruned:
-        used_blocks = [
-            block for block in blocks if _is_used(block, blocks, (sources, setup, measurement))
-        ]
-        is_pruned, blocks = len(used_blocks) < len(blocks), used_blocks
-    words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")[:70]
-    head = f'"""Counterexample to {statement.claim.name}: {words}"""'
-    lines: list[str] = []
-    for line in "\n".join([head, *dict.fromkeys((*_HEAD, *imports)), *blocks]).splitlines():
+    blocks = _select_blocks(sources, _list_tags(statement, counterexample, path))
+    head = "\n".join(dict.fromkeys([*blocks[0].splitlines(), *imports]))
+    seed = "None" if statement.is_deterministic else counterexample.run_seed
+    for name, value in (("@rng", f"np.random.default_rng({seed})"), ("@t", counterexample.t)):
+        blocks[-1] = blocks[-1].replace(name, str(value))
+    place, fixed = blocks.index("@instance"), (head, sources, setup, blocks[-1])
+    blocks = [head, *_instance_lines(problem), *blocks[place + 1 :]]
+    blocks = [{"@sources": sources, "@setup": setup}.get(block, block) for block in blocks]
+    for _ in blocks:
+        blocks = [block for block in blocks if block in fixed or _is_used(block, blocks)]
+    words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")
+    lines = [f'"""Counterexample to {statement.claim.name}: {words}'[: _WIDTH - 3] + '"""']
+    for line in "\n".join(blocks).splitlines():
         is_long = len(line) > _WIDTH and re.match(r"\w+ = (?!lambda)", line) is not None
         lines += textwrap.wrap(line, _WIDTH, subsequent_indent="    ") if is_long else [line]
-    return "\n".join(_join_bodies([line.rstrip() for line in lines if line.strip()])) + "\n"
+    return re.sub(_BODY, _join_body, "\n".join(line for line in lines if line) + "\n")
 
 
-def _split_blocks(*texts: str) -> list[str]:
-    """Return the definitions of a text: each begins a line."""
-    return re.split(r"\n(?=\S)", "\n".join(text.strip("\n") for text in texts))
+def _join_body(match: re.Match[str]) -> str:
+    joined = f"{match[1]} {match[3]}\n"
+    return joined if len(joined) <= _WIDTH + 1 else match[0]
 
 
-def _is_used(block: str, blocks: list[str], fixed: tuple[str, ...]) -> bool:
+def _is_used(block: str, blocks: Sequence[str]) -> bool:
     """Return whether another block has the name that a block defines."""
-    match = re.match(r"(?:def |class )?(\w+)", block)
-    if block in fixed or match is None:
-        return block in fixed
-    return any(re.search(rf"\b{match[1]}\b", text) for text in blocks if text is not block)
+    match = re.match(r"(?:def )?(\w+)", block)
+    others = (other for other in blocks if other is not block)
+    return match is not None and any(re.search(rf"\b{match[1]}\b", text) for text in others)
 
 
-def _join_bodies(lines: list[str]) -> list[str]:
-    """Return lines in which a body of one simple statement follows its colon."""
-    joined: list[str] = []
-    indents = [len(line) - len(line.lstrip()) for line in lines] + [0, 0]
-    k = 0
-    while k < len(lines):
-        body = lines[k + 1].strip() if k + 1 < len(lines) else ""
-        is_header = re.match(r"\s*(def|for|while|if|elif|else)\b.*:$", lines[k]) is not None
-        is_single = indents[k + 1] > indents[k] >= indents[k + 2]
-        is_simple = not (body.endswith((":", "(")) or re.match(r"(def|for|while|if)\b", body))
-        fits = len(lines[k]) + 1 + len(body) <= _WIDTH
-        joins = is_header and is_single and is_simple and fits
-        joined.append(f"{lines[k]} {body}" if joins else lines[k])
-        k += 2 if joins else 1
-    return joined
+def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
+    """Return the blocks of the template, with the lines whose rule after `#:` is met.
+
+    A rule is a pattern that the sources have, or the tags; a rule on a line of its own is that of a
+    block. Namespaces keep the attributes that the sources read.
+    """
+    context, blocks = sources + "".join(f"<{tag}>" for tag in tags), list[str]()
+    template = (files(__package__) / "script_template.txt").read_text(encoding="utf-8")
+    for block in template.split("\n\n"):
+        lines = [line.rstrip().partition("#: ")[::2] for line in block.splitlines()]
+        if all(re.search(rule, context) for code, rule in lines if not code):
+            kept = [code.rstrip() for code, rule in lines if code and re.search(rule, context)]
+            blocks += ["\n".join(kept)] if kept else []
+    used = set(re.findall(r"\.(\w+)", sources))
+    for k, block in enumerate(blocks):
+        if namespace := re.fullmatch(r"(\w+ = SimpleNamespace\()(.*)\)", block):
+            items = re.split(r", (?=\w+=)", namespace[2])
+            items = [item for item in items if item.partition("=")[0] in used]
+            blocks[k] = f"{namespace[1]}{', '.join(items)})"
+    return blocks
 
 
-def _make_namespace(name: str, parts: str, text: str) -> str:
-    """Return a namespace with those of its attributes that a text uses."""
-    used = set(re.findall(rf"\b{name}\.(\w+)", text))
-    items = [part for part in re.split(r", (?=\w+=)", parts) if part.partition("=")[0] in used]
-    return f"{name} = SimpleNamespace({', '.join(items)})"
+def _list_tags(
+    statement: SearchedStatement, counterexample: Counterexample, path: Any
+) -> list[str]:
+    """Return the tags of the template that apply."""
+    check, report = statement.check, counterexample
+    tags = [report.instance["family"], report.instance["set"]]
+    if statement.statistic == "law":
+        is_bias = check.mean is not None and report.bound == 1.0 and report.measured == report.ratio
+        return [*tags, "law", "bias" if is_bias else "exact" if check.exact else "square"]
+    tags += ["run", check.quantity if isinstance(check.quantity, str) else "measure"]
+    if statement.is_for_each_run:
+        return [*tags, statement.statistic]
+    tags.append("mean" if path.is_mean else "end")
+    if statement.is_deterministic:
+        return [*tags, "certain"]
+    return [*tags, "sampled" if report.arithmetic == "e-process" else "enumerated"]
 
 
 def _literal(value: Any) -> str:
@@ -271,127 +150,45 @@ def _literal(value: Any) -> str:
 
 def _instance_lines(problem: Any) -> list[str]:
     """Return the numbers of a problem, a line each."""
-    body, minimiser = problem.set, problem.minimiser
-    arrays = {
-        "start": problem.x_0,
-        "low": getattr(body, "low", 0),
-        "high": getattr(body, "high", 0),
-    }
-    lines = [f"n = {problem.n}", f"RADIUS = {_literal(getattr(body, 'radius', 0))}"]
-    if hasattr(problem, "profiles"):
-        arrays["x_star"] = problem.base if minimiser is None else minimiser
-        parts = [
-            [_part_numbers(profile, i, x) for i in range(problem.n)]
-            for profile, x in zip(problem.by_coordinate, problem.base, strict=True)
-        ]
-        periods = (parts[:k] for k in range(1, problem.d + 1))
-        shortest = next(period for period in periods if repeat(period, problem.d) == parts)
-        lines.append(f"PARTS = {_literal(shortest)}")
+    body, arrays = problem.set, {"start": problem.x_0, "x_star": problem.minimiser}
+    lines = [f"n = {problem.n}"]
+    if hasattr(problem, "distinct"):
+        coordinates, arrays["x_star"] = problem.distinct, problem.base
+        parts = [[(p.value, p.slope, p.changes) for p in item.parts] for item in coordinates]
+        lines.append(f"PARTS = {_literal(parts)}")
     else:
         matrix = np.array([problem.apply(unit) for unit in np.eye(problem.d)]).T
         diagonal = np.diag(matrix)
         is_diagonal = bool((matrix == np.diag(diagonal)).all())
         text = f"np.diag({_literal(diagonal)})" if is_diagonal else f"np.array({_literal(matrix)})"
         lines += [f"H = {text}"]
-        arrays |= {"x_star": minimiser, "s": problem.slope, "offsets": problem.offsets}
-    if body.vertices:
+        arrays |= {"s": problem.slope, "offsets": problem.offsets}
+    if body.kind == "hull":
         lines.append(f"V = np.array({_literal(body.vertices)}, float)  # ties: the first vertex")
-    return lines + [
-        f"{name} = np.array({_literal(value)}, float)" for name, value in arrays.items()
-    ]
-
-
-def _part_numbers(profile: Any, i: int, x: float) -> tuple[float, float, list[Any]]:
-    """Return the derivative at x, the slope there, and the changes of slope: knot, size, side."""
-    slopes, piece = profile.parts[i], bisect_right(profile.knots, x)
-    changes = [
-        (knot, slopes[k + 1] - slopes[k], 1 if k >= piece else -1)
-        for k, knot in enumerate(profile.knots)
-        if slopes[k + 1] != slopes[k]
-    ]
-    return profile.slope(x, i), slopes[piece], changes
+    elif body.kind == "ball":
+        lines.append(f"RADIUS = {_literal(body.radius)}")
+    arrays |= {"low": body.low, "high": body.high} if body.kind == "box" else {}
+    return lines + [f"{key} = np.array({_literal(value)}, float)" for key, value in arrays.items()]
 
 
 def _compose_parameters(
     statement: SearchedStatement, counterexample: Counterexample, path: Any, sources: str
 ) -> str:
-    """Return the constants, the parameters and the method as Python."""
-    constants = path.constants
+    """Return the constants, the parameters, the method and the number of steps as Python."""
+    constants, method = path.constants, statement.method
     if isinstance(constants, SearchedConstants):
-        names = {"n", "d", *path.problem.read, *counterexample.constants}
-        names |= {"L"} if {"L_f", "L_ms"} <= names else set()
-        names = {name for name in names if re.search(rf"\.{name}\b", sources)}
-        values = {name: getattr(constants, name) for name in sorted(names)}
+        names = {"n", "d", "L", *path.problem.read, *counterexample.constants}
+        used = sorted(name for name in names if re.search(rf"\.{name}\b", sources))
+        values = {name: getattr(constants, name) for name in used}
     else:
-        values = dict(vars(constants))
-    method = statement.method if inspect.isclass(statement.method) else type(statement.method)
+        values = vars(constants)
     fields = {k: v for k, v in vars(path.algorithm).items() if f"self.{k}" in sources}
     texts = [
         ", ".join(f"{name}={_literal(value)}" for name, value in part.items())
         for part in (values, vars(path.parameters), fields)
     ]
+    name = (method if inspect.isclass(method) else type(method)).__name__
     return (
         f"c = SimpleNamespace({texts[0]})\na = SimpleNamespace({texts[1]})\n"
-        f"m = {method.__name__}(); vars(m).update({texts[2]})"
+        f"T, m = {path.steps or counterexample.horizon}, {name}(); vars(m).update({texts[2]})"
     )
-
-
-def _compose_measurement(
-    statement: SearchedStatement, counterexample: Counterexample, path: Any, sources: str
-) -> tuple[str, str]:
-    """Return definitions, and the statements that measure and print."""
-    check, t, statistic = statement.check, counterexample.t, statement.statistic
-    steps = f"T = {path.steps or counterexample.horizon}\n"
-    methods = _INTEGERS if "rng.integers" in sources else ""
-    methods += _CHOICE if re.search(r"rng\.(choice|permutation)", sources) else ""
-    draws = _DRAWS.replace("<methods>\n", methods.lstrip("\n").replace("\n\n", "\n"))
-    if statistic == "law":
-        is_mean = (
-            check.mean is not None
-            and counterexample.bound == 1.0
-            and counterexample.measured == counterexample.ratio
-        )
-        law = [_LAW_MEAN] if is_mean else [_LAW_SQUARE, *([_LAW_EXACT] if check.exact else [])]
-        end = "print(f't = {best[1]}: measured {best[2]} > law {best[3]}, ratio {best[0]}')"
-        return draws + _LAW, steps + "".join((_LAW_GROUPS, *law)) + end
-    measures = {
-        "suboptimality": "value(x)",
-        "objective": "value(x)",
-        "fw_gap": "gradient(x) @ (x - lo(gradient(x)))",
-        "gradient_mapping_sq": "gradient(x) @ gradient(x)",
-    }
-    definitions = _STATES
-    if isinstance(check.quantity, str):
-        definitions += f"measure = lambda problem, x: {measures[check.quantity]}\n"
-    argument = f", {t}" if statement.is_for_each_run else ""
-    end = f"bound = limit(c, a{argument})\nprint('t = {t}: measured', measured, '> bound', bound, "
-    end += "'ratio', float(measured / bound))"
-    rng = (
-        "None"
-        if statement.is_deterministic
-        else f"np.random.default_rng({counterexample.run_seed})"
-    )
-    if statement.is_for_each_run:
-        points = {"step": "x, s.x", "every": "s.x", "least": "x"}[statistic]
-        when = f"t <= {t}" if statistic == "least" else f"t == {t - (statistic == 'every')}"
-        values = f"measure(problem, {points}) for t, x, s in states({rng}) if {when}"
-        return (
-            definitions,
-            f"{steps}measured = {'min' if statistic == 'least' else 'max'}({values})\n{end}",
-        )
-    has_uniform_output = getattr(path.algorithm, "output", "last") == "uniform"
-    is_mean = statistic == "mean" or (statistic == "output" and has_uniform_output)
-    points = "x if s.at is None else s.at" if is_mean else "s.x"
-    only = "" if is_mean else " if t == T - 1"
-    definitions += f"""
-def run(rng):
-    v = [measure(problem, {points}) for t, x, s in states(rng){only}]
-    return sum(v) / len(v)
-"""
-    if statement.is_deterministic:
-        return definitions, f"{steps}measured = run(None)\n{end}"
-    if counterexample.arithmetic == "e-process":
-        sample = "v = [float(run(np.random.default_rng(k))) for k in range(1000)]\n"
-        sample += "measured = np.mean(v)\nprint('standard error', np.std(v) / 1000**0.5)\n"
-        return definitions, steps + sample + end
-    return (definitions + draws, f"{steps}measured = sum(w * v for w, v in leaves(run))\n{end}")

@@ -5,32 +5,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import takewhile
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
+from pfbench.verification.falsify import genomes
 from pfbench.verification.falsify.evaluation import ENUMERATED, Ratio, evaluate_ratio
 from pfbench.verification.falsify.exact_numbers import Inexact
-from pfbench.verification.falsify.genomes import (
-    InstanceClass,
-    draw_genome,
-    genome_cost,
-    list_positions,
-    mutate_genome,
-    repair_genome,
-    simplify_numbers,
-    simplify_structure,
-)
-from pfbench.verification.falsify.searched_problem import build_problem
-from pfbench.verification.falsify.searched_set import Genome, Skip
+from pfbench.verification.falsify.searched_problem import Genome, Skip, build_problem
 from pfbench.verification.falsify.statement import SearchedStatement
 from pfbench.verification.instruments.enumerated_random import NotEnumerable
 from pfbench.verification.subject import NotTestable
-
-SETS = ("none", "box", "hull", "ball")
-"""The sets of the search."""
 
 STEPS_PER_SECOND = 25_000
 """Steps of a method by which seconds are counted, so that results do not depend on the machine."""
@@ -46,8 +33,7 @@ _FIRST, _FIRST_SHARES = 500, (0.75, 0.21, 0.03, 0.01)
 
 _POOL, _SAME_KIND = 24, 3
 _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
-_HORIZONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768)
-_LONG_HORIZONS = (1024, 1536, 2048, 3072, 4096)
+_HORIZONS = sorted({1, 3, 5, 10, *(k << j for j in range(12) for k in (2, 3))})
 
 
 @dataclass(eq=False)
@@ -68,7 +54,7 @@ class Entry:
     def kind(self) -> tuple[Any, ...]:
         """Family, set, sizes, and a rough number of parameters."""
         g = self.genome
-        return g["family"], g["set"], g["d"], g["n"], len(list_positions(g)) // 4
+        return g["family"], g["set"], g["d"], g["n"], len(genomes.list_positions(g)) // 4
 
 
 @dataclass
@@ -80,40 +66,20 @@ class Search:
     seed: int = 0
     horizon: int = 8192
     size: int = 200
-    families: tuple[str, ...] = SETS
+    families: tuple[str, ...] = genomes.SETS
     pools: dict[int, list[Entry]] = field(default_factory=dict)
     work: int = 0
     evaluations: int = 0
     unconfirmed: int = 0
     dropped: Entry | None = None
     skipped: Counter[str] = field(default_factory=Counter)
-    largest: dict[int, float] = field(default_factory=dict)
-    ratio_by_family: dict[str, float] = field(default_factory=dict)
+    largest: dict[Any, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(np.random.SeedSequence((self.seed, 52)))
-        self.instance_class = self._make_class()
+        self.instance_class = genomes.InstanceClass(self.statement, self.families, self.size)
         is_fixed = self.statement.horizon is None
         self.rungs = [0] if is_fixed else [T for T in _RUNGS if max(self.horizon, 16) >= T]
-
-    def _make_class(self) -> InstanceClass:
-        statement = self.statement
-        requires = frozenset(getattr(statement.method, "requires", ()))
-        sets: tuple[str, ...] = ("none",)
-        if "lo" in requires:
-            sets = ("box", "hull", "hull", "ball")
-        elif "prox" in requires and "smooth" not in requires:
-            sets = ("none", "box", "ball")
-        is_strong = statement.assumes("strongly")
-        is_nonconvex = any("non" in text or "not " in text for text in statement.conditions)
-        return InstanceClass(
-            sets=tuple(name for name in sets if name in self.families) or sets,
-            convex=is_strong or (statement.assumes("convex") and not is_nonconvex),
-            strong=is_strong,
-            components=statement.assumes("component") or statement.assumes("f_i"),
-            sums=not statement.is_deterministic,
-            size=self.size,
-        )
 
     @property
     def entries(self) -> list[Entry]:
@@ -123,52 +89,33 @@ class Search:
 
     def iterate_candidates(self, budget: int) -> Iterator[Entry]:
         """Yield candidates, whose ratio is above 1 by more than the margin."""
-        for entry in self._iterate_entries(budget):
-            if entry.ratio > 1.0 + MARGIN:
-                yield entry
-
-    def _iterate_entries(self, budget: int) -> Iterator[Entry]:
-        yield from self._try_simple_instances(budget)
         while self.work < budget and monotonic() < self.deadline:
-            entry = self._take_step(fresh=0.7 if self.evaluations < _FIRST else 0.2)
-            if entry is not None:
+            entry = self._take_step()
+            if entry is not None and entry.ratio > 1.0 + MARGIN:
                 yield entry
             if self.evaluations > 300 and not self.pools:
                 return
 
-    def _try_simple_instances(self, budget: int) -> Iterator[Entry]:
-        """Yield a few simple instances at short horizons."""
-        rng = np.random.default_rng(0)
-        horizons = [0] if self.statement.horizon is None else [1, 2, 3, 6, 12]
-        for T, _ in product(horizons, range(24)):
-            if self.work > budget / 20 or monotonic() > self.deadline:
-                return
-            genome = draw_genome(rng, self.instance_class, max(T, 1))
-            if genome["d"] <= 3 and genome["n"] <= 3:
-                for container, key in list_positions(genome):
-                    container[key] = float(round(2 * container[key]) / 2)
-                entry = self._try(repair_genome(genome, self.instance_class), T, 0, self.rungs[0])
-                if entry is not None:
-                    yield entry
-
-    def _take_step(self, fresh: float) -> Entry | None:
+    def _take_step(self) -> Entry | None:
         """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
-        rng = self.rng
-        shares = np.array(
-            (_FIRST_SHARES if self.evaluations < _FIRST else _SHARES)[: len(self.rungs)]
-        )
+        rng, is_early = self.rng, self.evaluations < _FIRST
+        shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
         level = int(rng.choice(len(self.rungs), p=shares / shares.sum()))
         rung, T = self.rungs[level], self._draw_horizon(level)
         pool, lower = self.pools.get(rung, []), self.pools.get(self.rungs[max(level - 1, 0)], [])
         share = rng.random()
-        if share < fresh or not (pool or lower):
-            genome = draw_genome(rng, self.instance_class, max(T, 1))
+        if share < (0.7 if is_early else 0.2) or not (pool or lower):
+            genome = genomes.draw_genome(rng, self.instance_class, max(T, 1))
+            if is_early and genome["d"] <= 3 and rng.random() < 0.5:  # a simple instance
+                for container, key in genomes.list_positions(genome):
+                    container[key] = round(2 * container[key]) / 2
+                genome = genomes.repair_genome(genome, self.instance_class)
             if self.statement.is_deterministic and level > 1 and genome["d"] > 10:
                 return None
             if self.statement.is_expectation and level == 0 and rung:
                 T = int(rng.integers(1, rung + 1))
             return self._try(genome, T, int(rng.integers(2**31)), rung)
-        promote = (share > 0.65 or not pool) and lower
+        promote = bool(share > 0.65 or not pool) and bool(lower)
         source = lower if promote else pool
         if promote and rng.random() < 0.4:
             parent = max(source, key=lambda entry: (entry.result.growth, entry.ratio))
@@ -178,7 +125,7 @@ class Search:
             T = parent.T
         genome = deepcopy(parent.genome)
         if not promote or share > 0.9:
-            genome = mutate_genome(rng, genome, self.instance_class)
+            genome = genomes.mutate_genome(rng, genome, self.instance_class)
         return self._try(genome, T, parent.seed, rung)
 
     def _draw_horizon(self, level: int) -> int:
@@ -195,17 +142,12 @@ class Search:
         if result is None:
             return None
         entry = Entry(genome, T, seed, result)
-        self.largest[rung] = max(self.largest.get(rung, 0.0), entry.ratio)
-        name = f"{genome['family']}, {genome['set']}"
-        self.ratio_by_family[name] = max(self.ratio_by_family.get(name, 0.0), entry.ratio)
+        for key in (rung, f"{genome['family']}, {genome['set']}"):
+            self.largest[key] = max(self.largest.get(key, 0.0), entry.ratio)
         pool = sorted([*self.pools.get(rung, []), entry], key=lambda entry: -entry.ratio)
-        counts: Counter[Any] = Counter()
-        self.pools[rung] = []
-        for member in pool[: _POOL + 1]:
-            counts[member.kind] += 1
-            if counts[member.kind] <= _SAME_KIND:
-                self.pools[rung].append(member)
-        del self.pools[rung][_POOL:]
+        same = [member for member in pool if member.kind == entry.kind]
+        pool = [member for member in pool if member not in same[_SAME_KIND:]]
+        self.pools[rung] = pool[:_POOL]
         return entry
 
     def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Ratio | None:
@@ -215,19 +157,14 @@ class Search:
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
         try:
             with np.errstate(all="ignore"):
+                problem = build_problem(genome)
                 result = evaluate_ratio(
-                    self.statement, build_problem(genome), T, seed=seed, runs=runs,
-                    deadline=deadline,
-                )  # fmt: skip
+                    self.statement, problem, T, seed=seed, runs=runs, deadline=deadline
+                )
                 is_finite = math.isfinite(float(result.ratio))
-        except (Skip, Inexact, NotEnumerable, NotTestable) as reason:
-            self.skipped[str(reason)[:80]] += 1
-            return None
-        except ArithmeticError:
-            self.skipped["overflow or division by 0"] += 1
-            return None
         except Exception as error:  # user code may raise anything
-            self.skipped[f"{type(error).__name__}: {error}"[:120]] += 1
+            is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
+            self.skipped[f"{'' if is_known else type(error).__name__ + ': '}{error}"[:120]] += 1
             return None
         self.work += int(result.work * (1 + genome["d"] / 8))
         return result if is_finite else None
@@ -273,30 +210,27 @@ def shrink_entry(
 
     def attempt(genome: Genome, T: int) -> bool:
         nonlocal best
-        genome = repair_genome(genome, search.instance_class)
+        genome = genomes.repair_genome(genome, search.instance_class)
         result = search.measure(genome, T, best.seed, runs=16) if has_time() else None
         if result is None or not float(result.ratio) >= lower:
             return False
         best = Entry(genome, T, best.seed, result)
         return True
 
-    def shorten() -> None:
-        t = best.result.t + (search.statement.statistic != "every")
-        last = [t] if search.statement.is_for_each_run else []
-        if search.statement.horizon is not None:
-            any(attempt(best.genome, T) for T in (*_HORIZONS, *_LONG_HORIZONS, *last) if T < best.T)
-
     def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
         """Make the first change that keeps the ratio; return whether there is one."""
-        cost, genome, T = genome_cost(best.genome), best.genome, best.T
-        return any(genome_cost(new) < cost and attempt(new, T) for new in changes(genome))
+        cost, genome, T = genomes.genome_cost(best.genome), best.genome, best.T
+        timely = takewhile(lambda _: has_time(), changes(genome))
+        return any(genomes.genome_cost(new) < cost and attempt(new, T) for new in timely)
 
-    while has_time():
+    before = None
+    while has_time() and best is not before:
         before = best
-        shorten()
-        for changes in (simplify_structure, simplify_numbers):
+        if search.statement.horizon is not None:
+            t = best.result.t + (search.statement.statistic != "every")
+            last = [t] if search.statement.is_for_each_run else []
+            any(attempt(best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
+        for changes in (genomes.simplify_structure, genomes.simplify_numbers):
             while simplify(changes):
                 pass
-        if best is before:
-            break
     return best

@@ -1,30 +1,101 @@
 """Problems of the search, generic in the kind of number: separable functions and quadratics."""
 
+import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
-from types import MappingProxyType
-from typing import Any, ClassVar
+from functools import cached_property
+from itertools import accumulate, combinations, pairwise
+from typing import Any
 
 import numpy as np
 
 from pfbench.base.sample import weight_indices
-from pfbench.verification.falsify.searched_set import (
-    Genome,
-    SearchedSet,
-    Skip,
-    repeat,
-    root,
-    vector,
-)
+
+Genome = dict[str, Any]
+"""Family and parameters of an instance, as numbers and lists of numbers."""
+
+
+class Skip(Exception):
+    """An instance on which a statement says nothing, with the reason."""
+
+
+def root(value: Any) -> Any:
+    """Return the square root of a number of any kind."""
+    return value.sqrt() if hasattr(value, "sqrt") else math.sqrt(value)
+
+
+def vector(entries: Iterable[Any]) -> Any:
+    """Return numbers as an array, of floats or of objects."""
+    numbers = list(entries)
+    is_float = not numbers or isinstance(numbers[0], float)
+    return np.array(numbers, dtype=np.float64 if is_float else object)
+
+
+def repeat(values: Sequence[Any], length: int) -> list[Any]:
+    """Return a list of this length that repeats values, which are not empty."""
+    return [values[j % len(values)] for j in range(length)]
+
+
+class SearchedSet:
+    """A box, a ball, the hull of points, or the whole space."""
+
+    def __init__(self, genome: Genome, number: Callable[[Any], Any]) -> None:
+        self.kind: str = genome["set"]
+        self.vertices, self.radius = list[Any](), number(0)
+        if self.kind == "box":  # sides are a corner and lengths
+            sides = repeat(genome["sides"], genome["d"])
+            self.low = vector(number(low) for low, _ in sides)
+            self.high = self.low + vector(abs(number(length)) for _, length in sides)
+        elif self.kind == "ball":
+            self.radius = abs(number(genome["radius"]))
+        elif self.kind == "hull":
+            self.vertices = [vector(map(number, row)) for row in genome["vertices"]]
+
+    @cached_property
+    def diameter(self) -> Any:
+        """Euclidean diameter; infinite for the whole space."""
+        if self.kind == "box":
+            return root((self.high - self.low) @ (self.high - self.low))
+        pairs = combinations(self.vertices, 2)
+        largest = max(((u - v) @ (u - v) for u, v in pairs), default=0)
+        return {"none": math.inf, "ball": 2 * self.radius}.get(self.kind) or root(largest)
+
+    def lo(self, g: Any) -> Any:
+        """Return a minimiser of <g, v>: ties to the lower end, the first vertex, or the centre."""
+        if self.kind == "box":
+            ends = zip(g, self.low, self.high, strict=True)
+            return vector(low if entry >= 0 else high for entry, low, high in ends)
+        if self.kind == "ball":
+            square = g @ g
+            return -(self.radius / root(square)) * g if square > 0 else 0 * g
+        if self.kind == "hull":
+            values = [g @ v for v in self.vertices]
+            return self.vertices[values.index(min(values))].copy()
+        raise Skip("a linear function has no minimum without a set")
+
+    def minimum(self, g: Any) -> Any:
+        """Return the least <g, v>, as a lower and an upper bound."""
+        value = g @ self.lo(g)
+        return value, value
+
+    def project(self, y: Any) -> Any:
+        """Return the nearest point."""
+        if self.kind == "box":
+            ends = zip(y, self.low, self.high, strict=True)
+            return vector(min(max(entry, low), high) for entry, low, high in ends)
+        if self.kind == "ball":
+            square = y @ y
+            return y if square <= self.radius**2 else (self.radius / root(square)) * y
+        if self.kind == "hull":
+            raise Skip("no projection onto a hull")
+        return y
 
 
 class SearchedConstants:
-    """Constants of a searched instance: exact, or certified upper bounds; an unknown one skips it.
+    """Constants: exact, or certified upper bounds; an unknown one skips the instance.
 
-    In addition to those of `pfbench.base.constants` there are R = |x_0 - x*|, mu (strong convexity)
-    and d. The names that are read are recorded in `read`.
+    They have R = |x_0 - x*|, mu (strong convexity) and d, too. `read` records the names read.
     """
 
     def __init__(self, values: Mapping[str, Any], read: set[str]) -> None:
@@ -39,7 +110,7 @@ class SearchedConstants:
         value = self._values.get(name)
         if value is None:
             raise Skip(f"{name} is unknown or infinite")
-        return value
+        return value() if callable(value) else value
 
     def require(self, name: str, purpose: str) -> Any:
         """Return a constant, as `Constants.require`."""
@@ -53,37 +124,32 @@ class SearchedConstants:
 class SearchedProblem:
     """An instance of the search: the oracles, the set, the minimum, and its constants."""
 
-    name: ClassVar[str] = "search"
-    norm = penalty = None
+    name, norm, penalty = "search", None, None
     is_chain = False
-    is_convex: bool
-    components_convex: bool
     minimiser: Any
     x_0: Any
     bounds: dict[str, Any]
-    value: Any
-    gradient: Any
-    component: Any
+    is_convex: bool
+    components_convex: bool
+    value: Callable[[Any], Any]
+    gradient: Callable[[Any], Any]
+    component: Callable[[int, Any], Any]
 
     def __init__(self, genome: Genome, number: Callable[[Any], Any]) -> None:
         self.genome, self.number = genome, number
         self.n, self.d = genome["n"], genome["d"]
         self.set = SearchedSet(genome, number)
         self.read: set[str] = set()
-        self.parameters: Mapping[str, Any] = MappingProxyType(genome)
         self._prepare()
+        self.shape, self.parameters, self.objective = (self.d,), genome, self.value
         self.properties = frozenset({"convex"} if self.is_convex else ())
-        self.shape = (self.d,)
         self.bounds |= {"n": self.n, "d": self.d}
-        if self.set.kind != "none":
-            self.bounds["D"] = self.set.diameter
 
     def _prepare(self) -> None:
         raise NotImplementedError
 
-    def objective(self, x: Any) -> Any:
-        """Return f."""
-        return self.value(x)
+    def _vector(self, name: str) -> Any:
+        return vector(map(self.number, repeat(self.genome[name], self.d)))
 
     @property
     def best_known(self) -> tuple[Any, str]:
@@ -98,17 +164,18 @@ class SearchedProblem:
         if self.minimiser is None:
             return True
         g, rounding = self.gradient(self.minimiser), self.number(Fraction(1, 10**30))
-        if self.set.kind == "none":
-            return bool(g @ g <= rounding)
-        return bool(g @ (self.minimiser - self.set.lo(g)) <= rounding)
+        away = g if self.set.kind == "none" else self.minimiser - self.set.lo(g)
+        return bool(g @ away <= rounding)
+
+    D = property(lambda self: self.set.diameter)
 
     def start(self) -> Any:
         """Return a copy of the start."""
         return self.x_0.copy()
 
     def constants(self, start: Any = None) -> SearchedConstants:
-        """Return the constants; the names that are read are recorded in `read`."""
-        values = dict(self.bounds)
+        """Return the constants."""
+        values = self.bounds | ({} if self.set.kind == "none" else {"D": lambda: self.set.diameter})
         if self.minimiser is not None:
             away = self.x_0 - self.minimiser
             values |= {"delta": self.value(self.x_0), "R": root(away @ away)}
@@ -129,46 +196,97 @@ class SearchedProblem:
         """Return a vertex."""
         return self.set.lo(g)
 
-    def minimum(self, g: Any) -> Any:
-        """Return the least <g, v> over the set, as a lower and an upper bound."""
-        return self.set.minimum(g)
-
     def prox(self, x: Any, g: Any, lam: Any) -> Any:
         """Return the projection of x - lam g."""
         return self.set.project(x - lam * g)
 
 
-def _complete_offsets(genome: Genome, rows: Sequence[Any], length: int, zero: Any) -> list[Any]:
+def _complete_offsets(n: int, rows: Sequence[Any], zeros: Any) -> list[Any]:
     """Return offsets of all components, the last being minus the sum of the others."""
-    n = genome["n"]
     offsets = [vector(row) for row in rows[: n - 1]]
-    offsets += [vector([zero] * length)] * (n - 1 - len(offsets))
-    return [*offsets, sum((-row for row in offsets), vector([zero] * length))]
+    offsets += [zeros] * (n - 1 - len(offsets))
+    return [*offsets, sum((-row for row in offsets), zeros)]
+
+
+class PiecewiseLinear:
+    """A line through a base, and changes of slope away from it: knot, size, side (1 or -1).
+
+    `row` is the value at the first knot, or at 0, and slopes. Integrals from a zero do not cancel.
+    """
+
+    def __init__(self, knots: Sequence[Any], row: Any, base: Any) -> None:
+        (anchor, *slopes), piece = row, bisect_right(knots, base)
+        steps = list(zip(knots, (b - a for a, b in pairwise(slopes)), strict=True))
+        moved = base - knots[0] if knots else base
+        self.value = anchor + slopes[0] * moved + sum(c * max(base - k, 0) for k, c in steps)
+        self.base, self.slope = base, slopes[piece]
+        self.changes = [(k, c, 1 if j >= piece else -1) for j, (k, c) in enumerate(steps)]
+
+    def __call__(self, x: Any) -> Any:
+        """Return the value."""
+        hinges = sum(change * max(side * (x - k), 0) for k, change, side in self.changes)
+        return self.value + self.slope * (x - self.base) + hinges
+
+    def integral(self, x: Any) -> Any:
+        """Return the integral from the base."""
+        y, pairs = x - self.base, ((c * s, max(s * (x - k), 0)) for k, c, s in self.changes)
+        return self.value * y + (self.slope * y * y + sum(c * z * z for c, z in pairs)) / 2
+
+
+class Coordinate:
+    """A function of one coordinate: the derivatives of it and of its components.
+
+    `base` is its minimiser, if it `has_minimum`; `ends` are those of an interval, or none.
+    """
+
+    def __init__(self, profile: Genome, n: int, number: Callable[[Any], Any], ends: Any) -> None:
+        gaps = map(number, profile["knots"])
+        knots = list(accumulate(abs(gap) if k else gap for k, gap in enumerate(gaps)))
+        row = vector(map(number, (profile["anchor"], *profile["slopes"])))
+        rows = [[*map(number, offset)] for offset in profile["offsets"]]
+        offsets = _complete_offsets(n, rows, 0 * row)
+        self.slopes, points = row[1:], [*(knots or [number(0)])[:1], *knots]
+        self.part_slopes = [self.slopes + offset[1:] for offset in offsets]
+        f = PiecewiseLinear(knots, row, points[0])
+        values = [f(point) for point in points]
+        outer = (self.slopes[0], values[0]), (self.slopes[-1], -values[-1])
+        falls = any(slope < 0 or (slope == 0 and value > 0) for slope, value in outer)
+        self.has_minimum, self.base = bool(ends) or not falls, points[0]
+        zeros = [p - v / s for p, v, s in zip(points, values, self.slopes, strict=True) if s > 0]
+        points = [p for p in (*points, *zeros, *ends) if not ends or ends[0] <= p <= ends[1]]
+        if self.has_minimum:
+            self.base = min(points, key=f.integral)
+        self.mean = PiecewiseLinear(knots, row, self.base)
+        self.parts = [PiecewiseLinear(knots, row + offset, self.base) for offset in offsets]
+        self.variance: Any = None  # the largest, at a knot or an end; else it is unbounded
+        if ends or not any(offset[1] != 0 or offset[-1] != 0 for offset in offsets):
+            squares = [PiecewiseLinear(knots, offset, self.base) for offset in offsets]
+            self.variance = max(sum(part(p) ** 2 for part in squares) for p in points) / n
 
 
 class SeparableProblem(SearchedProblem):
     """Sums over coordinates of functions with piecewise linear derivatives.
 
-    A genome has, for each of its profiles, `knots`, `slopes` (one more than knots), `anchor` (f' at
-    the first knot, or at 0) and by component but the last `offsets` of anchor and slopes; the last
-    has minus their sum, so that f is what anchor and slopes say.
+    A profile of a genome has `knots`, `slopes` (one more), `anchor` (f' at the first knot, or at 0)
+    and, by component but the last, `offsets` of anchor and slopes; the last has minus their sum.
     """
 
     def _prepare(self) -> None:
-        self.profiles = [Profile(row, self.genome, self.number) for row in self.genome["profiles"]]
-        self.by_coordinate = repeat(self.profiles, self.d)
-        self.x_0 = vector(map(self.number, repeat(self.genome["start"], self.d)))
-        ends: list[Any] = [(None, None)] * self.d
+        profiles, ends = self.genome["profiles"], [()]
+        self.x_0 = self._vector("start")
         if self.set.kind == "box":
             self.x_0 = self.set.project(self.x_0)
             ends = list(zip(self.set.low, self.set.high, strict=True))
-        pairs = list(zip(self.by_coordinate, ends, strict=True))
-        minimisers = [profile.minimise(*end) for profile, end in pairs]
-        self.minimiser = None if None in minimisers else vector(minimisers)
-        self.base = 0 * self.x_0 if self.minimiser is None else self.minimiser
-        slopes = [slope for profile in self.profiles for slope in profile.slopes]
-        pieces = [row for profile in self.profiles for row in zip(*profile.parts, strict=True)]
-        variances = [profile.variance(*end) for profile, end in pairs]
+        period = min(self.d, len(profiles) * len(self.genome.get("sides", "1")))
+        pairs = zip(repeat(profiles, period), repeat(ends, period), strict=True)
+        self.distinct = [Coordinate(profile, self.n, self.number, end) for profile, end in pairs]
+        self.coordinates = repeat(self.distinct, self.d)
+        self.base = vector(item.base for item in self.coordinates)
+        has_minimum = all(item.has_minimum for item in self.distinct)
+        self.minimiser = self.base if has_minimum else None
+        slopes = [slope for item in self.distinct for slope in item.slopes]
+        pieces = [row for item in self.distinct for row in zip(*item.part_slopes, strict=True)]
+        variances = [item.variance for item in self.coordinates]
         self.bounds = {
             "L_f": max(map(abs, slopes)),
             "L_max": max(abs(slope) for row in pieces for slope in row),
@@ -182,107 +300,22 @@ class SeparableProblem(SearchedProblem):
 
     def value(self, x: Any) -> Any:
         """Return f - f(base), base being the minimiser where it is known."""
-        points = zip(self.by_coordinate, self.base, x, strict=True)
-        return sum(profile.integral(start, end) for profile, start, end in points)
+        return sum(c.mean.integral(entry) for c, entry in zip(self.coordinates, x, strict=True))
 
     def gradient(self, x: Any) -> Any:
         """Return grad f."""
-        pairs = zip(self.by_coordinate, x, strict=True)
-        return vector(profile.slope(entry) for profile, entry in pairs)
+        return vector(c.mean(entry) for c, entry in zip(self.coordinates, x, strict=True))
 
     def component(self, i: int, x: Any) -> Any:
         """Return grad f_i."""
-        pairs = zip(self.by_coordinate, x, strict=True)
-        return vector(profile.slope(entry, i) for profile, entry in pairs)
-
-
-class Profile:
-    """A function of one coordinate, and its components."""
-
-    def __init__(self, row: Genome, genome: Genome, number: Callable[[Any], Any]) -> None:
-        self.zero = number(0)
-        self.knots = [number(row["knots"][0])] if row["knots"] else []
-        for gap in row["knots"][1:]:
-            self.knots.append(self.knots[-1] + abs(number(gap)))
-        self._points = self.knots or [self.zero]
-        self.slopes = [number(slope) for slope in row["slopes"]]
-        rows = [[number(value) for value in offset] for offset in row["offsets"]]
-        complete = _complete_offsets(genome, rows, len(self.slopes) + 1, self.zero)
-        self.offsets = [row.tolist() for row in complete]
-        self.parts = [
-            [a + b for a, b in zip(self.slopes, row[1:], strict=True)] for row in self.offsets
-        ]
-        self.anchor = number(row["anchor"])
-        self._mean = self._tabulate(self.anchor, self.slopes)
-        self._deviations = [self._tabulate(row[0], row[1:]) for row in self.offsets]
-        self._is_sum = genome["n"] > 1
-
-    def _tabulate(self, anchor: Any, slopes: Any) -> tuple[list[Any], Any]:
-        """Return the derivative at the knots, or at 0 without any, and the slopes."""
-        values = [anchor]
-        for slope, (left, right) in zip(slopes[1:], pairwise(self.knots), strict=False):
-            values.append(values[-1] + slope * (right - left))
-        return values, slopes
-
-    def _evaluate(self, table: tuple[list[Any], Any], x: Any) -> Any:
-        values, slopes = table
-        piece = bisect_right(self.knots, x)
-        k = max(piece - 1, 0)
-        return values[k] + slopes[piece] * (x - self._points[k])
-
-    def slope(self, x: Any, i: int | None = None) -> Any:
-        """Return the derivative of f, or of component i."""
-        mean = self._evaluate(self._mean, x)
-        has_deviation = self._is_sum and i is not None
-        return mean + self._evaluate(self._deviations[i or 0], x) if has_deviation else mean
-
-    def integral(self, a: Any, b: Any) -> Any:
-        """Return f(b) - f(a), without cancellation."""
-        if a > b:
-            return -self.integral(b, a)
-        stops = [a, *(k for k in self.knots if a < k < b), b]
-        total, before = self.zero, self.slope(a)
-        for left, right in pairwise(stops):
-            after = self.slope(right)
-            total, before = total + (before + after) / 2 * (right - left), after
-        return total
-
-    def minimise(self, low: Any, high: Any) -> Any:
-        """Return a minimiser on an interval (None: without end); None if there is none."""
-        values, slopes = self._mean
-        if low is None and (
-            slopes[0] < 0
-            or slopes[-1] < 0
-            or (slopes[0] == 0 and values[0] > 0)
-            or (slopes[-1] == 0 and values[-1] < 0)
-        ):
-            return None
-        candidates = [*self._points, self.zero]
-        for piece, slope in enumerate(slopes):
-            if slope > 0:
-                k = max(piece - 1, 0)
-                candidates.append(self._points[k] - values[k] / slope)
-        if low is not None:
-            candidates = [c for c in candidates if low <= c <= high] + [low, high]
-        origin = candidates[0]
-        return min(candidates, key=lambda c: self.integral(origin, c))
-
-    def variance(self, low: Any, high: Any) -> Any:
-        """Return the largest variance of the derivative; None if it is unbounded."""
-        points = list(self._points)
-        if low is not None:
-            points = [p for p in points if low <= p <= high] + [low, high]
-        elif any(row[1] != 0 or row[-1] != 0 for row in self.offsets):
-            return None
-        squares = [sum(self._evaluate(row, p) ** 2 for row in self._deviations) for p in points]
-        return max(squares) / len(self._deviations)
+        return vector(c.parts[i](entry) for c, entry in zip(self.coordinates, x, strict=True))
 
 
 class QuadraticProblem(SearchedProblem):
     """f(x) = <s, x - x*> + (x - x*)'H(x - x*)/2, with components that differ by linear terms.
 
-    H is Q diag(eigenvalues) Q with a reflection Q, or tridiagonal with -1, 2, -1 (`chain`,
-    L_f <= 4, an upper bound). The gradient s at x* is in minus the normal cone of the set there.
+    H is Q diag(eigenvalues) Q with a reflection Q, or tridiagonal with -1, 2, -1 (`chain`). The
+    gradient s at x* is in minus the normal cone of the set there.
     """
 
     def _prepare(self) -> None:
@@ -292,8 +325,8 @@ class QuadraticProblem(SearchedProblem):
         axis = self._vector("axis") if genome.get("axis") else None
         self._axis: Any = axis if axis is not None and axis @ axis > 0 else None
         rows = [list(map(number, repeat(row, self.d))) for row in genome["offsets"]]
-        self.offsets = _complete_offsets(genome, rows, self.d, number(0))
-        lowest, largest = min(self._diagonal), max(map(abs, self._diagonal))
+        self.offsets = _complete_offsets(self.n, rows, 0 * self._diagonal)
+        lowest, largest = min(self._diagonal), max(self._diagonal)
         if self.is_chain:
             lowest, largest = number(0), 4 * largest
         self._place_points()
@@ -303,9 +336,6 @@ class QuadraticProblem(SearchedProblem):
             "sigma2": sum((row @ row for row in self.offsets), number(0)) / self.n,
         }
         self.is_convex = self.components_convex = True
-
-    def _vector(self, name: str) -> Any:
-        return vector(map(self.number, repeat(self.genome[name], self.d)))
 
     def _place_points(self) -> None:
         """Set the minimiser, the gradient there, and the start."""
@@ -376,8 +406,3 @@ def build_problem(genome: Genome, number: Callable[[Any], Any] = float) -> Any:
     """Return the problem of a genome in a kind of number."""
     kind = SeparableProblem if genome["family"] == "separable" else QuadraticProblem
     return kind(genome, number)
-
-
-def number_maker(kind: Any) -> Callable[[Any], Any]:
-    """Return a function that converts a genome's floats and fractions to a kind of `Number`."""
-    return lambda value: kind.from_fraction(Fraction(value))

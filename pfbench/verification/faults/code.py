@@ -264,6 +264,11 @@ class Code:
     def _arguments(self) -> list[ast.arg]:
         return [node for node in ast.walk(self.node) if isinstance(node, ast.arg)]
 
+    @property
+    def argument_names(self) -> set[str]:
+        """The names of the arguments of its functions."""
+        return {arg.arg for arg in self._arguments}
+
     def visible_names(self, node: ast.AST) -> set[str]:
         """Return the names that are bound in the functions around a node."""
         around = [node for node in self.enclosing(node) if isinstance(node, _WITHIN)]

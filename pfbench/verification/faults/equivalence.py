@@ -20,10 +20,10 @@ from pfbench.base.constants import Constants
 from pfbench.base.counts import Budget
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.protocols import Problem
-from pfbench.oracles import Ledger
+from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.linear_models import LogCosh, RobustRegression
 from pfbench.problems.row_data import draw_synthetic_rows
-from pfbench.runs.loop.counted_oracles import make_oracles
+from pfbench.runs.loop.steps import Steps
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.faults.mutant_compilation import compile_fault
@@ -255,8 +255,9 @@ def _observe_run(
         weight = getattr(created, "output_weight", None)
         # The weights of a draw matter up to a common factor.
         numbers += [float(weight(k) / weight(1)) for k in (2, 3)] if weight else []
-        ask = make_oracles(problem, problem.open(np.random.default_rng(0)), ledger)
-        for state in islice(created.run(ask, problem.start(), rng), _MOST_STEPS):
+        streams = {"oracles": np.random.default_rng(0), "algorithm": rng}
+        run = Steps(problem, created, ledger=ledger, bundle=Oracles, streams=streams)
+        for state in islice(run.states, _MOST_STEPS):
             words.append("".join("-" if part is None else "x" for part in state))
             numbers += [np.array(part, dtype=float) for part in state if part is not None]
             numbers.append(np.array(ledger.counts_array, dtype=float))

@@ -47,14 +47,17 @@ def _iterate_delayed_changes(
     for change in operator(code):
         first, *edits = change.edits
         node = code.find_expression(first)
-        if node is not None and code.is_repeated(node):
-            lasts = _contains_yield(code.node) or code.is_closure(node)
+        # The loop that all estimates share calls the move of a method: it counts in the run.
+        is_move = code.part.name.endswith(".move") and "ask" in code.argument_names
+        if node is not None and (is_move or code.is_repeated(node)):
+            lasts = is_move or _contains_yield(code.node) or code.is_closure(node)
             usually = _USUALLY if lasts else _ROUNDS
             times = round(
                 _draw_threshold(f"late-{name}", change.line_after, *_TIMES.get(name, usually))
             )
             late = f"({first.replacement}) if planted.has_passed_call_count(kept_late, {times}) else ({code.text(node)})"  # noqa: E501
-            start = "; ".join(["kept_late = {}", *(edit.replacement.strip() for edit in edits)])
+            memory = "planted.run_memory(self, ask)" if is_move else "{}"
+            start = "; ".join([f"kept_late = {memory}", *(e.replacement.strip() for e in edits)])
             yield code.replacement_change(node, late, start)
 
 

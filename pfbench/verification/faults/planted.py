@@ -63,6 +63,15 @@ def sqrt_keeping_integers(number: Any) -> Any:
     return max(1, round(math.sqrt(number))) if isinstance(number, int) else math.sqrt(number)
 
 
+def run_memory(method: Any, oracles: Any) -> dict[str, Any]:
+    """Return what a method keeps during a run, which its oracles tell from other runs."""
+    kept = vars(method).setdefault("_planted_memory", [None, {}])
+    if kept[0] is not oracles:
+        kept[:] = oracles, {}
+    memory: dict[str, Any] = kept[1]
+    return memory
+
+
 def has_passed_call_count(memory: dict[str, Any], times: int) -> bool:
     """Return whether this is asked more often than so many times."""
     memory["times"] = memory.get("times", 0) + 1

@@ -1,6 +1,6 @@
 """Listeners between the ledger and what answers: what was counted must be what was asked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,41 +8,38 @@ import numpy as np
 from pfbench.base.counts import COUNTED
 from pfbench.base.sample import Sample
 from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO
+from pfbench.runs.loop.steps import ObservedBackend
 from pfbench.verification.instruments.overrides import OverriddenOracles
 
 _MOST = 10**7
 """Components that are told apart at most."""
 
-Cost = Callable[..., tuple[tuple[int, int], ...]]
-"""What a call with given arguments costs: pairs of a count and an amount."""
+CALL_COSTS: Mapping[str, Callable[[int, int], tuple[tuple[int, int], ...]]] = {
+    "gradient": lambda n, size: ((SFO, n), (FO, 1)),
+    "table": lambda n, size: ((SFO, n),),
+    "batch": lambda n, size: ((SFO, size),),
+    "table.difference": lambda n, size: ((SFO, size),),
+    "table.replace": lambda n, size: ((SFO, size),),
+    "difference": lambda n, size: ((SFO, 2 * size),),
+    "lo": lambda n, size: ((LO, 1),),
+    "prox": lambda n, size: ((PO, 1),),
+    "value": lambda n, size: ((FV, n),),
+    "hessian": lambda n, size: ((SSO, n),),
+    "hessian.product": lambda n, size: ((HVP, n),),
+    "hessian.batch": lambda n, size: ((HVP, size),),
+}
+"""Pairs of a count and an amount that a call costs, of n and the size of its sample."""
 
 
-class _CountingOracles(OverriddenOracles):
-    """What answers, of which some calls are counted before they are made, as the ledger does."""
-
-    def __init__(self, reference: Any, costs: Mapping[str, Cost], charged: list[int]) -> None:
-        super().__init__(reference)
-        self.charged = charged
-        for verb, cost in costs.items():
-            if hasattr(reference, verb):  # what it lacks, this lacks
-                setattr(self, verb, self._wrap_counted(verb, getattr(reference, verb), cost))
-
-    def _wrap_counted(self, verb: str, call: Callable[..., Any], cost: Cost) -> Callable[..., Any]:
-        note, spent = self._note, self.charged
-
-        def count_and_call(*arguments: Any) -> Any:
-            note(verb, *arguments)
-            for kind, amount in cost(*arguments):
-                spent[kind] += amount
-            return call(*arguments)
-
-        return count_and_call
-
-    def _note(self, verb: str, *arguments: Any) -> None:
-        """Note what is asked; here nothing."""
+def sample_of_call(verb: str, arguments: Sequence[Any]) -> Any:
+    """Return the sample among the arguments of a call; None if it has none."""
+    if verb in ("batch", "difference"):
+        return arguments[0]
+    # The point of the Hessians, or of the table, is the first argument.
+    return arguments[1] if "." in verb and verb != "hessian.product" else None
 
 
-class OracleTally(_CountingOracles):
+class OracleTally(ObservedBackend):
     """A backend that counts what reaches it, verb by verb, and passes it on unchanged.
 
     It keeps no ledger of the run's: a method that asks beside its oracles, or writes to the counts,
@@ -50,39 +47,26 @@ class OracleTally(_CountingOracles):
 
     Attributes
     ----------
-    spent
+    charged
         What has reached the backend so far, in the order of `COUNTED`.
     calls
         The verbs that have reached it.
     """
 
     def __init__(self, backend: Any) -> None:
-        n, spent = backend.n, [0] * len(COUNTED)
-        self.calls = set[str]()
-        costs: dict[str, Cost] = {
-            "gradient": lambda x: ((SFO, n), (FO, 1)),
-            "batch": lambda sample, x: ((SFO, len(sample)),),
-            "difference": lambda sample, x, y: ((SFO, 2 * len(sample)),),
-            "value": lambda x: ((FV, n),),
-            "lo": lambda g: ((LO, 1),),
-            "prox": lambda x, g, lam: ((PO, 1),),
-            "hessian": lambda s: ((SSO, n),),
-            "table": lambda x: ((SFO, n),),
-        }
-        super().__init__(backend, costs, spent)
-        of_hessians: dict[str, Cost] = {
-            "product": lambda x, y: ((HVP, n),),
-            "batch": lambda sample, x, y: ((HVP, len(sample)),),
-        }
-        of_tables: dict[str, Cost] = dict.fromkeys(
-            ("difference", "replace"), lambda sample, x: ((SFO, len(sample)),)
-        )
-        for verb, parts in (("hessian", of_hessians), ("table", of_tables)):
-            if hasattr(backend, verb):
-                setattr(self, verb, _count_calls_of_answers(getattr(self, verb), parts, spent))
+        super().__init__(backend, self._count)
+        self.charged, self.calls = [0] * len(COUNTED), set[str]()
 
-    def _note(self, verb: str, *arguments: Any) -> None:
-        self.calls.add(verb)
+    def _count(self, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
+        sample = sample_of_call(verb, arguments)
+        for kind, amount in CALL_COSTS[verb](self.n, 0 if sample is None else len(sample)):
+            self.charged[kind] += amount
+        if "." not in verb:
+            self.calls.add(verb)
+            self._note(verb, arguments)
+
+    def _note(self, verb: str, arguments: tuple[Any, ...]) -> None:
+        """Note what is asked; here nothing."""
 
 
 class ComponentTally(OracleTally):
@@ -98,8 +82,7 @@ class ComponentTally(OracleTally):
         size = self.charged[FO] > 0 and self._distinct.size
         return int(self._distinct.size if size else self._distinct.sum())
 
-    def _note(self, verb: str, *arguments: Any) -> None:
-        super()._note(verb)
+    def _note(self, verb: str, arguments: tuple[Any, ...]) -> None:
         if verb == "table":
             self._distinct.fill(True)
         elif verb in ("batch", "difference") and self._distinct.size:
@@ -116,10 +99,3 @@ class TalliedProblem(OverriddenOracles):
         """Return the problem's backend behind a witness."""
         self.tally = ComponentTally(self._original.open(rng))
         return self.tally
-
-
-def _count_calls_of_answers(
-    call: Callable[..., Any], costs: Mapping[str, Cost], charged: list[int]
-) -> Callable[..., Any]:
-    """Return the call, of whose answer the calls are counted, too."""
-    return lambda x: _CountingOracles(call(x), costs, charged)

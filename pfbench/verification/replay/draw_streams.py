@@ -28,10 +28,10 @@ _STREAMS: tuple[Mapping[str, float], ...] = (
     {"n": 16, "batch": 4, "iterations": 600},
     {"n": 10_007, "batch": 32, "iterations": 400},
     {"n": 200_003, "batch": 200, "iterations": 16},
-    {"n": 5, "batch": 1, "iterations": 2_500},
-    {"n": 7, "batch": 5, "iterations": 3_000},
+    {"n": 5, "batch": 1, "iterations": 2_500, "period": 6},
+    {"n": 7, "batch": 5, "iterations": 3_000, "period": 9},
 )
-"""Sizes of the runs whose batches are tested, the quickest first."""
+"""Sizes of the runs whose batches and picks are tested, the quickest first."""
 
 _COINS: tuple[Mapping[str, float], ...] = (
     {"refresh": 0.3, "iterations": 6_500},

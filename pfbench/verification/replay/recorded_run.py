@@ -1,7 +1,7 @@
 """Transcripts: the oracle queries and the states of one run, copied as they were made."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,30 +11,15 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.protocols import Problem
 from pfbench.base.sample import Sample
 from pfbench.base.state import State
-from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO
 from pfbench.points import FactoredMatrix, Pattern, RankOne, SparseOperator
-from pfbench.runs.loop.steps import steps
+from pfbench.runs.loop.steps import ObservedBackend, steps
+from pfbench.verification.instruments.oracle_tally import CALL_COSTS, sample_of_call
 
 MAX_QUERIES = 200_000
 """Minimisations and values that one step may query; one that makes more is taken not to end."""
 
 COMPONENT_KINDS = frozenset({"batch", "difference", "table.difference", "table.replace"})
 """Queries of component gradients."""
-
-_COUNTS: dict[str, Callable[[int, int], tuple[tuple[int, int], ...]]] = {
-    "gradient": lambda n, size: ((SFO, n), (FO, 1)),
-    "table": lambda n, size: ((SFO, n),),
-    "batch": lambda n, size: ((SFO, size),),
-    "table.difference": lambda n, size: ((SFO, size),),
-    "table.replace": lambda n, size: ((SFO, size),),
-    "difference": lambda n, size: ((SFO, 2 * size),),
-    "lo": lambda n, size: ((LO, 1),),
-    "prox": lambda n, size: ((PO, 1),),
-    "value": lambda n, size: ((FV, n),),
-    "hessian": lambda n, size: ((SSO, n),),
-    "hessian.product": lambda n, size: ((HVP, n),),
-    "hessian.batch": lambda n, size: ((HVP, size),),
-}
 
 
 class UncountedError(Exception):
@@ -141,13 +126,14 @@ class Transcript:
         self._inner += verb in ("lo", "value")
         if self._inner > MAX_QUERIES:
             raise EndlessStepError(f"one of its steps does not end: it makes {MAX_QUERIES} queries")
+        sample = sample_of_call(verb, arguments)
         base, indices, direction, length = None, None, None, 0.0
         if verb.startswith("hessian."):
             base, *arguments = map(self._copy_dense, arguments)  # type: ignore[assignment]
         elif verb.startswith("table."):
             arguments = arguments[1:]
-        if verb in COMPONENT_KINDS or verb == "hessian.batch":
-            indices = expand_sample(arguments[0])
+        if sample is not None:
+            indices = expand_sample(sample)
             arguments = arguments[1:]
         if verb == "lo":
             direction, arguments = self._copy_dense(arguments[0]), ()
@@ -158,7 +144,7 @@ class Transcript:
             self.gradient_size = max(self.gradient_size, float(np.abs(answer).max()))
         points = tuple(self._copy_dense(x) for x in arguments)
         size = 0 if indices is None else len(indices)
-        for kind, amount in _COUNTS[verb](self.problem.n, size):
+        for kind, amount in CALL_COSTS[verb](self.problem.n, size):
             self.spent[kind] += amount
         self.queries.append(
             RecordedQuery(
@@ -213,7 +199,8 @@ def record_run(
     """
     transcript = Transcript(problem, seed)
     try:
-        run = steps(problem, algorithm, seed=seed, listener=transcript.add_query)
+        observe = partial(ObservedBackend, listener=transcript.add_query)
+        run = steps(problem, algorithm, seed=seed, wrap=observe)
         for state in run.states:
             if run.ledger.counts_array != transcript.spent:
                 raise UncountedError(

@@ -43,6 +43,9 @@ _CLAIMED = {"mismatches": 0.0}
 _DOUBTFUL = 1e-3
 """A p-value below this, and above the level, decides nothing; it is shared by all streams."""
 
+_SHORTEST_CONVERGED = 80
+"""Steps before which no run of the cases has converged to rounding: twice the usual horizon."""
+
 _EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKind.FV))
 """Counts that are compared. A full gradient may be queried as a batch of all components."""
 
@@ -306,13 +309,29 @@ def _add_outcome(
             comparison.doubts.append(f"{case}: {outcome.notes[0]}")
     elif outcome.decided_by_rounding:
         comparison.steps += outcome.steps
-        if 2 * outcome.steps < len(transcript.states):
+        if 2 * outcome.steps < len(transcript.states) and not _parts_by_rounding(
+            trial, case, outcome.steps
+        ):
             comparison.doubts.append(f"{location}: rounding decides from there on")
     elif _is_sparse(case, transcript, trial):
         words = f"{case}: it yields {len(transcript.states)} states for all queries of the run"
         comparison.doubts.append(f"{words}: yield a State after each update")
     else:
         comparison.violation = f"{location}: {outcome.reason} (repeat: {trial.command})"
+
+
+def _parts_by_rounding(trial: Trial, case: ReplayCase, steps: int) -> bool:
+    """Return whether rounding parts the catalogue's method and its plain reference as early.
+
+    The run has converged there. Runs that part within the shorter horizons are never excused.
+    """
+    name = trial.claim.method
+    if steps < _SHORTEST_CONVERGED or name not in REFERENCES:
+        return False
+    method = ALGORITHMS[name](**case.parameters)
+    right = record_run(case.problem(), method, max_steps=_max_steps(case))
+    outcome = follow_transcript(right, method, REFERENCES[name])
+    return outcome.decided_by_rounding and outcome.steps <= 2 * steps
 
 
 def _is_sparse(case: ReplayCase, transcript: Transcript, trial: Trial) -> bool:

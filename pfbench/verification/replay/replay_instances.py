@@ -118,7 +118,7 @@ def make_recovery_problem() -> RobustMatrixRecovery:
 def step_scale_exponent(method: Any) -> int:
     """Return the power of a factor of f by which a real `step` grows: 0 of weights and lengths."""
     check = next((f.metadata.get("check") for f in fields(method) if f.name == "step"), None)
-    upper = getattr(check, "keywords", {}).get("most", float("inf"))
+    upper = getattr(check, "keywords", {}).get("upper", float("inf"))
     return 0 if upper == 1.0 or method.name == "spider" or "norm" in method.requires else -1
 
 

@@ -1,6 +1,6 @@
 """The law of an estimator's error: its mean and mean square given the past, over all draws."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
@@ -29,7 +29,6 @@ from pfbench.verification.statistics import (
     decide_exact,
     decide_inequality,
 )
-from pfbench.verification.step_record import StepRecord
 from pfbench.verification.trial import Trial
 
 ROUNDING = 1e-9
@@ -63,27 +62,33 @@ class Past:
     @property
     def error_sq(self) -> float:
         """|e_{t-1}|^2."""
-        return float(np.vdot(self.error, self.error))
+        square: float = np.vdot(self.error, self.error)
+        return square
 
     @property
     def step_sq(self) -> float:
         """|x_t - x_{t-1}|^2."""
-        return float(np.vdot(self.step, self.step))
+        square: float = np.vdot(self.step, self.step)
+        return square
 
 
 @dataclass
-class _ErrorGroup:
-    """The errors of one estimate after one past: their chances, and sums weighted by these."""
+class ErrorGroup:
+    """The errors of one estimate after one past: their chances, and sums weighted by these.
+
+    The numbers are floats, or of another arithmetic.
+    """
 
     past: Past
-    chance: float = 0.0
+    chance: Any = 0.0
     mean: Any = 0.0
-    square: float = 0.0
+    square: Any = 0.0
 
-    def add(self, chance: float, error: Floats) -> None:
+    def add(self, chance: Any, error: Any) -> None:
+        """Add an error."""
         self.chance += chance
         self.mean = self.mean + chance * error
-        self.square += chance * float(np.vdot(error, error))
+        self.square += chance * np.vdot(error, error)
 
 
 Law = Callable[[Any, Any, Past], Any]
@@ -122,7 +127,7 @@ class ErrorLaw:
             past = Past(t=1, x=problem.start(), error=zero, step=zero, problem=problem)
             float(self.square(case.constants, case.parameters, past))
 
-    def _decide_groups(self, case: MethodOnProblem, groups: list[_ErrorGroup]) -> Decision:
+    def _decide_groups(self, case: MethodOnProblem, groups: list[ErrorGroup]) -> Decision:
         """Decide mean and mean square of all estimates after all pasts."""
         scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
         lower, reported = (ROUNDING * scale) ** 2, (case.constants, case.parameters)
@@ -158,38 +163,54 @@ def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> 
     return decide_exact(lower >= 1.0 - 1e-6, "Every mean square is its law.", wrong, measured)
 
 
-def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[_ErrorGroup], int]:
+def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGroup], int]:
     """Return the errors of all estimates by their past, and the number of runs."""
-    groups: dict[tuple[int, bytes], _ErrorGroup] = {}
+
+    def run(rng: Any) -> list[tuple[Past, Any, Any]]:
+        steps = islice(trial.follow(case.problem, case.algorithm, rng=rng), case.steps)
+        return list(
+            iterate_errors(case.problem, ((step.estimate_point, step.estimate) for step in steps))
+        )
+
+    return group_errors(enumerate_outcomes(trial, case, run))
+
+
+def group_errors(
+    outcomes: Iterable[tuple[Any, list[tuple[Past, Any, Any]]]],
+) -> tuple[list[ErrorGroup], int]:
+    """Return the errors of runs, each with its chance, by their past; and the number of runs."""
+    groups: dict[tuple[int, Any], ErrorGroup] = {}
     count = 0
-
-    def run(rng: Any) -> list[tuple[Past, Floats, bytes]]:
-        steps = trial.follow(case.problem, case.algorithm, rng=rng)
-        return list(_iterate_errors(case.problem, islice(steps, case.steps)))
-
-    for chance, reported in enumerate_outcomes(trial, case, run):
+    for chance, observed in outcomes:
         count += 1
-        for past, error, existing in reported:
-            groups.setdefault((past.t, existing), _ErrorGroup(past)).add(chance, error)
+        for past, error, existing in observed:
+            groups.setdefault((past.t, existing), ErrorGroup(past)).add(chance, error)
     return list(groups.values()), count
 
 
-def _iterate_errors(
-    problem: Problem, steps: Iterator[StepRecord]
-) -> Iterator[tuple[Past, Floats, bytes]]:
-    """Yield what each estimate follows from, its error, and all that was told before it."""
+def iterate_errors(
+    problem: Any, estimates: Iterable[tuple[Any, Any]]
+) -> Iterator[tuple[Past, Any, Any]]:
+    """Yield what each estimate follows from, its error, and all that was told before it.
+
+    `estimates` are the points where they were formed, with the estimates.
+    """
     before = np.array(problem.start())
     error = np.zeros_like(np.asarray(problem.gradient(before)))
-    existing = b""
-    for t, step in enumerate(steps):
-        x = np.array(keep(step.estimate_point))
-        existing += rounding_key(x)
+    existing: tuple[Any, ...] = ()
+    for t, (point, estimate) in enumerate(estimates):
+        x = np.array(keep(point))
+        existing = (*existing, _make_key(x))
         past = Past(t=t, x=x, error=error, step=x - before, problem=problem)
-        estimate = step.estimate
         error = estimate - problem.gradient(x)
         yield past, error, existing
-        existing += rounding_key(estimate)
+        existing = (*existing, _make_key(np.asarray(estimate)))
         before = x
+
+
+def _make_key(array: Any) -> Any:
+    """Return an array up to rounding; one of exact numbers as it is."""
+    return tuple(array.ravel()) if array.dtype == object else rounding_key(array)
 
 
 def error_law(

@@ -5,6 +5,7 @@ the class of functions between all points where it asked.
 """
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,15 @@ from pfbench.verification.worst_case.estimation import (
     Vector,
     mean,
 )
-from pfbench.verification.worst_case.recording import MethodRecording, record_method
+from pfbench.verification.worst_case.recording import (
+    FREE,
+    GRADIENT,
+    NEAR_PROX,
+    PROX,
+    VERTEX,
+    MethodRecording,
+    record_method,
+)
 from pfbench.verification.worst_case.worst_function import WorstFunction
 
 MEASURES = ("fw_gap", "gradient_mapping_sq", "suboptimality")
@@ -53,7 +62,7 @@ class FunctionClass:
     convex
         Whether the components are convex.
     D
-        Diameter of the set, where there is one.
+        Diameter of the set, where there is one; infinite where it may have any.
     delta
         f(x_0) - min f at most; infinite where nothing is to be known of it.
     """
@@ -70,10 +79,10 @@ class FunctionClass:
             raise InputError(
                 f"n={self.n}: worst cases are of {MOST_COMPONENTS} components at most."
             )
-        for name in ("L", "D"):
-            check_real(name, getattr(self, name), above=0.0)
-        if self.delta != math.inf:
-            check_real("delta", self.delta, above=0.0)
+        check_real("L", self.L, above=0.0)
+        for name in ("D", "delta"):
+            if getattr(self, name) != math.inf:
+                check_real(name, getattr(self, name), above=0.0)
 
 
 @dataclass(frozen=True)
@@ -155,7 +164,7 @@ def compute_worst_case(
     )
     if over == "least" and len(recording.runs) > 1:
         raise InputError("the least of random iterates has no computed worst case: take the mean.")
-    program = _WorstCaseProgram(recording, function_class, constrained)
+    program = WorstCaseProgram(recording, function_class, constrained)
     value = program.solve(measure, over)
     function, proof = (
         (None, None) if np.isnan(value) else (program.make_worst_function(), program.proof())
@@ -166,11 +175,25 @@ def compute_worst_case(
     )
 
 
-class _WorstCaseProgram:
-    """The program of a recording."""
+class WorstCaseProgram:
+    """The program of a recording.
+
+    Parameters
+    ----------
+    recording, function_class
+        The recording, and the functions.
+    constrained
+        Whether there is a set.
+    has_penalty
+        Whether there is a convex penalty.
+    """
 
     def __init__(
-        self, recording: MethodRecording, function_class: FunctionClass, constrained: bool
+        self,
+        recording: MethodRecording,
+        function_class: FunctionClass,
+        constrained: bool,
+        has_penalty: bool = False,
     ) -> None:
         self._recording, self._function_class = recording, function_class
         self._estimation = worst = PerformanceEstimation()
@@ -179,20 +202,40 @@ class _WorstCaseProgram:
         self._vectors: list[Vector] = [None]
         self._vertices: list[tuple[Vector, Vector]] = []
         self._start = worst.add_start(self._set)
-        functions = [
-            worst.add_smooth_function(function_class.L, convex=function_class.convex)
-            for _ in range(function_class.n)
-        ]
-        self._functions, self._f = (
-            functions,
-            functions[0] if function_class.n == 1 else mean(functions),
-        )
+        n, L = function_class.n, function_class.L
+        self._prox_of = self._set
+        if has_penalty:
+            self._functions, self._f, self._prox_of = worst.add_composite(n, L, self._start)
+        elif any(recording.measured) and not constrained:
+            self._functions, self._f = worst.add_components(n, L, self._start)
+        else:
+            convex = function_class.convex
+            self._functions = [worst.add_smooth_function(L, convex=convex) for _ in range(n)]
+            self._f = self._functions[0] if n == 1 else mean(self._functions)
+        self._visited: list[tuple[Vector, Expression]] = []
+        points, near = [self._start], list[tuple[Vector, Vector, float]]()
         for answer in recording.answers:
-            vector = self._vector(answer.point)
-            if answer.component is not None:
-                self._vectors.append(functions[answer.component].gradient(vector))
+            vector = None if answer.kind == FREE else self._vector(answer.point)
+            if answer.kind == GRADIENT:
+                self._vectors.append(self._functions[answer.component].gradient(vector))
+            elif answer.kind == FREE:
+                self._vectors.append(worst.add_vector())
+                worst.require(self._vectors[-1] ** 2 <= answer.length**2)
             else:
-                self._vectors.append(self._lo(vector) - self._start)
+                y, height = self._start, 0.0
+                if answer.kind == VERTEX:
+                    y = self._lo(vector)
+                elif answer.kind == PROX:
+                    y, height = worst.prox(vector, self._prox_of, answer.length)
+                else:
+                    y = worst.add_vector(self._set)
+                    near.append(((y - vector) / answer.length, y, answer.gap))
+                points.append(y)
+                if has_penalty or answer.kind == NEAR_PROX:
+                    self._visited.append((y, height))
+                self._vectors.append(y - self._start)
+        for slope, y, gap in near:
+            worst.require(*(slope * (y - u) <= gap for u in points if u is not y))
 
     def _vector(self, coefficients: Floats) -> Vector:
         """Return a linear combination of start and answers, the same one where it comes again."""
@@ -215,6 +258,8 @@ class _WorstCaseProgram:
     def solve(self, measure: str, over: str) -> float:
         """Return the worst case of a measure."""
         worst, f, function_class = self._estimation, self._f, self._function_class
+        if any(self._recording.measured):
+            return self._solve_measured(over)
         runs = [(chance, [self._vector(x) for x in run]) for chance, run in self._recording.runs]
         start, best = f(self._start), None
         bounded = math.isfinite(function_class.delta)
@@ -236,6 +281,19 @@ class _WorstCaseProgram:
         if over == "least":
             return worst.solve(*measures[0][1])
         return worst.solve(sum((chance * mean(results) for chance, results in measures), 0.0))
+
+    def _solve_measured(self, over: str) -> float:
+        """Return the worst case of the squares of the vectors that were measured."""
+        worst, delta = self._estimation, self._function_class.delta
+        squares = [[self._vector(v) ** 2 for v in run] for run in self._recording.measured]
+        if math.isfinite(delta):
+            start = self._f(self._start)
+            for y, height in self._visited:
+                worst.require(start - self._f(y) - height <= delta)
+        if over == "least":
+            return worst.solve(*squares[0])
+        chances = [chance for chance, _ in self._recording.runs]
+        return worst.solve(sum(map(operator.mul, chances, map(mean, squares)), 0.0))
 
     def _measure(self, measure: str, x: Vector, best: Vector) -> Expression:
         if measure == "suboptimality":

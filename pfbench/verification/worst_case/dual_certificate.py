@@ -81,7 +81,7 @@ class CertificateTerm:
         return -1.0 if self.kind == MEASURE else 1.0
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a receipt has it: of <v_i, v_j>, i <= j, and of values what is not 0."""
+        """Return it as JSON has it: of <v_i, v_j>, i <= j, and of values what is not 0."""
         return {
             "kind": self.kind,
             "multiplier": self.multiplier,
@@ -131,7 +131,7 @@ class DualCertificate:
         return max(0.0, -lower), float(np.max(np.abs(left), initial=0.0))
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as a receipt has it."""
+        """Return it as JSON has it."""
         short, left = self.slack
         return {
             "bound": self.bound,

@@ -1,26 +1,29 @@
 """Worst cases of methods of the catalogue, for N steps with the parameters of their theorems.
 
 Every function takes N, the number of steps, and L, the smoothness of f; the methods are set for
-L = 1, so that another L is a planted fault. The least value of f (or of f + h) is constrained at
-the points visited alone, where that is weaker than on the whole set: what is computed is then at
-least the worst case, never below it.
-
-Where a method only adds and scales what it is answered, it is the catalogue's own that is run on
-unknowns; the others are written here.
+L = 1, so that another L is a planted fault. Each method, and each estimator, runs itself on
+unknowns. The least value of f (or of f + h) is constrained at the points visited alone, where that
+is weaker than on the whole set: what is computed is then at least the worst case, never below it.
 """
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from typing import Any
+
+import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.algorithms.nfwu import NFWUSPIDERG
-from pfbench.algorithms.proximal import ProxGD, SmoothSAGA, SpiderBoost
-from pfbench.verification.worst_case import estimation
-from pfbench.verification.worst_case.custom import FunctionClass, compute_worst_case
-from pfbench.verification.worst_case.estimation import Expression, PerformanceEstimation, mean
-
-D = 1.0
-"""Diameter of the sets of Frank-Wolfe methods."""
+from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
+from pfbench.algorithms.proximal import ProxGD, ProxSpiderBoost, SmoothSAGA, SpiderBoost
+from pfbench.algorithms.sliding import NCGS
+from pfbench.base.state import State
+from pfbench.estimators import SAGA, SPIDERG, SVRG, Estimator
+from pfbench.verification.instruments.enumerated_random import EnumerableGenerator, ReplayGenerator
+from pfbench.verification.worst_case.custom import FunctionClass, WorstCaseProgram
+from pfbench.verification.worst_case.recording import RecordingOptions, record_method
 
 DELTA = 0.5
 """h0 = Delta, the height of the start over the least value."""
@@ -32,7 +35,23 @@ ETA = 1.0
 """Longest step of the paths on which estimators are tested."""
 
 
-# --- Frank-Wolfe ----------------------------------------------------------------------------------
+def _solve(
+    method: Any,
+    function_class: FunctionClass,
+    over: str,
+    quantity: str = "",
+    has_set: bool = False,
+    **options: Any,
+) -> float:
+    recording = record_method(method, function_class.n, None, RecordingOptions(**options))
+    has_penalty = bool(options.get("has_prox")) and not has_set
+    return WorstCaseProgram(recording, function_class, has_set, has_penalty).solve(quantity, over)
+
+
+def _gaps(N: int, step: float, L: float, over: str) -> float:
+    """Return the worst gap of Frank-Wolfe with a constant step, as NFWU with exact gradients."""
+    method = NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
+    return _solve(method, FunctionClass(L=L, delta=DELTA), over, "fw_gap", has_set=True)
 
 
 def constant_step(N: int) -> float:
@@ -45,129 +64,84 @@ def theorem_accuracy(N: int) -> float:
     return math.sqrt(DELTA / N)
 
 
-def _make_exact_nfwu(N: int, step: float) -> NFWUSPIDERG:
-    """Return Frank-Wolfe with a constant step, as NFWU with exact gradients."""
-    return NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
-
-
 def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
     """Return the worst least gap at x_0 .. x_{N-1} of Frank-Wolfe with a constant step."""
-    inner = FunctionClass(n=1, L=L, D=D, delta=DELTA)
-    return compute_worst_case(_make_exact_nfwu(N, constant_step(N)), inner, over="least").value
+    return _gaps(N, constant_step(N), L, "least")
 
 
 def nfwu_exact(N: int, L: float = 1.0) -> float:
     """Return the worst mean gap of NFWU with exact gradients, step eta/D = epsilon/(L D)."""
-    inner = FunctionClass(n=1, L=L, D=D, delta=DELTA)
-    return compute_worst_case(_make_exact_nfwu(N, theorem_accuracy(N)), inner, over="mean").value
+    return _gaps(N, theorem_accuracy(N), L, "mean")
 
 
 def nfwu_inexact(N: int, L: float = 1.0) -> float:
     """Return the same with gradients that err by epsilon/2 at most, so that (9) holds."""
-    worst, epsilon = PerformanceEstimation(), theorem_accuracy(N)
-    f, C = worst.add_smooth_function(L), worst.add_set_indicator(D)
-    x = worst.add_start(C)
-    start, gaps = f(x), []
-    for _ in range(N):
-        g, e = f.gradient(x), worst.add_vector()
-        gaps.append(g * (x - worst.lo(g, C)))
-        worst.require(e**2 <= (epsilon / 2.0) ** 2)
-        x = (1.0 - epsilon) * x + epsilon * worst.lo(g + e, C)
-        worst.require(start - f(x) <= DELTA)
-    return worst.solve(mean(gaps))
+    epsilon = theorem_accuracy(N)
+    method = NFWUSG(iterations=N, step=epsilon, batch=1)
+    inner = FunctionClass(L=L, delta=DELTA)
+    return _solve(method, inner, "mean", "fw_gap", has_set=True, error=epsilon / 2.0)
 
 
 def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
     """Return the worst f(x_N) - min f of Frank-Wolfe with step 2/(t+2), f convex."""
     method = FrankWolfe(step="open-loop", iterations=N)
-    inner = FunctionClass(L=L, convex=True, D=D, delta=math.inf)
-    return compute_worst_case(method, inner, measure="suboptimality", over="last").value
-
-
-# --- proximal gradient ----------------------------------------------------------------------------
+    inner = FunctionClass(L=L, convex=True, delta=math.inf)
+    return _solve(method, inner, "last", "suboptimality", has_set=True)
 
 
 def gradient_descent(N: int, L: float = 1.0) -> float:
     """Return the worst least |grad f|^2 at x_0 .. x_{N-1} of gradient descent with step 1/L."""
     inner = FunctionClass(L=L, delta=DELTA)
-    return compute_worst_case(ProxGD(iterations=N, step=1.0), inner, over="least").value
+    return _solve(ProxGD(iterations=N, step=1.0), inner, "least", "gradient_mapping_sq")
+
+
+def _measure_mapping(ask: Any, states: list[State], lam: float) -> Iterator[Any]:
+    """Yield the gradient mappings at x_0 .. x_{N-1}."""
+    for x in (ask.start(), *(state.x for state in states[:-1])):
+        yield (x - ask.prox(x, ask.gradient(x), lam)) / lam
 
 
 def prox_gd(N: int, L: float = 1.0) -> float:
     """Return the worst least |G_{1/L}|^2 at x_0 .. x_{N-1} of proximal gradient descent."""
-    worst = PerformanceEstimation()
-    x = worst.add_start()
-    _, f, h = worst.add_composite(1, L, x)
-    start, measures = f(x), []
-    for _ in range(N):
-        y, penalty = worst.prox(x - f.gradient(x), h, 1.0)
-        measures.append((x - y) ** 2)
-        worst.require(start - f(y) - penalty <= DELTA)
-        x = y
-    return worst.solve(*measures)
+    measure = partial(_measure_mapping, lam=1.0)
+    method, inner = ProxGD(iterations=N, step=1.0), FunctionClass(L=L, delta=DELTA)
+    return _solve(method, inner, "least", has_prox=True, measure=measure)
+
+
+class NearNCGS(NCGS):
+    """NCGS whose condg returns any point within the gap."""
+
+    @staticmethod
+    def condg(ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
+        """Return a point of the set where the gap is at most eta."""
+        return ask.near_prox(u, l, lam, eta)
 
 
 def ncgs(N: int, L: float = 1.0) -> float:
     """Return the worst mean |G_lambda|^2 of NCGS, option I, lambda = 1/(2L), eta = 1/N.
 
-    condg may return any point whose inner gap is at most eta: the option is inexact projected
-    gradient.
+    The option is inexact projected gradient.
     """
     # In units of Delta, which the solver needs: f/Delta, x/sqrt(Delta), eta/Delta.
-    worst, lam, eta = PerformanceEstimation(), 0.5, 1.0 / (N * DELTA_SLIDING)
-    f, C = worst.add_smooth_function(L), worst.add_set_indicator()
-    x = worst.add_start(C)
-    start, points, returned, measures = f(x), [x], [], []
-    for _ in range(N):
-        g = f.gradient(x)
-        exact, _ = worst.prox(x - lam * g, C, lam)
-        measures.append(((x - exact) / lam) ** 2)
-        inexact = worst.add_vector(C)
-        points += [exact, inexact]
-        returned.append((g + (inexact - x) / lam, inexact))
-        worst.require(start - f(inexact) <= 1.0)
-        x = inexact
-    for slope, inexact in returned:
-        worst.require(*(slope * (inexact - u) <= eta for u in points if u is not inexact))
-    return DELTA_SLIDING * worst.solve(mean(measures))
-
-
-# --- stochastic methods: the expectation over all draws of the component --------------------------
+    method = NearNCGS(iterations=N, smoothness=1.0, tolerance=1.0 / (N * DELTA_SLIDING))
+    inner = FunctionClass(L=L, D=math.inf, delta=1.0)
+    measure = partial(_measure_mapping, lam=0.5)
+    return DELTA_SLIDING * _solve(
+        method, inner, "mean", has_set=True, has_prox=True, measure=measure
+    )
 
 
 def spiderboost(N: int, L: float = 1.0) -> float:
     """Return the worst mean E|grad f|^2 of SpiderBoost, n = 2, S = 1, q = 2, step 1/(2L)."""
     method = SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
-    return compute_worst_case(method, FunctionClass(n=2, L=L, delta=DELTA), over="mean").value
+    return _solve(method, FunctionClass(n=2, L=L, delta=DELTA), "mean", "gradient_mapping_sq")
 
 
 def prox_spiderboost(N: int, L: float = 1.0) -> float:
     """Return the worst mean E|G_eta|^2 of Prox-SpiderBoost with the same parameters."""
-    worst, n, step = PerformanceEstimation(), 2, 0.5
-    x0 = worst.add_start()
-    components, f, h = worst.add_composite(n, L, x0)
-    start, measure = f(x0), 0.0
-
-    def move(x: estimation.Vector, v: estimation.Vector) -> estimation.Vector:
-        y, penalty = worst.prox(x - step * v, h, step)
-        worst.require(start - f(y) - penalty <= DELTA)
-        return y
-
-    branches = [(1.0, x0, x0, None)]  # probability, x_k, x_{k-1}, v_{k-1}
-    for k in range(N):
-        following = []
-        for probability, x, before, v in branches:
-            g = f.gradient(x)
-            exact = move(x, g)
-            measure = measure + (probability / N) * ((x - exact) / step) ** 2
-            if k % 2 == 0:
-                following.append((probability, exact, x, g))
-                continue
-            for f_i in components:
-                u = f_i.gradient(x) - f_i.gradient(before) + v
-                following.append((probability / n, move(x, u), x, u))
-        branches = following
-    return worst.solve(measure)
+    method = ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
+    inner, measure = FunctionClass(n=2, L=L, delta=DELTA), partial(_measure_mapping, lam=0.5)
+    return _solve(method, inner, "mean", has_prox=True, measure=measure)
 
 
 def saga_step(n: int) -> float:
@@ -178,41 +152,50 @@ def saga_step(n: int) -> float:
 def saga(N: int, L: float = 1.0, n: int = 2) -> float:
     """Return the worst mean E|grad f|^2 of SAGA, b = 1, step 1/(3 L n^{2/3})."""
     method = SmoothSAGA(iterations=N, step=saga_step(n), batch=1)
-    return compute_worst_case(method, FunctionClass(n=n, L=L, delta=DELTA), over="mean").value
+    return _solve(method, FunctionClass(n=n, L=L, delta=DELTA), "mean", "gradient_mapping_sq")
 
 
 # --- estimators along a path of steps of length eta at most ---------------------------------------
 
 
+@dataclass(frozen=True)
+class EstimatedPath:
+    """An estimator along a path of steps up to given lengths, which may follow the draws."""
+
+    estimator: Estimator
+    lengths: tuple[float, ...]
+    follows_draws: bool = False
+
+    requires = frozenset({"gradient", "difference", "table"})
+
+    def run(self, ask: Any, x: Any, rng: Any) -> Iterator[State]:
+        """Yield each point with its estimate."""
+        estimate = self.estimator.start(ask, rng)
+        g = estimate(x)
+        for t, length in enumerate(self.lengths):
+            x = x + ask.short_vector(length, t, *((x, g) if self.follows_draws else ()))
+            g = estimate(x)
+            yield State(x, x, g)
+
+
+def _measure_error(ask: Any, states: list[State]) -> Iterator[Any]:
+    """Yield the error of the last estimate."""
+    yield states[-1].estimate - ask.gradient(states[-1].at)
+
+
+def _error(path: EstimatedPath, n: int, L: float, **options: Any) -> float:
+    inner = FunctionClass(n=n, L=L, delta=math.inf)
+    return _solve(path, inner, "mean", measure=_measure_error, max_answers=200, **options)
+
+
 def svrg_error(N: int, L: float = 1.0) -> float:
     """Return the worst E|g - grad f|^2 of SVRG after N steps, n = 3, S = 2."""
-    worst, n, S = PerformanceEstimation(), 3, 2
-    snapshot = worst.add_start()
-    components, f = worst.add_components(n, L, snapshot)
-    x = snapshot
-    for _ in range(N):
-        x = x + _bound_step_size(worst)
-    differences = [f_i.gradient(x) - f_i.gradient(snapshot) for f_i in components]
-    batches = product(differences, repeat=S)
-    truth = f.gradient(x) - f.gradient(snapshot)
-    return worst.solve(mean((mean(batch) - truth) ** 2 for batch in batches))
+    return _error(EstimatedPath(SVRG(2, 2), (N * ETA,)), 3, L)
 
 
 def spider_error(N: int, L: float = 1.0) -> float:
     """Return the worst E|g - grad f|^2 of SPIDER after N steps that may follow the draws, S = 1."""
-    worst, n = PerformanceEstimation(), 2
-    before = worst.add_start()
-    components, f = worst.add_components(n, L, before)
-    branches = [(before + _bound_step_size(worst), before, f.gradient(before))]  # x_t, x_{t-1}, g
-    for t in range(1, N + 1):
-        following = []
-        for x, before, g in branches:
-            for f_i in components:
-                new = f_i.gradient(x) - f_i.gradient(before) + g
-                after = x + _bound_step_size(worst) if t < N else x
-                following.append((after, x, new))
-        branches = following
-    return worst.solve(mean((g - f.gradient(x)) ** 2 for x, _, g in branches))
+    return _error(EstimatedPath(SPIDERG(1, N + 1), (ETA,) * N, follows_draws=True), 2, L)
 
 
 def saga_error(N: int, L: float = 1.0) -> float:
@@ -220,26 +203,12 @@ def saga_error(N: int, L: float = 1.0) -> float:
 
     The path is fixed in advance.
     """
-    worst, n = PerformanceEstimation(), 2
-    path = [worst.add_start()]
-    components, _ = worst.add_components(n, L, path[0])
-    for _ in range(N):
-        path.append(path[-1] + _bound_step_size(worst))
-    x = path[-1]
-    errors = []
-    for replaced in product(range(n), repeat=N - 1):
-        selected = [0] * n
-        for t, j in enumerate(replaced, start=1):
-            selected[j] = t
-        differences = [
-            f_i.gradient(x) - f_i.gradient(path[t])
-            for f_i, t in zip(components, selected, strict=True)
-        ]
-        errors += [(u - mean(differences)) ** 2 for u in differences]
-    return worst.solve(mean(errors))
+    return _error(EstimatedPath(SAGA(1), (ETA,) * N), 2, L, streams=partial(_saga_streams, N))
 
 
-def _bound_step_size(worst: PerformanceEstimation) -> Expression:
-    u = worst.add_vector()
-    worst.require(u**2 <= ETA**2)
-    return u
+def _saga_streams(N: int) -> Iterator[EnumerableGenerator]:
+    """Yield the draws I, J, I, J, ...: the J between the ends, and the last I, change something."""
+    for combination in product(range(2), repeat=N):
+        script = np.zeros(2 * N + 2, dtype=np.int64)
+        script[[*range(3, 2 * N, 2), 2 * N]] = combination
+        yield ReplayGenerator(script, 2)

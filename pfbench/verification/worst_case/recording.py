@@ -6,7 +6,7 @@ and scales what it is answered runs as it stands, whatever the function is; one 
 refused, and told what it did.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Never
@@ -17,6 +17,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.base.sample import Indices
+from pfbench.base.state import State
 from pfbench.problems.base import index_weights
 from pfbench.verification.instruments.enumerated_random import (
     EnumerableGenerator,
@@ -28,7 +29,6 @@ from pfbench.verification.instruments.enumerated_random import (
 MOST_BRANCHES = 4096
 """So many sequences of draws are followed at most."""
 
-_MOST_ANSWERS = 48
 _CLOSE = 1e-9
 """Coefficients this near to each other are the same."""
 
@@ -95,20 +95,33 @@ def _refuse(name: str) -> Never:
     raise NonlinearMethodError(f"computes {name} of what the oracles answer")
 
 
+GRADIENT, VERTEX, PROX, NEAR_PROX, FREE = "gradient", "vertex", "prox", "near prox", "free"
+"""Kinds of answers: a gradient, a vertex, a proximal point, one within a gap, a short vector."""
+
+
 @dataclass(frozen=True)
 class Answer:
-    """What was answered: a component's gradient, or a vertex, and where.
+    """One answer.
 
     Attributes
     ----------
-    component
-        The component's index; None for a vertex.
+    kind
+        One of the kinds above.
     point
         The coefficients of the point, or of the direction.
+    component
+        The index of the component, of a gradient.
+    length
+        The step of a proximal point; the largest length of a short vector.
+    gap
+        The gap within which a point minimises, of a near proximal point.
     """
 
-    component: int | None
+    kind: str
     point: Floats
+    component: int = 0
+    length: float = 0.0
+    gap: float = 0.0
 
 
 @dataclass
@@ -123,11 +136,39 @@ class MethodRecording:
         All answers of all runs, each once; the first is entry 1.
     runs
         Of each run its probability, and the coefficients of x_0, x_1, ...
+    measured
+        Of each run the coefficients of the vectors whose squares are measured, if any are.
     """
 
     n: int
     answers: list[Answer] = field(default_factory=list)
     runs: list[tuple[float, list[Floats]]] = field(default_factory=list)
+    measured: list[list[Floats]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class RecordingOptions:
+    """What a recording has beyond the oracles of a smooth function.
+
+    Attributes
+    ----------
+    has_prox
+        Whether proximal maps are answered.
+    error
+        The largest error of each gradient.
+    measure
+        Returns the vectors whose squares are measured, of the oracles and the states.
+    streams
+        Yields random streams of equal chance that are followed in place of all draws.
+    max_answers
+        The largest number of answers.
+    """
+
+    has_prox: bool = False
+    error: float = 0.0
+    measure: Callable[[Any, list[State]], Iterable[Any]] | None = None
+    streams: Callable[[], Iterable[EnumerableGenerator]] | None = None
+    max_answers: int = 48
 
 
 class _UnknownOracles:
@@ -139,15 +180,19 @@ class _UnknownOracles:
         Where it is noted.
     basis
         The arrays that stand for the start and the answers, as columns.
+    smooth, options
+        Whether there is no set; see `RecordingOptions`.
     """
 
     D = 1.0
 
-    def __init__(self, recording: MethodRecording, basis: Floats, smooth: bool) -> None:
+    def __init__(
+        self, recording: MethodRecording, basis: Floats, smooth: bool, options: RecordingOptions
+    ) -> None:
         self.n, self._recording, self._basis = recording.n, recording, basis
-        self._smooth = smooth
+        self._smooth, self._options = smooth, options
         self._decode = np.linalg.inv(basis)
-        self._answers: dict[tuple[int | None, bytes], int] = {}
+        self._answers: dict[tuple[Any, ...], int] = {}
 
     def start(self) -> Any:
         """Return x_0."""
@@ -164,18 +209,29 @@ class _UnknownOracles:
         return np.asarray(product)
 
     def component(self, i: int, x: Any) -> Any:
-        """Return the gradient of f_i at x."""
-        return self._answer(i, self.coefficients(x, 1.0))
+        """Return the gradient of f_i at x, with its error."""
+        g = self._answer(GRADIENT, self.coefficients(x, 1.0), component=i)
+        return g + self.short_vector(self._options.error, x) if self._options.error else g
 
-    def _answer(self, i: int | None, request: Floats) -> Any:
-        key = i, rounding_key(request)
+    def short_vector(self, length: float, *arguments: Any) -> Any:
+        """Return a vector of at most this length, the same for the same arguments."""
+        parts = [self._decode @ _unwrap(a) if isinstance(a, np.ndarray) else [a] for a in arguments]
+        return self._answer(FREE, np.concatenate(parts), length=length)
+
+    def near_prox(self, x: Any, g: Any, lam: float, gap: float) -> Any:
+        """Return a point of the set that minimises <g, y> + |y - x|^2/(2 lam) within a gap."""
+        request = self.coefficients(x - lam * g, 1.0)
+        return self.start() + self._answer(NEAR_PROX, request, length=lam, gap=gap)
+
+    def _answer(self, kind: str, request: Floats, **numbers: Any) -> Any:
+        key = kind, *numbers.values(), rounding_key(request)
         if key not in self._answers:
-            self._recording.answers.append(Answer(i, request))
+            self._recording.answers.append(Answer(kind, request, **numbers))
             self._answers[key] = len(self._recording.answers)
-            if self._answers[key] > _MOST_ANSWERS:
+            if self._answers[key] > self._options.max_answers:
                 raise ProblemTooLarge(
-                    f"its worst case would have more than {_MOST_ANSWERS} unknowns: give fewer "
-                    "iterations, components or draws."
+                    f"its worst case would have more than {self._options.max_answers} unknowns: "
+                    "give fewer iterations, components or draws."
                 )
         return self._basis[:, self._answers[key]].copy().view(Coefficients)
 
@@ -197,10 +253,13 @@ class _UnknownOracles:
 
     def lo(self, g: Any) -> Any:
         """Return a vertex."""
-        return self.start() + self._answer(None, self.coefficients(g, 0.0))
+        return self.start() + self._answer(VERTEX, self.coefficients(g, 0.0))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return x - lam g where there is no set."""
+        """Return x - lam g where there is no set, or the proximal point."""
+        if self._options.has_prox:
+            request = self.coefficients(x - lam * g, 1.0)
+            return self.start() + self._answer(PROX, request, length=lam)
         if not self._smooth:
             raise NonlinearMethodError("projects, or asks for proximal maps")
         return x - lam * g
@@ -251,7 +310,12 @@ def _mean(sample: Indices, n: int, function: Callable[[int], Any]) -> Any:
     return sum(parts[1:], parts[0])
 
 
-def record_method(method: Algorithm, n: int, limit: int | None = None) -> MethodRecording:
+def record_method(
+    method: Algorithm,
+    n: int,
+    limit: int | None = None,
+    options: RecordingOptions = RecordingOptions(),
+) -> MethodRecording:
     """Run a method on unknowns, for every sequence of draws.
 
     Parameters
@@ -260,6 +324,8 @@ def record_method(method: Algorithm, n: int, limit: int | None = None) -> Method
         It ends by itself, or after `limit` steps.
     n
         Number of components.
+    options
+        See `RecordingOptions`.
 
     Raises
     ------
@@ -267,12 +333,12 @@ def record_method(method: Algorithm, n: int, limit: int | None = None) -> Method
         If it does more than to add and scale what it is answered, draws what cannot be enumerated,
         or makes no step.
     """
-    size = _MOST_ANSWERS + 1
-    recording = _record(method, n, limit, np.eye(size))
+    size = options.max_answers + 1
+    recording = _record(method, n, limit, np.eye(size), options)
     # What hides from the refusals shows itself in other coordinates.
     rng = np.random.default_rng(0)
     turned = np.linalg.qr(rng.standard_normal((size, size)))[0] * rng.uniform(0.5, 2.0, size)
-    recomputed = _record(method, n, limit, turned)
+    recomputed = _record(method, n, limit, turned, options)
     if not _recordings_equal(recording, recomputed):
         raise NonlinearMethodError(
             "chooses its way by numbers that it computes of what the oracles answer"
@@ -280,23 +346,34 @@ def record_method(method: Algorithm, n: int, limit: int | None = None) -> Method
     return recording
 
 
-def _record(method: Algorithm, n: int, limit: int | None, basis: Floats) -> MethodRecording:
+def _record(
+    method: Algorithm, n: int, limit: int | None, basis: Floats, options: RecordingOptions
+) -> MethodRecording:
     recording = MethodRecording(n)
     asks = getattr(method, "asks", method.requires)
-    unknowns = _UnknownOracles(recording, basis, "lo" not in asks)
+    unknowns = _UnknownOracles(recording, basis, "lo" not in asks, options)
 
-    def points(stream: EnumerableGenerator) -> list[Floats]:
-        states = islice(method.run(unknowns, unknowns.start(), stream), limit)
-        moved = [unknowns.coefficients(state.x, 1.0) for state in states]
-        return [unknowns.coefficients(unknowns.start(), 1.0), *moved]
+    def follow(stream: Any) -> tuple[list[Floats], list[Floats]]:
+        points, states = [unknowns.coefficients(unknowns.start(), 1.0)], list[State]()
+        for state in islice(method.run(unknowns, unknowns.start(), stream), limit):
+            points.append(unknowns.coefficients(state.x, 1.0))
+            states.append(state)
+        vectors = options.measure(unknowns, states) if options.measure else ()
+        return points, [unknowns.coefficients(vector, 0.0) for vector in vectors]
 
     try:
-        recording.runs = list(enumerate_draws(points, MOST_BRANCHES))
+        if options.streams is None:
+            followed = list(enumerate_draws(follow, MOST_BRANCHES))
+        else:
+            results = [follow(stream) for stream in options.streams()]
+            followed = [(1.0 / len(results), result) for result in results]
     except NotEnumerable as error:
         raise InputError(
             f"its worst case cannot be computed: {error}, and all draws are followed; take fewer "
             "iterations, a smaller batch or a deterministic method."
         ) from error
+    recording.runs = [(chance, points) for chance, (points, _) in followed]
+    recording.measured = [vectors for _, (_, vectors) in followed]
     if min(len(run) for _, run in recording.runs) < 2:
         raise InputError("its worst case cannot be computed: it makes no step.")
     return recording
@@ -310,8 +387,11 @@ def _recordings_equal(item: MethodRecording, other: MethodRecording) -> bool:
             yield answer.point
         for _, run in recording.runs:
             yield from run
+        for measured in recording.measured:
+            yield from measured
 
-    if [a.component for a in item.answers] != [a.component for a in other.answers]:
+    kinds = [[(a.kind, a.component) for a in recording.answers] for recording in (item, other)]
+    if kinds[0] != kinds[1]:
         return False
     if [len(run) for _, run in item.runs] != [len(run) for _, run in other.runs]:
         return False

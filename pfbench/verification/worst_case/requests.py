@@ -16,8 +16,9 @@ from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
 from pfbench.base.user_code import blame_user_code, instantiate, load_user_object
-from pfbench.oracles import Ledger, Oracles
+from pfbench.oracles import Oracles
 from pfbench.points import keep
+from pfbench.runs.loop.steps import Steps
 from pfbench.verification.claim import Claim
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
 from pfbench.verification.statements.bound import Bound
@@ -72,7 +73,7 @@ class WorstCaseCheck:
         return self.bound is not None and self.worst_case.value > self.bound * (1.0 + TOLERANCE)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it, its dual certificate as a receipt has it."""
+        """Return it as JSON has it, with its dual certificate."""
         worst, function = self.worst_case, self.worst_case.function
         return {
             "steps": worst.steps,
@@ -263,8 +264,8 @@ def measure_on_worst_function(
     """Return what a method measures on a worst function, in expectation over all draws."""
 
     def points(rng: np.random.Generator) -> list[Any]:
-        ask = Oracles(problem, Ledger(), problem.set.diameter)
-        states = islice(method.run(ask, problem.start(), rng), worst.steps)
+        run = Steps(problem, method, bundle=Oracles, streams={"algorithm": rng})
+        states = islice(run.states, worst.steps)
         return [problem.start(), *(keep(state.x) for state in states)]
 
     def measure(x: Any) -> float:

@@ -103,7 +103,7 @@ class WorstFunction(FiniteSum):
     Parameters
     ----------
     file
-        What `pfbench verify --worst-case --json FILE` wrote.
+        What `pfbench worst-case --json FILE` wrote.
     steps
         Which of them: the one for so many steps.
     """
@@ -211,6 +211,6 @@ def _read_worst_function(file: str, steps: int) -> Mapping[str, Any]:
         return next(function["function"] for function in functions if function["steps"] == steps)
     except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
         raise InputError(
-            f"{file} has no worst function for {steps} steps: write it by pfbench verify "
-            "--worst-case FILE.py:NAME --json FILE."
+            f"{file} has no worst function for {steps} steps: write it by pfbench "
+            "worst-case FILE.py:NAME --json FILE."
         ) from error

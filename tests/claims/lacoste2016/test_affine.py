@@ -6,8 +6,3 @@ from pfbench.claims.lacoste2016 import affine
 def test_frank_wolfe_keeps_it(judgements):
     found = judgements(affine.AFFINE)
     assert (found.verdict, found.lost) == ("holds", False), found.reason
-
-
-def test_the_planted_fault_is_called_violated(judgements):
-    (mutant,) = affine.MUTANTS
-    judgements.assert_caught(mutant, affine.AFFINE)

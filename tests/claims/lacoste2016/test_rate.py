@@ -5,6 +5,7 @@ import pytest
 from pfbench.claims.lacoste2016.gap_rate import RATE
 
 
+@pytest.mark.long
 def test_the_rate_binds_on_the_chain(judgements):
     found = judgements(RATE)
     assert found.verdict == "within-10", found.reason

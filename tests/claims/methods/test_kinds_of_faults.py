@@ -92,6 +92,17 @@ class Exclusive(ALGORITHMS["prox-saga"]):
             yield pf.State(x, at, g)
 
 
+class NeverLast(ALGORITHMS["sarah"]):
+    """Never goes on from the last point of an epoch, where that has more than four."""
+
+    def run(self, ask, x, rng):
+        class Fewer:
+            def integers(self, high, size=None):
+                return rng.integers(high - (size is None and high > 4), size=size)
+
+        return super().run(ask, x, Fewer())
+
+
 class Ahead(ALGORITHMS["svrg"]):
     """Queries its next estimate before it yields, with differences the other way round."""
 
@@ -124,6 +135,7 @@ def test_a_method_that_queries_ahead_and_exchanges_points_is_followed():
         ("run", "sfw", HalvedLate, "iteration 1000: State.x"),
         ("run", "spider", SpectralNorm, "2x3"),
         ("law", "prox-saga", Exclusive, "iteration"),
+        ("law", "sarah", NeverLast, "goes on from points"),
     ],
 )
 def test_a_fault_is_violated_with_its_place(what, name, kind, words):

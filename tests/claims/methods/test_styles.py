@@ -32,7 +32,7 @@ WRONG = [
 ]
 """Faulty ones."""
 
-QUICK = {"Floor", "Sgd", "Away", "Halved", "OwnCoin", "ReferenceBefore", "SlowerLate"}
+QUICK = {"Floor", "Sgd", "Away", "Halved", "ReferenceBefore", "SlowerLate"}
 """Those that are always tried."""
 
 

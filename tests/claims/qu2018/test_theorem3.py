@@ -7,7 +7,6 @@ from pfbench.base.constants import Constants
 from pfbench.claims.qu2018 import theorem3
 
 KNOWN = Constants(n=27, D=2.0, L_f=0.5, L_ms=0.5, delta=3.0, sigma2=0.7, M=1.0, ell=0.1)
-FORGOTTEN = next(m for m in theorem3.MUTANTS if m.name == "ncgs-vr-mean-forgotten")
 
 
 def test_the_schedule_is_the_least_iterations_of_the_bound():
@@ -22,9 +21,3 @@ def test_the_schedule_is_the_least_iterations_of_the_bound():
 def test_ncgs_vr_keeps_its_rate(judgements):
     found = judgements(theorem3.RATE)
     assert (found.verdict, found.lost) == ("holds", False), found.reason
-
-
-@pytest.mark.thin(2)
-@pytest.mark.parametrize("claim", FORGOTTEN.expected_claims, ids=lambda one: one.name)
-def test_a_forgotten_mean_is_called_violated(claim, judgements):
-    judgements.assert_caught(FORGOTTEN, claim)

@@ -8,7 +8,6 @@ from pfbench.claims.shen2019.theorem51 import (
     CHAIN,
     ERRATA,
     LOWER_BOUND,
-    MUTANTS,
     examine_internal_queries,
     examine_shifted_indices,
     gap_floor,
@@ -23,7 +22,7 @@ def test_the_floor_is_that_of_the_chain():
     assert CHAIN.example().horizon == 10
 
 
-@pytest.mark.claims
+@pytest.mark.long
 def test_every_method_keeps_above_the_floor_and_line_search_is_near_the_bound(judgements):
     found = judgements(LOWER_BOUND)
     assert found.verdict == "within-10"
@@ -32,13 +31,6 @@ def test_every_method_keeps_above_the_floor_and_line_search_is_near_the_bound(ju
     assert max(floors.values()) <= 1.0
     calls = found.measured["frank-wolfe[step=line-search], T(eps)/calls: ratio"]
     assert 0.9 < calls <= 1.0
-
-
-@pytest.mark.claims
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_planted_fault_is_caught(mutant, judgements):
-    for claim in mutant.expected_claims:
-        judgements.assert_caught(mutant, claim)
 
 
 @pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)

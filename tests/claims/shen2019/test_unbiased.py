@@ -7,7 +7,7 @@ from judging import judge
 
 import pfbench as pf
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
-from pfbench.claims.shen2019.unbiased import FAMILY, MUTANTS, UNBIASED
+from pfbench.claims.shen2019.unbiased import FAMILY, UNBIASED
 from pfbench.verification.subject import Subject
 
 
@@ -23,13 +23,6 @@ def test_the_methods_are_unbiased_to_rounding(estimator, judgements):
     found = judgements(UNBIASED[estimator])
     assert found.verdict == "holds"
     assert found.measured["relative deviation"] < 1e-14
-
-
-@pytest.mark.claims
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_planted_fault_is_caught(mutant, judgements):
-    for claim in mutant.expected_claims:
-        judgements.assert_caught(mutant, claim)
 
 
 class Floats:

@@ -1,21 +1,14 @@
-"""Every quick claim of wang2019 has its verdict, every fault is caught."""
+"""Every quick claim of wang2019 has its verdict."""
 
 import pytest
-from judging import assert_complete
 
-from pfbench.claims.wang2019 import PAPER, step, theorem1, theorem2
+from pfbench.claims.wang2019 import PAPER
 
 NAMES = ("thm1", "thm2", "thm3", "step")
 ROWS = (
     *("prox-gd", "prox-sgd", "prox-svrg", "prox-saga", "prox-svrg-plus", "natasha15"),
     *("prox-spiderboost", "prox-spiderboost-online"),
 )
-
-FAST = (theorem1, theorem2, step)
-"""Files whose faults are tested here, each by its first claim.
-
-`pfbench verify --mutants` tests all pairs.
-"""
 
 VERDICTS = {
     "wang2019-thm1": "within-10",
@@ -37,7 +30,6 @@ def test_all_that_is_said_of_it_can_be_used_anywhere():
         VERDICTS
     )
     assert (len(PAPER.mutants), len(PAPER.errata)) == (22, 0)
-    assert_complete(PAPER)
 
 
 @pytest.mark.claims
@@ -47,10 +39,3 @@ def test_all_that_is_said_of_it_can_be_used_anywhere():
 def test_verdicts(claim, judgements):
     row = judgements(claim)
     assert row.verdict == VERDICTS[claim.name], row.reason
-
-
-@pytest.mark.long
-@pytest.mark.claims
-@pytest.mark.parametrize("mutant", [m for file in FAST for m in file.MUTANTS], ids=name)
-def test_faults_are_caught(mutant, judgements):
-    judgements.assert_caught(mutant, mutant.expected_claims[0])

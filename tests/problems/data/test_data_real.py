@@ -37,13 +37,10 @@ def test_multiclass_sets(name):
     assert found.features.shape == record.shape
     assert np.array_equal(np.unique(found.labels), np.arange(record.classes))
     assert found.verified == (name != "aloi")
-
-
-def test_covertype_begins_as_it_does_at_home():
-    found = loaded("covertype")
-    first = found.features[[0]].toarray()[0]
-    assert first[:10].tolist() == [2596, 51, 3, 258, 0, 510, 221, 232, 148, 6279]
-    assert found.labels[0] == 4.0
+    if name == "covertype":  # it begins as it does at home
+        first = found.features[[0]].toarray()[0]
+        assert first[:10].tolist() == [2596, 51, 3, 258, 0, 510, 221, 232, 148, 6279]
+        assert found.labels[0] == 4.0
 
 
 @pytest.mark.parametrize("name", [n for n, r in DATA_SETS.items() if r.task == "ratings"])

@@ -176,13 +176,18 @@ def lasting():
 
 @pytest.mark.slow
 def test_of_every_method_counts_and_bits_are_those_of_a_usual_run(lasting, monkeypatch):
-    """On every kind of problem that it fits, of vectors and of matrices, in one other process."""
+    """On a kind of problem that it fits, half on vectors and half on matrices if they can."""
     monkeypatch.setattr(isolated, "start_process", lasting.started)
-    compared = {kind: same(kind, iterations=4) for kind in PROBLEMS}
+    compared, kinds = {kind: set() for kind in PROBLEMS}, [*PROBLEMS]
+    for names, order in (([*ALGORITHMS][::2], kinds), ([*ALGORITHMS][1::2], kinds[::-1])):
+        left = {*names}
+        for kind in order:
+            compared[kind] |= same(kind, left, iterations=4) if left else set()
+            left -= compared[kind]
+        assert not left
     of_matrices = compared.pop("factored") | compared.pop("matrix")
-    assert set.union(of_matrices, *compared.values()) == {*ALGORITHMS}
-    assert len(of_matrices) >= 39
-    assert len(set.union(*compared.values())) >= 57
+    assert len(of_matrices) >= 15
+    assert len(set.union(*compared.values())) >= 25
 
 
 def test_what_finds_the_problem_in_its_memory_finds_nothing(methods):

@@ -84,19 +84,14 @@ PRICED = (
 [study.price]
 sfo = 1
 lo = 50
-
-[study.reference]
-small = [100, 1e3]
-smaller = [200, 2000]
 """
 )
 
 
-def test_a_price_and_a_reference(tmp_path):
+def test_a_price(tmp_path):
     assert valid(PRICED)
     study = read(tmp_path, PRICED).studies[1]
     assert study.price == {"sfo": 1.0, "lo": 50.0}
-    assert study.reference == {"small": (100.0, 1000.0), "smaller": (200.0, 2000.0)}
     assert read(tmp_path, STUDIES).studies[1].price == {}
 
 
@@ -106,13 +101,9 @@ def test_a_price_and_a_reference(tmp_path):
         ("lo = 50", "la = 50", "unknown field of"),
         ("lo = 50", "lo = -1", "price.lo"),
         ("sfo = 1\nlo = 50", "sfo = 0", "no call costs anything"),
-        ("small = [100, 1e3]", "small = [100]", "1 numbers, where there are 2 targets"),
-        ("small = [100, 1e3]", "", "has no calls for 'small'"),
-        ("small = [100, 1e3]", "small = [100, 0]", "reference.small[1]"),
-        ("smaller = [200", "smallest = [200", "did you mean 'smaller'"),
     ],
 )
-def test_a_price_or_a_reference_that_is_none(tmp_path, old, new, says):
+def test_a_price_that_is_none(tmp_path, old, new, says):
     with pytest.raises(InputError) as refused:
         read(tmp_path, PRICED.replace(old, new))
     assert says in str(refused.value)

@@ -71,7 +71,7 @@ def test_another_law_is_not_the_same(after):
         ("SPIDERG._mean_difference", "bypass"),
         ("NFWUSPIDERG.estimator_parameters", "schedule"),
         ("NFWU", "output"),
-        ("NFWU.run", "yielded"),
+        ("EstimatorAlgorithm.run", "yielded"),
     ],
 )
 def test_a_real_fault_is_not_equivalent(function, operator):

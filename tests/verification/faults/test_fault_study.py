@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.admissible import ADMISSIBLE
 from pfbench.claims.catalogue import CLAIMS, claims_about, select_claims
@@ -139,12 +140,13 @@ def test_what_one_session_does_not_find_is_put_to_the_next(engine):
 
 def test_a_fault_that_loops_for_ever_is_killed_and_not_found(monkeypatch):
     monkeypatch.setattr(sessions, "MIN_TIME_LIMIT", 8.0)
-    source = "for _ in range(self.iterations):\n            g = estimate(x)"
-    text = module_source(NFWUSPIDERG.__module__)
+    source = "for t in range(self.iterations):\n            g = estimate(x)"
+    module = EstimatorAlgorithm.__module__
+    text = module_source(module)
     assert text.count(source) == 1
     line = text[: text.index(source)].count("\n") + 1
     change = SourceChange((Edit(line, 8, line, 8, "while True: pass\n        "),), "", "")
-    endless = Fault(NFWUSPIDERG, NFWUSPIDERG.__module__, "NFWU.run", "hand", 1, change)
+    endless = Fault(NFWUSPIDERG, module, "EstimatorAlgorithm.run", "hand", 1, change)
     (verdict,) = Session(engine=MultiProcessEngine(1)).test_faults([(COUNT, endless)])
     assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", True, False)
     assert "timeout" in verdict.reason

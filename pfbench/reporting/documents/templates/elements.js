@@ -1,11 +1,11 @@
-// Elements of the page, made from data; a text of somebody's is only ever a text.
+// Elements of the page, made from data: a user's text is only ever a text; and numbers in words.
 const elements = (() => {
   const SVG = "http://www.w3.org/2000/svg";
+  const DRAWN = new Set(["svg", "g", "path", "line", "rect", "text", "clipPath"]);
 
   // An element with attributes (functions are listeners, `text` its text) and children.
   function element(tag, attributes = {}, ...children) {
-    const made = ["svg", "path"].includes(tag)
-      ? document.createElementNS(SVG, tag) : document.createElement(tag);
+    const made = DRAWN.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
       if (name === "text") made.textContent = value;
       else if (typeof value === "function") made.addEventListener(name, value);
@@ -16,45 +16,24 @@ const elements = (() => {
     return made;
   }
 
-  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const raised = (number) => [...String(number)].map((one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(one)]).join("");
+  const powerOfTen = (power) => (Math.abs(power) > 1 ? `10${raised(power)}` : String(10 ** power));
 
-  // The colours of the page as they are now, or those of paper.
-  function palette(report, paper = false) {
-    const of = paper ? (name) => css(`--light-${name}`) : (name) => css(`--${name}`);
-    return {
-      ...Object.fromEntries(
-        ["ink", "muted", "rule", "paper", "accent"].map((name) => [name, of(name)])),
-      lines: report.algorithms.map((_, number) => of(`line-${number}`)),
-    };
+  // A number to three digits, as pfbench/reporting/wording.py writes it.
+  function significant(number) {
+    if (number === 0) return "0";
+    const [mantissa, exponent] = number.toExponential(2).split("e");
+    const power = Number(exponent);
+    if (power >= -3 && power < 5) return Number(`${mantissa}e${power}`).toFixed(Math.max(0, 2 - power));
+    return `${mantissa}·10${raised(power)}`;
   }
 
-  function tableElement(table) {
-    const cell = (one, k) => {
-      if (k === 0) return element("th", {scope: "row", text: tables.said(one)});
-      const number = tables.isNumber(one);
-      const made = element("td", {class: number ? "number" : null});
-      if (one.share !== undefined) {
-        made.classList.add("share");
-        made.style.setProperty("--share", one.share);
-      }
-      if (one.mark) {
-        const least = {class: "least", text: "●", title: "the least", role: "img", "aria-label": "least:"};
-        made.append(element("span", least), " ");
-      }
-      made.append(tables.said(one));
-      if (one.below) made.append(element("span", {class: "extent", text: one.below}));
-      return made;
-    };
-    const isNumber = (k) => k && tables.isNumber(table.rows[0]?.[k] ?? "");
-    const head = table.head.map((name, k) => element(
-      "th", {scope: "col", text: name, class: isNumber(k) ? "number long" : null}));
-    const region = {class: "table", role: "region", tabindex: "0", "aria-label": table.caption};
-    return element("div", region,
-      element("table", {},
-        element("caption", {class: "unseen", text: table.caption}),
-        element("thead", {}, element("tr", {}, ...head)),
-        element("tbody", {}, ...table.rows.map((row) => element("tr", {}, ...row.map(cell))))));
-  }
+  // A count to the unit as long as that is short.
+  const count = (number) => (Number.isInteger(number) && number < 1e7
+    ? String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f") : significant(number));
 
-  return {css, element, palette, tableElement};
+  const listed = (items) => (items.length < 2
+    ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items[items.length - 1]}`);
+
+  return {count, element, listed, powerOfTen, significant};
 })();

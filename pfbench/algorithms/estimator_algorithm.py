@@ -1,0 +1,55 @@
+"""Methods that are a gradient estimate and a move: one loop for all of them.
+
+for t = 0 .. T-1:
+g_t = estimate at x_t
+x_{t+1} = move of x_t along g_t
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm
+from pfbench.base.protocols import AlgorithmOracles, Gradient
+from pfbench.base.state import Point, State
+from pfbench.estimators import Estimator, latest_coin
+from pfbench.points import combine
+
+
+class EstimatorAlgorithm(Algorithm):
+    """A method that moves along a gradient estimate.
+
+    Attributes
+    ----------
+    iterations
+        T.
+    step
+        The weight of the vertex in a step of Frank-Wolfe.
+    """
+
+    iterations: int
+    step: Any
+
+    @property
+    @abstractmethod
+    def estimator(self) -> Estimator:
+        """The gradient estimator."""
+
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`."""
+        return True
+
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code."""
+        estimate = self.estimator.start(ask, rng)
+        for t in range(self.iterations):
+            g = estimate(x)
+            at, x = x, self.move(ask, x, g, t)
+            yield State(x, at, g, coin=latest_coin(estimate))
+
+    def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
+        """Return x_{t+1}: a step of Frank-Wolfe, unless a subclass says otherwise."""
+        return combine(x, ask.lo(g), self.step)

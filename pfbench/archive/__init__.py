@@ -1,0 +1,1 @@
+"""Archives: a sweep, a comparison or claims in one file, which anybody can check."""

@@ -1,0 +1,452 @@
+"""An archive put to the test: a share of its runs made again, and beside it new seeds.
+
+What is made again first is drawn by the hash of the archive and the checker's salt: its author can
+choose neither. This process neither imports nor unpickles anything of the archive: its code runs in
+confined processes, which answer with JSON.
+"""
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.machinery import PathFinder
+from pathlib import Path, PurePath
+from sys import path as import_path
+from sys import stdlib_module_names
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from pfbench.archive.reruns import (
+    BY_THE_CLOCK,
+    describe_difference,
+    drop_file_paths,
+    list_file_names,
+    measure,
+    read_measured,
+)
+from pfbench.base.errors import InputError
+from pfbench.base.files import translate_os_errors
+from pfbench.base.selectors import Selector, replace_file_by_module
+from pfbench.problems.data.catalogue import DATA_SETS
+from pfbench.problems.data.digests import file_digest
+from pfbench.problems.data.management import status
+from pfbench.reporting.statistics.significance import rank_test
+from pfbench.runs.engines.engine import Engine
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.loop.confinement import confinement_sentence
+from pfbench.runs.loop.run import Run
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.storage.archive import CODE, Archive
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.storage.store import Store
+
+LEVEL = 1e-4
+"""The chance that the runs of an honest archive differ significantly from those of new seeds, all
+tests together."""
+
+AT_ONCE = 5
+"""Runs that are made in one task."""
+
+NEW = 20
+"""Runs of new seeds of each cell."""
+
+FAULTS = 4
+"""So many of the faults that were caught, or said to change nothing, are examined again."""
+
+MOST_REQUIRED = 50
+"""Of so many cells a run must be made again; there may be more."""
+
+_TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
+"""Names that no module of an archive may have, beside those that are installed."""
+
+
+@dataclass
+class CheckOutcome:
+    """What became of an archive.
+
+    Attributes
+    ----------
+    deviations
+        What is not as the archive says, a sentence each.
+    runs, verdicts, faults
+        How many were recomputed, of how many.
+    fresh_runs
+        Runs of new seeds.
+    p_values
+        Tests that compare them with the old ones: what differs if they do, and the p-value. A test
+        of equal numbers is none.
+    unreached_tasks
+        What time did not suffice for, or could not be recomputed, and must have been.
+    """
+
+    deviations: list[str] = field(default_factory=list)
+    runs: list[int] = field(default_factory=lambda: [0, 0])
+    verdicts: list[int] = field(default_factory=lambda: [0, 0])
+    faults: list[int] = field(default_factory=lambda: [0, 0])
+    fresh_runs: int = 0
+    p_values: list[tuple[str, float]] = field(default_factory=list)
+    unreached_tasks: list[str] = field(default_factory=list)
+
+    @property
+    def min_p_value(self) -> float:
+        """The least p-value."""
+        return min((p for _, p in self.p_values), default=1.0)
+
+    def note(self, text: Any) -> None:
+        """Take in a sentence on what is not as it should be, if there is one."""
+        self.deviations += [str(text)] if text else []
+
+    def compare_fresh(
+        self,
+        name: str,
+        recorded: Sequence[Mapping[str, float]],
+        recomputed: Sequence[Mapping[str, float]],
+    ) -> None:
+        """Compare runs of new seeds with the old ones, of each the numbers by the same names."""
+        self.fresh_runs += len(recomputed)
+        for kind in recorded[0]:
+            old, new = (np.array([run[kind] for run in runs]) for runs in (recorded, recomputed))
+            both = np.concatenate([old, new])
+            if np.isnan(both).any() or (both == both[0]).all():
+                continue  # equal numbers tell nothing
+            p = rank_test(old, new)
+            text = f"median {np.median(new):g} for {np.median(old):g}, p = {p:.1g}"
+            self.p_values.append((f"{kind} of {name} has another law now ({text})", p))
+
+    def compare(self) -> None:
+        """Note which laws differ from the old ones, at `LEVEL` all together."""
+        self.deviations += [text for text, p in self.p_values if p <= LEVEL / len(self.p_values)]
+
+
+@dataclass(frozen=True)
+class CheckTask:
+    """A task, what takes its value, and what it is about; without it nothing is checked."""
+
+    task: Task
+    on_result: Callable[[Any], object]
+    description: str
+    is_required: bool = True
+
+
+@dataclass(frozen=True)
+class RunCell:
+    """Runs that differ in their seeds alone, and as many plans with new seeds as are compared."""
+
+    name: str
+    stored_runs: Sequence[StoredRun]
+    fresh: Sequence[PlannedRun]
+
+
+@dataclass(frozen=True)
+class Check:
+    """An unpacked archive, and how it is put to the test.
+
+    Attributes
+    ----------
+    manifest
+        What it says of itself.
+    folder
+        Where it lies.
+    engine
+        Where its code is run.
+    rng
+        Draws what is recomputed first, and the new seeds.
+    same_versions
+        Whether versions are those of its author: where the environment is, too, bits must agree.
+    seconds
+        The time.
+    outcome
+        What becomes of it.
+    """
+
+    manifest: Mapping[str, Any]
+    folder: Path
+    engine: Engine
+    rng: random.Random
+    same_versions: bool
+    seconds: float
+    outcome: CheckOutcome = field(default_factory=CheckOutcome)
+
+    @property
+    def code(self) -> str:
+        """The folder of its code."""
+        return str(self.folder / CODE)
+
+    @property
+    def same_environment(self) -> bool:
+        """Whether versions and machine are those of its author."""
+        current = [dict(self.engine.environment())]
+        return self.same_versions and self.manifest["environments"] == current
+
+    def confined(self, function: Callable[..., Any], *args: Any) -> Task:
+        """Return a call in a process that may import the archive's code."""
+        return Task(function, args, self.seconds, "archive", self.code)
+
+    def shuffle_sample(self, items: Sequence[Any], limit: int = 10**9) -> list[Any]:
+        """Return all of it, or so many, in an order that is drawn."""
+        return self.rng.sample(items, min(limit, len(items)))
+
+    def do(self, tasks: Sequence[CheckTask]) -> None:
+        """Do tasks as far as the time suffices, and note what had to be done and was not."""
+        ends, reached = monotonic() + self.seconds, set()
+        with closing(self.engine.do([item.task for item in tasks])) as results:  # type: ignore[type-var]
+            for result in results:
+                reached.add(result.index)
+                item = tasks[result.index]
+                if result.status == "done":
+                    try:
+                        item.on_result(result.value)
+                    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+                        self.outcome.note(f"{item.description}: its code answers something else")
+                elif item.is_required:
+                    self.outcome.unreached_tasks.append(
+                        f"{item.description}: {result.status}: {result.reason}"
+                    )
+                if monotonic() > ends:
+                    break
+        self.outcome.unreached_tasks += [
+            f"{item.description}: no time"
+            for index, item in enumerate(tasks)
+            if item.is_required and index not in reached
+        ]
+
+    # --- runs -------------------------------------------------------------------------------------
+
+    def run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
+        """Yield what is asked of runs: of each cell one again, then new seeds, then the others."""
+        usable = [entry for entry in stored_runs if entry.run.status not in BY_THE_CLOCK]
+        self.outcome.runs[1] = len(usable)
+        cells = self.shuffle_sample(list(self.cells(usable)))
+        first = [self.rng.choice(cell.stored_runs) for cell in cells]
+        for k, (cell, entry) in enumerate(zip(cells, first, strict=True)):
+            yield self._rerun_task([entry], f"a run of {cell.name}", needed=k < MOST_REQUIRED)
+        for k, cell in enumerate(cells):
+            take = partial(self._take_fresh_runs, cell)
+            description = f"new seeds of {cell.name}"
+            yield CheckTask(self._measure_task(cell.fresh), take, description, not k)
+        rest = self.shuffle_sample([entry for entry in usable if entry not in first])
+        for k in range(0, len(rest), AT_ONCE):
+            yield self._rerun_task(rest[k : k + AT_ONCE], "further runs", needed=False)
+
+    def cells(self, stored_runs: Sequence[StoredRun]) -> Iterator[RunCell]:
+        """Yield groups of runs that differ in their seeds, with plans of new ones.
+
+        Where each run has data of its own, those of new runs are drawn, too.
+        """
+        families: dict[PlannedRun, list[tuple[PlannedRun, StoredRun]]] = defaultdict(list)
+        for entry in stored_runs:
+            plan = plan_of(entry, self.manifest["reads"])
+            family = replace(plan, seed=0, problem=_with_data_seed(plan.problem, 0))
+            families[family].append((plan, entry))
+        for family, members in families.items():
+            problems = {plan.problem for plan, _ in members}
+            own_data = len(members) > 1 and len(problems) == len(members)
+            for problem in [family.problem] if own_data else sorted(problems):
+                runs = [entry for plan, entry in members if own_data or plan.problem == problem]
+                fresh = [
+                    replace(
+                        family,
+                        seed=self.rng.randrange(2**32),
+                        problem=_with_data_seed(problem, self.rng.randrange(2**31))
+                        if own_data
+                        else problem,
+                    )
+                    for _ in range(NEW)
+                ]
+                yield RunCell(f"{family.algorithm} on {problem}", runs, fresh)
+
+    def _measure_task(self, plans: Sequence[PlannedRun]) -> Task:
+        return self.confined(measure, list(plans))
+
+    def _rerun_task(
+        self, entries: Sequence[StoredRun], description: str, *, needed: bool
+    ) -> CheckTask:
+        task = self._measure_task([plan_of(entry, self.manifest["reads"]) for entry in entries])
+        return CheckTask(task, partial(self._take_reruns, entries), description, needed)
+
+    def _take_reruns(self, entries: Sequence[StoredRun], answers: Sequence[Any]) -> None:
+        """Compare runs that were made again."""
+        environment = dict(self.engine.environment())
+        for entry, answer in zip(entries, answers, strict=True):
+            run, digest = read_measured(answer)
+            self.outcome.runs[0] += 1
+            exact = self.same_versions and dict(entry.environment) == environment
+            problem = replace_file_by_module(entry.run.problem)
+            if self.manifest["problems"].get(problem, digest) != digest:
+                reads = ", ".join(self.manifest["reads"])
+                which = f" (its author's code reads {reads})" * bool(reads)
+                self.outcome.note(f"{problem} has other data{which}")
+            elif differs := describe_difference(entry.run, run, exact=exact):
+                now, before = (run.counts.as_dict().get(differs, "") for run in (run, entry.run))
+                numbers = f" {now} for {before}" if now != before else ""
+                label = f"{run.algorithm} on {run.problem}, seed {run.seed},"
+                self.outcome.note(f"the run of {label} made again has {differs}{numbers}")
+
+    def _take_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
+        """Compare runs of new seeds, which must have the law of the old ones."""
+        new = [read_measured(answer)[0] for answer in answers]
+        old = [entry.run for entry in cell.stored_runs]
+        self.outcome.compare_fresh(cell.name, [*map(_numbers, old)], [*map(_numbers, new)])
+
+
+def _numbers(run: Run) -> dict[str, float]:
+    return {"iterations": run.iterations, **run.counts.as_dict()}
+
+
+def _with_data_seed(problem: str, seed: int) -> str:
+    """Return a problem's selector with another seed of its data, if it has one."""
+    if ":" in problem.partition("[")[0] or "seed=" not in problem:
+        return problem
+    selector = Selector.parse(problem)
+    if "seed" not in selector.parameters:
+        return problem
+    return str(Selector(selector.name, {**selector.parameters, "seed": seed}))
+
+
+def plan_of(entry: StoredRun, reads: Collection[str] = ()) -> PlannedRun:
+    """Return the plan of a stored run, wherever the files of its selectors lie.
+
+    Raises
+    ------
+    InputError
+        If it has none, or that of another run.
+    """
+    plan = drop_file_paths(PlannedRun.from_json(entry.notes.get("plan", {})))
+    run = entry.run
+    named = replace_file_by_module(run.problem), replace_file_by_module(run.algorithm), run.seed
+    if (plan.problem, plan.algorithm, plan.seed) != named:
+        raise InputError(f"the run {entry.key} is stored with the plan of another run.")
+    for name in [*list_file_names(plan.problem), *list_file_names(plan.algorithm)]:
+        if PurePath(name).as_posix() not in reads:
+            raise InputError(f"the run {entry.key} names the file {name}, which is not inside.")
+    return plan
+
+
+def portable_key(plan: PlannedRun) -> tuple[str, str, int]:
+    """Return what a run is, wherever the files lie that its selectors name."""
+    plan = drop_file_paths(plan)
+    return plan.problem, plan.algorithm, plan.seed
+
+
+# --- the archive in a folder ----------------------------------------------------------------------
+
+
+@contextmanager
+def unpack_archive(archive: Archive) -> Iterator[Path]:
+    """Unpack an archive into a folder that is removed at the end; nothing of it is imported.
+
+    Raises
+    ------
+    InputError
+        If a file in it is damaged, or a module has the name of one that is installed here.
+    StorageError
+        If the disk is full.
+    """
+    modules = [name for name in archive.names if name.startswith(CODE) and name.endswith(".py")]
+    check_module_names([_module(name) for name in modules])
+    with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
+        folder = Path(temporary).resolve()
+        with translate_os_errors(f"an archive's content in {folder}"):
+            (folder / CODE).mkdir()
+            archive.unpack(folder)
+        yield folder
+
+
+def read_runs(folder: Path) -> list[StoredRun]:
+    """Return the runs of an unpacked archive.
+
+    Raises
+    ------
+    InputError
+        If one is damaged.
+    """
+    store = Store(folder, make=False)
+    entries = []
+    for key in [*store.keys()]:
+        try:
+            entry = store.stat_entry("run", key)
+        except DamagedFileError as damage:
+            raise InputError(f"the run {key} of the archive is damaged ({damage}).") from damage
+        entries += [entry[0]] if entry else []
+    store.close()
+    return entries
+
+
+def take_files(manifest: Mapping[str, Any], folder: Path, neighbour: Path) -> dict[str, str]:
+    """Take from a folder the files that are named in an archive, and not in it.
+
+    Returns
+    -------
+    dict of str to str
+        Why a file was not taken, by its name.
+    """
+    lacking = {}
+    for name, origin in manifest["origins"].items():
+        paths = (neighbour / name, neighbour / Path(name).name)
+        path = next((path.resolve() for path in paths if path.is_file()), None)
+        inside = folder / CODE / name
+        if path is None:
+            lacking[name] = f"is not in {neighbour}: get it from {origin}"
+        elif file_digest(path) != manifest["reads"][name]:
+            lacking[name] = f"has other bytes in {neighbour} than its author's, from {origin}"
+        elif not inside.exists():
+            inside.parent.mkdir(parents=True, exist_ok=True)
+            inside.symlink_to(path)
+    return lacking
+
+
+def list_changed_data(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the data sets of an archive that are not here with the same bytes, and why."""
+    changed = {}
+    for name, digest in manifest["data"].items():
+        path = status(name).path if name in DATA_SETS else None
+        if path is None:
+            changed[name] = "not here" if name in DATA_SETS else "not known here"
+        elif file_digest(path) != digest:
+            changed[name] = "here with other bytes"
+    return changed
+
+
+def _module(name: str) -> str:
+    return name.removeprefix(CODE).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def check_module_names(modules: Sequence[str]) -> None:
+    """Refuse modules that would stand in the place of one of Python's, or of a library's.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    path = Path.cwd().resolve()
+    elsewhere = [folder for folder in import_path if Path(folder or ".").resolve() != path]
+    for top in sorted({module.partition(".")[0] for module in modules}):
+        is_known = top in stdlib_module_names or top in _TAKEN
+        if is_known or PathFinder.find_spec(top, elsewhere):
+            raise InputError(
+                f"the archive has a module {top}, and so does this Python: check it where {top} "
+                "is not installed."
+            )
+
+
+def is_close(recorded: Any, recomputed: Any, tolerance: float) -> bool:
+    """Return whether two values are equal; numbers up to a tolerance."""
+    if not all(isinstance(item, int | float) for item in (recorded, recomputed)):
+        return bool(recorded == recomputed)
+    both_nan = math.isnan(recorded) and math.isnan(recomputed)
+    return both_nan or math.isclose(recorded, recomputed, rel_tol=tolerance, abs_tol=1e-12)
+
+
+def describe_confinement(engine: Engine) -> str:
+    """Return what the code of an archive is kept from on this system, as a trial shows it."""
+    with TemporaryDirectory(prefix="pfbench-archive-") as folder:
+        (result,) = engine.do([Task(confinement_sentence, (), 60.0, "archive", folder)])
+    return str(result.value) if result.status == "done" else f"nothing: {result.reason}"

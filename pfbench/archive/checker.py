@@ -1,0 +1,286 @@
+"""The check of an archive from its bytes to its outcome: what each kind is asked."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pfbench.archive import claim_tasks
+from pfbench.archive.check import (
+    FAULTS,
+    Check,
+    CheckOutcome,
+    CheckTask,
+    is_close,
+    list_changed_data,
+    plan_of,
+    portable_key,
+    read_runs,
+    take_files,
+    unpack_archive,
+)
+from pfbench.archive.comparison import redraw
+from pfbench.archive.page import pages
+from pfbench.archive.reruns import TOLERANCE
+from pfbench.archive.version_lock import list_changed_versions
+from pfbench.base.errors import InputError
+from pfbench.base.failures import end_sentence
+from pfbench.kernels.libraries import use_recorded_blas_kernels
+from pfbench.runs.engines.engine import Engine
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.storage.archive import SPEC, Archive
+from pfbench.runs.storage.serialization import StoredRun
+
+REDRAWN = frozenset({"bound", "count"})
+"""Kinds of claims that must hold on every problem of a family; others may be of one alone."""
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """How an archive is put to the test.
+
+    Attributes
+    ----------
+    salt
+        Draws, with the archive's hash, what is recomputed first.
+    seconds
+        The time.
+    engine
+        Where its code is run.
+    neighbour
+        The folder of files that are not in the archive.
+    suite
+        The file of the suite that a comparison names; None if there is none here.
+    """
+
+    salt: str
+    seconds: float
+    engine: Engine
+    neighbour: Path
+    suite: Path | None = None
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What became of an archive, whether versions and machine are its author's, and notes."""
+
+    outcome: CheckOutcome
+    same: bool
+    notes: Sequence[str]
+
+
+def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
+    """Put an archive to the test; its code is imported in confined processes alone.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, or names files that are not here.
+    """
+    manifest, engine = archive.manifest, request.engine
+    if damaged := archive.find_damaged(archive.names):
+        texts = [f"{name} does not match its hash: it was changed" for name in damaged]
+        return CheckReport(CheckOutcome(deviations=texts), False, [])
+    current = dict(engine.environment())
+    versions = list_changed_versions(manifest["lock"])
+    notes = [f"{name}: {how}" for name, how in versions.items()]
+    blas = ", ".join({environment.get("blas", "") for environment in manifest["environments"]})
+    rng = random.Random(f"{archive.sha256} {request.salt}")
+    kernels = use_recorded_blas_kernels(blas, current.get("blas", ""))
+    with unpack_archive(archive) as folder, kernels as taken:
+        if taken:
+            notes.append(f"OpenBLAS's kernels {taken} are taken, as its author had them")
+        for name, why in take_files(manifest, folder, request.neighbour).items():
+            raise InputError(f"{name}, which is not in {archive.path}, {end_sentence(why)}")
+        stored_runs = read_runs(folder)
+        check = Check(manifest, folder, engine, rng, not versions, request.seconds)
+        try:
+            tasks, table = list(_tasks(check, stored_runs)), []
+            if manifest["kind"] == "comparison":
+                table = _redraw_table(check, request.suite)
+            drawn = pages(manifest, table)
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+            raise InputError(f"it is no whole archive ({kind}{error}): get it again.") from error
+        check.do(tasks)
+        check.outcome.compare()
+        for name, text in drawn.items():
+            if archive.read(name) != text:
+                differs = "is of another pfbench" if versions else "is not what its numbers give"
+                check.outcome.note(f"{name} {differs}")
+    for name, state in list_changed_data(manifest).items():
+        check.outcome.unreached_tasks.append(f"the data set {name} is {state}")
+    return CheckReport(check.outcome, check.same_environment, notes)
+
+
+def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
+    """Yield what is asked of an archive, what must be known of it first."""
+    manifest = check.manifest
+    if manifest["kind"] == "sweep":
+        _note_missing_runs(check, stored_runs, load_spec(check.folder / SPEC).runs())
+    if manifest["kind"] == "claim":
+        yield from _ClaimTasks(check, manifest).all(stored_runs)
+    yield from check.run_tasks(stored_runs)
+
+
+def _note_missing_runs(
+    check: Check, stored_runs: Sequence[StoredRun], plans: Sequence[PlannedRun]
+) -> None:
+    """Note how many planned runs are not in an archive."""
+    there = {portable_key(plan_of(entry, check.manifest["reads"])) for entry in stored_runs}
+    lacking = sum(portable_key(plan) not in there for plan in plans)
+    check.outcome.note(lacking and f"{lacking} planned runs are not in the archive")
+
+
+def _redraw_table(check: Check, suite: Path | None) -> list[Any]:
+    """Return the table of a comparison, drawn again from its runs; note where it differs."""
+    manifest, tables = check.manifest, list[Any]()
+    if suite is not None and (check.folder / SPEC).read_text("utf-8") != suite.read_text("utf-8"):
+        check.outcome.note(f"the suite {manifest['suite']} of pfbench is another one")
+
+    def take(answer: Sequence[Any]) -> None:
+        says, table, why = answer
+        check.outcome.note(why)
+        if not why and says != manifest["says"]:
+            check.outcome.note(f"its runs say {says}, and it says {manifest['says']}")
+        tables.extend(table)
+
+    shipped = "" if suite is None else str(suite.resolve())
+    task = check.confined(redraw, str(check.folder), dict(manifest), shipped)
+    check.do([CheckTask(task, take, "its table")])
+    return tables
+
+
+@dataclass(frozen=True)
+class _ClaimTasks:
+    """What is asked of the claims of an archive, each kind in an order that is drawn."""
+
+    check: Check
+    fields: Mapping[str, Any]
+
+    def ask(self, function: Any, *arguments: Any) -> Any:
+        return self.check.confined(function, self.fields["theorem"], *arguments)
+
+    @property
+    def how(self) -> tuple[str, int]:
+        """Effort and seed of the verification."""
+        return self.fields["effort"], self.fields["seed"]
+
+    def all(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
+        """Yield what is asked, what must be known first."""
+        fields, fresh = self.fields, self.check.rng.randrange(2**31)
+        self.check.outcome.verdicts[1] = len(fields["verdicts"])
+        task = self.ask(claim_tasks.describe_claims, fields["faults"]["most"])
+        yield CheckTask(task, self.take_statements, "statements")
+        task = self.ask(claim_tasks.list_claim_runs, fields["seed"])
+        yield CheckTask(task, partial(self.take_plans, stored_runs), "the plan of its runs")
+        yield from self.verdicts(fresh)
+        yield from self.findings()
+
+    def verdicts(self, fresh: int) -> Iterator[CheckTask]:
+        """Yield verdicts to be recomputed, and claims to be judged with other seeds and data."""
+        shuffle = self.check.shuffle_sample
+        for k, verdict in enumerate(shuffle(self.fields["verdicts"])):
+            name = verdict["claim"]
+            task = self.ask(claim_tasks.recompute_verdict, name, *self.how)
+            yield CheckTask(task, partial(self.take_verdict, verdict), f"verdict on {name}", not k)
+        sound = {
+            item["claim"]
+            for item in self.fields["verdicts"]
+            if item["verdict"] not in ("violated", "failed")
+        }
+        kinds = {claim["name"]: claim["kind"] for claim in self.fields["claims"]}
+        names = [name for name, kind in kinds.items() if kind in REDRAWN and name in sound]
+        for k, name in enumerate(shuffle(names)):
+            task = self.ask(
+                claim_tasks.recompute_with_other_data, name, self.fields["effort"], fresh
+            )
+            yield CheckTask(task, self.check.outcome.note, f"{name} with other data", not k)
+
+    def findings(self) -> Iterator[CheckTask]:
+        """Yield errata and faults to be examined again."""
+        shuffle, faults = self.check.shuffle_sample, self.fields["faults"]
+        for k, item in enumerate(shuffle(self.fields["errata"])):
+            name = item["erratum"]
+            task = self.ask(claim_tasks.recompute_erratum, name, *self.how)
+            yield CheckTask(task, partial(self.take_erratum, item), f"erratum {name}", not k)
+        counted = [
+            *(("", item["mutant"], by) for item in faults["planted"] for by in item["caught_by"]),
+            *(
+                (item["method"], item["fault"], item["found_by"] or "")
+                for item in faults["generated"]
+                if item["found_by"] or item["equivalent"]
+            ),
+        ]
+        self.check.outcome.faults[1] = len(counted)
+        for fault in shuffle(counted, FAULTS):
+            task = self.ask(claim_tasks.recompute_fault, fault, *self.how)
+            take = partial(self.take_fault, *fault[1:])
+            yield CheckTask(task, take, f"fault {fault[1]}", is_required=False)
+
+    # --- what becomes of it -----------------------------------------------------------------------
+
+    def take_statements(self, stated: Mapping[str, Any]) -> None:
+        """Compare what a theorem states with what its archive says."""
+        note, fields, faults = self.check.outcome.note, self.fields, self.fields["faults"]
+        note(_difference(fields["claims"], stated["claims"], "its claims"))
+        names = [claim["name"] for claim in stated["claims"]]
+        if [verdict["claim"] for verdict in fields["verdicts"]] != names:
+            note("its verdicts are on other claims than it states")
+        for kind, said in (
+            ("planted", [item["mutant"] for item in faults["planted"]]),
+            ("generated", [[item["fault"], item["admissible"]] for item in faults["generated"]]),
+            ("errata", [erratum["erratum"] for erratum in fields["errata"]]),
+        ):
+            if said != stated[kind]:
+                what = kind if kind == "errata" else f"{kind} faults"
+                note(f"its {what} are others than follow from its code")
+
+    def take_plans(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
+        """Note runs that follow from the claims and are not there, and others."""
+        plans = [PlannedRun.from_json(plan) for plan in answer]
+        _note_missing_runs(self.check, stored_runs, plans)
+        if len(plans) < len(stored_runs):
+            self.check.outcome.note("it has runs that do not follow from its claims")
+
+    def take_verdict(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+        """Compare a verdict that was recomputed."""
+        self.check.outcome.verdicts[0] += 1
+        exact = ["measured", "reason"] if self.check.same_environment else []
+        parts = ["verdict", "kind", "source", "claimed", *exact]
+        pair = ({part: source.get(part) for part in parts} for source in (old, new))
+        self.check.outcome.note(_difference(*pair, f"the verdict on {old['claim']}"))
+
+    def take_erratum(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+        """Compare the examination of an erratum that was recomputed."""
+        left_out = () if self.check.same_environment else ("evidence",)
+        pair = ({k: v for k, v in source.items() if k not in left_out} for source in (old, new))
+        self.check.outcome.note(_difference(*pair, f"the erratum {old['erratum']}"))
+        if old["evidence"]["shown"] != new["evidence"]["shown"]:
+            self.check.outcome.note(f"the erratum {old['erratum']} is not as shown")
+
+    def take_fault(self, name: str, claim: str, right: Any) -> None:
+        """Take whether a fault is caught again, or changes nothing as was said."""
+        self.check.outcome.faults[0] += 1
+        how = f"is not caught by {claim}" if claim else "changes something"
+        self.check.outcome.note(right is not True and f"the fault {name} {how}")
+
+
+def _difference(recorded: Any, recomputed: Any, location: str) -> str:
+    """Return the first place where two values differ, in words; numbers up to rounding."""
+    if isinstance(recorded, Mapping) and isinstance(recomputed, Mapping):
+        names = dict.fromkeys([*recorded, *recomputed])
+        pairs = [(f": {name}", recorded.get(name), recomputed.get(name)) for name in names]
+    elif isinstance(recorded, list) and isinstance(recomputed, list):
+        if len(recorded) != len(recomputed):
+            return f"{location} are {len(recomputed)}, and {len(recorded)} by the archive"
+        pairs = [(f" {k}", *pair) for k, pair in enumerate(zip(recorded, recomputed, strict=True))]
+    elif is_close(recorded, recomputed, TOLERANCE):
+        return ""
+    else:
+        return f"{location} is {recomputed}, and {recorded} by the archive"
+    differences = (_difference(item, other, f"{location}{at}") for at, item, other in pairs)
+    return next(filter(None, differences), "")

@@ -1,0 +1,159 @@
+"""What is computed of the claims of an archive, where it is made and where it is checked.
+
+A checker calls these in confined processes that answer with JSON; see `pfbench.archive.check`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from pfbench.archive.claim_runs import iterate_cases, plan_claim_runs
+from pfbench.archive.contents import collect_declared_files
+from pfbench.base.selectors import module_name, replace_file_by_module
+from pfbench.claims.admissible import ADMISSIBLE
+from pfbench.verification.claim import Claim
+from pfbench.verification.faults.equivalence import find_equivalence
+from pfbench.verification.faults.generate import generate_faults, sample_faults
+from pfbench.verification.homogeneity import check_claim
+from pfbench.verification.instances import with_other_data_seed
+from pfbench.verification.session import examine, judge
+from pfbench.verification.subject import ClaimBroken, NotTestable, Subject
+from pfbench.verification.trial import Trial, claim_method
+from pfbench.verification.user_claims import load_claims, split_reference
+
+STEPS = 3
+"""Steps of a run by which is seen what user-defined code reads."""
+
+
+def theorem_module(reference: str) -> str:
+    """Return MODULE or MODULE:NAME for FILE.py or FILE.py:NAME, wherever the file lies."""
+    home, attribute = split_reference(reference)
+    module = module_name(f"{home}:")
+    return replace_file_by_module(f"{module}:{attribute}") if attribute else module
+
+
+def describe_claims(theorem: str, limit: int) -> dict[str, Any]:
+    """Return what a theorem states, and the faults and errata that follow from it.
+
+    Parameters
+    ----------
+    theorem
+        FILE.py, FILE.py:NAME, MODULE or MODULE:NAME.
+    limit
+        Generated faults of each method.
+    """
+    paper = load_claims(theorem)
+    methods = dict.fromkeys(claim_method(claim) for claim in paper.claims if claim.algorithm)
+    faults = [
+        fault
+        for method in methods
+        for fault in (sample_faults(generate_faults(method), limit) if limit else ())
+    ]
+    return {
+        "claims": [_describe_claim(claim) for claim in paper.claims],
+        "planted": [mutant.name for mutant in paper.mutants],
+        "generated": [
+            [fault.name, next((known.reason for known in ADMISSIBLE if known.covers(fault)), None)]
+            for fault in faults
+        ],
+        "errata": [erratum.name for erratum in paper.errata],
+    }
+
+
+def _describe_claim(claim: Claim) -> dict[str, Any]:
+    units = check_claim(claim)
+    return {
+        "name": claim.name,
+        "source": claim.source,
+        "kind": claim.kind,
+        "statement": claim.statement,
+        "method": claim.method,
+        "assumptions": list(claim.assumptions),
+        "disputed": claim.disputed,
+        "homogeneous": units.homogeneous,
+        "normalised": units.normalised,
+    }
+
+
+def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+    """Make the problems of claims and begin their runs; return what came of it, and what is declared."""  # noqa: E501
+    described = describe_claims(theorem, 0)
+    statement = {f"claim {claim['name']}": claim for claim in described["claims"]}
+    files: dict[str, tuple[str, str]] = {}
+    for claim in load_claims(theorem).claims:
+        for instance in claim.instances:
+            problem = instance.example()
+            method = claim_method(claim) if claim.algorithm else None
+            files |= collect_declared_files(problem, getattr(problem, "set", None), method)
+            constants = getattr(problem, "constants", None)
+            said = repr(constants(problem.start())) if constants else ""
+            statement[f"{claim.name} on {instance.name}"] = said
+        for label, _, make_case in iterate_cases(claim):
+            try:
+                case = make_case(0)
+                for _ in islice(Trial(claim).follow(case.problem, case.algorithm), STEPS):
+                    pass
+                statement[f"{claim.name} {label}"] = "begun"
+            except (ClaimBroken, NotTestable) as error:
+                statement[f"{claim.name} {label}"] = str(error)
+    return statement, files
+
+
+def _claim(theorem: str, name: str) -> Claim:
+    return next(claim for claim in load_claims(theorem).claims if claim.name == name)
+
+
+def recompute_verdict(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:
+    """Return the verdict on a claim."""
+    return judge(_claim(theorem, name), effort=effort, seed=seed).as_json()
+
+
+def recompute_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
+    """Return how a claim is wrong with a new seed, other data and another name; empty if not."""
+    claim = _claim(theorem, name)
+    called = f"problem-{seed:x}"
+    instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)
+    verdict = judge(replace(claim, instances=instances, user_source=None), effort=effort, seed=seed)
+    if not verdict.is_wrong:
+        return ""
+    return (
+        f"with other data, under another name, {name} is {verdict.verdict}: "
+        f"{verdict.reason.rstrip('.')}"
+    )
+
+
+def recompute_erratum(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:
+    """Return what an erratum shows."""
+    erratum = next(erratum for erratum in load_claims(theorem).errata if erratum.name == name)
+    return examine(erratum, effort, seed).as_json()
+
+
+def recompute_fault(theorem: str, fault: Sequence[str], effort: str, seed: int) -> bool:
+    """Return whether a claim catches a fault, or, if none is named, whether it changes nothing.
+
+    Parameters
+    ----------
+    fault
+        Its method, empty for a planted one; its name; and the claim.
+    """
+    method, name, claim = fault
+    paper = load_claims(theorem)
+    claims = [item for item in paper.claims if item.name == claim or (item.algorithm and not claim)]
+    if not method:
+        subject = next(mutant for mutant in paper.mutants if mutant.name == name).subject
+        return judge(claims[0], subject, effort, seed).catches_fault
+    generated = next(fault for fault in _faults(claims) if fault.name == name)
+    if not claim:
+        return bool(find_equivalence(generated))
+    return judge(claims[0], Subject(generated), effort, seed).catches_fault
+
+
+def _faults(claims: Sequence[Claim]) -> Iterator[Any]:
+    for claim in claims:
+        yield from generate_faults(claim_method(claim))
+
+
+def list_claim_runs(theorem: str, seed: int) -> list[Mapping[str, Any]]:
+    """Return the runs that an archive of a theorem has, as JSON plans them."""
+    return [plan.as_json() for plan in plan_claim_runs(load_claims(theorem).claims, seed)]

@@ -1,0 +1,59 @@
+"""A folder of archives, each with what its check found beside it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pfbench.base.errors import InputError
+from pfbench.base.files import atomic_write, translate_os_errors
+from pfbench.runs.storage.archive import Archive
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.serialization import decode_json
+
+_FIELDS = ("sha256", "salt", "same", "runs", "new", "least_p", "verdicts", "faults", "text")
+
+
+@dataclass(frozen=True)
+class CheckedArchive:
+    """An archive, and what its check found."""
+
+    archive: Archive
+    record: Mapping[str, Any]
+
+
+def list_archives(folder: Path) -> list[Path]:
+    """Return the archives of a folder, in the order of their names.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    paths = sorted(folder.glob("*.zip"))
+    if not paths:
+        raise InputError(f"{folder} has no archive, *.zip: make one with `pfbench archive make`.")
+    return paths
+
+
+def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
+    """Return what the check of an archive with these bytes found; None if there was none."""
+    try:
+        record = decode_json(_record_path(path).read_bytes())
+    except (OSError, DamagedFileError):
+        return None
+    whole = isinstance(record, dict) and record.keys() >= set(_FIELDS)
+    return record if whole and record["sha256"] == digest else None
+
+
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Keep what a check found beside its archive."""
+    text = json.dumps({name: record[name] for name in _FIELDS}, indent=1)
+    target = _record_path(path)
+    with translate_os_errors(str(target)), atomic_write(target) as file:
+        file.write(text.encode() + b"\n")
+
+
+def _record_path(path: Path) -> Path:
+    return path.with_suffix(".check.json")

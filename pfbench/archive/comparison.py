@@ -1,0 +1,98 @@
+"""A comparison in an archive: its sentence and table follow from its runs alone."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pfbench.archive.reruns import drop_file_paths
+from pfbench.base.errors import InputError, PfbenchError
+from pfbench.reporting.findings.candidate_front import (
+    front_sentence,
+    make_candidate_front,
+    rank_sentence,
+)
+from pfbench.reporting.findings.result_tables import compare_by_each_price
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.suite_comparison import SuiteComparison, compare_on_suite
+from pfbench.runs.execute import PlanOutcome
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.planning.study import Spec
+from pfbench.runs.storage.archive import SPEC
+from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.storage.store import Store
+from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
+
+
+@dataclass(frozen=True)
+class ArchivedRuns:
+    """The runs of an archive, and those shipped with its suite; what is not there is missing."""
+
+    stored_runs: Mapping[PlannedRun, StoredRun]
+
+    def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
+        """Return those runs that are there."""
+        return {plan for plan in plans if drop_file_paths(plan) in self.stored_runs}
+
+    def fetch(
+        self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
+    ) -> Sequence[PlanOutcome]:
+        """Return runs; refuse to go on without one."""
+        placed = [drop_file_paths(plan) for plan in plans]
+        lacking = [plan for plan in placed if plan not in self.stored_runs]
+        if lacking:
+            raise InputError(
+                f"{len(lacking)} runs of {title} are not in the archive, as that of "
+                f"{lacking[0].algorithm} on {lacking[0].problem}, seed {lacking[0].seed}."
+            )
+        return [PlanOutcome(plan, self.stored_runs[plan]) for plan in placed]
+
+    def provenance(
+        self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
+    ) -> list[str]:
+        """Say nothing of where they come from."""
+        return []
+
+
+def redraw(folder: str, fields: Mapping[str, Any], shipped: str) -> list[Any]:
+    """Return sentence and table of an unpacked archive, as `summarise` does, or why there is none.
+
+    The method is imported: a checker calls this in a confined process.
+
+    Parameters
+    ----------
+    folder
+        The unpacked archive.
+    fields
+        Its manifest.
+    shipped
+        The file of the suite of that name that this pfbench has; empty if it has none.
+    """
+    store = Store(folder, make=False)
+    runs: dict[PlannedRun, StoredRun] = {}
+    try:
+        if fields["others"] == "shipped" and shipped:
+            path = Path(shipped)
+            runs |= read_suite_archive(path.with_name(path.stem + SUFFIX)).runs
+        for key in [*store.keys()]:
+            entry = store.get(key)
+            if entry is not None:
+                runs[drop_file_paths(PlannedRun.from_json(entry.notes["plan"]))] = entry
+        suite = replace(load_spec(Path(folder) / SPEC), name=fields["suite"])
+        if fields["price"]:
+            price = dict(Cost.parse(fields["price"]).weights)
+            suite = suite.map_studies(lambda study: replace(study, price=price))
+        return [*summarise(compare_on_suite(suite, fields["method"], ArchivedRuns(runs))), ""]
+    except PfbenchError as error:
+        return ["", [], str(error).rstrip(".")]
+
+
+def summarise(comparison: SuiteComparison) -> tuple[str, list[list[str]]]:
+    """Return where a method stands, in a sentence, and the table behind it with its head."""
+    (results,) = comparison.report.results
+    front = make_candidate_front(tuple(compare_by_each_price(results)), comparison.labels)
+    says = " · ".join(rank_sentence(front))
+    sentences = [front.sentence, *front_sentence(front)]
+    rows = [[*map(str, row)] for *_, row in front.table.lines()]
+    return says, [sentences, [*front.table.head], *rows]

@@ -1,0 +1,237 @@
+"""What goes into an archive beside results: user-defined code, and the files that it reads.
+
+It is looked at twice: where its author is, and in a folder that has nothing but the archive. What
+would not be found elsewhere is refused by its name.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import chdir
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pfbench.base.errors import DataError, InputError
+from pfbench.base.file_watch import is_user_file, process_file_watch
+from pfbench.base.names import brief_repr
+from pfbench.base.user_code import is_builtin
+from pfbench.problems.data.catalogue import DATA_SETS
+from pfbench.problems.data.digests import file_digest
+from pfbench.problems.data.management import status
+from pfbench.runs.engines.engine import MultiProcessEngine
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.storage.archive import CODE, MOST_OF_FILE, is_valid_member_name
+from pfbench.runs.storage.content_keys import reachable
+
+LIMIT = 600.0
+"""Seconds that a probe may take."""
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+Probe = Callable[[Any], tuple[dict[str, Any], dict[str, tuple[str, str]]]]
+"""Does what reads files; returns what came of it, and the files that are declared."""
+
+
+@dataclass(frozen=True)
+class ArchiveContents:
+    """User-defined code with the files that it reads.
+
+    Attributes
+    ----------
+    files
+        Bytes of what goes into an archive, by their names there.
+    reads
+        sha256 of all files that are read, by their names below `CODE`.
+    origins
+        Where those are got that do not go in.
+    data
+        sha256 of the files of data sets of pfbench that are read, by the names of the sets.
+    statement
+        What came of the probe.
+    """
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    reads: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, str] = field(default_factory=dict)
+    statement: Mapping[str, Any] = field(default_factory=dict)
+
+
+def collect_contents(
+    modules: Iterable[str], probe: Probe, argument: Any, elsewhere: Any
+) -> ArchiveContents:
+    """Return the code of user-defined modules with what it reads; see to it that it suffices.
+
+    Parameters
+    ----------
+    modules
+        Their names; what they import of the user's is taken, too.
+    probe, argument, elsewhere
+        What reads the files, and its argument here and where there is nothing but the archive.
+
+    Raises
+    ------
+    InputError
+        If a module or file cannot be in an archive, or what comes of it is another thing there.
+    """
+    names = frozenset(name for name in modules if not is_builtin(name))
+    paths = {name: path for name, path in reachable(names).items() if not is_builtin(name)}
+    files, roots = {}, set()
+    for module, path in paths.items():
+        parts, package = module.split("."), Path(path).name == "__init__.py"
+        if not all(part.isascii() and part.isidentifier() for part in parts):
+            raise InputError(f"the module {module!r} cannot be in an archive: rename it.")
+        last = "/__init__.py" if package else ".py"
+        files[f"{CODE}{'/'.join(parts)}{last}"] = Path(path).read_bytes()
+        roots.add(str(Path(os.path.abspath(path)).parents[len(parts) - (not package)]))
+    statement, declared, opened = _run_probe(probe, argument)
+    places, origins, data = _assign_places(opened, declared, roots)
+    for name, place in places.items():
+        if name in origins:
+            continue
+        if (size := place.stat().st_size) > MOST_OF_FILE:
+            raise InputError(
+                f"{place} has {size:,} bytes, and an archive takes {MOST_OF_FILE:,}: say where it "
+                f'is got, by files = {{"{name}": "https://..."}} of the class that reads it.'
+            )
+        files[f"{CODE}{name}"] = place.read_bytes()
+    reads = {name: file_digest(place) for name, place in places.items()}
+    if not (files or reads):
+        return ArchiveContents(data=data, statement=statement)
+    with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
+        folder = Path(temporary).resolve()
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+        for name in origins:
+            (folder / CODE / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / CODE / name).symlink_to(places[name].resolve())
+        _compare_elsewhere(statement, _run_probe(probe, elsewhere, folder / CODE), folder)
+    return ArchiveContents(files, reads, origins, data, statement)
+
+
+def _run_probe(probe: Probe, argument: Any, code: Path | None = None) -> Any:
+    """Return what a probe returns in a new process, and the files that were opened there."""
+    task = Task(_probe_in_folder, (probe, argument, code and str(code)), LIMIT, code="probe")
+    (result,) = MultiProcessEngine(1).do([task])
+    if result.status != "done":
+        raise InputError(f"what is read cannot be found out: {result.reason}.")
+    return result.value
+
+
+def _probe_in_folder(probe: Probe, argument: Any, code: str | None) -> Any:
+    if code is not None:
+        # Nothing of the author's: what is not in the folder is missed.
+        sys.path[:] = [code, *(name for name in sys.path if name and not is_user_file(name))]
+        if not any(Path(_PACKAGE).is_relative_to(name) for name in sys.path):
+            sys.path.append(str(Path(_PACKAGE).parent))
+    watch = process_file_watch()
+    with chdir(code or os.getcwd()):
+        statement, declared = probe(argument)
+    return statement, declared, list(watch.opened)
+
+
+def _assign_places(
+    opened: Iterable[tuple[str, str]], declared: Mapping[str, tuple[str, str]], roots: Iterable[str]
+) -> tuple[dict[str, Path], dict[str, str], dict[str, str]]:
+    """Return the files that are read by their names, those with an origin, and the data sets."""
+    sets = _data_set_names_by_file()
+    places: dict[str, Path] = {}
+    origins, data = {}, {}
+    for text, full in (*opened, *((path, path) for path in declared)):
+        if full in sets:
+            data[sets[full]] = file_digest(Path(full))
+            continue
+        if not Path(full).is_file():
+            raise InputError(f"{full}, which files names, is no file: give its path.")
+        name = archive_path(text, full, roots, str(Path.cwd()))
+        if name is None:
+            raise InputError(
+                f"{full} is read, and an archive would not have it where its code looks: put it "
+                "beside the code, and name it from there."
+            )
+        if not is_valid_member_name(name):
+            raise InputError(f"{full} is read, and no archive takes such a name: rename it.")
+        if places.setdefault(name, Path(full)) != Path(full):
+            raise InputError(f"{full} and {places[name]} would be one file {name}: rename one.")
+        if origin := declared.get(full, ("", ""))[1]:
+            origins[name] = origin
+    return places, origins, data
+
+
+def archive_path(text: str, full: str, roots: Iterable[str], folder: str) -> str | None:
+    """Return where an archive has a file, so that code finds it; None if it would look elsewhere.
+
+    Parameters
+    ----------
+    text, full
+        The file, as code names it and in full.
+    roots, folder
+        Where its modules lie, and where it works: in an archive both are one folder.
+    """
+    if not os.path.isabs(text):
+        inside = os.path.normpath(text)
+        if not inside.startswith(os.pardir):
+            return Path(inside).as_posix()
+    for root in [*sorted(roots, key=len, reverse=True), folder]:
+        if Path(full).is_relative_to(root):
+            return Path(full).relative_to(root).as_posix()
+    return None
+
+
+def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
+    """Return the files that user-defined objects declare, in full, with path and origin.
+
+    `files` is a collection of paths from the folder of the module, or a mapping of each to where
+    it is got: what has an origin is not put into an archive, and named by its digest instead.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    declared_files = {}
+    for component in things:
+        module = sys.modules.get(type(component).__module__)
+        files = getattr(component, "files", None)
+        if not files or module is None or is_builtin(module.__name__):
+            continue
+        origins = files if isinstance(files, Mapping) else dict.fromkeys(files, "")
+        texts = [*origins, *origins.values()]
+        if isinstance(files, str) or not all(isinstance(text, str) for text in texts):
+            raise InputError(
+                f"{type(component).__name__}.files must be paths, or map paths to origins."
+            )
+        folder = os.path.dirname(os.path.abspath(str(module.__file__)))
+        for path, origin in origins.items():
+            declared_files[os.path.abspath(os.path.join(folder, path))] = (path, origin)
+    return declared_files
+
+
+def _data_set_names_by_file() -> dict[str, str]:
+    """Return the names of the data sets whose files are here by these files; none without pooch."""
+    try:
+        return {str(path): name for name in DATA_SETS if (path := status(name).path) is not None}
+    except DataError:
+        return {}
+
+
+def _compare_elsewhere(here: Mapping[str, Any], there: Any, folder: Path) -> None:
+    """Refuse what comes out otherwise where there is nothing but the archive."""
+    sets = _data_set_names_by_file()
+    after, _, opened = there
+    for _, full in opened:
+        if full not in sets and is_user_file(full) and not Path(full).is_relative_to(folder):
+            raise InputError(
+                f"{full} is read wherever the archive is: put it beside the code, and name it "
+                "from there."
+            )
+    for name, statement in here.items():
+        if after.get(name) != statement:
+            raise InputError(
+                f"{name} comes out otherwise where there is nothing but the archive "
+                f"({brief_repr(after.get(name))}; here {brief_repr(statement)}): what it needs is "
+                "not found. Import it by an import statement, or declare it as files."
+            )

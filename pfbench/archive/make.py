@@ -1,0 +1,239 @@
+"""Writing archives: of a sweep, a comparison or claims, each with its runs, code and versions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pfbench.archive.claim_tasks import probe_claims, theorem_module
+from pfbench.archive.comparison import summarise
+from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
+from pfbench.archive.page import pages
+from pfbench.archive.reruns import drop_file_paths, list_file_names
+from pfbench.archive.version_lock import collect_versions, format_requirements
+from pfbench.base.files import translate_os_errors
+from pfbench.base.selectors import module_name, replace_file_by_module
+from pfbench.base.status import Status
+from pfbench.problems.data.digests import file_digest
+from pfbench.problems.data.management import status
+from pfbench.reporting.suite_comparison import SuiteComparison
+from pfbench.runs.engines.run_task import execute_plan
+from pfbench.runs.execute import PlanOutcome
+from pfbench.runs.planning.citation_keys import find_data_sets
+from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
+from pfbench.runs.planning.resolve import resolve
+from pfbench.runs.planning.study import Spec
+from pfbench.runs.storage.archive import LOCK, RUNS, SPEC, write_archive
+from pfbench.runs.storage.store import Store
+from pfbench.verification.claim import Claim
+from pfbench.verification.user_claims import import_module_file, load_claims, split_reference
+
+_MOST_NAMED = 3
+"""Sources that a title names; the others are counted."""
+
+PROBE_SECONDS = 1.0
+"""Seconds that each run may take by which is seen what user-defined code reads."""
+
+
+@dataclass(frozen=True)
+class ClaimEvidence:
+    """What was measured of claims, as the manifest has it.
+
+    Attributes
+    ----------
+    theorem
+        FILE.py, FILE.py:NAME, MODULE or MODULE:NAME.
+    seed, effort
+        Of the verification.
+    claims, verdicts, errata, faults
+        What is stated, and what was measured.
+    """
+
+    theorem: str
+    seed: int
+    effort: str
+    claims: Sequence[Mapping[str, Any]]
+    verdicts: Sequence[Mapping[str, Any]]
+    errata: Sequence[Mapping[str, Any]]
+    faults: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ArchiveWriter:
+    """Where an archive is written, and where its runs are.
+
+    Attributes
+    ----------
+    path
+        The file.
+    store
+        Where the runs are that `execute` returned.
+    environment
+        Of the engine.
+    version
+        Of pfbench.
+    """
+
+    path: Path
+    store: Store
+    environment: Mapping[str, str]
+    version: str
+
+    def write_sweep(self, spec: Spec, outcomes: Sequence[PlanOutcome]) -> Mapping[str, Any]:
+        """Write a sweep with all its runs; return the manifest. See `_write` for the errors."""
+        fields = {"kind": "sweep", "title": spec.title or spec.name, "planned": len(outcomes)}
+        return self._write(spec.name, fields, outcomes, {SPEC: spec.text.encode()})
+
+    def write_comparison(
+        self, suite: Spec, method: str, price: str, comparison: SuiteComparison
+    ) -> Mapping[str, Any]:
+        """Write a comparison with the runs that do not come with the suite."""
+        outcomes = [entry for entry in comparison.all_outcomes if entry.origin != "shipped"]
+        says, table = summarise(comparison)
+        shipped = len(outcomes) < len(comparison.all_outcomes)
+        fields = {
+            "kind": "comparison",
+            "title": f"{replace_file_by_module(method)} on the suite {suite.name}",
+            "suite": suite.name,
+            "method": replace_file_by_module(method),
+            "price": price,
+            "others": "shipped" if shipped else "made",
+            "says": says,
+        }
+        files = {SPEC: suite.text.encode()}
+        return self._write(comparison.report.spec.name, fields, outcomes, files, table)
+
+    def write_claims(
+        self, evidence: ClaimEvidence, outcomes: Sequence[PlanOutcome]
+    ) -> Mapping[str, Any]:
+        """Write claims with their verdicts and runs."""
+        theorem = theorem_module(evidence.theorem)
+        module = theorem.partition(":")[0]
+        title = _claim_title(evidence.theorem)
+        fields = {**vars(evidence), "kind": "claim", "title": title, "theorem": theorem}
+        contents = collect_contents([module], probe_claims, evidence.theorem, theorem)
+        return self._write(module, fields, outcomes, {}, contents=contents)
+
+    def _write(
+        self,
+        name: str,
+        fields: Mapping[str, Any],
+        outcomes: Sequence[PlanOutcome],
+        files: Mapping[str, bytes],
+        table: Sequence[Sequence[str]] = (),
+        contents: ArchiveContents | None = None,
+    ) -> Mapping[str, Any]:
+        """Write an archive; return its manifest without the hashes.
+
+        Raises
+        ------
+        InputError
+            If a user-defined module cannot be in an archive, or it reads a file that cannot, or
+            it does not give the same data where there is nothing but the archive.
+        StorageError
+            If a file cannot be read or written.
+        """
+        plans = [outcome.plan for outcome in outcomes]
+        if contents is None:
+            contents = collect_run_contents(plans)
+        keys = dict.fromkeys(outcome.entry.key for outcome in outcomes)
+        entries = [entry for key in keys if (entry := self.store.get(key)) is not None]
+        environments = [dict(self.environment)]
+        for entry in entries:
+            if dict(entry.environment) not in environments:
+                environments.append(dict(entry.environment))
+        versions = collect_versions()
+        problems = {
+            replace_file_by_module(plan.problem): resolve(plan).built_problem.digest
+            for plan in {plan.problem: plan for plan in plans}.values()
+        }
+        manifest = {
+            "pfbench": self.version,
+            "name": name,
+            **fields,
+            "made": datetime.now(UTC).date().isoformat(),
+            "user_modules": list_user_code_names(s for p in plans for s in p.user_selectors),
+            "environments": environments,
+            "problems": problems,
+            "data": {**_data_digests(plans), **contents.data},
+            "reads": dict(contents.reads),
+            "origins": dict(contents.origins),
+            "lock": versions,
+        }
+        inside = {
+            **files,
+            **contents.files,
+            **pages(manifest, table),
+            RUNS: self._copy_store([entry.key for entry in entries]),
+            LOCK: format_requirements(versions),
+        }
+        with translate_os_errors(f"the archive {self.path}"):
+            write_archive(self.path, inside, manifest)
+        return manifest
+
+    def _copy_store(self, keys: Sequence[str]) -> bytes:
+        """Return the file of a store that has some of the runs of another."""
+        with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
+            copy = Store(temporary)
+            records = (self.store.read("run", key) for key in sorted(keys))
+            copy.write([record for record in records if record is not None])
+            copy.close()
+            return copy.path.read_bytes()
+
+
+def _claim_title(theorem: str) -> str:
+    """Return paper, sources and author of claims, in that order, as they state them."""
+    paper = load_claims(theorem)
+    named = dict.fromkeys(
+        claim.name if claim.source == Claim.source else claim.source for claim in paper.claims
+    )
+    parts = [*([paper.title] if paper.key else []), *islice(named, _MOST_NAMED)]
+    more = len(named) - _MOST_NAMED
+    author = getattr(import_module_file(split_reference(theorem)[0]), "__author__", "")
+    title = "; ".join(parts) + (f" and {more} more" if more > 0 else "")
+    return f"{title} ({author})" if author else title
+
+
+def collect_run_contents(plans: Sequence[PlannedRun]) -> ArchiveContents:
+    """Return the code of planned runs, and what it reads; each selector is looked at once."""
+    visited: set[str] = set()
+    chosen = []
+    for plan in plans:
+        files = [text for text in (plan.problem, plan.algorithm) if list_file_names(text)]
+        if new := {*plan.user_selectors, *files} - visited:
+            visited |= new
+            chosen.append(plan)
+    if not chosen:
+        return ArchiveContents()
+    names = list_user_code_names(text for plan in chosen for text in plan.user_selectors)
+    elsewhere = [drop_file_paths(plan) for plan in chosen]
+    return collect_contents(map(module_name, names), _probe_runs, chosen, elsewhere)
+
+
+def _probe_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+    """Build the problems of runs and begin each run; return what came of it, and what is declared.
+
+    Where user-defined code raises, that is what came of it.
+    """
+    statement: dict[str, Any] = {}
+    files: dict[str, tuple[str, str]] = {}
+    for plan in plans:
+        resolved = resolve(plan)
+        built = resolved.built_problem
+        method = resolved.cached_run.algorithm if resolved.cached_run else None
+        files |= collect_declared_files(built.problem, built.problem.set, method)
+        limit = min(PROBE_SECONDS, plan.time_limit or PROBE_SECONDS)
+        run = execute_plan(replace(plan, time_limit=limit))
+        failed = f", {run.stop_reason}" if run.status == Status.ERROR else ""
+        placed = drop_file_paths(plan)
+        statement[f"{placed.algorithm} on {placed.problem}"] = f"data {built.digest}{failed}"
+    return statement, files
+
+
+def _data_digests(plans: Sequence[PlannedRun]) -> dict[str, str]:
+    """Return the sha256 of the file of each data set that planned runs name, if it is here."""
+    paths = {name: status(name).path for name in find_data_sets(plan.problem for plan in plans)}
+    return {name: file_digest(path) for name, path in paths.items() if path is not None}

@@ -1,0 +1,151 @@
+"""An archive as people read it: its line, its page in Markdown, and its badge."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pfbench.archive.markup import escape_html
+from pfbench.base.escaping import escape_text
+from pfbench.base.verdicts import Verdict
+from pfbench.runs.storage.archive import BADGE, PAGE
+from pfbench.verification.coverage import sizes_in_words
+
+_RIGHT, _WRONG, _OTHER, _NEUTRAL = "#2e7d32", "#b71c1c", "#8d6e00", "#1f4e79"
+_SIGNS = str.maketrans({"|": "\\|", "<": "&lt;", "`": "'", "@": "&#64;"})
+
+
+def worst_verdict(fields: Mapping[str, Any]) -> Verdict:
+    """Return the worst verdict of an archive of claims."""
+    verdicts = [Verdict(verdict["verdict"]) for verdict in fields["verdicts"]]
+    return min(verdicts, key=lambda verdict: verdict.rank)
+
+
+def count_faults(fields: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many faults are caught, planted and generated, of those that should be."""
+    generated = [
+        item["found_by"]
+        for item in fields["faults"]["generated"]
+        if not (item["equivalent"] or item["admissible"])
+    ]
+    caught = [*(item["caught_by"] for item in fields["faults"]["planted"]), *generated]
+    return sum(map(bool, caught)), len(caught)
+
+
+def tightness(verdict: Mapping[str, Any]) -> float | None:
+    """Return the largest share of its bound that a verdict measured; None if it bounds nothing."""
+    measured = verdict["measured"]
+    names = [name for name in measured if name.rpartition(": ")[2] == "ratio"]
+    numbers = [measured[name] for name in names if isinstance(measured[name], int | float)]
+    return max(numbers, default=None) if verdict["kind"] in ("bound", "certificate") else None
+
+
+def summary(fields: Mapping[str, Any]) -> list[str]:
+    """Return what the badge of an archive says: what was seen, and how much of it."""
+    if fields["kind"] == "comparison":
+        return [fields["suite"], fields["says"]]
+    if fields["kind"] == "sweep":
+        return [f"{fields['planned']} runs", f"{len(fields['problems'])} problems"]
+    shares = [share for share in map(tightness, fields["verdicts"]) if share is not None]
+    horizons = [
+        int(verdict["measured"].get("largest T") or 0)
+        for verdict in fields["verdicts"]
+        if verdict["kind"] == "bound"
+    ]
+    homogeneous = all(
+        claim["homogeneous"] is not False or claim["normalised"] for claim in fields["claims"]
+    )
+    caught, faults = count_faults(fields)
+    return [
+        worst_verdict(fields).value,
+        *([f"{max(shares):.2f} of its bound"] if shares else []),
+        *([f"T <= {min(horizons)}"] if horizons and min(horizons) else []),
+        "units ✓" if homogeneous else "units ✗",
+        f"{caught} of {faults} faults caught",
+    ]
+
+
+def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dict[str, bytes]:
+    """Return page and badge of an archive by their names inside.
+
+    Parameters
+    ----------
+    table
+        Of a comparison its sentences, and its table with the head.
+    """
+    words = summary(fields)
+    lines = [f"# {_escape(fields['title'])}", "", f"**{_escape(' · '.join(words))}**", ""]
+    if fields["kind"] == "claim":
+        lines += [*_claim_lines(fields)]
+    elif table:
+        sentences, *rows = table
+        lines += [*map(_escape, sentences), "", *_table(rows)]
+    versions = [" ".join(pair) for pair in sorted(fields["environments"][0].items())]
+    lines += [
+        f"Made on {_escape(fields['made'])} by pfbench {_escape(fields['pfbench'])}; "
+        f"{_escape(', '.join(versions))}.",
+        "Check it: `pfbench archive check FILE.zip` runs its code again, also with new seeds.",
+    ]
+    colour = _NEUTRAL
+    if fields["kind"] == "claim":
+        verdict = worst_verdict(fields)
+        colour = _RIGHT if verdict.keeps_bound else _WRONG if verdict.is_wrong else _OTHER
+    return {PAGE: "\n".join([*lines, ""]).encode(), BADGE: _badge(words, colour)}
+
+
+def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
+    head = ("claim", "says", "verdict", "measured", "tested on", "units")
+    pairs = zip(fields["claims"], fields["verdicts"], strict=True)
+    yield from _table([head, *(_claim_row(*pair) for pair in pairs)])
+    errata = [
+        tuple(erratum[name] for name in ("erratum", "as_printed", "corrected", "ruling"))
+        for erratum in fields["errata"]
+        if erratum["evidence"]["shown"]
+    ]
+    if errata:
+        yield from _table([("erratum", "as printed or read", "corrected", "conclusion"), *errata])
+    missed = [
+        f"{item['where']}: {item['before']} → {item['after']}"
+        for item in fields["faults"]["generated"]
+        if not (item["found_by"] or item["equivalent"] or item["admissible"])
+    ] + [item["mutant"] for item in fields["faults"]["planted"] if not item["caught_by"]]
+    caught, faults = count_faults(fields)
+    listed = f" Missed: {'; '.join(missed)}." if missed else ""
+    yield _escape(f"{caught} of {faults} faults are caught ({fields['faults']['drawn']}).{listed}")
+    yield _escape(f"Seed {fields['seed']}, {fields['effort']}.")
+
+
+def _claim_row(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> tuple[str, ...]:
+    measured = verdict["measured"]
+    number = measured.get("ratio", measured.get("median", measured.get("exponent")))
+    text = verdict["reason"].rstrip(".") if number is None else f"{number:.4g}"
+    tested = sizes_in_words(measured)
+    return claim["name"], claim["statement"], verdict["verdict"], text, tested, units(claim)
+
+
+def units(claim: Mapping[str, Any]) -> str:
+    """Return whether a claim keeps its units, and why it need not."""
+    words = {True: "✓", False: "✗", None: "none"}[claim["homogeneous"]]
+    return f"{words} {claim['normalised']}".strip()
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    head, *rest = [f"| {' | '.join(_escape(cell) for cell in row)} |" for row in rows]
+    yield from [head, "| " + " | ".join("---" for _ in rows[0]) + " |", *rest, ""]
+
+
+def _escape(text: str) -> str:
+    """Return a text without mark-up: no link or picture of an author's, and nobody is called."""
+    return escape_text(text).translate(_SIGNS).replace("](", "]\\(")
+
+
+def _badge(words: Sequence[str], colour: str) -> bytes:
+    """Return the summary as a picture."""
+    text = escape_html(" · ".join(words))
+    width = 62 + 6 * len(" · ".join(words))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" '
+        f'aria-label="{text}"><rect width="54" height="20" fill="#444"/>'
+        f'<rect x="54" width="{width - 54}" height="20" fill="{colour}"/>'
+        '<g fill="#fff" font-family="DejaVu Sans,Verdana,sans-serif" font-size="11">'
+        f'<text x="6" y="14">pfbench</text><text x="59" y="14" textLength="{width - 64}">'
+        f"{text}</text></g></svg>\n"
+    ).encode()

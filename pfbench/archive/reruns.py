@@ -1,0 +1,87 @@
+"""Runs that are recomputed, and how they differ from those that are stored.
+
+A hash proves that a file is whole, not that a run was ever made. A run that is recomputed where
+versions and machine are the same must have the same counts and the same trace, bit for bit; only
+times may differ.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pfbench.base.selectors import Selector, replace_file_by_module
+from pfbench.base.status import Status
+from pfbench.runs.engines.engine import use_single_thread
+from pfbench.runs.engines.run_task import execute_plan, limit_memory
+from pfbench.runs.loop.run import Run
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.resolve import resolve
+from pfbench.runs.storage.maintenance import difference, trace_difference
+from pfbench.runs.storage.serialization import StoredRun, make_run, run_fields
+
+MOST_MEMORY = 4e9
+"""Bytes that it may add to those of its process."""
+
+TOLERANCE = 1e-6
+"""Where bits cannot agree, measures may differ by so much of the largest of a column."""
+
+BY_THE_CLOCK = frozenset({Status.TIMEOUT, Status.KILLED})
+"""How runs end that no other machine makes again."""
+
+
+def measure(plans: Sequence[PlannedRun]) -> list[Any]:
+    """Return runs, made here, as JSON has them, each with the digest of its problem."""
+    results = []
+    with limit_memory(MOST_MEMORY), use_single_thread():
+        for plan in plans:
+            run = execute_plan(plan)
+            digest = resolve(plan).built_problem.digest
+            results.append([run_fields(run), [*run.columns], [*run.rows], digest])
+    return results
+
+
+def read_measured(answer: Any) -> tuple[Run, str]:
+    """Return a run of `measure`, and the digest of its problem.
+
+    Raises
+    ------
+    ValueError, TypeError, LookupError
+        If it is none.
+    """
+    fields, columns, rows, digest = answer
+    return make_run(fields, columns, [tuple(row) for row in rows]), str(digest)
+
+
+def list_file_names(selector: str) -> list[str]:
+    """Return what a selector may name files by: paths, and whatever is an `edition`."""
+    texts = Selector.parse(replace_file_by_module(selector)).texts.items()
+    return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]
+
+
+def drop_file_paths(plan: PlannedRun) -> PlannedRun:
+    """Return a plan with MODULE:NAME for FILE.py:NAME, wherever the files lie."""
+    return replace(
+        plan,
+        problem=replace_file_by_module(plan.problem),
+        algorithm=replace_file_by_module(plan.algorithm),
+        measures=tuple(map(replace_file_by_module, plan.measures)),
+    )
+
+
+def describe_difference(recorded: Run, recomputed: Run, *, exact: bool) -> str:
+    """Return in what a run differs; empty if in nothing.
+
+    Where bits cannot agree, only status and counts are compared, and measures up to `TOLERANCE`.
+    """
+    counted, now = _counted(recorded), _counted(recomputed)
+    text = next((name for name, value in counted.items() if value != now[name]), "")
+    if text:
+        return text
+    if exact:
+        entries = (StoredRun("", run, {}) for run in (recorded, recomputed))
+        return difference("run", *entries) or ""
+    return trace_difference(recorded, recomputed, TOLERANCE) or ""
+
+
+def _counted(run: Run) -> dict[str, Any]:
+    return {**run.counts.as_dict(), "iterations": run.iterations, "status": run.status}

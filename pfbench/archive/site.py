@@ -1,0 +1,129 @@
+"""The site of a collection: claims by class of problems, errata, and methods by suite."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
+from pathlib import Path
+from typing import Any
+
+from pfbench.archive.collection import CheckedArchive
+from pfbench.archive.markup import document, escape_html, table
+from pfbench.archive.page import count_faults, pages, tightness, units
+from pfbench.base.files import atomic_write, translate_os_errors
+from pfbench.runs.storage.archive import BADGE, PAGE, SPEC
+
+_STYLE = """
+body { max-width: 90rem } p { max-width: 46rem } pre { white-space: pre-wrap }
+td, th { min-width: 4rem; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd }
+"""
+_CLAIMS = (
+    *("class of problems", "claim", "says", "method", "verdict", "share of its bound"),
+    *("units", "faults caught", "of", "checked"),
+)
+_ERRATA = ("erratum", "conclusion", "as printed or read", "corrected", "of", "checked")
+_METHODS = ("method", "where it stands", "checked")
+_SWEEPS = ("sweep", "runs", "checked")
+_ABOUT = (
+    "Each archive was recomputed in part before it was listed. The share of its bound is the "
+    "largest that was measured; 1 cannot be improved. In a class of problems the bound stands "
+    "first that was nearest to it."
+)
+
+Row = Sequence[str]
+
+
+def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
+    """Write the site of checked archives, and a page for each.
+
+    Raises
+    ------
+    StorageError
+        If it cannot be written.
+    """
+    claims: list[tuple[str, float, Row]] = []
+    errata: list[Row] = []
+    sweeps: list[Row] = []
+    suites: dict[str, list[Row]] = defaultdict(list)
+    with translate_os_errors(f"the site {output}"):
+        for item in checked:
+            manifest, place = item.archive.manifest, item.archive.path.stem
+            _write_pages(item, output / place)
+            link, how = f"{place}/index.html", escape_html(_describe_check(item.record))
+            if manifest["kind"] == "claim":
+                claims += _claim_rows(manifest, link, how)
+                errata += _erratum_rows(manifest, link, how)
+            elif manifest["kind"] == "comparison":
+                digest = hashlib.sha256(item.archive.read(SPEC)).hexdigest()[:12]
+                row = (_link(link, manifest["method"]), escape_html(manifest["says"]), how)
+                suites[f"Suite {manifest['suite']}, version {digest}"].append(row)
+            else:
+                sweeps.append((_link(link, manifest["title"]), str(manifest["planned"]), how))
+        parts = [
+            ("Claims", _CLAIMS, [row for *_, row in sorted(claims, key=lambda item: item[:2])]),
+            ("Errata that stand", _ERRATA, errata),
+            *((title, _METHODS, rows) for title, rows in sorted(suites.items())),
+            ("Sweeps", _SWEEPS, sweeps),
+        ]
+        body = [f"<p>{_ABOUT}</p>", *starmap(table, parts)]
+        _write(output, "index.html", document("Leaderboard", body, _STYLE).encode())
+
+
+def _write_pages(item: CheckedArchive, folder: Path) -> None:
+    """Write page and badge of an archive; those of claims are drawn from its numbers."""
+    archive, manifest = item.archive, item.archive.manifest
+    if manifest["kind"] == "comparison":  # to draw it again would import its code
+        drawn = {PAGE: archive.read(PAGE)}
+    else:
+        drawn = pages(manifest)
+        _write(folder, BADGE, drawn[BADGE])
+    text = drawn[PAGE].decode(errors="replace")
+    shown = "<br>".join(map(escape_html, text.splitlines()))
+    _write(folder, "index.html", document(manifest["title"], [f"<pre>{shown}</pre>"]).encode())
+
+
+def _claim_rows(
+    manifest: Mapping[str, Any], link: str, how: str
+) -> Iterator[tuple[str, float, Row]]:
+    """Yield class, rank and cells of each claim."""
+    caught, faults = count_faults(manifest)
+    for claim, verdict in zip(manifest["claims"], manifest["verdicts"], strict=True):
+        kind = ", ".join(claim["assumptions"]) or f"not stated, {claim['method'] or 'no method'}"
+        share = tightness(verdict)
+        cells = (
+            escape_html(kind),
+            _link(link, claim["name"]),
+            *map(escape_html, (claim["statement"], claim["method"], verdict["verdict"])),
+            "" if share is None else f"{share:.3f}",
+            escape_html(units(claim)),
+            f"{caught} of {faults}",
+            escape_html(manifest["title"]),
+            how,
+        )
+        yield kind, -(share or 0.0), cells
+
+
+def _erratum_rows(manifest: Mapping[str, Any], link: str, how: str) -> Iterator[Row]:
+    """Yield the errata whose evidence shows them."""
+    for erratum in manifest["errata"]:
+        if erratum["evidence"]["shown"]:
+            parts = [erratum[name] for name in ("ruling", "as_printed", "corrected", "claim")]
+            yield (_link(link, erratum["erratum"]), *map(escape_html, parts), how)
+
+
+def _link(target: str, text: str) -> str:
+    return f'<a href="{escape_html(target)}">{escape_html(text)}</a>'
+
+
+def _describe_check(record: Mapping[str, Any]) -> str:
+    runs, verdicts = record["runs"][0], record["verdicts"][0]
+    return (
+        f"{runs} runs and {verdicts} verdicts recomputed, {record['new']} runs with new seeds; "
+        f"salt {record['salt']}"
+    )
+
+
+def _write(folder: Path, name: str, content: bytes) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_write(folder / name) as file:
+        file.write(content)

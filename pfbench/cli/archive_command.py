@@ -1,0 +1,411 @@
+"""``pfbench archive``: a sweep, a comparison or claims in one file, which can be checked."""
+
+import secrets
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from pfbench import __version__
+from pfbench.base.errors import InputError, StorageError
+from pfbench.base.escaping import escape_text
+from pfbench.base.failures import end_sentence
+from pfbench.base.files import check_writable
+from pfbench.base.selectors import is_user_defined
+from pfbench.cli import options, terminal
+from pfbench.cli.formatting import format_count, format_plural, format_size
+from pfbench.cli.options import argument, flag, option
+from pfbench.cli.terminal_tables import ReportedFact, print_parts, show_facts
+
+if TYPE_CHECKING:
+    from pfbench.archive.check import CheckOutcome
+    from pfbench.archive.checker import CheckReport
+    from pfbench.archive.make import ArchiveWriter
+    from pfbench.cli.verification_job import VerificationJob
+    from pfbench.runs.storage.archive import Archive
+
+app = typer.Typer(no_args_is_help=True, help="Write, check and collect reproducibility archives.")
+
+FAULTS = 20
+"""So many generated faults of each method of a theorem."""
+
+_SECONDS = option("S", "The time that a check may take.", default=100.0)
+
+
+def answer_old_verb(context: typer.Context) -> NoReturn:
+    """Say by which verb a former one was replaced."""
+    used = {"pack": "make and check", "receipt": "check", "record": "collect"}
+    name = str(context.info_name)
+    raise InputError(f"`pfbench {name}` is now `pfbench archive {used[name]}`: see its --help.")
+
+
+@app.command()
+def make(
+    what: str = argument("WHAT", "A SPEC.toml, FILE.py with claims, or METHOD.", default=...),
+    output: Path = option("FILE", "The archive to write.", "--output", "-o", default=...),
+    suite: str | None = option("SUITE", "Compare METHOD on this suite."),
+    price: str | None = option("PRICE", "Of --suite: what a call costs, as in sfo=1,lo=20."),
+    full: bool = flag("Of claims: full effort.", "--full"),
+    faults: int | None = option("N", "Of claims: generated faults of each method (20)."),
+    seed: int = option("N", "Of claims: seed of every random stream.", default=0),
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    as_json: bool = options.AS_JSON,
+) -> None:
+    """Write a sweep, a comparison or claims to one archive.
+
+    An archive has every run, the user-defined modules, the files that they read, the digests of
+    problems and data, and the versions; of claims their verdicts, errata and faults, too. What the
+    store lacks is run first. What would not be found again elsewhere is refused. Exit status 1 if
+    a run failed or a claim is violated; the archive says so.
+    """
+    options.check_engine_options(jobs, scheduler)
+    check_writable(output, f"--output {output}", error=StorageError)
+    if suite is None and price is not None:
+        raise InputError("--price goes with --suite: give both.")
+    if what.endswith(".toml") or suite is not None:
+        if full or faults is not None or seed:
+            raise InputError("--full, --faults and --seed go with claims: leave them out.")
+        with closing(options.make_engine(jobs, scheduler)) as engine:
+            writer = _writer(output, store, engine)
+            if suite is None:
+                _make_sweep(writer, Path(what), engine, as_json=as_json)
+            else:
+                _make_comparison(writer, what, suite, price, engine, as_json=as_json)
+        return
+    from pfbench.base.checks import check_integer
+    from pfbench.cli.verification_job import open_job
+    from pfbench.cli.verify import resolve_claim_names
+
+    if not is_user_defined(what):
+        raise InputError(
+            f"{what} is no SPEC.toml, FILE.py, FILE.py:NAME or MODULE:NAME; for a paper of pfbench "
+            "write pfbench.claims.KEY:PAPER, and for a comparison add --suite."
+        )
+    limit = FAULTS if faults is None else check_integer("--faults", faults, minimum=0)
+    target = terminal.STANDARD_OUTPUT if as_json else None
+    names, seeds = resolve_claim_names([what], target), range(seed, seed + 1)
+    with open_job(names, full, seeds, store, jobs, scheduler, None, target) as work:
+        _make_claims(_writer(output, store, work.engine), work, limit)
+
+
+def _writer(output: Path, store: Path, engine: Any) -> "ArchiveWriter":
+    from pfbench.archive.make import ArchiveWriter
+    from pfbench.runs.storage.store import Store
+
+    return ArchiveWriter(output, Store(store), engine.environment(), __version__)
+
+
+def _make_sweep(writer: "ArchiveWriter", path: Path, engine: Any, *, as_json: bool) -> None:
+    from pfbench.cli.spec_runs import make_runs, resolve_search
+    from pfbench.runs.planning.spec import load_spec
+
+    spec = load_spec(path)
+    terminal.announce_imports(spec.user_selectors, path)
+    spec = resolve_search(spec, writer.store, engine, quiet=as_json)
+    outcomes = make_runs(spec.name, spec.runs(), writer.store, engine, quiet=as_json)
+    searched = make_runs(spec.name, spec.search_runs(), writer.store, engine, quiet=True)
+    manifest = writer.write_sweep(spec, [*outcomes, *searched])
+    _show_made(writer, manifest, as_json=as_json)
+    terminal.exit_if_failed(outcomes, ", and the archive has them as such")
+
+
+def _make_comparison(
+    writer: "ArchiveWriter",
+    method: str,
+    suite: str,
+    price: str | None,
+    engine: Any,
+    *,
+    as_json: bool,
+) -> None:
+    from pfbench.cli.compare import (
+        ComparisonRunSource,
+        compare_on_suite,
+        load_suite,
+        load_suite_archive,
+    )
+    from pfbench.runs.planning.plugin_names import expand_plugin_name
+
+    spec, path = load_suite(suite, None, price)
+    method = expand_plugin_name("algorithm", method)
+    terminal.announce_imports([method])
+    source = ComparisonRunSource(load_suite_archive(path), writer.store, engine, as_json)
+    compared = compare_on_suite(spec, method, source)
+    manifest = writer.write_comparison(spec, method, price or "", compared)
+    _show_made(writer, manifest, as_json=as_json)
+    terminal.exit_if_failed(compared.candidate_outcomes, ", and the archive has them as such")
+
+
+def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -> None:
+    from pfbench.archive.claim_runs import plan_claim_runs
+    from pfbench.archive.claim_tasks import describe_claims
+    from pfbench.archive.make import ClaimEvidence
+    from pfbench.claims.catalogue import load_user_papers, select_claims, select_mutants
+    from pfbench.cli.mutants import generate_faults, study_faults
+    from pfbench.cli.spec_runs import make_runs
+    from pfbench.cli.units_command import report_unit_dependence
+    from pfbench.cli.verify import sentences_on_unreproduced_errata
+
+    (theorem,) = work.names
+    claims = select_claims(work.names, work.effort)
+    report_unit_dependence(claims, work)
+    errata = [erratum for paper in load_user_papers(work.names) for erratum in paper.errata]
+    planted = select_mutants(work.names)
+    with work.step_progress("verification", len(claims) + len(errata)) as steps:
+        done = work.make_session(steps).verify(claims)
+        examined = work.make_session(steps).examine(errata)
+    with work.step_progress("planted faults", len(planted)) as steps:
+        caught = work.make_session(steps).catch_mutants(planted)
+    faults, _, drawn = generate_faults(work, limit)
+    studied = study_faults(work, faults, claims)
+    plans = plan_claim_runs(claims, work.seeds[0])
+    outcomes = make_runs("runs", plans, writer.store, work.engine, quiet=work.is_quiet)
+    evidence = ClaimEvidence(
+        theorem=theorem,
+        seed=work.seeds[0],
+        effort=work.effort,
+        claims=describe_claims(theorem, 0)["claims"],
+        verdicts=[verdict.as_json() for verdict in done.rows],
+        errata=[finding.as_json() for finding in examined],
+        faults={
+            "planted": [outcome.as_json() for outcome in caught],
+            "generated": [study.as_json() for study in studied],
+            "drawn": drawn or "none generated",
+            "most": limit,
+        },
+    )
+    manifest = writer.write_claims(evidence, outcomes)
+    _show_made(writer, manifest, as_json=work.is_quiet)
+    doubtful = [verdict for verdict in done.rows if verdict.lost or not verdict.verdict.keeps_bound]
+    for verdict in doubtful:
+        terminal.print_error(f"{verdict.claim.name} is {verdict.verdict}: {verdict.reason}")
+    errors = [*sentences_on_unreproduced_errata(examined)]
+    for text in errors:
+        terminal.print_error(text)
+    terminal.exit_if(errors or any(verdict.is_wrong for verdict in doubtful))
+
+
+def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json: bool) -> None:
+    from pfbench.archive.page import summary
+
+    origins, size = manifest["origins"], writer.path.stat().st_size
+    named = [f"{n} (not in it: {origins[n]})" if n in origins else n for n in manifest["reads"]]
+    says, modules = " · ".join(summary(manifest)), manifest["user_modules"]
+    facts = [
+        ReportedFact("archive", str(writer.path), "archive"),
+        ReportedFact("kind", manifest["kind"], "kind"),
+        ReportedFact("title", manifest["title"], "title", escape_text(manifest["title"])),
+        ReportedFact("says", says, "says", escape_text(says)),
+        ReportedFact("bytes", size, "size", format_size(size)),
+        ReportedFact("problems", manifest["problems"], "problems", str(len(manifest["problems"]))),
+        ReportedFact("data", manifest["data"], "data sets", ", ".join(manifest["data"]) or "none"),
+        ReportedFact("user_modules", modules, "user-defined", ", ".join(modules) or "none"),
+        ReportedFact(
+            "reads", manifest["reads"], "files read", escape_text(", ".join(named)) or "none"
+        ),
+    ]
+    show_facts(facts, as_json=as_json)
+
+
+# --- checking -------------------------------------------------------------------------------------
+
+
+@app.command()
+def check(
+    path: Path = argument("FILE", "The archive.", default=...),
+    theorem: str | None = option(
+        "FILE.py", "Refuse the archive of anything but this theorem, as it is in that file now."
+    ),
+    salt: str | None = option("TEXT", "Draws what is recomputed (drawn if not specified)."),
+    seconds: float = _SECONDS,
+    files: Path | None = option("DIR", "Where files lie that are not in the archive."),
+    jobs: int | None = options.JOBS,
+    as_json: bool = options.AS_JSON,
+) -> None:
+    """Check an archive: a share of it is recomputed.
+
+    What comes first is drawn by the hash of the archive and the salt, which its author cannot
+    know. Where versions and machine are the same, runs must have the same bits; elsewhere the same
+    counts, and the same measures to 1e-6. Runs with new seeds must have the law of the old ones, by
+    rank tests at a level of 1e-4 all together. Verdicts, errata and faults are recomputed, and
+    claims are judged with other data. Code of the archive runs in confined processes alone; what
+    they are kept from is printed first. Exit status 1 if something is not as the archive says, or
+    could not be recomputed.
+    """
+    from pfbench.runs.storage.archive import open_archive
+
+    archive = open_archive(path)
+    if theorem is not None:
+        _check_theorem(archive, theorem)
+    report, record = check_archive(archive, salt, seconds, jobs, files or Path(), quiet=as_json)
+    for text in (*record["off"], *(f"not checked: {t}" for t in record["unreached"])):
+        terminal.print_error(end_sentence(text))
+    words = {
+        "same": "the same" if report.same else "others",
+        "least_p": f"{record['least_p']:.2g} of {len(report.outcome.p_values)} tests",
+        **{name: f"{record[name][0]} of {record[name][1]}" for name in _OF},
+        **{name: format_count(len(record[name])) for name in ("off", "unreached")},
+        "new": format_count(record["new"]),
+        "title": escape_text(record["title"]),
+    }
+    facts = [
+        ReportedFact(name, value, _TITLES.get(name, ""), words.get(name, ""))
+        if name in words
+        else ReportedFact(name, value, *([_TITLES[name]] if name in _TITLES else []))
+        for name, value in record.items()
+    ]
+    show_facts(facts, as_json=as_json)
+    terminal.exit_if(record["off"] or record["unreached"])
+
+
+_OF = ("runs", "verdicts", "faults")
+_TITLES = {
+    "archive": "archive",
+    "title": "title",
+    "salt": "salt",
+    "same": "versions and machine",
+    "runs": "runs recomputed",
+    "new": "runs with new seeds",
+    "least_p": "least p-value",
+    "verdicts": "verdicts recomputed",
+    "faults": "faults caught again",
+    "off": "not as it says",
+    "unreached": "not checked",
+    "confined": "its code had",
+    "text": "for a review",
+}
+
+
+def _check_theorem(archive: "Archive", theorem: str) -> None:
+    """Refuse an archive that is not of the theorem, or of another text of its file."""
+    from pfbench.archive.claim_tasks import theorem_module
+    from pfbench.verification.user_claims import split_reference
+
+    module, manifest = theorem_module(theorem), archive.manifest
+    if manifest["kind"] != "claim" or manifest["theorem"] != module:
+        terminal.exit_with_error(f"{archive.path} is no archive of {theorem}.")
+    home, _ = split_reference(theorem)
+    name = f"code/{module.partition(':')[0]}.py"
+    if home.endswith(".py") and (
+        not Path(home).is_file()
+        or name not in archive.names
+        or archive.read(name) != Path(home).read_bytes()
+    ):
+        terminal.exit_with_error(f"{archive.path} has another {home} than is here.")
+
+
+def check_archive(
+    archive: "Archive",
+    salt: str | None,
+    seconds: float,
+    jobs: int | None,
+    files: Path,
+    *,
+    quiet: bool,
+) -> "tuple[CheckReport, dict[str, Any]]":
+    """Put an archive to the test; return what became of it, and that as JSON."""
+    from pfbench.archive.check import describe_confinement
+    from pfbench.archive.checker import CheckRequest
+    from pfbench.archive.checker import check_archive as checked
+    from pfbench.base.checks import check_real
+    from pfbench.cli.catalogue import suite_spec_paths
+
+    check_real("--seconds", seconds, above=0.0)
+    salt, engine = salt or secrets.token_hex(8), options.make_untrusted_engine(jobs)
+    confined = describe_confinement(engine)
+    if not quiet:
+        terminal.print_note(f"running the code of {archive.path} in processes with {confined}")
+    suite = suite_spec_paths().get(archive.manifest.get("suite", ""))
+    report = checked(archive, CheckRequest(salt, seconds, engine, files, suite))
+    for text in report.notes:
+        terminal.print_error(end_sentence(text))
+    outcome = report.outcome
+    record = {
+        "archive": str(archive.path),
+        "kind": archive.manifest["kind"],
+        "title": archive.manifest["title"],
+        "sha256": archive.sha256,
+        "salt": salt,
+        "same": report.same,
+        "runs": outcome.runs,
+        "new": outcome.fresh_runs,
+        "least_p": outcome.min_p_value,
+        "verdicts": outcome.verdicts,
+        "faults": outcome.faults,
+        "off": outcome.deviations,
+        "unreached": outcome.unreached_tasks,
+        "confined": confined,
+        "text": _paragraph(archive, salt, outcome, same=report.same),
+    }
+    return report, record
+
+
+def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: bool) -> str:
+    """Return what a reviewer can say of an archive."""
+    bits = "bits" if same else "counts (versions or machine differ) and measures to 1e-6"
+    tests = len(outcome.p_values)
+    fresh = (
+        f"{outcome.fresh_runs} runs with new seeds were compared with the old ones by {tests} rank "
+        f"tests (least p = {outcome.min_p_value:.2g}, level 1e-4 together)."
+        if tests
+        else "No rank test compared runs with new seeds with the old ones."
+    )
+    wrong = [*outcome.deviations, *outcome.unreached_tasks]
+    claims = (
+        f"; so were {outcome.verdicts[0]} of {outcome.verdicts[1]} verdicts and "
+        f"{outcome.faults[0]} of {outcome.faults[1]} faults"
+        if outcome.verdicts[1]
+        else ""
+    )
+    end = f"NOT AS IT SAYS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
+    return (
+        f"The archive {archive.path.name} (sha256 {archive.sha256[:16]}) of "
+        f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order drawn by "
+        f"its hash and the salt {salt}, {outcome.runs[0]} of {outcome.runs[1]} runs were "
+        f"recomputed and compared in their {bits}{claims}. {fresh} {end}"
+    )
+
+
+# --- collecting -----------------------------------------------------------------------------------
+
+
+@app.command()
+def collect(
+    folder: Path = argument("FOLDER", "Has the archives, *.zip.", default=...),
+    output: Path | None = option("DIR", "Where the site goes (FOLDER/site).", "--output", "-o"),
+    again: bool = flag("Check also what was checked before, with a new salt.", "--again"),
+    seconds: float = _SECONDS,
+    jobs: int | None = options.JOBS,
+) -> None:
+    """Check the archives of a folder, and write the site of those that are as they say.
+
+    What was checked is kept beside each archive, and is not checked again while its bytes are the
+    same. Exit status 1 if an archive is not as it says; the site leaves it out.
+    """
+    from pfbench.archive.collection import CheckedArchive, list_archives, read_record, write_record
+    from pfbench.archive.site import write_site
+    from pfbench.runs.storage.archive import open_archive
+
+    paths = list_archives(folder)
+    checked, failed = [], 0
+    for path in paths:
+        archive = open_archive(path)
+        record = None if again else read_record(path, archive.sha256)
+        if record is None:
+            _, record = check_archive(archive, None, seconds, jobs, folder, quiet=False)
+            for text in (*record["off"], *record["unreached"]):
+                terminal.print_error(f"{path.name}: {end_sentence(text)}")
+            if record["off"] or record["unreached"]:
+                failed += 1
+                continue
+            write_record(path, record)
+        checked.append(CheckedArchive(archive, record))
+    target = output or folder / "site"
+    write_site(checked, target)
+    print_parts(f"wrote {target / 'index.html'}: {format_plural(len(checked), 'archive')}")
+    if failed:
+        terminal.exit_with_error(f"{format_plural(failed, 'archive')} left out.")

@@ -1,0 +1,305 @@
+"""Reading the files of data sets: packed text of LIBSVM, tables of numbers, ratings.
+
+scikit-learn parses LIBSVM's format and pandas the others; both round decimals correctly, so that
+the arrays do not depend on the machine.
+"""
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.base.errors import DataError
+from pfbench.problems.data.cache import EXTRA
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PACKED = (".bz2", ".gz", ".xz", ".zip")
+"""The packed forms that are read, by the end of the file's name."""
+
+RATINGS_MEMBERS = ("ratings.csv", "ratings.dat", "u.data")
+"""The names that a file of ratings has in the archives of MovieLens."""
+
+LOWEST, HIGHEST = 0.5, 5.0
+"""The scale of the ratings, in stars."""
+
+_RATINGS_HEADER = (b"userId", b"movieId", b"rating")
+_LINES = 1 << 18
+"""Lines that pandas parses at a time, so that memory stays bounded for the largest sets."""
+
+
+class ContentError(Exception):
+    """Why a file's content is refused: a clause, to which the caller adds file and remedy."""
+
+
+class SparseRows(NamedTuple):
+    """Rows in compressed sparse row form, and a label for each.
+
+    `indptr` int64 (n + 1,), `indices` int32 (nnz,) from 0 and sorted in each row, `data` float64
+    (nnz,), `labels` float64 (n,) as the file has them.
+    """
+
+    indptr: Integers
+    indices: npt.NDArray[np.int32]
+    data: Floats
+    labels: Floats
+
+
+class RatingTriples(NamedTuple):
+    """Ratings sorted by user, then item: `users` and `items` int32, `values` float64, all (n,)."""
+
+    users: npt.NDArray[np.int32]
+    items: npt.NDArray[np.int32]
+    values: Floats
+
+
+@contextmanager
+def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.BufferedReader]:
+    """Open the unpacked bytes of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    form
+        The name that tells how it is packed (``.bz2``, ``.gz``, ``.xz``, ``.zip``; else: not);
+        it is apart from `path` because a download is checked before it gets its name.
+    members
+        Names of the wanted file inside a zip, whatever its folder there; the first that is found
+        is taken, and it may itself be packed as ``.gz``, ``.bz2`` or ``.xz``.
+
+    Raises
+    ------
+    ContentError
+        If the file cannot be read, is damaged or truncated, or lacks the member; also when that
+        shows only while the stream is being read.
+    """
+    suffix = PurePosixPath(form).suffix
+    try:
+        with ExitStack() as stack:
+            stream: IO[bytes]
+            if suffix == ".zip":
+                archive = stack.enter_context(zipfile.ZipFile(path))
+                member = _find_member(archive, members)
+                stream = stack.enter_context(archive.open(member))
+                suffix = PurePosixPath(member).suffix
+            else:
+                stream = stack.enter_context(path.open("rb"))
+            opened: Any = {".bz2": bz2.open, ".xz": lzma.open, ".gz": gzip.open}.get(suffix)
+            if opened is not None:
+                stream = stack.enter_context(opened(stream))
+            yield io.BufferedReader(cast(io.RawIOBase, stream))
+    except (
+        EOFError,
+        lzma.LZMAError,
+        zlib.error,
+        zipfile.BadZipFile,
+        RuntimeError,
+        NotImplementedError,
+    ) as error:
+        raise ContentError(f"it is damaged or truncated ({error})") from error
+    except OSError as error:
+        # A packed stream with the wrong first bytes is an OSError without an error number.
+        if error.errno is None:
+            raise ContentError(f"it is damaged or truncated ({error})") from error
+        raise ContentError(f"it cannot be read ({error.strerror})") from error
+
+
+def _find_member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
+    """Return the full name of the first of `members` in the archive."""
+    present = {PurePosixPath(name).name: name for name in archive.namelist()}
+    for member in members:
+        for packed in ("", ".gz", ".bz2", ".xz"):
+            if member + packed in present:
+                return present[member + packed]
+    raise ContentError(f"the archive holds no {' or '.join(members)}")
+
+
+def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
+    """Parse a stream of LIBSVM text: ``label index:value index:value ...``, indices from 1.
+
+    Raises
+    ------
+    ContentError
+        If a line is malformed, an index is not in 1..features, or a number is not finite.
+    DataError
+        If scikit-learn is not installed.
+    """
+    try:
+        from sklearn.datasets import load_svmlight_file
+    except ModuleNotFoundError:
+        raise DataError(
+            f"LIBSVM's format is read by scikit-learn, which is not installed: {EXTRA}."
+        ) from None
+    try:
+        matrix, labels = load_svmlight_file(stream, n_features=features, zero_based=False)
+    except (ValueError, OverflowError) as error:
+        raise ContentError(f"it is no LIBSVM text of {features} features ({error})") from error
+    return _check_rows(matrix.indptr, matrix.indices, matrix.data, labels)
+
+
+def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
+    """Parse a stream of lines of numbers: the features and, in the last column, the class.
+
+    Raises
+    ------
+    ContentError
+        If a line has another number of fields, or a field is not a finite number.
+    """
+    parts = []
+    for frame in _read_frames(stream, separator, dtype=np.float64):
+        table = frame.to_numpy()
+        if table.shape[1] != features + 1:
+            raise ContentError(f"it has {table.shape[1]} columns instead of {features + 1}")
+        retained = table[:, :-1] != 0.0
+        parts.append(
+            (
+                retained.sum(axis=1),
+                np.nonzero(retained)[1].astype(np.int32),
+                table[:, :-1][retained],
+                table[:, -1].copy(),
+            )
+        )
+    counts, indices, data, labels = map(np.concatenate, zip(*parts, strict=True))
+    return _check_rows(np.append(0, np.cumsum(counts)), indices, data, labels)
+
+
+def _check_rows(indptr: Any, indices: Any, data: Any, labels: Any) -> SparseRows:
+    """Return rows of the canonical types, refused if there are none or a number is not finite."""
+    if not labels.size:
+        raise ContentError("it is empty")
+    wrong = np.flatnonzero(~np.isfinite(data))
+    row = int(np.searchsorted(indptr, wrong[0], side="right")) if wrong.size else 0
+    unlabelled = np.flatnonzero(~np.isfinite(labels))
+    if wrong.size or unlabelled.size:
+        row = row or int(unlabelled[0]) + 1
+        raise ContentError(f"its row {row} holds a number that is not finite")
+    return SparseRows(indptr.astype(np.int64), indices.astype(np.int32), data, labels)
+
+
+def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
+    """Parse a stream of ratings in any of the three formats of MovieLens.
+
+    The format is told from the first line: ``::`` or a tab between the fields, or else a header
+    with the columns ``userId``, ``movieId`` and ``rating``. Other columns may hold anything.
+
+    Raises
+    ------
+    ContentError
+        If there is no rating, a column is missing, an id is no integer in 0..2**31 - 1, a rating
+        is no number from 0.5 to 5, or a user has rated an item twice.
+    """
+    line = stream.peek(1 << 16).partition(b"\n")[0]
+    separator, columns, header = _detect_ratings_layout(line)
+    width = line.count(separator.encode()) + 1
+    if max(columns) >= width:
+        raise ContentError("its first line lacks user, item or rating")
+    types: dict[int, Any] = dict.fromkeys(range(width), str)
+    types.update(zip(columns, (np.int64, np.int64, np.float64), strict=True))
+    parts = []
+    for frame in _read_frames(stream, separator, dtype=types, skiprows=header):
+        users, items, values = (frame[column].to_numpy() for column in columns)
+        ids = np.concatenate([users, items])
+        if ids.min() < 0 or ids.max() >= 2**31:
+            raise ContentError("it holds a user or an item that is no integer in 0..2**31 - 1")
+        wrong = np.flatnonzero(~((values >= LOWEST) & (values <= HIGHEST)))  # NaN among them
+        if wrong.size:
+            raise ContentError(
+                f"user {users[wrong[0]]} rates item {items[wrong[0]]} with {values[wrong[0]]:g}, "
+                f"which is no number from {LOWEST} to {HIGHEST}"
+            )
+        parts.append((users.astype(np.int32), items.astype(np.int32), values))
+    return _sort_ratings(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _detect_ratings_layout(line: bytes) -> tuple[str, list[int], int]:
+    """Return the separator, the columns of user, item and rating, and the lines of the header."""
+    if b"::" in line:
+        return ":", [0, 2, 4], 0
+    if b"\t" in line:
+        return "\t", [0, 1, 2], 0
+    names = [name.strip(b' "\r\xef\xbb\xbf') for name in line.split(b",")]
+    missing = [name.decode() for name in _RATINGS_HEADER if name not in names]
+    if missing:
+        raise ContentError(
+            f"its first line lacks the column {' and '.join(missing)}: it is neither the header of "
+            "a ratings.csv nor a rating divided by '::' or tabs"
+        )
+    return ",", [names.index(name) for name in _RATINGS_HEADER], 1
+
+
+def _sort_ratings(users: Any, items: Any, values: Any) -> RatingTriples:
+    """Sort by user, then item, and refuse a pair that occurs twice."""
+    pair = (users.astype(np.int64) << 32) | items
+    order = np.argsort(pair, kind="stable")
+    twice = order[1:][np.diff(pair[order]) == 0]
+    if twice.size:
+        raise ContentError(f"user {users[twice[0]]} rates item {items[twice[0]]} twice")
+    return RatingTriples(users[order], items[order], values[order])
+
+
+def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator[pd.DataFrame]":
+    """Yield the lines of a table without header; at least one, all fields of them numbers.
+
+    Raises
+    ------
+    ContentError
+        If there is no line, or pandas refuses one.
+    """
+    import pandas as pd
+
+    if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
+        options["float_precision"] = "round_trip"  # later versions always do
+    try:
+        with pd.read_csv(
+            stream,
+            sep=separator,
+            header=None,
+            quoting=csv.QUOTE_NONE,
+            encoding="latin-1",
+            chunksize=_LINES,
+            **options,
+        ) as reader:
+            yield from reader
+    except pd.errors.EmptyDataError as error:
+        raise ContentError("it is empty") from error
+    except (ValueError, OverflowError, IndexError) as error:
+        raise ContentError(f"it is no table of numbers ({str(error).strip()})") from error
+
+
+class HashedStream(io.RawIOBase):
+    """A stream that hashes what is read of it.
+
+    Parameters
+    ----------
+    stream
+        Bytes.
+    digest
+        Object of `hashlib`.
+    """
+
+    def __init__(self, stream: IO[bytes], digest: Any) -> None:
+        self._stream, self._digest = stream, digest
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer, and return the number of bytes."""
+        block = self._stream.read(len(buffer))
+        buffer[: len(block)] = block
+        self._digest.update(block)
+        return len(block)

@@ -1,1 +1,0 @@
-"""Receipts: a theorem with all its evidence in one archive, which anybody can check."""

@@ -1,0 +1,175 @@
+"""The table of a study for a paper: as wide as a column, with its caption and label."""
+
+import math
+import re
+from collections.abc import Sequence
+from textwrap import wrap
+
+from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
+from pfbench.reporting.findings.candidate_front import CandidateFront
+from pfbench.reporting.latex import escape_latex, shield_option
+from pfbench.reporting.statistics.significance import SeedSample, significant_leaders
+from pfbench.reporting.wording import (
+    MISSING_MARK,
+    format_call_number,
+    format_significant,
+    inline_name,
+    measure_name,
+)
+from pfbench.runs.planning.tune import TUNED
+
+COLUMNS = 3
+"""Targets, or else measures, at most: with the names they are 240 pt wide."""
+
+RIVALS = 5
+"""So many others stand below one method."""
+
+MAX_ROWS = 40
+"""Rows of all panels together, where each has two methods at least."""
+
+NAME_WIDTH = 70
+"""The width of the names in pt; longer ones go on in a second line."""
+
+
+def paper_table(
+    comparison: Comparison, shown: Sequence[str], stem: str, front: CandidateFront | None = None
+) -> str:
+    """Return the table as LaTeX, for the package booktabs.
+
+    Parameters
+    ----------
+    comparison
+        A study in the calls that rank its methods.
+    shown
+        The methods that figures show.
+    stem
+        The label of the table, after `tab:`.
+    front
+        The one method that the report is about, which stands with the strongest of its class.
+    """
+    study, panels = comparison.results.study, comparison.panels
+    labels = (front.label, *front.rivals[:RIVALS]) if front else tuple(shown)
+    labels = labels[: max(2, MAX_ROWS // max(1, len(panels)))]
+    columns = range(len(comparison.targets) or len(comparison.measures))
+    # The hardest targets, which are last, or the first measures.
+    columns = columns[-COLUMNS:] if comparison.targets else columns[:COLUMNS]
+    cells = [[scored for label in labels if (scored := panel.find(label))] for panel in panels]
+    samples, numbers = [], []
+    for row in cells:
+        for column in columns:
+            pairs = [_sample(comparison, scored, column) for scored in row]
+            samples.append([sample for sample, _ in pairs])
+            numbers.append([number for _, number in pairs])
+    leaders = iter(significant_leaders(samples, numbers))
+    lines = []
+    for panel, row in zip(panels, cells, strict=True):
+        best = [next(leaders) for _ in columns]
+        if len(panels) > 1:
+            title = f"\\parbox{{230pt}}{{\\raggedright {escape_latex(panel.panel.title)}}}"
+            lines += ["\\addlinespace"] if lines else []
+            lines.append(f"\\multicolumn{{{len(columns) + 1}}}{{l}}{{{title}}} \\\\")
+        for number, scored in enumerate(row):
+            texts = [_format_cell(comparison, scored, column) for column in columns]
+            bold = [
+                f"\\textbf{{{text}}}" if leader == number else text
+                for text, leader in zip(texts, best, strict=True)
+            ]
+            lines.append(" & ".join([_format_name(scored.group.label), *bold]) + r" \\")
+    heads = (
+        [escape_latex(f"≤ {comparison.targets[column].target:g}") for column in columns]
+        if comparison.targets
+        else [_break_lines(measure_name(comparison.measures[column]), "r") for column in columns]
+    )
+    caption = escape_latex(" ".join(_caption(comparison, labels, len(columns), front)))
+    return "\n".join(
+        [
+            "% needs \\usepackage{booktabs}",
+            "\\begin{table}",
+            "\\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}",
+            f"\\caption{{{caption}}}",
+            f"\\label{{tab:{re.sub(r'[^A-Za-z0-9]+', '-', stem).strip('-').lower()}}}",
+            f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
+            "\\toprule",
+            " & ".join([f"seeds: {len(study.seeds)}", *heads]) + r" \\",
+            "\\midrule",
+            *lines,
+            "\\bottomrule",
+            "\\end{tabular}",
+            "\\end{table}",
+            "",
+        ]
+    )
+
+
+def _sample(
+    comparison: Comparison, scored: ScoredAlgorithm, column: int
+) -> tuple[SeedSample, float]:
+    """Return the values over the seeds in a column, and the number that it shows."""
+    if comparison.targets:
+        return scored.sample(column), scored.calls_to_target(column)
+    measure = comparison.measures[column]
+    return scored.last_values_sample(measure), scored.median(measure)
+
+
+def _format_cell(comparison: Comparison, scored: ScoredAlgorithm, column: int) -> str:
+    if not comparison.targets:
+        median = scored.median(comparison.measures[column])
+        return escape_latex(format_significant(median) if math.isfinite(median) else MISSING_MARK)
+    expected = scored.expected_calls[column]
+    if expected is None:
+        return escape_latex(MISSING_MARK)
+    if math.isinf(expected.value):
+        return r"$\infty$"
+    hits = f"$^{{{expected.hits}/{expected.planned_runs}}}$"
+    text = escape_latex(format_call_number(expected.value))
+    return text + (hits if expected.hits < expected.planned_runs else "")
+
+
+def _format_name(label: str) -> str:
+    text = escape_latex(label)
+    if len(label) > NAME_WIDTH // 5:
+        return f"\\parbox[t]{{{NAME_WIDTH}pt}}{{\\raggedright {text}\\strut}}"
+    return shield_option(text)
+
+
+def _break_lines(text: str, side: str) -> str:
+    lines = [escape_latex(line) for line in wrap(text, 12)]
+    joined = r" \\ ".join(lines)
+    return f"\\shortstack[{side}]{{{joined}}}" if len(lines) > 1 else joined
+
+
+def _caption(
+    comparison: Comparison, labels: Sequence[str], columns: int, front: CandidateFront | None
+) -> list[str]:
+    study = comparison.results.study
+    sentences = []
+    if comparison.targets:
+        measure = inline_name(comparison.targets[-1].measure)
+        sentences.append(
+            f"Expected {comparison.price.description} until {measure} is at most the target above "
+            "the column, at equal budgets; a failed run is charged its own calls, and raised after "
+            "a number stands how many runs arrive where not all do."
+        )
+    else:
+        sentences.append("Medians of the last values over the seeds, at equal budgets.")
+    if front:
+        sentences.append(
+            f"Below {front.label} stand the {len(labels) - 1} strongest of {len(front.rivals)} "
+            f"other {front.kind}."
+        )
+    elif len(labels) < len(study.labels):
+        sentences.append(f"Shown are {len(labels)} of {len(study.labels)} methods.")
+    if left := len(comparison.targets) - columns if comparison.targets else 0:
+        sentences.append(f"Easier targets that are left out: {left}.")
+    tune = study.tune
+    if tune is not None and any(label.endswith(TUNED) for label in labels):
+        sentences.append(
+            f"Methods called tuned: at most {tune.trials} trials each on every problem with other "
+            f"seeds ({', '.join(map(str, tune.seeds))}), the fewest {tune.count.upper()} to each "
+            "target decide."
+        )
+    sentences.append(
+        "Bold: fewer than each other method by a rank test over the seeds (Holm at 5 percent over "
+        "the whole table)."
+    )
+    return sentences

@@ -1,0 +1,363 @@
+"""What the script of the page shows: bands, seeds, axes with their ticks, slopes and targets.
+
+All statistics are computed here, for each choice that the page offers; the script only draws them.
+"""
+
+import base64
+import gzip
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.counts import COUNTED
+from pfbench.reporting.comparison import list_compared_measures, truncate_to_equal_counts
+from pfbench.reporting.figures.panels import (
+    AxisScale,
+    FigureData,
+    PanelLine,
+    make_axis_scale,
+    make_calls_scale,
+)
+from pfbench.reporting.figures.style import line_style
+from pfbench.reporting.findings.claimed_rates import figure_rates
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.statistics.seed_curves import (
+    AS_PLANNED,
+    LARGEST,
+    MedianBand,
+    band_legend,
+    early_endings,
+    median_band,
+    spent_by_iteration,
+    trace_column,
+)
+from pfbench.reporting.theory import RateLine
+from pfbench.reporting.wording import AXES, format_call_number, format_significant, measure_name
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import Spec
+
+ROWS = 200
+"""About so many rows of a trace are kept: half of them evenly, half evenly in their logarithm."""
+
+PRICE = "price"
+"""The axis of a study that states what calls cost."""
+
+
+def gzip_base64(text: str) -> str:
+    """Return a text as gzip in base64, which can stand in a page; the same text, the same bytes."""
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), 9, mtime=0)).decode("ascii")
+
+
+def figure_data_json(
+    spec: Spec,
+    studies: Sequence[tuple[StudyResults, FigureData]],
+    labels: Sequence[str],
+    rates: Sequence[RateLine] = (),
+) -> str:
+    """Return all that the script needs, as JSON.
+
+    Parameters
+    ----------
+    studies
+        Each with the figure that is shown at first.
+    labels
+        All algorithms of the report; the position of one is the number of its style.
+    rates
+        The rates that are claimed of the methods.
+    """
+    looks = [(label, line_style(number)) for number, label in enumerate(labels)]
+    content = {
+        "name": spec.name,
+        "spec": spec.text,
+        "algorithms": [
+            {"label": label, "dash": " ".join(map(str, look.dash)), "path": look.path}
+            for label, look in looks
+        ],
+        "studies": [
+            _StudyData(results, first, labels, rates).record() for results, first in studies
+        ],
+    }
+    # A group is computed when its place is written, so that only one is kept at a time.
+    return json.dumps(
+        content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=lambda f: f()
+    )
+
+
+class _StudyData:
+    """The figures of one study."""
+
+    def __init__(
+        self,
+        results: StudyResults,
+        first: FigureData,
+        labels: Sequence[str],
+        rates: Sequence[RateLine],
+    ) -> None:
+        self._results, self._first, self._labels = results, first, labels
+        study = results.study
+        targets = (target.measure for target in study.targets)
+        self._measures = list(dict.fromkeys([*study.measures, *targets]))
+        self._measures += [m for m in list_compared_measures(results) if m not in self._measures]
+        counts = [k for k in AXES if k in COUNTED and any(g.makes_calls(k) for g in results)]
+        self._cost = Cost.from_weights(study.price) if any(study.price.values()) else None
+        priced = {PRICE: f"price of all calls: {self._cost}"} if self._cost else {}
+        named = {k: AXES[k] for k in counts} | {"iteration": "iterations", "seconds": "seconds"}
+        self._axes = priced | named
+        self._rates = figure_rates(results, rates)
+        self._panels = [truncate_to_equal_counts(panel) for panel in results.panels]
+        self._displayed = [
+            [replace(g, runs=_thin_runs(g.runs, study.targets, self._cost)) for g in panel.groups]
+            for _, panel in self._panels
+        ]
+
+    def record(self) -> dict[str, Any]:
+        """Return the study as the script reads it."""
+        study, results = self._results.study, self._results
+        displayed = self._first.results.study.labels
+        return {
+            "key": study.key or "study",
+            "title": study.title,
+            "problems": list(dict.fromkeys(panel.problem for panel in results.panels)),
+            "settings": list(dict.fromkeys(panel.setting for panel in results.panels)),
+            "algorithms": [self._labels.index(label) for label in study.labels],
+            "hidden": [self._labels.index(x) for x in study.labels if x not in displayed],
+            "axes": self._axes,
+            "axis": PRICE if self._cost else self._first.axis,
+            "measures": {name: measure_name(name) for name in self._measures},
+            "logx": self._first.log,
+            "logy": any(scale.log for scale in self._first.scales.values()),
+            "legend": band_legend(len(study.seeds)),
+            "rates": [
+                {
+                    "algorithm": self._labels.index(label),
+                    "measure": rate.measure,
+                    "axis": rate.count,
+                    "power": rate.power,
+                    "text": f"{label}: {rate.text}",
+                }
+                for label, rate in self._rates
+            ],
+            "targets": [
+                {"measure": t.measure, "value": t.target, "text": _describe_target(t)}
+                for t in study.targets
+            ],
+            "scales": self._value_scales(),
+            "panels": [
+                {
+                    "problem": panel.problem,
+                    "setting": panel.setting,
+                    "title": panel.title if len(results.panels) > 1 else "",
+                    "budget": ", ".join(
+                        f"{format_call_number(limit)} {kind.upper()}"
+                        for kind, limit in limits.items()
+                    ),
+                    "spans": self._call_scales(groups),
+                    "constants": [_theorem_constant(panel, *named) for named in self._rates],
+                    "groups": [partial(self._group_record, group) for group in groups],
+                }
+                for (limits, panel), groups in zip(self._panels, self._displayed, strict=True)
+            ],
+        }
+
+    def _counted(self, group: RunGroup, axis: str) -> bool:
+        """Return whether a group has a line on an axis."""
+        if axis == PRICE and self._cost is not None:
+            return any(map(self._cost.total_cost, group.runs))
+        return axis not in COUNTED or group.makes_calls(axis)
+
+    def _value_scales(self) -> dict[str, dict[str, list[Any]]]:
+        """Return the y-axes by measure and problem, linear and logarithmic (None if it cannot)."""
+        scales: dict[str, dict[str, list[Any]]] = {}
+        for measure in self._measures:
+            lines: dict[str, list[PanelLine]] = {}
+            for (_, panel), groups in zip(self._panels, self._displayed, strict=True):
+                lines.setdefault(panel.problem, []).extend(
+                    _panel_line(group, "iteration", measure) for group in groups
+                )
+            levels = [t.target for t in self._results.study.targets if t.measure == measure]
+            scales[measure] = {
+                problem: [
+                    _scale_record(scale) if scale.log == log else None
+                    for log in (False, True)
+                    for scale in [make_axis_scale(some, log=log, levels=levels)]
+                ]
+                for problem, some in lines.items()
+            }
+        return scales
+
+    def _call_scales(self, groups: Sequence[RunGroup]) -> dict[str, list[Any]]:
+        """Return the x-axes of a panel, by what is counted: linear and logarithmic."""
+        scales = {}
+        for axis in self._axes:
+            counted = [group for group in groups if self._counted(group, axis)]
+            columns = [trace_column(run, axis) for group in counted for run in group.runs]
+            spent = np.concatenate([np.empty(0), *columns])
+            scales[axis] = [
+                _scale_record(make_calls_scale(spent[spent > 0.0], log=log))
+                for log in (False, True)
+            ]
+        return scales
+
+    def _group_record(self, group: RunGroup) -> dict[str, Any]:
+        """Return the lines of an algorithm in a panel: bands on a shared grid, and its seeds.
+
+        Where the runs agree in how much they spent at each iteration, all axes share the bands, and
+        `x` has what was spent on the grid; otherwise `other` has bands of that axis.
+        """
+        axes = [axis for axis in self._axes if self._counted(group, axis)]
+        grid = sorted({step for run in group.runs for step in trace_column(run, "iteration")})
+        shared: dict[str, Any] = {}
+        other: dict[str, Any] = {}
+        for axis in axes:
+            if spent := spent_by_iteration(group.runs, axis):
+                x = np.maximum.accumulate([spent[step] for step in grid])
+                shared[axis] = _numbers(x, 4 if axis == "seconds" else 9)
+            elif grid:
+                bands = {m: median_band(group.runs, axis, m).thin(ROWS) for m in self._measures}
+                other[axis] = {
+                    m: {"x": _numbers(band.x, 9), **_band_record(band, group)}
+                    for m, band in bands.items()
+                }
+        bands = {m: median_band(group.runs, "iteration", m) for m in self._measures}
+        return {
+            "algorithm": self._labels.index(group.label),
+            "x": shared,
+            "bands": {m: _band_record(_spread(band, grid), group) for m, band in bands.items()},
+            "other": other,
+            "runs": [self._run_record(run, shared) for run in group.runs],
+        }
+
+    def _run_record(self, run: Run, shared: Mapping[str, Any]) -> dict[str, Any]:
+        own = [axis for axis in self._axes if axis == "seconds" or axis not in shared]
+        return {
+            "seed": run.seed,
+            "status": run.status,
+            "early": run.status not in AS_PLANNED,
+            "x": {a: _numbers(trace_column(run, a), 4 if a == "seconds" else 9) for a in own},
+            "y": {m: _numbers(trace_column(run, m)) for m in self._measures},
+        }
+
+
+def _describe_target(target: Stop) -> str:
+    return f"{measure_name(target.measure)} ≤ {format_significant(target.target)}"
+
+
+def _panel_line(group: RunGroup, axis: str, measure: str) -> PanelLine:
+    band = median_band(group.runs, axis, measure)
+    return PanelLine(group.label, band, tuple(early_endings(group.runs, axis, measure)))
+
+
+def _scale_record(scale: AxisScale | None) -> list[Any] | None:
+    return scale and [scale.low, scale.high, [list(tick) for tick in scale.ticks]]
+
+
+def _spread(band: MedianBand, grid: Sequence[float]) -> MedianBand:
+    """Return a band on a finer grid, without a value where it has none."""
+    index = np.searchsorted(grid, band.x)
+    columns = []
+    for values in (band.median, band.low, band.high, band.runs):
+        column = np.full(len(grid), np.nan)
+        column[index] = values
+        columns.append(column)
+    median, low, high, runs = columns
+    return MedianBand(np.asarray(grid), median, low, high, np.nan_to_num(runs).astype(np.int64))
+
+
+def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
+    """Return median, and the ends of the band and how many runs it has where these say anything."""
+    record = {"y": _numbers(band.median)}
+    if len(group.runs) > 1:
+        record |= {"low": _numbers(band.low), "high": _numbers(band.high)}
+        record |= {"n": band.runs.tolist()} if (band.runs < len(group.runs)).any() else {}
+    return record
+
+
+def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> float | None:
+    """Return the constant of a rate where the runs have the theorem's schedule, else None."""
+    group = panel.find(label)
+    guarantee = group_guarantee(group) if group else None
+    if guarantee is None or guarantee["measure"] != rate.measure:
+        return None
+    calls = guarantee["calls"].get(rate.count, 0.0)
+    return guarantee["value"] * calls**rate.power if calls > 0 else None
+
+
+def group_guarantee(group: RunGroup) -> dict[str, Any] | None:
+    """Return what theorems promise of a group: a bound on a measure, after how many calls.
+
+    Both are medians over the runs. None unless all runs came to the end of a theorem's schedule.
+    """
+    guarantees = [guarantee for guarantee in group.guarantees if guarantee is not None]
+    measures = {measure for measure, _ in guarantees}
+    if len(guarantees) < len(group.runs) or len(measures) != 1:
+        return None
+    calls = [run.counts.as_dict() for run in group.runs]
+    return {
+        "measure": measures.pop(),
+        "value": float(np.median([value for _, value in guarantees])),
+        "calls": {kind: float(np.median([call[kind] for call in calls])) for kind in calls[0]},
+    }
+
+
+def _thin_runs(runs: Sequence[Run], targets: Sequence[Stop], cost: Cost | None) -> tuple[Run, ...]:
+    """Return runs with the rows that the page keeps, and what each row cost at the stated price."""
+    retained = list_displayed_iterations(runs, targets)
+    return tuple(_thin_run(run, retained, cost) for run in runs)
+
+
+def _thin_run(run: Run, retained: frozenset[float], cost: Cost | None) -> Run:
+    if not run.rows:
+        return run
+    index = run.columns.index("iteration")
+    prices = cost.cost_along_trace(run).tolist() if cost else []
+    if not prices:
+        return replace(run, rows=[row for row in run.rows if row[index] in retained])
+    rows = [
+        (*row, price) for row, price in zip(run.rows, prices, strict=True) if row[index] in retained
+    ]
+    return replace(run, columns=(*run.columns, PRICE), rows=rows)
+
+
+def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> frozenset[float]:
+    """Return the recorded iterations that the page keeps, the same for all runs of a group.
+
+    The last of each run are among them, and those at which one first reaches a target.
+    """
+    recorded = [[row[run.columns.index("iteration")] for row in run.rows] for run in runs]
+    full_list = np.unique(np.concatenate([np.asarray(item, dtype=float) for item in recorded]))
+    if full_list.size <= ROWS:
+        return frozenset(full_list.tolist())
+    last = full_list.size - 1
+    evenly = np.linspace(0, last, ROWS // 2)
+    by_factors = np.geomspace(1, last + 1, ROWS // 2) - 1
+    point = np.unique(np.concatenate([evenly, by_factors]).round().astype(int))
+    retained = set(full_list[point].tolist()) | {
+        iterations[-1] for iterations in recorded if iterations
+    }
+    for run, iterations in zip(runs, recorded, strict=True):
+        firsts = (run.first_value(target.measure, target.target) for target in targets)
+        retained |= {iterations[row] for row in firsts if row is not None}
+    return frozenset(retained)
+
+
+def _numbers(values: Any, digits: int = 5) -> Any:
+    """Return numbers as JSON: whole ones as differences, others to some digits, None for NaN."""
+    array = np.asarray(values, dtype=float)
+    if array.size and (np.abs(array) < 2.0**53).all() and (array == np.round(array)).all():
+        return {"d": np.diff(array, prepend=0).astype(np.int64).tolist()}
+    return [*_rounded(array, digits)]
+
+
+def _rounded(array: Any, digits: int) -> Iterator[float | None]:
+    for value in array.tolist():
+        if math.isfinite(value):
+            yield float(f"{min(max(value, -LARGEST), LARGEST):.{digits}g}")
+        else:
+            yield None

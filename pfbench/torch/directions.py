@@ -1,0 +1,106 @@
+"""Directions of spectral methods against their momentum, and norms of layers with their duals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+
+torch: Any = import_module("torch")
+
+_RETAINED = 1e-2
+"""Singular values of the momentum below this share of |N|_F are left out of lo, hi and orth."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A direction O in the singular vectors of N: N = U diag(s) V', image_i = u_i' O v_i.
+
+    Attributes
+    ----------
+    shape
+        Rows and columns.
+    relative, image
+        s_i/|N|_F and image_i, of those s_i that are at least |N|_F/100.
+    small
+        Share of the other s_i.
+    off
+        Largest |u_i' O v_j|, i and j different, of these.
+    lower
+        <N, O>/|N|_*.
+    upper
+        The largest singular value of O.
+    """
+
+    shape: tuple[int, int]
+    relative: Floats
+    image: Floats
+    small: float
+    off: float
+    lower: float
+    upper: float
+
+    @property
+    def lo(self) -> float:
+        """Least entry of the image."""
+        return float(self.image.min())
+
+    @property
+    def hi(self) -> float:
+        """Largest entry of the image."""
+        return float(self.image.max())
+
+    @property
+    def orth(self) -> float:
+        """Largest deviation of the image from 1."""
+        return float(np.abs(self.image - 1).max())
+
+
+def compare_direction(N: Floats, O: Floats) -> Direction:  # noqa: E741 - of the paper
+    """Return a direction in the singular vectors of the momentum; both of shape (m, n)."""
+    u, s, v = np.linalg.svd(N, full_matrices=False)
+    size = float(np.linalg.norm(s)) or 1.0
+    retained = s >= _RETAINED * size
+    if not retained.any():
+        retained[:1] = True
+    image = (u.T @ O @ v.T)[np.ix_(retained, retained)]
+    inside = np.diag(image)
+    return Direction(
+        (N.shape[0], N.shape[1]),
+        s[retained] / size,
+        inside,
+        float(1 - retained.mean()),
+        float(np.abs(image - np.diag(inside)).max()),
+        float(np.vdot(N, O) / (float(s.sum()) or 1.0)),
+        float(np.linalg.norm(O, 2)),
+    )
+
+
+class ProductNorm:
+    """A norm of all layers with its dual: "l2", or "spectral".
+
+    "spectral" is the maximum over layers of the spectral norm of a matrix, a kernel as
+    rows x (all else), and of the Euclidean norm of a vector; its dual is the sum of the layers'.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def length(self, layers: Sequence[Any]) -> float:
+        """Return the norm of a step."""
+        values = [self.layer(a) for a in layers]
+        return max(values) if self.name == "spectral" else float(np.linalg.norm(values))
+
+    def dual(self, layers: Sequence[Any]) -> float:
+        """Return the dual norm of a gradient."""
+        values = [self.layer(a, "nuc") for a in layers]
+        return sum(values) if self.name == "spectral" else float(np.linalg.norm(values))
+
+    def layer(self, a: Any, order: Any = 2) -> float:
+        """Return the norm of a layer, or with "nuc" the dual norm."""
+        if self.name == "spectral" and a.ndim > 1:
+            return float(torch.linalg.matrix_norm(a.reshape(len(a), -1), ord=order))
+        return float(torch.linalg.vector_norm(a))

@@ -1,0 +1,307 @@
+"""Examination of an optimiser on copies: dead parameters, published steps, orthogonaliser."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+from pfbench.testing.covariance import covariant
+from pfbench.testing.dead_parameters import no_dead_parameter
+from pfbench.testing.failure_messages import deviation
+from pfbench.testing.published_optimizers import sgd
+from pfbench.testing.steppers import Layers, Stepper
+from pfbench.torch.directions import Direction, compare_direction
+from pfbench.torch.orthogonalisers import (
+    PRESETS,
+    Coefficients,
+    certified_interval,
+    map_singular_values,
+)
+from pfbench.torch.replicas import (
+    ADAM_BUGS,
+    MUON_BUGS,
+    RIGHT,
+    Replicas,
+    Settings,
+    follow_adam,
+    follow_muon,
+    name_in,
+    override,
+    value_in,
+)
+
+METHODS = ("adam", "adamw", "muon", "sgd")
+"""Methods whose published steps are known."""
+
+_NUMBERS = ("lr", "momentum", "betas", "beta1", "beta2", "eps", "weight_decay", "ns_steps")
+_ACCURACY = 0.08
+"""Relative error of a direction that is computed in bfloat16, with a margin."""
+_MUON_TOLERANCE, _TOLERANCE = 0.08, 1e-3
+"""Deviation from the published steps, in units of the largest step; known bugs exceed 0.1."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence about the optimiser or the loop; a bug, or a note that accuses nothing."""
+
+    text: str
+    is_bug: bool = True
+
+
+Scale = Callable[[int, int], float]
+"""Takes the rows and columns of a layer."""
+
+SCALES: Mapping[str, Scale] = MappingProxyType(
+    {
+        "original": lambda m, n: max(1.0, m / n) ** 0.5,
+        "match_rms_adamw": lambda m, n: 0.2 * max(m, n) ** 0.5,
+        "none": lambda m, n: 1.0,
+        "spectral": lambda m, n: (m / n) ** 0.5,
+        "transposed": lambda m, n: max(1.0, n / m) ** 0.5,
+        "applied twice": lambda m, n: max(1.0, m / n),
+    }
+)
+"""Factors of lr for a layer of m rows and n columns, a kernel as rows x (all else)."""
+
+_WRONG_SCALES = ("transposed", "applied twice")
+
+
+@dataclass(frozen=True)
+class Orthogonaliser:
+    """The orthogonaliser and the scale of a group, as its first step shows them."""
+
+    name: str
+    coefficients: Coefficients
+    scale: Scale
+
+
+def resolve_method(replicas: Replicas, optimizer: Any, group: Settings, stated: Settings) -> str:
+    """Return the method that a group claims to be: as stated, or the exact name of the class."""
+    method = str(stated.get("method", type(optimizer).__name__)).lower()
+    settings = replicas.settings(group)
+    if settings.get("use_muon") is False or settings.get("amsgrad") or settings.get("maximize"):
+        return ""
+    if method == "adam" and settings.get("decoupled_weight_decay"):
+        return "adamw"
+    if method == "muon" and not any(p.ndim >= 2 for p in group["params"]):
+        return ""
+    return method if method in METHODS else ""
+
+
+def examine(replicas: Replicas, group: Settings, method: str, stated: Settings) -> list[Finding]:
+    """Return the findings about a group of parameters; nothing of the user's loop is changed."""
+    parameter = group["params"][0]
+    shape = tuple(min(k, 6) for k in parameter.shape) or (1,)
+    dtype = str(parameter.dtype).rpartition(".")[2]
+    findings: list[Finding] = []
+    try:
+        findings += _dead_parameters(replicas, group, shape, dtype)
+        findings += _layers(replicas.stepper(group, [shape, shape]))
+        if method == "muon":
+            orthogonaliser, lines = identify_orthogonaliser(replicas, group, stated)
+            findings += lines
+            if orthogonaliser:
+                findings += _compare_muon(replicas, group, orthogonaliser, dtype)
+        elif method:
+            findings += _compare_entrywise(replicas, group, method, shape)
+    except Exception as error:  # of a user's optimiser, on layers that it was not written for
+        findings.append(Finding(f"not examined further: {type(error).__name__}: {error}", False))
+    return findings
+
+
+def _dead_parameters(
+    replicas: Replicas, group: Settings, shape: tuple[int, ...], dtype: str
+) -> Iterator[Finding]:
+    settings = replicas.settings(group)
+    flags: dict[str, Any] = {}
+    if value_in(settings, "momentum") and isinstance(settings.get("nesterov"), bool):
+        flags = {"nesterov": [settings["nesterov"], not settings["nesterov"]]}
+    for name in filter(None, (name_in(settings, n) for n in _NUMBERS)):
+        value = settings[name]
+        if not value or not isinstance(value, int | float | tuple) or isinstance(value, bool):
+            continue
+        # Of a small constant as eps nothing follows if rounding takes it: of weight decay, it does.
+        is_decay = name == name_in(settings, "weight_decay")
+        make = replicas.stepper(group, [shape], dtype if is_decay else "float64")
+        try:
+            varied = flags if name == name_in(settings, "momentum") else {}
+            no_dead_parameter(make, **{**varied, name: value})
+        except AssertionError as error:
+            yield Finding(str(error).partition("\n")[0].removesuffix(" ()"))
+        except InputError as error:
+            if "not deterministic" in str(error):
+                raise
+
+
+def _layers(make: Stepper) -> Iterator[Finding]:
+    for group, text in (
+        ("order of layers", "steps depend on the order of the layers"),
+        ("idle layer", "a parameter without gradient moves, or changes the steps of others"),
+    ):
+        try:
+            covariant(make, group)
+        except AssertionError as error:
+            yield Finding(f"{text}: {str(error).partition(': ')[2].partition(chr(10))[0]}")
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def _compare_entrywise(
+    replicas: Replicas, group: Settings, method: str, shape: tuple[int, ...]
+) -> list[Finding]:
+    settings = replicas.settings(group)
+    loud = override(settings, {"lr": 0.1, "weight_decay": 0.5, "eps": 1.0})
+    merged = {**settings, **loud}
+    names = ("lr", "weight_decay", "momentum", "dampening", "nesterov")
+    values = {name: value_in(merged, name) for name in names}
+    make = replicas.stepper(group, [shape, shape])
+    if method == "sgd":
+        return _name_steps(make, loud, "SGD", {}, lambda x0, g, bug: sgd(x0, g, **values))
+    values["eps"] = value_in(merged, "eps", 1e-8)
+    values["betas"] = merged.get("betas") or (merged["beta1"], merged["beta2"])
+    name = "Adam" if method == "adam" else "AdamW"
+    return _name_steps(make, loud, name, ADAM_BUGS, partial(follow_adam, values, name == "Adam"))
+
+
+def _compare_muon(
+    replicas: Replicas, group: Settings, orthogonaliser: Orthogonaliser, dtype: str
+) -> Iterator[Finding]:
+    settings, shape = replicas.settings(group), [(4, 6), (6, 4)]
+
+    def orthogonalise(k: int, n: Floats) -> Floats:
+        u, s, v = np.linalg.svd(n, full_matrices=False)
+        image = map_singular_values(orthogonaliser.coefficients, s / np.linalg.norm(s))
+        return np.asarray(orthogonaliser.scale(*shape[k]) * (u * image) @ v)
+
+    flag = settings.get("nesterov")
+    precisions = ["float64"] if dtype in ("float64", "float32") else ["float64", dtype]
+    for nesterov, precision in product(
+        [flag, not flag] if isinstance(flag, bool) else [True], precisions
+    ):
+        values = {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9, "nesterov": nesterov}
+        loud = override(settings, values)
+        known = {name: value_in({**settings, **loud}, name) for name in values}
+        follow = partial(follow_muon, {**known, "nesterov": nesterov}, orthogonalise)
+        make = replicas.stepper(group, shape, precision)
+        where = "" if flag in (None, nesterov) else f"with nesterov={nesterov}: "
+        where += "" if precision == "float64" else f"in {precision}: "
+        for line in _name_steps(make, loud, "Muon", MUON_BUGS, follow):
+            if line.is_bug or not where:
+                yield Finding(f"{where}{line.text}", line.is_bug)
+
+
+def _name_steps(
+    make: Stepper,
+    loud: Settings,
+    name: str,
+    bugs: Mapping[str, str],
+    follow: Callable[[Layers, list[Layers], str], list[Layers]],
+) -> list[Finding]:
+    """Compare steps with the published ones; where they differ, with those of each known bug."""
+    is_muon, is_short = name == "Muon", make.dtype not in ("float64", "float32")
+    tolerance = 0.25 if is_short else _MUON_TOLERANCE if is_muon else _TOLERANCE
+    x0, grads = make.draw(6 if is_muon else 12)
+    points = make.follow(x0, grads, loud)
+    distance, step, _ = deviation(points, follow(x0, grads, RIGHT))
+    if distance <= tolerance:
+        return [Finding(f"the steps are those of {name}", is_bug=False)]
+    where = f"{make.label} differs from {name} by {distance:.2g} of the largest step at step {step}"
+    others = {bug: deviation(points, follow(x0, grads, bug))[0] for bug in bugs}
+    best = min(others, key=others.__getitem__, default="")
+    if best and others[best] <= tolerance:
+        return [Finding(f"{bugs[best]}: {where}")]
+    return [Finding(f"{where}; no known bug has these steps")]
+
+
+# --- orthogonaliser and scale ---------------------------------------------------------------------
+
+
+def identify_orthogonaliser(
+    replicas: Replicas, group: Settings, stated: Settings
+) -> tuple[Orthogonaliser | None, list[Finding]]:
+    """Return the orthogonaliser and the scale that the first step of a copy shows.
+
+    On the first step every form of momentum is a multiple of the gradient.
+    """
+    settings = replicas.settings(group)
+    shapes: list[tuple[int, ...]] = [(6, 4), (4, 6), (5, 5), (8, 2), (2, 8)]
+    if any(p.ndim == 4 for p in group["params"]):
+        shapes.append((32, 2, 2, 2))
+    x0, grads = (make := replicas.stepper(group, shapes)).draw(1)
+    before, after = make.follow(x0, grads, override(settings, {"lr": 0.1, "weight_decay": 0.0}))
+    directions = [
+        compare_direction(g.reshape(len(g), -1), ((x - y) / 0.1).reshape(len(g), -1))
+        for g, x, y in zip(grads[0], before, after, strict=True)
+    ]
+    if not all(np.isfinite(d.image).all() and d.off <= 0.1 * d.hi for d in directions):
+        text = "the first direction does not have the singular vectors of the gradient"
+        return None, [Finding(text, is_bug=False)]
+    meant = stated_coefficients(settings, stated)
+    candidates = {**({"stated": meant} if meant is not None else {}), **PRESETS}
+    fits = {name: _fit(directions, c) for name, c in candidates.items()}
+    best = min(fits, key=lambda name: fits[name][1])
+    if meant is not None and fits["stated"][1] <= _ACCURACY:
+        best = "stated"
+    scales, error = fits[best]
+    findings = []
+    if (meant is not None and best != "stated") or error > _ACCURACY:
+        lo, hi = min(d.lo for d in directions), max(d.hi for d in directions)
+        text = f"singular values of the direction lie in [{lo:.3g}, {hi:.3g}]"
+        if meant is not None:
+            low, high = certified_interval(meant, 1e-2)
+            text += f"; the stated coefficients have [{low:.4g}, {high:.4g}]"
+        text += f"; they are those of {best}" if error <= _ACCURACY else "; no preset has them"
+        findings.append(Finding(text, is_bug=meant is not None))
+    if error > _ACCURACY:
+        return None, findings
+    scale, lines = _identify_scale(settings, stated, [d.shape for d in directions], scales)
+    name = next((n for n, c in PRESETS.items() if candidates[best] == c), best)
+    return Orthogonaliser(name, candidates[best], scale), findings + lines
+
+
+def stated_coefficients(settings: Settings, stated: Settings) -> Coefficients | None:
+    """Return the coefficients that the user or the group states."""
+    value = stated.get("orthogonaliser")
+    if value is None and {"ns_coefficients", "ns_steps"} <= settings.keys():
+        return [tuple(settings["ns_coefficients"])] * int(settings["ns_steps"])
+    return PRESETS[value] if isinstance(value, str) else value
+
+
+def _fit(directions: list[Direction], coefficients: Coefficients) -> tuple[list[float], float]:
+    """Return the factor of each layer, and the largest relative error that remains."""
+    ratios = [d.image / map_singular_values(coefficients, d.relative) for d in directions]
+    scales = [float(np.median(r)) for r in ratios]
+    errors = [float(np.abs(r - c).max() / abs(c)) for r, c in zip(ratios, scales, strict=True)]
+    return scales, max(errors)
+
+
+def _identify_scale(
+    settings: Settings, stated: Settings, sizes: list[tuple[int, int]], scales: list[float]
+) -> tuple[Scale, list[Finding]]:
+    def agrees(scale: Scale) -> bool:
+        pairs = zip(sizes, scales, strict=True)
+        return all(abs(c / scale(*size) - 1) <= _ACCURACY for size, c in pairs)
+
+    meant = stated.get("scale")
+    if meant is None and "adjust_lr_fn" in settings:
+        meant = settings["adjust_lr_fn"] or "original"
+    expected = SCALES[meant] if isinstance(meant, str) else meant
+    if expected is not None and agrees(expected):
+        return expected, []
+    rule = next((name for name, scale in SCALES.items() if agrees(scale)), "")
+    rows = "; ".join(f"{m} x {n}: {c:.3g}" for (m, n), c in zip(sizes, scales, strict=True))
+    text = f"the scale of the layers is {rule}" if rule else f"the scales follow no rule: {rows}"
+    if expected is not None:
+        text += ", expected " + ", ".join(f"{expected(*size):.3g}" for size in sizes)
+    measured = dict(zip(sizes, scales, strict=True))
+    scale = SCALES[rule] if rule else lambda m, n: measured.get((m, n), math.nan)
+    is_wrong = expected is not None or rule in _WRONG_SCALES
+    return scale, [Finding(text)] if is_wrong else [] if rule else [Finding(text, is_bug=False)]

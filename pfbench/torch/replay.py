@@ -1,0 +1,223 @@
+"""Constants of a loss from further evaluations of a loop's batches, equal at all points.
+
+A quotient of gradients of *different* samples at two points sees noise, not curvature. The sample
+of a step is no fresh sample for that step, which depends on it: the mean square over fresh samples
+takes those of the next batch.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from pfbench.torch.directions import ProductNorm
+
+torch: Any = import_module("torch")
+
+_ROUNDING = 128
+"""Roundings of the terms below which a difference of them means nothing."""
+
+Layers = list[Any]
+
+
+class BatchReplay:
+    """Evaluates the mean loss of remembered batches before and after measured steps.
+
+    Parameters
+    ----------
+    loss
+        Takes a batch, returns its mean loss.
+    model
+        The model, whose buffers keep their values.
+    norm
+        The norm of steps.
+    names
+        The parameters of the model.
+    """
+
+    def __init__(
+        self, loss: Callable[[Any], Any], model: Any, norm: ProductNorm, names: Mapping[Any, str]
+    ) -> None:
+        self._loss, self._model, self.norm = loss, model, norm
+        self._parameters = [p for p in names if p.requires_grad]
+        self._batch: Any = None
+        self._before: Layers = []
+        self._fresh: tuple[Layers, Layers] | None = None
+        self._rng = torch.Generator().manual_seed(0)
+        self.L = self.rho = math.nan
+        self.squares: list[float] = []
+        self.variances: list[float] = []
+        self.curvatures: list[float] = []
+        self.below_rounding = 0
+        self.is_mean = True
+
+    def constants(self) -> dict[str, float]:
+        """Return the lower bounds, of those that were measured."""
+        values = {"L": self.L, "rho": self.rho}
+        if self.squares:
+            values["L_ms"] = math.sqrt(sum(self.squares) / len(self.squares))
+        if self.variances:
+            values["sigma2"] = sum(self.variances) / len(self.variances)
+        return {name: value for name, value in values.items() if not math.isnan(value)}
+
+    def remember(self) -> None:
+        """Copy the parameters before a step."""
+        self._before = [p.detach().clone() for p in self._parameters]
+
+    def receive(self, batch: Any, counts: Any) -> None:
+        """Take the next batch; it is fresh for the step before it."""
+        self._batch = batch
+        if self._fresh is None:
+            return
+        (before, after), self._fresh = self._fresh, None
+        size = batch_length(batch)
+        k = int(torch.randint(size, (1,), generator=self._rng))
+        sample = slice_batch(batch, k, k + 1)
+        length = self.norm.length(_difference(after, before))
+        with self._restored():
+            first = self._gradient(sample, before, 1, counts)
+            second = self._gradient(sample, after, 1, counts)
+        if first is not None and second is not None:
+            self.squares.append((self._dual_difference(second[1], first[1]) / length) ** 2)
+
+    def evaluate(self, counts: Any) -> dict[str, float]:
+        """Return the measurements of a step on its own batch: c, L, rho and sigma2."""
+        if self._batch is None or not self._before:
+            return {}
+        batch, size = self._batch, batch_length(self._batch)
+        before, after = self._before, [p.detach().clone() for p in self._parameters]
+        d = _difference(after, before)
+        length = self.norm.length(d)
+        if not length:
+            return {}
+        values: dict[str, float] = {}
+        half = size // 2
+        with self._restored():
+            first = self._gradient(batch, before, size, counts)
+            second = self._gradient(batch, after, size, counts)
+            back = [x - step for x, step in zip(before, d, strict=True)]
+            third = self._gradient(batch, back, size, counts)
+            halves = []
+            if half and self.is_mean:
+                halves = [
+                    self._gradient(slice_batch(batch, a, b), before, b - a, counts)
+                    for a, b in ((0, half), (half, size))
+                ]
+        counts.replay_fv += 2 * size
+        if first is None or second is None:
+            return {}
+        (f, g), (f_after, g_after) = first, second
+        values["c"] = self._curvature(f, f_after, _inner(g, d), length)
+        values["L"] = self._dual_difference(g_after, g) / length
+        self.L = max(values["L"], 0.0 if math.isnan(self.L) else self.L)
+        if third is not None:
+            outer = [a + b for a, b in zip(g_after, third[1], strict=True)]
+            # x - d is rounded: of that alone the gradient changes by L u |x|.
+            rounding = self.L * self._unit * self.norm.length([x.double() for x in before])
+            excess = self._dual_difference(outer, [2 * q for q in g], rounding)
+            values["rho"] = excess / length**2
+            self.rho = max(values["rho"], 0.0 if math.isnan(self.rho) else self.rho)
+        if len(halves) == 2 and None not in halves:
+            values |= self._variance(f, size, halves)
+        self._fresh = before, after
+        return values
+
+    # --- quantities -------------------------------------------------------------------------------
+
+    def _curvature(self, f: float, f_after: float, slope: float, length: float) -> float:
+        """Return what the descent inequality needs of L in this step; NaN below rounding."""
+        excess = 2 * (f_after - f - slope)
+        if abs(excess) < _ROUNDING * self._unit * max(abs(f), abs(f_after)):
+            self.below_rounding += 1
+            return math.nan
+        self.curvatures.append(excess / length**2)
+        return self.curvatures[-1]
+
+    def _variance(self, f: float, size: int, halves: list[Any]) -> dict[str, float]:
+        """Return the variance of a sample's gradient, where the loss is a mean over the batch."""
+        (f_first, g_first), (f_second, g_second) = halves
+        share = size // 2 / size
+        mean = share * f_first + (1 - share) * f_second
+        if abs(mean - f) > 1e-3 * max(abs(f), abs(mean)):
+            self.is_mean = False  # a sum over the batch, or batch normalisation
+            self.variances.clear()
+            return {}
+        squared = sum(float(q.square().sum()) for q in _difference(g_first, g_second))
+        self.variances.append(share * (1 - share) * size * squared)
+        return {"sigma2": self.variances[-1]}
+
+    def _dual_difference(self, a: Layers, b: Layers, rounding: float = 0.0) -> float:
+        """Return |a - b|_*, or 0 where rounding of the terms, or as given, explains it."""
+        value = self.norm.dual(_difference(a, b))
+        rounding += self._unit * (self.norm.dual(a) + self.norm.dual(b))
+        return 0.0 if value <= _ROUNDING * rounding else value
+
+    @property
+    def _unit(self) -> float:
+        return max(float(torch.finfo(p.dtype).eps) / 2 for p in self._parameters)
+
+    # --- evaluations ------------------------------------------------------------------------------
+
+    def _gradient(
+        self, batch: Any, point: Layers, size: int, counts: Any
+    ) -> tuple[float, Layers] | None:
+        """Return value and gradient at a point with the random numbers of every other point."""
+        self._move(point)
+        torch.manual_seed(0)
+        with torch.enable_grad():
+            loss = self._loss(batch)
+            gradients = torch.autograd.grad(loss, self._parameters, allow_unused=True)
+        counts.replay_sfo += size
+        pairs = zip(gradients, self._parameters, strict=True)
+        layers = [torch.zeros_like(p) if g is None else g.detach() for g, p in pairs]
+        layers = [layer.double() for layer in layers]
+        value = float(loss.detach())
+        return (value, layers) if math.isfinite(value) else None
+
+    def _move(self, point: Layers) -> None:
+        with torch.no_grad():
+            for p, x in zip(self._parameters, point, strict=True):
+                p.copy_(x)
+
+    @contextmanager
+    def _restored(self) -> Iterator[None]:
+        """Restore parameters, buffers and the streams of random numbers after evaluations."""
+        point = [p.detach().clone() for p in self._parameters]
+        buffers = [(b, b.detach().clone()) for b in self._model.buffers()]
+        devices = {p.device for p in self._parameters if p.device.type == "cuda"}
+        with torch.random.fork_rng(devices=list(devices)):
+            try:
+                yield
+            finally:
+                self._move(point)
+                with torch.no_grad():
+                    for b, value in buffers:
+                        b.copy_(value)
+
+
+def _difference(a: Layers, b: Layers) -> Layers:
+    return [p.double() - q.double() for p, q in zip(a, b, strict=True)]
+
+
+def _inner(a: Layers, b: Layers) -> float:
+    return sum(float((p * q).sum()) for p, q in zip(a, b, strict=True))
+
+
+def slice_batch(batch: Any, start: int, stop: int) -> Any:
+    """Return the samples of a batch from start to stop: of tensors in tuples, lists, mappings."""
+    if torch.is_tensor(batch):
+        return batch[start:stop] if batch.ndim else batch
+    if isinstance(batch, Mapping):
+        return {name: slice_batch(item, start, stop) for name, item in batch.items()}
+    if isinstance(batch, tuple | list):
+        return type(batch)([slice_batch(item, start, stop) for item in batch])
+    return batch
+
+
+def batch_length(batch: Any) -> int:
+    """Return the samples of a batch: the first axis of its first tensor."""
+    if torch.is_tensor(batch):
+        return len(batch) if batch.ndim else 1
+    items = batch.values() if isinstance(batch, Mapping) else batch
+    return batch_length(next(iter(items)))

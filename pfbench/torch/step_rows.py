@@ -1,0 +1,298 @@
+"""Measurements of one step of an optimiser: products, sizes, directions, for each layer."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.torch.directions import Direction, ProductNorm, compare_direction
+from pfbench.torch.examination import (
+    Finding,
+    Orthogonaliser,
+    examine,
+    identify_orthogonaliser,
+    resolve_method,
+)
+from pfbench.torch.orthogonalisers import certified_interval
+from pfbench.torch.replicas import Replicas, value_in
+
+torch: Any = import_module("torch")
+_dispatch: Any = import_module("torch.utils._python_dispatch")
+
+_PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
+_MARGIN = 0.02
+"""Share by which a direction that is computed in bfloat16 may leave its certified interval."""
+_OFF = 0.1
+"""Off-diagonal share above which a direction does not have the momentum's singular vectors."""
+
+
+class _CountingMode(_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Counts products of matrices while it is active and not paused."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count, self.is_paused = 0, False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Count one operation, and run it."""
+        if not self.is_paused and func.overloadpacket.__name__ in _PRODUCTS:
+            self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+class ProductCounter:
+    """Counts products of matrices between `start` and `stop`."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._mode: Any = None
+
+    def start(self) -> None:
+        """Begin to count; if a step raised before its end, go on."""
+        if self._mode is None:
+            self._mode = _CountingMode()
+            self._mode.__enter__()
+
+    def stop(self) -> int:
+        """Return the products since the start; 0 if nothing was counted."""
+        if self._mode is None:
+            return 0
+        mode, self._mode = self._mode, None
+        mode.__exit__(None, None, None)
+        self.count += mode.count
+        return int(mode.count)
+
+    def pausing(self, closure: Callable[[], Any]) -> Callable[[], Any]:
+        """Return a closure whose products are not counted."""
+
+        def paused() -> Any:
+            mode = self._mode
+            if mode is None:
+                return closure()
+            mode.is_paused = True
+            try:
+                return closure()
+            finally:
+                mode.is_paused = False
+
+        return paused
+
+
+class GroupReader:
+    """Reads the layers of an optimiser before and after a step.
+
+    Parameters
+    ----------
+    optimizer
+        The user's optimiser.
+    names
+        The names of the model's parameters.
+    stated
+        What is claimed; see `Watch`.
+    largest
+        Matrices with a larger smaller side have no spectral measurements.
+    """
+
+    def __init__(
+        self, optimizer: Any, names: Mapping[Any, str], stated: Mapping[str, Any], largest: int
+    ) -> None:
+        self._optimizer, self._stated, self._largest = optimizer, stated, largest
+        self._replicas = Replicas(optimizer)
+        groups = optimizer.param_groups
+        self.methods = [resolve_method(self._replicas, optimizer, g, stated) for g in groups]
+        self._layers = {
+            p: names.get(p, f"group {i}, parameter {k}")
+            for i, group in enumerate(groups)
+            for k, p in enumerate(group["params"])
+        }
+        self._orthogonalisers: dict[int, Orthogonaliser | None] = {}
+        self._decays: dict[tuple[int, Any, Any], float | None] = {}
+        self._before: dict[Any, Any] = {}
+        self._gradients: dict[Any, Any] = {}
+        self._buffers: dict[Any, Any] = {}
+
+    @property
+    def has_spectral(self) -> bool:
+        """Whether a group claims to be a spectral method."""
+        return "muon" in self.methods
+
+    def count(self) -> tuple[int, int, bool]:
+        """Return the parameters without gradient, the minimised layers, and whether any has one."""
+        missing = layers = present = 0
+        for group, method in zip(self._optimizer.param_groups, self._methods(), strict=True):
+            for p in group["params"]:
+                if p.grad is None:
+                    missing += 1
+                    continue
+                present += 1
+                layers += method == "muon" and p.ndim > 1
+        return missing, layers, present > 0
+
+    def remember(self, *, has_closure: bool = False) -> None:
+        """Copy the parameters, and of spectral layers the gradient and the momentum."""
+        self._before = {p: p.detach().clone() for _, p in self._pairs()}
+        self._missing = {p for p in self._before if p.grad is None} if not has_closure else set()
+        spectral = [p for i, p in self._pairs() if self._has_direction(i, p) and not has_closure]
+        self._gradients = {p: p.grad.detach().clone() for p in spectral if p.grad is not None}
+        self._buffers = {p: _clone(self._buffer(p)) for p in self._gradients}
+
+    def rows(self, norm: ProductNorm) -> tuple[list[dict[str, Any]], list[Finding]]:
+        """Return a row for each layer and for all, and what is wrong with a layer."""
+        rows, findings, steps = [], [], []
+        for i, p in self._pairs():
+            before = self._before.get(p)
+            if before is None:
+                continue
+            name, d = self._layers[p], p.detach().double() - before.double()
+            steps.append(d)
+            if p in self._missing and bool(d.any()):
+                findings.append(Finding(f"{name} moves without a gradient"))
+            rows.append({"layer": name, **self._sizes(i, p, before, d, norm)})
+            if p in self._gradients:
+                direction = self._direction(i, p, before, rows[-1]["decay"])
+                if isinstance(direction, Direction):
+                    rows[-1] |= {"lo": direction.lower, "hi": direction.upper}
+                    rows[-1] |= {"orth": direction.orth, "small": direction.small}
+                    findings += self._judge(i, name, direction)
+                elif direction:
+                    findings.append(Finding(f"{name}: {direction}", is_bug=False))
+        total = math.sqrt(sum(float(d.square().sum()) for d in steps))
+        size = math.sqrt(sum(float(b.double().square().sum()) for b in self._before.values()))
+        measured = [row["step_norm"] for row in rows]
+        together = float(np.max(measured)) if norm.name == "spectral" else total
+        rows.append({"layer": "all", "step_norm": together, **_relative(total, size, steps)})
+        self._before, self._gradients, self._buffers = {}, {}, {}
+        return rows, findings
+
+    def examine(self) -> list[Finding]:
+        """Return what copies of the optimiser show, each sentence once."""
+        findings: list[Finding] = []
+        for group, method in zip(self._optimizer.param_groups, self._methods(), strict=True):
+            lines = examine(self._replicas, group, method, self._stated)
+            findings += [line for line in lines if line not in findings]
+        return findings
+
+    # --- a layer ----------------------------------------------------------------------------------
+
+    def _methods(self) -> list[str]:
+        """Return the method of each group; a group that was added later has none."""
+        missing = len(self._optimizer.param_groups) - len(self.methods)
+        return [*self.methods, *[""] * missing]
+
+    def _pairs(self) -> Iterator[tuple[int, Any]]:
+        for i, group in enumerate(self._optimizer.param_groups):
+            for p in group["params"]:
+                self._layers.setdefault(p, f"parameter {len(self._layers)}")
+                yield i, p
+
+    def _sizes(self, i: int, p: Any, before: Any, d: Any, norm: ProductNorm) -> dict[str, Any]:
+        group = self._optimizer.param_groups[i]
+        lr = float(group.get("lr", math.nan))
+        is_measured = norm.name == "l2" or p.ndim < 2 or self._is_small(p)
+        length = norm.layer(d) if is_measured else math.nan
+        sizes = _relative(float(d.norm()), float(before.double().norm()), [d])
+        over = {"step_over_lr": length / lr if lr else math.nan, "decay": self._decay(i, lr)}
+        return {"lr": lr, "step_norm": length, **sizes, **over}
+
+    def _decay(self, i: int, lr: float) -> float | None:
+        group = self._optimizer.param_groups[i]
+        key = i, lr, value_in(group, "weight_decay")
+        if key not in self._decays:
+            try:
+                self._decays[key] = self._replicas.measure_decay(group)
+            except Exception:  # of a user's optimiser on small layers
+                self._decays[key] = None
+        return self._decays[key]
+
+    def _direction(self, i: int, p: Any, before: Any, decay: float | None) -> Direction | str:
+        """Return the direction of a layer, or why there is none."""
+        orthogonaliser = self._orthogonaliser(i)
+        settings = self._replicas.settings(self._optimizer.param_groups[i])
+        momentum = float(value_in(settings, "momentum"))
+        g = _matrix(self._gradients[p])
+        scale = 1.0 if orthogonaliser is None else orthogonaliser.scale(*g.shape)
+        x, y = _matrix(before), _matrix(p)
+        size = float(value_in(settings, "lr")) * scale
+        if decay is None:
+            return "its decay is no multiple of the layer"
+        step = (1 - decay) * x - y
+        unit = float(torch.finfo(p.dtype).eps)
+        if not size or unit * np.abs(x).max() > _MARGIN * np.abs(step).max():
+            return "directions are below rounding"
+        buffer = self._buffer(p)
+        if buffer is None:
+            return "no momentum buffer of the layer's shape" if momentum else ""
+        after = _matrix(buffer)
+        previous = self._buffers[p]
+        earlier = 0.0 * after if previous is None else _matrix(previous)
+        forms = {1.0: momentum * earlier + g, 1 - momentum: momentum * earlier + (1 - momentum) * g}
+        errors = {w: float(np.abs(form - after).max()) for w, form in forms.items()}
+        weight = min(errors, key=errors.__getitem__)
+        if errors[weight] > _MARGIN * float(np.abs(forms[weight]).max()):
+            return (
+                "the momentum buffer is neither momentum M + g nor its average: it was changed, "
+                "or is not the momentum"
+            )
+        nesterov = bool(settings.get("nesterov", False))
+        n = weight * g + momentum * after if nesterov else after
+        return compare_direction(n, step / size)
+
+    def _judge(self, i: int, name: str, direction: Direction) -> Iterator[Finding]:
+        orthogonaliser = self._orthogonaliser(i)
+        if direction.off > _OFF * direction.hi:
+            yield Finding(
+                f"{name}: the direction does not have the singular vectors of the momentum"
+            )
+        elif orthogonaliser:
+            low, high = certified_interval(
+                orthogonaliser.coefficients, float(direction.relative.min())
+            )
+            margin = _MARGIN * high
+            if direction.lo < low - margin or direction.hi > high + margin:
+                yield Finding(
+                    f"{name}: singular values of the direction leave the certified interval of "
+                    f"{orthogonaliser.name}"
+                )
+
+    def _orthogonaliser(self, i: int) -> Orthogonaliser | None:
+        if i not in self._orthogonalisers:
+            group = self._optimizer.param_groups[i]
+            try:
+                result = identify_orthogonaliser(self._replicas, group, self._stated)[0]
+            except Exception:  # of a user's optimiser on small layers
+                result = None
+            self._orthogonalisers[i] = result
+        return self._orthogonalisers[i]
+
+    def _has_direction(self, i: int, p: Any) -> bool:
+        return self._methods()[i] == "muon" and p.ndim > 1 and self._is_small(p)
+
+    def _is_small(self, p: Any) -> bool:
+        return bool(min(len(p), p.numel() // len(p)) <= self._largest)
+
+    def _buffer(self, p: Any) -> Any:
+        """Return the momentum of a layer: the only state of its shape, or that of the name."""
+        state = self._optimizer.state.get(p, {})
+        tensors = {k: v for k, v in state.items() if torch.is_tensor(v) and v.shape == p.shape}
+        named = [v for k, v in tensors.items() if "momentum" in str(k)] or list(tensors.values())
+        return named[0] if len(named) == 1 else None
+
+
+def _relative(total: float, size: float, steps: list[Any]) -> dict[str, float]:
+    """Return a step's root mean square, and its length relative to that of the point."""
+    entries = sum(d.numel() for d in steps) or 1
+    rms = total / math.sqrt(entries)
+    return {"step_rms": rms, "step_relative": total / size if size else math.nan}
+
+
+def _clone(tensor: Any) -> Any:
+    return None if tensor is None else tensor.detach().clone()
+
+
+def _matrix(tensor: Any) -> Floats:
+    """Return a tensor of two or more axes as rows x (all else), in double precision."""
+    array: Floats = tensor.detach().double().cpu().numpy()
+    return array.reshape(len(array), -1)

@@ -1,0 +1,359 @@
+"""Watch: a user's own training loop, counted and measured by hooks."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from time import perf_counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pfbench.base.errors import InputError
+from pfbench.torch.directions import ProductNorm
+from pfbench.torch.examination import METHODS, SCALES, Finding
+from pfbench.torch.orthogonalisers import PRESETS
+from pfbench.torch.replay import BatchReplay
+from pfbench.torch.step_rows import GroupReader, ProductCounter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pfbench.torch.watch_report import WatchReport
+
+torch: Any = import_module("torch")
+
+_SHARE = 0.02
+"""Share of the loop's time that measurements take, where `every` is not given."""
+
+_STATED = ("method", "orthogonaliser", "scale", "L", "L_ms", "sigma2", "rho", "step_limit")
+"""What a user may state."""
+
+_FIRST = 3
+"""Steps whose products are counted before it is clear that an optimiser makes none."""
+
+
+@dataclass
+class WatchCounts:
+    """Counts of a watched loop.
+
+    Attributes
+    ----------
+    steps, skipped
+        Steps of the optimiser, and those without any gradient.
+    sfo
+        Stochastic gradients: one for each sample at one point.
+    lo, lo_layers
+        Linear minimisations: one for each step of a spectral method; one for each of its layers.
+    products
+        Products of matrices inside the steps; None where they were not counted from the start.
+    without_gradient
+        Parameters without gradient, summed over the steps.
+    replay_sfo, replay_fv
+        Gradients and values of Watch's own evaluations, which no other count includes.
+    """
+
+    steps: int = 0
+    skipped: int = 0
+    sfo: int = 0
+    lo: int = 0
+    lo_layers: int = 0
+    products: int | None = 0
+    without_gradient: int = 0
+    replay_sfo: int = 0
+    replay_fv: int = 0
+
+
+class Watch:
+    """Count and measure a PyTorch loop by hooks; nothing else of the loop changes.
+
+    Gradients are counted when a backward pass reaches the parameters, so that an evaluation adds
+    nothing and accumulated gradients add up. Every measurement is exact, or a lower bound, as the
+    report says; examinations of the optimiser run on copies.
+
+    Parameters
+    ----------
+    optimizer
+        A `torch.optim.Optimizer`.
+    model
+        The `torch.nn.Module` whose parameters it updates; its forward calls are counted.
+    replay
+        ``replay(batch)`` returns the mean loss of a batch. With it, and with
+        ``for batch in watch.batches(loader)``, the loss is evaluated again on measured steps:
+        seven gradients of at most a batch, and two values.
+    every
+        Each so many steps are measured; as often as 2 % of the loop's time allow if not given.
+    batch_size
+        Function of the model's arguments; the first axis of the first if not given.
+    norm
+        "l2", or "spectral": of matrices, the maximum over layers. By the method if not given.
+    largest
+        Directions of matrices are measured whose smaller side is at most that.
+    stated
+        What is claimed, by name: "method" ("adam", "adamw", "muon" or "sgd"; the name of the class
+        if it is one of these), "orthogonaliser" (a name of `PRESETS` or triples of coefficients),
+        "scale" (of a layer, by name or as a function of rows and columns), and constants
+        "L", "L_ms", "sigma2", "rho", "step_limit" (c of lr <= c/L).
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or the model has no parameter that requires a gradient.
+    """
+
+    def __init__(
+        self,
+        optimizer: Any,
+        model: Any,
+        *,
+        replay: Callable[[Any], Any] | None = None,
+        every: int | None = None,
+        batch_size: Callable[..., int] | None = None,
+        norm: str | None = None,
+        largest: int = 256,
+        stated: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise InputError("optimizer must be a torch.optim.Optimizer.")
+        if every is not None and every < 1:
+            raise InputError(f"every={every} must be at least 1.")
+        if norm not in (None, "l2", "spectral"):
+            raise InputError(f"norm={norm!r} is none of l2, spectral.")
+        if unknown := [name for name in stated if name not in _STATED]:
+            raise InputError(f"stated names {unknown[0]!r}, which is none of {', '.join(_STATED)}.")
+        for name, known in (("method", METHODS), ("orthogonaliser", PRESETS), ("scale", SCALES)):
+            if isinstance(value := stated.get(name), str) and value not in known:
+                raise InputError(f"{name}={value!r} is none of {', '.join(known)}.")
+        self.optimizer, self.model, self.stated = optimizer, model, dict(stated)
+        self.counts = WatchCounts()
+        self._batch_size, self._every = batch_size or _first_axis, every
+        self._names = {p: name for name, p in model.named_parameters()}
+        self._reader = GroupReader(optimizer, self._names, self.stated, largest)
+        self.norm = ProductNorm(norm or ("spectral" if self._reader.has_spectral else "l2"))
+        self._rows: list[dict[str, Any]] = []
+        self._notes: list[Finding] = []
+        self._pending: dict[object, int] = {}
+        self._products = ProductCounter()
+        self._is_measured = False
+        self._spent, self._began, self._busy = 0.0, math.nan, False
+        self._replay = BatchReplay(replay, model, self.norm, self._names) if replay else None
+        self._handles = list(self._register())
+
+    def __repr__(self) -> str:
+        steps = f"{self.counts.steps} steps, {self.measured_steps} measured"
+        return f"Watch({type(self.optimizer).__name__}, {steps})"
+
+    # --- results ----------------------------------------------------------------------------------
+
+    @property
+    def table(self) -> "pd.DataFrame":
+        """The measurements: a row for each measured step and layer, and one for all layers."""
+        import pandas as pd
+
+        return pd.DataFrame(self._rows)
+
+    @property
+    def constants(self) -> dict[str, float]:
+        """What was measured of the constants: "L", "L_ms", "rho" and "sigma2", where replayed."""
+        return self._replay.constants() if self._replay else {}
+
+    @property
+    def measured_steps(self) -> int:
+        """The number of measured steps."""
+        return len({row["step"] for row in self._rows})
+
+    @property
+    def overhead(self) -> float:
+        """Share of the loop's time that Watch has taken so far, from its first step on."""
+        elapsed = perf_counter() - self._began
+        return self._spent / elapsed if elapsed > 0.0 else 0.0
+
+    def conclude(self, measured: float, bound: Callable[[Mapping[str, float]], float]) -> str:
+        """Return what follows from a measurement and a bound with the measured constants.
+
+        Parameters
+        ----------
+        measured
+            The quantity that the bound is about.
+        bound
+            Function of `constants` that does not decrease in any of them.
+        """
+        value = bound(self.constants)
+        if measured <= value:
+            return f"confirmed on this run: {measured:.4g} <= {value:.4g}, whatever the constants"
+        return f"nothing follows: {measured:.4g} > {value:.4g}, and the constants may be larger"
+
+    def report(self, path: str | None = None) -> "WatchReport":
+        """Return the report, which prints as text; with a path, write it as a page with figures."""
+        from pfbench.torch.watch_report import WatchReport
+
+        with torch.random.fork_rng(devices=[]):
+            report = WatchReport.build(self, [*self._notes, *self._reader.examine()])
+        if path is not None:
+            report.save(path)
+        return report
+
+    def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
+        """Yield the batches of a loader, remembering the one in use."""
+        self._note(_loader_notes(loader))
+        for batch in loader:
+            if self._replay:
+                with self._timed(), self._noted():
+                    self._replay.receive(batch, self.counts)
+            yield batch
+
+    def close(self) -> None:
+        """Remove all hooks; what was counted stays."""
+        for handle in self._handles:
+            handle.remove()
+        self._products.stop()
+
+    # --- hooks ------------------------------------------------------------------------------------
+
+    def _register(self) -> Iterator[Any]:
+        """Register functions, not methods: a deep copy of the model does not copy Watch."""
+        yield self.model.register_forward_hook(
+            lambda module, args, kwargs, output: self._after_forward(args, kwargs, output),
+            with_kwargs=True,
+        )
+        parameters = [p for p in self._names if p.requires_grad]
+        if not parameters:
+            raise InputError("the model has no parameters that require a gradient.")
+        for p in parameters:
+            yield p.register_hook(lambda gradient: self._commit())
+        yield self.optimizer.register_step_pre_hook(
+            lambda optimizer, args, kwargs: self._before_step(args, kwargs)
+        )
+        yield self.optimizer.register_step_post_hook(
+            lambda optimizer, args, kwargs: self._after_step()
+        )
+
+    def _after_forward(self, args: Any, kwargs: Any, output: Any) -> None:
+        """Let the output's gradient announce the samples of this call."""
+        if self._busy or not torch.is_grad_enabled():
+            return
+        self._pending.clear()  # of a backward pass that did not reach the parameters
+        size, call = int(self._batch_size(*args, **kwargs)), object()
+
+        def announce(gradient: Any) -> None:
+            if not self._busy:
+                self._pending[call] = size
+
+        for tensor in _tensors(output):
+            if tensor.requires_grad:
+                tensor.register_hook(announce)
+
+    def _commit(self) -> None:
+        if self._pending and not self._busy:
+            self.counts.sfo += sum(self._pending.values())
+            self._pending.clear()
+
+    def _before_step(self, args: Any, kwargs: Any) -> Any:
+        with self._timed():
+            step = self.counts.steps + 1
+            self._is_measured = self._is_due(step)
+            closure = kwargs.get("closure") or (args[1] if len(args) > 1 else None)
+            if self._is_measured:
+                self._reader.remember(has_closure=closure is not None)
+                if self._replay:
+                    self._replay.remember()
+            if self._products.count or self._is_measured or step <= _FIRST:
+                self._products.start()
+            if closure is None:
+                return None
+            paused = self._products.pausing(closure)
+            if "closure" in kwargs:
+                return args, {**kwargs, "closure": paused}
+            return (args[0], paused, *args[2:]), kwargs
+
+    def _after_step(self) -> None:
+        with self._timed():
+            self._count_step()
+            if self._is_measured:
+                self._rows += self._measure()
+            self._is_measured = False
+
+    def _count_step(self) -> None:
+        counts = self.counts
+        counts.steps += 1
+        made = self._products.stop()
+        if made and counts.products is not None:
+            late = counts.products == 0 and counts.steps > _FIRST
+            counts.products = None if late else counts.products + made
+        missing, layers, moved = self._reader.count()
+        counts.without_gradient += missing
+        counts.skipped += not moved
+        counts.lo += layers > 0
+        counts.lo_layers += layers
+
+    def _is_due(self, step: int) -> bool:
+        if self._every is not None:
+            return step % self._every == 0 or step == 1
+        return step == 1 or self._spent < _SHARE * (perf_counter() - self._began)
+
+    def _measure(self) -> Iterator[dict[str, Any]]:
+        step, rows, together = self.counts.steps, list[dict[str, Any]](), dict[str, float]()
+        with self._noted(), torch.random.fork_rng(devices=[]):
+            rows, findings = self._reader.rows(self.norm)
+            self._note(findings)
+        with self._noted():
+            together = self._replay.evaluate(self.counts) if self._replay else {}
+        for row in rows:
+            yield {"step": step, **row, **(together if row["layer"] == "all" else {})}
+
+    def _note(self, findings: Iterable[Finding]) -> None:
+        self._notes += [finding for finding in findings if finding not in self._notes]
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Note what a measurement raises: the user's loop goes on."""
+        try:
+            yield
+        except Exception as error:
+            text = f"not measured: {type(error).__name__}: {error}"
+            self._note([Finding(text, is_bug=False)])
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Add the time of a block to what Watch has spent; nothing inside is counted."""
+        start, was_busy = perf_counter(), self._busy
+        if math.isnan(self._began):
+            self._began = start
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = was_busy
+            self._spent += perf_counter() - start
+
+
+def _first_axis(*args: Any, **kwargs: Any) -> int:
+    tensor = next(_tensors((args, kwargs)), None)
+    if tensor is None or tensor.ndim == 0:
+        raise InputError("the model's arguments have no batch axis: give Watch batch_size=.")
+    return len(tensor)
+
+
+def _tensors(nested: Any) -> Iterator[Any]:
+    """Yield the tensors of nested tuples, lists, mappings and objects with fields."""
+    if torch.is_tensor(nested):
+        yield nested
+    elif isinstance(nested, Mapping):
+        for item in nested.values():
+            yield from _tensors(item)
+    elif isinstance(nested, tuple | list):
+        for item in nested:
+            yield from _tensors(item)
+    elif hasattr(nested, "__dataclass_fields__"):
+        yield from _tensors(vars(nested))
+
+
+def _loader_notes(loader: Any) -> Iterator[Finding]:
+    """Yield what the claims about samplers need and a loader does not do."""
+    sampler: Any = getattr(loader, "sampler", None)
+    if isinstance(sampler, torch.utils.data.RandomSampler) and not sampler.replacement:
+        text = (
+            "unmet assumption: the loader shuffles, so batches are drawn without replacement; "
+            "claims for independent batches do not apply"
+        )
+        yield Finding(text, is_bug=False)

@@ -1,0 +1,210 @@
+"""Report of a watched loop: findings, counts, constants with what follows from each, figures."""
+
+import html
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pfbench.torch.examination import Finding
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_STYLE = (
+    "body{font:14px/1.45 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem}"
+    "td,th{text-align:left;padding:.1rem 1rem .1rem 0;vertical-align:top}svg{max-width:100%}"
+    ".bug{color:#a40000}"
+)
+
+_CLOSING = (
+    "One run: a bound in expectation is neither confirmed nor refuted by it. Nothing is said of "
+    "generalisation, time, or which optimiser is better."
+)
+
+
+@dataclass(frozen=True)
+class WatchReport:
+    """Report of a watched loop; `str` of it is the text.
+
+    Attributes
+    ----------
+    title
+        The optimiser and the length of the run.
+    findings
+        Bugs first, then notes.
+    counts, constants
+        Rows of text.
+    table
+        The measurements.
+    """
+
+    title: str
+    findings: tuple[Finding, ...]
+    counts: tuple[tuple[str, str], ...]
+    constants: tuple[tuple[str, str, str], ...]
+    table: "pd.DataFrame"
+
+    @classmethod
+    def build(cls, watch: Any, findings: Sequence[Finding]) -> "WatchReport":
+        """Return the report of a loop as it stands now."""
+        counts = watch.counts
+        title = (
+            f"{type(watch.optimizer).__name__}: {counts.steps} steps, {watch.measured_steps} "
+            f"measured in the {watch.norm.name} norm, {watch.overhead:.1%} of the loop's time"
+        )
+        unique = dict.fromkeys([*findings, *_constant_findings(watch)])
+        return cls(
+            title,
+            tuple(sorted(unique, key=lambda line: not line.is_bug)),
+            tuple((f.name, _number(getattr(counts, f.name))) for f in fields(counts)),
+            tuple(_constant_rows(watch)),
+            watch.table,
+        )
+
+    def __str__(self) -> str:
+        marks = [f"  {'!' if f.is_bug else '-'} {f.text}" for f in self.findings]
+        lines = [self.title, "findings", *(marks or ["  none"]), "counts"]
+        lines += [f"  {name:18} {value}" for name, value in self.counts]
+        if self.constants:
+            lines += ["measured", *(f"  {n:8} {v:12} {what}" for n, v, what in self.constants)]
+        return "\n".join([*lines, _CLOSING])
+
+    def _repr_html_(self) -> str:
+        parts = [f"<h2>{html.escape(self.title)}</h2>", "<h3>Findings</h3><ul>"]
+        for finding in self.findings or (Finding("none", is_bug=False),):
+            kind = ' class="bug"' if finding.is_bug else ""
+            parts.append(f"<li{kind}>{html.escape(finding.text)}</li>")
+        parts += ["</ul><h3>Counts</h3>", _html_table(self.counts)]
+        if self.constants:
+            parts += ["<h3>Measured constants</h3>", _html_table(self.constants)]
+        return "\n".join([*parts, self._figure(), f"<p>{_CLOSING}</p>"])
+
+    def save(self, path: str | Path) -> None:
+        """Write the report as a page that loads nothing.
+
+        Parameters
+        ----------
+        path
+            The file; an existing one is replaced.
+        """
+        head = f'<meta charset="utf-8"><title>Watch</title><style>{_STYLE}</style>'
+        page = f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{self._repr_html_()}'
+        Path(path).write_text(f"{page}</body></html>\n", encoding="utf-8")
+
+    def _figure(self) -> str:
+        """Return the panels as SVG; a sentence where matplotlib is not installed."""
+        try:
+            import matplotlib as mpl
+        except ImportError:
+            return '<p>No figures: pip install "pfbench[report]".</p>'
+        from pfbench.reporting.figures.svg import DeferredDrawing, render_svg
+
+        del mpl
+        if self.table.empty:
+            return ""
+        drawing = DeferredDrawing("Measurements of the steps", self._draw)
+        return render_svg(drawing).decode("utf-8").partition("?>")[2].partition('dtd">')[2]
+
+    def _draw(self) -> Any:
+        from matplotlib.figure import Figure
+
+        panels = [
+            (column, label)
+            for column, label in _PANELS
+            if column in self.table and self.table[column].notna().any()
+        ]
+        figure = Figure(figsize=(6.75, 0.4 + 1.7 * len(panels)), layout="constrained")
+        grid = figure.subplots(len(panels), 1, sharex=True, squeeze=False)
+        for axes, (column, label) in zip(grid[:, 0], panels, strict=True):
+            for _, rows in self.table.groupby("layer", sort=False):
+                rows = rows[rows[column].notna()]
+                if len(rows):
+                    axes.plot(rows["step"], rows[column], marker=".", linewidth=0.9)
+            axes.set_ylabel(label)
+            axes.grid(axis="y")
+        grid[-1, 0].set_xlabel("step; one line for each layer, and for all")
+        return figure
+
+
+_PANELS = (
+    ("step_relative", "|d|/|x|"),
+    ("lo", "lo"),
+    ("hi", "hi"),
+    ("c", "c"),
+    ("L", "L of the batch"),
+)
+
+
+def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield each measured constant with its meaning and what follows from it."""
+    replay = watch._replay
+    if replay is None:
+        return
+    values = watch.constants
+    if replay.curvatures:
+        spread = f"{statistics.median(replay.curvatures):.4g} to {max(replay.curvatures):.4g}"
+        yield (
+            "c",
+            spread,
+            (
+                "median to maximum: what the descent inequality needs on a step's own batch; "
+                "a diagnosis, as it does not telescope"
+            ),
+        )
+    if replay.below_rounding:
+        yield "c", "below rounding", f"on {replay.below_rounding} steps: use double precision"
+    meanings = {
+        "L": "lower bound of the smoothness of one sample's loss, largest on the path",
+        "L_ms": "lower bound, root mean square over fresh samples",
+        "rho": "lower bound of the Lipschitz constant of the Hessian of a batch",
+        "sigma2": "estimate on the path of the variance of one sample's gradient",
+    }
+    for name, meaning in meanings.items():
+        if name in values:
+            yield name, f"{values[name]:.4g}", f"{meaning}; {_verdict(watch, name)}"
+
+
+def _verdict(watch: Any, name: str) -> str:
+    stated = watch.stated.get(name)
+    if stated is None:
+        return "a bound that holds with it is confirmed on this run, one that fails is not refuted"
+    if watch.constants[name] <= stated:
+        return f"the stated {stated:g} is not refuted, and no run confirms it"
+    if name == "sigma2":
+        return f"above the stated {stated:g}: an estimate of one run refutes nothing"
+    return f"the stated {stated:g} is refuted"
+
+
+def _constant_findings(watch: Any) -> Iterator[Finding]:
+    """Yield what the measured constants refute."""
+    values, stated = watch.constants, watch.stated
+    for name in ("L", "rho"):
+        if name in values and values[name] > stated.get(name, float("inf")):
+            yield Finding(f"stated {name}={stated[name]:g} is refuted: at least {values[name]:.4g}")
+    limit, rates = stated.get("step_limit"), [g.get("lr") for g in watch.optimizer.param_groups]
+    if limit is not None and values.get("L"):
+        largest = max(float(lr) for lr in rates if lr is not None)
+        if largest > limit / values["L"]:
+            text = (
+                f"unmet assumption: lr={largest:g} exceeds {limit:g}/L, which is at most "
+                f"{limit / values['L']:.4g}, for L of one sample"
+            )
+            yield Finding(text)
+    replay = watch._replay
+    if replay and not replay.is_mean:
+        text = (
+            "unmet assumption: the loss of a batch is not the mean of its halves (batch "
+            "normalisation, or a sum), so sigma2 is not measured and sigma^2/b does not hold"
+        )
+        yield Finding(text, is_bug=False)
+
+
+def _number(value: int | None) -> str:
+    return "not counted from the start" if value is None else f"{value:,}"
+
+
+def _html_table(rows: Sequence[Sequence[str]]) -> str:
+    cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
+    return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"

@@ -1,0 +1,42 @@
+"""Errata as data: their texts are a table, ``errata.toml``, beside the code that examines them."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pfbench.base.names import find_entry
+from pfbench.verification.claim import Erratum
+from pfbench.verification.dossier import Dossier, Quote
+
+
+@cache
+def _load_table(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def read_erratum(name: str, file: str, **fields: Any) -> Erratum:
+    """Return an erratum whose texts stand in ``errata.toml`` beside a file.
+
+    Parameters
+    ----------
+    name
+        Its name, a key of the table: as_printed, corrected and objection as of `Erratum`; the
+        others as of `Dossier`.
+    file
+        ``__file__`` of the module that examines it.
+    fields
+        The other fields of `Erratum`: `examine`, and `claim`, `printed_formula`,
+        `corrected_formula` if it has them.
+
+    Raises
+    ------
+    InputError
+        If the table has no erratum of that name.
+    """
+    table = dict(find_entry("erratum", name, _load_table(Path(file).with_name("errata.toml"))))
+    texts = {field: table.pop(field) for field in ("as_printed", "corrected", "objection")}
+    quotes = tuple(Quote(**quote) for quote in table.pop("quotes", ()))
+    derivation = tuple(table.pop("derivation"))
+    dossier = Dossier(quotes=quotes, derivation=derivation, **table)
+    return Erratum(name=name, dossier=dossier, **texts, **fields)

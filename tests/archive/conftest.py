@@ -1,0 +1,43 @@
+"""An archive of claims, made once."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from forged_archives import THEOREM, run
+
+
+@pytest.fixture(scope="session")
+def archive(tmp_path_factory):
+    """The archive of a small theorem, made by the command; its code is not at hand."""
+    folder = tmp_path_factory.mktemp("author")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "path", list(sys.path))
+        Path("lazy_descent.py").write_text(THEOREM)
+        done = run(
+            *("archive", "make", "lazy_descent.py", "-o", "lazy.zip", "--faults", 3),
+            *("--store", "store", "--jobs", 1),
+        )
+        sys.modules.pop("lazy_descent", None)
+    assert done.exit_code == 0, done.output
+    assert "holds" in done.stdout
+    (folder / "lazy_descent.py").rename(folder / "elsewhere.txt")
+    return folder / "lazy.zip"
+
+
+@pytest.fixture
+def importable(tmp_path, monkeypatch):
+    """Put a module at hand under a name; return that."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    names = []
+
+    def of(name, text):
+        (tmp_path / f"{name}.py").write_text(text)
+        names.append(name)
+        return name
+
+    yield of
+    for name in names:
+        sys.modules.pop(name, None)

@@ -1,0 +1,223 @@
+"""Ways to an archive that says more than is so, and ways out of the processes of a check."""
+
+import os
+import shutil
+import sys
+import zipfile
+
+import pytest
+from forged_archives import run
+
+from pfbench.archive.check import check_module_names
+from pfbench.archive.contents import archive_path
+from pfbench.base.errors import InputError
+from pfbench.runs.engines.engine import MultiProcessEngine
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.storage.archive import is_valid_member_name, open_archive
+
+# --- what is no plain archive ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sitecustomize", "usercustomize", "json", "numpy.linalg"])
+def test_no_module_of_an_archive_stands_in_anothers_place(name):
+    with pytest.raises(InputError, match="the archive has a module"):
+        check_module_names([name])
+
+
+@pytest.mark.parametrize(
+    "name", ["con.csv", "a/NUL", "lpt1.txt", "x-1.0.dist-info/entry_points.txt"]
+)
+def test_no_file_has_a_name_that_a_system_reads_otherwise(name):
+    assert not is_valid_member_name(name)
+    assert is_valid_member_name("xcon.csv")
+
+
+def rewrite(path, to, more):
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(to, "w") as new:
+        for entry in old.infolist():
+            new.writestr(entry, old.read(entry))
+        for name, data in more(old).items():
+            new.writestr(name, data)
+
+
+def changed_case(path, to):
+    rewrite(path, to, lambda old: {"code/LAZY_descent.py": old.read("code/lazy_descent.py")})
+
+
+def beside(path, to):
+    """A folder out of itself, under a name that begins as a right one."""
+    rewrite(path, to, lambda old: {"code/../../escaped.py": b""})
+
+
+def entry_points(path, to):
+    rewrite(path, to, lambda old: {"code/x.dist-info/entry_points.txt": b""})
+
+
+def other_local_name(path, to):
+    """One name where it is listed, another where it is read."""
+    data = path.read_bytes()
+    at = data.index(b"code/lazy_descent.py")
+    to.write_bytes(data[:at] + b"code/lazy_descend.py" + data[at + 20 :])
+
+
+def before_and_after(path, to):
+    """A page in front, which a browser would show, and a letter behind."""
+    to.write_bytes(b"<html><script>alert(1)</script></html>" + path.read_bytes() + b"z")
+
+
+@pytest.mark.parametrize(
+    "trick", [changed_case, beside, entry_points, other_local_name, before_and_after]
+)
+def test_what_is_no_plain_archive_is_refused(archive, tmp_path, trick):
+    trick(archive, tmp_path / "tricky.zip")
+    with pytest.raises(InputError):
+        open_archive(tmp_path / "tricky.zip").unpack(tmp_path)
+
+
+def test_another_file_in_its_place_while_it_is_checked_changes_nothing(archive, tmp_path):
+    path = tmp_path / "a.zip"
+    shutil.copy(archive, path)
+    opened = open_archive(path)
+    path.write_bytes(b"another")
+    assert opened.sha256 == open_archive(archive).sha256
+    assert opened.find_damaged(opened.names) == ()
+
+
+def test_a_changed_byte_is_named_and_nothing_runs(archive, tmp_path):
+    name = "code/lazy_descent.py"
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(tmp_path / "byte.zip", "w") as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            other = data.replace(b"self.step *", b"self.step +")
+            new.writestr(entry, other if entry.filename == name else data)
+    done = run("archive", "check", tmp_path / "byte.zip", "--jobs", 1)
+    assert done.exit_code == 1
+    assert f"{name} does not match its hash" in done.stderr
+
+
+def test_an_archive_of_another_theorem_is_refused(archive, tmp_path, monkeypatch):
+    """As a workflow does that was told to check a named one."""
+    monkeypatch.chdir(tmp_path)
+    code = zipfile.ZipFile(archive).read("code/lazy_descent.py")
+    (tmp_path / "other.py").write_bytes(code)
+    (tmp_path / "lazy_descent.py").write_bytes(code + b"\n# a later text")
+    for theorem, says in (("other.py", "no archive of other.py"), ("lazy_descent.py", "another")):
+        done = run("archive", "check", archive, "--theorem", theorem)
+        assert done.exit_code == 1
+        assert says in done.stderr
+
+
+def test_a_file_is_where_code_looks_for_it():
+    assert archive_path("data/a.csv", "/home/u/data/a.csv", ["/home/u"], "/x") == "data/a.csv"
+    assert archive_path("/home/u/b.csv", "/home/u/b.csv", ["/home/u"], "/x") == "b.csv"
+    assert archive_path("/etc/b.csv", "/etc/b.csv", ["/home/u"], "/x") is None
+    assert archive_path("../b.csv", "/home/b.csv", ["/home/u"], "/x") is None
+
+
+# --- what its code does ---------------------------------------------------------------------------
+
+HOSTILE = """
+import os
+import socket
+import sys
+
+
+class Text(str):
+    def __reduce__(self):
+        return os.system, ("touch {canary}",)
+
+
+def answer():
+    return [Text("said"), float("inf")]
+
+
+def environment():
+    return dict(os.environ)
+
+
+def write(path):
+    open(path, "w").close()
+    return True
+
+
+def connect(port):
+    socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    return True
+
+
+def parent_memory():
+    return open(f"/proc/{{os.getppid()}}/environ", "rb").read().decode(errors="replace")
+
+
+def many(length):
+    return "x" * length
+
+
+def end():
+    os._exit(0)
+
+
+def forge():
+    "Answers in place of the worker, by whatever connection it has."
+    for number in range(3, 64):
+        try:
+            os.write(number, b"\\x00\\x00\\x00\\x04\\x80\\x04N.")
+        except OSError:
+            pass
+    return "forged"
+
+
+def loud():
+    os.write(1, b"\\x1b[31mred")
+    os.write(2, b"\\x1b[31mred")
+    return True
+"""
+
+
+@pytest.fixture
+def hostile(tmp_path, monkeypatch):
+    """Call functions of code that nobody trusts, as a check does; return how each ended."""
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "hostile.py").write_text(HOSTILE.format(canary=tmp_path / "canary"))
+    monkeypatch.setenv("PFBENCH_SECRET", "a secret")
+
+    def call(name, *arguments):
+        task = Task(call_in_code, ("hostile", name, arguments), 60.0, "archive", str(folder))
+        (result,) = MultiProcessEngine(1).do([task])
+        return result
+
+    return call
+
+
+def call_in_code(module, name, arguments):
+    """Runs in the worker, which finds the module in its folder."""
+    return getattr(__import__(module), name)(*arguments)
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="what takes rights away is Linux's")
+
+
+def test_an_answer_is_plain_data_and_never_unpickled(hostile, tmp_path):
+    assert hostile("answer").value == ["said", float("inf")]
+    assert not (tmp_path / "canary").exists()
+    assert hostile("forge").status != "done"
+
+
+def test_a_process_that_ends_itself_has_answered_nothing(hostile):
+    assert hostile("end").status == "died"
+
+
+@linux
+def test_it_has_no_secret_and_cannot_leave_its_folder(hostile, tmp_path, capfd):
+    known = hostile("environment").value
+    assert "PFBENCH_SECRET" not in known
+    assert known["HOME"] == str(tmp_path / "code")
+    assert hostile("write", str(tmp_path / "code" / "inside")).status == "done"
+    outside = hostile("write", str(tmp_path / "outside"))
+    if "mount" in os.listdir("/proc/self/ns") and outside.status == "done":
+        pytest.skip("this system takes no right to write away")
+    assert "Read-only" in outside.reason
+    assert hostile("parent_memory").status == "error"
+    assert hostile("loud").value is True
+    assert "red" not in "".join(capfd.readouterr())

@@ -1,0 +1,356 @@
+"""An archive of claims: whole, checked by running it again, and each forged part is seen."""
+
+import json
+import sys
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from forged_archives import THEOREM, change_run, checking, content, forged, run
+
+from pfbench.archive.check import CheckOutcome, read_runs
+from pfbench.archive.checker import _ClaimTasks
+from pfbench.archive.claim_tasks import (
+    describe_claims,
+    list_claim_runs,
+    recompute_fault,
+    recompute_verdict,
+    recompute_with_other_data,
+)
+from pfbench.archive.page import count_faults, pages, summary
+from pfbench.archive.version_lock import source_digest
+from pfbench.verification.session import judge
+from pfbench.verification.user_claims import load_claims
+
+SCHEMA = Path(str(files("pfbench.cli"))) / "schemas" / "archive.json"
+
+
+def test_it_holds_all_that_it_should(archive):
+    about, inside = content(archive)
+    assert {"page.md", "badge.svg", "lock.txt", "store.sqlite", "code/lazy_descent.py"} == {*inside}
+    assert about["title"] == "lazy-falls; lazy-count"
+    assert [one["name"] for one in about["claims"]] == ["lazy-falls", "lazy-count"]
+    assert about["claims"][0]["homogeneous"] is True
+    assert about["lock"]["pfbench"]["content"] == source_digest()
+    assert [one["verdict"] for one in about["verdicts"]] == ["attained", "holds"]
+    count = about["verdicts"][1]
+    assert count["measured"]["sfo"] == 40.0 == count["claimed"][": sfo"]
+    (planted,) = about["faults"]["planted"]
+    assert planted["caught_by"] == ["lazy-count"]
+    assert len(about["faults"]["generated"]) == 3
+    caught, faults = count_faults(about)
+    assert summary(about)[0] == "holds"
+    assert f"{caught} of {faults} faults caught" in inside["badge.svg"].decode()
+    assert "| lazy-falls |" in inside["page.md"].decode()
+
+
+def test_an_honest_one_passes_elsewhere(archive, tmp_path, monkeypatch):
+    """In an empty folder, by the command, in other processes: equal bits."""
+    monkeypatch.chdir(tmp_path)
+    done = run("archive", "check", archive, "--salt", "a", "--jobs", 1, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    jsonschema.validate(found, json.loads(SCHEMA.read_text()))
+    assert found["same"]
+    assert found["runs"] == [40, 40]
+    assert found["verdicts"] == [2, 2]
+    assert found["new"] == 20
+    assert found["off"] == found["unreached"] == []
+    assert found["sha256"][:16] in found["text"]
+    assert "lazy_descent" not in sys.modules
+
+
+@pytest.mark.slow
+def test_a_claim_that_is_violated_is_told_and_its_archive_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    wrong = THEOREM.replace("c.n * a.iterations / 2", "c.n * a.iterations / 3")
+    (tmp_path / "lazy_wrong.py").write_text(wrong)
+    command = ("archive", "make", "lazy_wrong.py", "-o", "wrong.zip", "--store", "store")
+    done = run(*command, "--faults", 0, "--jobs", 0)
+    sys.modules.pop("lazy_wrong", None)
+    assert done.exit_code == 1
+    assert "lazy-count is violated: The mean of SFO over all draws is 40, not 26.6" in done.stderr
+    about, _ = content(tmp_path / "wrong.zip")
+    assert [one["verdict"] for one in about["verdicts"]] == ["attained", "violated"]
+
+
+# --- what is written in it ------------------------------------------------------------------------
+
+
+def no_planted(about):
+    about["faults"]["planted"] = []
+
+
+def fewer_generated(about):
+    about["faults"]["generated"] = about["faults"]["generated"][:-1]
+
+
+def covered(about):
+    about["faults"]["generated"][0]["admissible"] = "a line of proof"
+
+
+def an_erratum(about):
+    about["errata"] = [{"erratum": "of-others", "evidence": {"shown": True}} | dict.fromkeys(
+        ("as_printed", "corrected", "ruling"), "")]  # fmt: skip
+
+
+def other_verdicts(about):
+    about["verdicts"].reverse()
+
+
+def statement(about):
+    about["claims"][0]["statement"] = "f(x_t) - min f <= Delta/t"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (no_planted, "its planted faults are others"),
+        (fewer_generated, "its generated faults are others"),
+        (covered, "its generated faults are others"),
+        (an_erratum, "its errata are others"),
+        (other_verdicts, "its verdicts are on other claims"),
+        (statement, "Delta/t by the archive"),
+    ],
+)
+def test_what_follows_from_the_code_is_what_it_says(archive, importable, tmp_path, change, says):
+    theorem = importable("lazy_descent", content(archive)[1]["code/lazy_descent.py"].decode())
+    (tmp_path / "inside").mkdir()
+    check = checking(archive, tmp_path / "inside")
+    said = describe_claims(theorem, check.manifest["faults"]["most"])
+    _ClaimTasks(check, check.manifest).take_statements(said)
+    assert check.outcome.deviations == []
+    change(check.manifest)
+    _ClaimTasks(check, check.manifest).take_statements(said)
+    assert any(says in text for text in check.outcome.deviations)
+
+
+def fewer_calls(run):
+    return replace(run, counts=replace(run.counts, sfo=run.counts.sfo + 20))
+
+
+def other_value(run):
+    return replace(run, final=dict.fromkeys(run.final, 0.0))
+
+
+def one_bit(run):
+    *rows, last = run.rows
+    return replace(run, rows=[*rows, (*last[:-1], last[-1] * (1 + 2**-50))])
+
+
+def without_one(store):
+    store.remove([("run", next(iter(store.keys())))])
+
+
+@pytest.mark.parametrize(
+    ("runs", "says"),
+    [
+        (change_run(fewer_calls), "made again has sfo"),
+        (change_run(other_value), "made again has final"),
+        (change_run(one_bit), "made again has column"),
+        (without_one, "1 planned runs are not in the archive"),
+        (None, ""),
+    ],
+)
+def test_forged_runs_are_seen(archive, importable, tmp_path, runs, says):
+    theorem = importable("lazy_descent", content(archive)[1]["code/lazy_descent.py"].decode())
+    (tmp_path / "inside").mkdir()
+    check = checking(forged(archive, tmp_path / "forged.zip", runs=runs), tmp_path / "inside")
+    stored = read_runs(tmp_path / "inside")
+    _ClaimTasks(check, check.manifest).take_plans(stored, list_claim_runs(theorem, 0))
+    check.do(list(check.run_tasks(stored)))
+    assert all(says in text for text in check.outcome.deviations)
+    assert bool(says) == bool(check.outcome.deviations)
+
+
+@pytest.mark.parametrize("part", ["claimed", "reason", "measured"])
+def test_each_part_of_a_verdict_is_recomputed(archive, importable, tmp_path, part):
+    about, inside = content(archive)
+    theorem = importable("lazy_descent", inside["code/lazy_descent.py"].decode())
+    there = next(one for one in about["verdicts"] if one["claim"] == "lazy-count")
+    again = recompute_verdict(theorem, "lazy-count", "quick", about["seed"])
+    (tmp_path / "inside").mkdir()
+    check = checking(archive, tmp_path / "inside")
+    tasks = _ClaimTasks(check, check.manifest)
+    tasks.take_verdict(there, again)
+    assert check.outcome.deviations == []
+    told = "Found by all." if part == "reason" else there[part] | {"sfo": 1.0, ": sfo": 1.0}
+    tasks.take_verdict(there | {part: told}, again)
+    assert f"the verdict on lazy-count: {part}" in check.outcome.deviations[0]
+
+
+def test_a_fault_that_changes_something_does_not_pass_for_one_that_does_not(
+    archive, importable, tmp_path
+):
+    about, inside = content(archive)
+    theorem = importable("lazy_descent", inside["code/lazy_descent.py"].decode())
+    found = next(one for one in about["faults"]["generated"] if one["found_by"])
+    how, fault = (about["effort"], about["seed"]), (found["method"], found["fault"])
+    assert recompute_fault(theorem, (*fault, found["found_by"]), *how)
+    assert not recompute_fault(theorem, (*fault, ""), *how)
+    assert not recompute_fault(theorem, ("", "lazy-eager", "lazy-falls"), *how)
+    (tmp_path / "inside").mkdir()
+    check = checking(archive, tmp_path / "inside")
+    check.manifest["faults"]["generated"][0] |= {"found_by": None, "equivalent": "runs"}
+    asked = {one.description for one in _ClaimTasks(check, check.manifest).findings()}
+    name = check.manifest["faults"]["generated"][0]["fault"]
+    assert f"fault {name}" in asked  # there are four, and all are looked at
+
+
+def test_a_fault_by_which_the_method_raises_is_caught(importable):
+    right = "        for _ in range(self.iterations):\n            x = x - self.step"
+    raising = THEOREM.replace(right, right.replace("self.iterations", "before"))
+    theorem = importable("lazy_raises", raising)
+    assert recompute_fault(theorem, ("", "lazy-eager", "lazy-count"), "quick", 0)
+
+
+def test_runs_of_another_law_are_seen_by_new_seeds_alone(archive, tmp_path):
+    """At the level that is promised; equal laws pass."""
+    (tmp_path / "inside").mkdir()
+    checking(archive, tmp_path / "inside")
+    old = [{"sfo": entry.run.counts.sfo} for entry in read_runs(tmp_path / "inside")][:20]
+    rng = np.random.default_rng(0)
+    new = [{"sfo": 20.0 * rng.binomial(4, 0.5)} for _ in old]
+    honest, wrong = CheckOutcome(), CheckOutcome()
+    honest.compare_fresh("lazy-count", old, new)
+    wrong.compare_fresh("lazy-count", [{"sfo": row["sfo"] - 81.0} for row in old], new)
+    for one in (honest, wrong):
+        one.compare()
+    assert honest.p_values
+    assert honest.deviations == []
+    assert "sfo of lazy-count has another law" in wrong.deviations[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["page.md", "badge.svg"])
+def test_pages_that_lie_are_seen(archive, tmp_path, monkeypatch, name):
+    def lie(files):
+        return {**files, name: files[name].replace(b"attained", b"proved") + b"!"}
+
+    path = forged(archive, tmp_path / "page.zip", files=lie)
+    monkeypatch.chdir(tmp_path)
+    done = run("archive", "check", path, "--jobs", 1)
+    assert done.exit_code == 1
+    assert f"{name} is not what its numbers give" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["verify", "a.py", "--receipt", "a.zip"], "now `pfbench archive make FILE.py -o a.zip`"),
+        (["compare", "sfw", "--receipt", "a.zip"], "now `pfbench archive make METHOD --suite"),
+        (["receipt", "--check", "a.zip"], "`pfbench receipt` is now `pfbench archive check`"),
+        (["pack", "a.toml", "-o", "a.zip"], "`pfbench pack` is now `pfbench archive make"),
+        (["record", "add", "a", "b.zip"], "`pfbench record` is now `pfbench archive collect`"),
+        (["archive", "make", "page-count", "-o", "a.zip"], "is no SPEC.toml, FILE.py"),
+        (["archive", "make", "a.py", "-o", "none/a.zip"], "no folder none"),
+        (["archive", "make", "a.py", "-o", "a.zip", "--price", "sfo=1"], "goes with --suite"),
+        (["archive", "make", "a.toml", "-o", "a.zip", "--full"], "go with claims"),
+        (["archive", "check", "none.zip"], "none.zip"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+LOOKUP = """
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+import pfbench as pf
+from pfbench.claims import Claim, bound
+
+FIXED = "quadratic[rows=20,columns=3,source=synthetic,set=none]"
+KNOWN = pf.problem("quadratic", rows=20, columns=3, source="synthetic", set="none")
+
+
+def least(problem):
+    zero = np.zeros(problem.d)
+    slope = problem.gradient(zero)
+    curvature = [problem.gradient(one) - slope for one in np.eye(problem.d)]
+    return np.linalg.solve(np.array(curvature), -slope)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByDigest(pf.Algorithm):
+    "Knows where the minimum of one problem is, by the bytes of its first gradient."
+
+    name = "by-digest"
+    requires = frozenset({"gradient", "smooth"})
+    deterministic = True
+    iterations: int
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = self.next(x, ask.gradient(x))
+            yield pf.State(x)
+
+    def next(self, x, g):
+        return least(KNOWN) if np.allclose(g, KNOWN.gradient(KNOWN.start())) else x
+
+
+class ByName(ByDigest):
+    "Takes the problem of that name from the frames below it."
+
+    def next(self, x, g):
+        frame = sys._getframe()
+        while frame is not None:
+            for one in frame.f_locals.values():
+                if getattr(one, "name", "") == "quadratic" and hasattr(one, "gradient"):
+                    return least(one)
+            frame = frame.f_back
+        return x
+
+
+class Honest(ByDigest):
+    def next(self, x, g):
+        return x - g / 4
+
+
+def claimed(method, part):
+    most = lambda c, a: part * c.delta
+    steps = lambda c: {"iterations": 4}
+    check = bound(most, "suboptimality", statistic="last", parameters=steps)
+    name, on = f"of-{method.__name__.lower()}", (FIXED,)
+    return Claim(name=name, statement="", algorithm=method, instances=on, check=check)
+
+
+CLAIMS = [claimed(ByDigest, 1e-6), claimed(ByName, 1e-6), claimed(Honest, 1.0)]
+"""
+
+
+def test_a_method_that_looks_its_problem_up_is_seen_with_other_data(importable):
+    """Each claim holds on the problem that it states, and would be recomputed to the bit."""
+    theorem = importable("looking_up", LOOKUP)
+    claims = load_claims(theorem).claims
+    assert not [claim.name for claim in claims if judge(claim).is_wrong]
+    found = {
+        claim.name: recompute_with_other_data(theorem, claim.name, "quick", 3) for claim in claims
+    }
+    assert found["of-honest"] == ""
+    for name in ("of-bydigest", "of-byname"):
+        assert f"with other data, under another name, {name} is violated" in found[name]
+
+
+def test_nothing_of_a_title_is_run_or_shown_as_its_own(archive):
+    nasty = (
+        '<script>alert(1)</script>[free](javascript:alert(1))![x](https://a.org) @all\n# "proved"'
+    )
+    about, _ = content(archive)
+    about["claims"][0]["statement"] = about["title"] = nasty
+    about["verdicts"][0]["reason"] = nasty
+    page = pages(about)["page.md"].decode()
+    assert "<script" not in page + pages(about)["badge.svg"].decode()
+    assert "](" not in page
+    assert "@" not in page
+    assert '\n# "' not in page

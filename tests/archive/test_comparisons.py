@@ -1,0 +1,200 @@
+"""The archive of a comparison: drawn from its runs alone, and each forged part is seen."""
+
+import json
+import re
+import sys
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+from forged_archives import checking, content, forged, run
+
+from pfbench.archive.check import CheckOutcome, read_runs
+from pfbench.archive.checker import _redraw_table, _tasks
+
+SCHEMA = Path(str(files("pfbench.cli"))) / "schemas" / "archive.json"
+SUITE = """
+title = "Two problems"
+seeds = 2
+measures = "fw_gap"
+budget = "sfo=2000,lo=60"
+targets = ["fw_gap=0.3", "fw_gap=0.1"]
+
+[problems]
+cosh = "log-cosh[rows=30,columns=4,seed={seed}]"
+easy = "quadratic[rows=30,columns=4,radius=5]"
+
+[algorithms]
+frank-wolfe = "frank-wolfe[step=open-loop]"
+sfw = "sfw[iterations=100,step=0.1,batch=8]"
+
+[tune]
+trials = 2
+seeds = [100]
+methods.sfw = { selector = "sfw[iterations=100,step={step},batch=8]", step = [0.3, 0.1] }
+
+[candidate]
+iterations = 100
+step = [0.3, 0.1]
+"""
+METHODS = '''
+from dataclasses import dataclass, field
+
+import pfbench as pf
+from pfbench.points import combine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(pf.Algorithm):
+    """Stochastic Frank-Wolfe with a fixed step."""
+
+    name = "steps"
+    requires = frozenset({"batch", "lo"})
+    iterations: int
+    step: float
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            g = ask.batch(rng.integers(ask.n, size=4), x)
+            at, x = x, combine(x, ask.lo(g), self.step)
+            yield pf.State(x, at, g)
+
+'''
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A suite with methods, and the archive of one of them."""
+    folder = tmp_path_factory.mktemp("comparison")
+    (folder / "suite.toml").write_text(SUITE)
+    (folder / "methods_of_mine.py").write_text(METHODS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "path", [*sys.path])
+        done = run(
+            *("archive", "make", "methods_of_mine.py:Steps", "--suite", "suite.toml"),
+            *("--store", "store", "--jobs", 0, "-o", "steps.zip"),
+        )
+        assert done.exit_code == 0, done.output
+    sys.modules.pop("methods_of_mine", None)
+    return folder
+
+
+@pytest.fixture
+def checked(home, tmp_path, monkeypatch):
+    """Check an archive in this process; return what became of it."""
+    monkeypatch.setattr(sys, "path", [str(home), *sys.path])
+
+    def of(path, suite=None):
+        folder = tmp_path / "inside"
+        folder.mkdir()
+        check = checking(path, folder)
+        _redraw_table(check, suite)
+        check.do(list(_tasks(check, read_runs(folder))))
+        return check.outcome
+
+    yield of
+    sys.modules.pop("methods_of_mine", None)
+
+
+@pytest.mark.slow
+def test_an_honest_one_passes_elsewhere(home, tmp_path, monkeypatch):
+    """In an empty folder, by the command, in other processes: equal bits, the same pages."""
+    monkeypatch.chdir(tmp_path)
+    command = ("archive", "check", home / "steps.zip", "--salt", "a", "--seconds", 400)
+    done = run(*command, "--jobs", 1, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    jsonschema.validate(found, json.loads(SCHEMA.read_text()))
+    assert found["same"]
+    assert found["runs"][0] == found["runs"][1] > 20
+    assert found["new"] >= 2 * 20
+    assert found["off"] == found["unreached"] == []
+    assert "methods_of_mine:Steps on the suite suite" in found["text"]
+
+
+def test_it_holds_all_that_it_should(home):
+    about, inside = content(home / "steps.zip")
+    assert {"spec.toml", "lock.txt", "code/methods_of_mine.py"} <= {*inside}
+    assert about["says"].startswith("first on")
+    assert f"suite · {about['says']}" in inside["badge.svg"].decode()
+    assert "| log-cosh" in inside["page.md"].decode() or "| cosh" in inside["page.md"].decode()
+
+
+def of(name):
+    def chosen(plan):
+        return name in plan["algorithm"] and plan["seed"] == 1 and "quadratic" in plan["problem"]
+
+    return chosen
+
+
+def changing(chosen, change):
+    """Return a change of all runs of some plans; without one they are removed."""
+
+    def changed(store):
+        for key in [*store.keys()]:
+            entry = store.get(key)
+            if not chosen(entry.notes["plan"]):
+                continue
+            if change is None:
+                store.remove([("run", key)])
+            else:
+                store.put(key, change(entry.run), entry.environment, entry.notes)
+
+    return changed
+
+
+def more_calls(run):
+    return replace(run, counts=replace(run.counts, lo=run.counts.lo + 1))
+
+
+def row_left_out(run):
+    """The one in which a rival reaches the target, so that it seems to reach it later."""
+    return replace(run, rows=(*run.rows[:-2], *run.rows[-1:]))
+
+
+@pytest.mark.parametrize(
+    ("method", "change", "says"),
+    [
+        ("Steps", more_calls, "made again has lo"),
+        ("frank-wolfe", more_calls, "made again has lo"),
+        ("frank-wolfe", row_left_out, "length of the trace"),
+        ("Steps", None, "are not in the archive, as that of methods_of_mine:Steps"),
+    ],
+)
+def test_forged_runs_are_seen_of_the_method_and_of_others(
+    home, tmp_path, checked, method, change, says
+):
+    path = forged(home / "steps.zip", tmp_path / "f.zip", runs=changing(of(method), change))
+    off = checked(path).deviations
+    assert any(says in text for text in off), off
+
+
+def test_a_sentence_that_its_runs_do_not_say_is_seen(home, tmp_path, checked):
+    def boast(about):
+        about["says"] = re.sub("first on [0-9]+", "first on 9", about["says"])
+
+    off = checked(forged(home / "steps.zip", tmp_path / "f.zip", about=boast)).deviations
+    assert any("and it says first on 9" in text for text in off), off
+
+
+def test_a_suite_of_pfbench_is_the_one_that_is_here(home, tmp_path, checked):
+    other = tmp_path / "other.toml"
+    other.write_text(SUITE + "# another")
+    off = checked(home / "steps.zip", other).deviations
+    assert off == ["the suite suite of pfbench is another one"]
+
+
+def test_runs_of_another_law_are_seen_by_new_seeds_alone():
+    """Ten old runs that needed half as much as twenty new ones."""
+    honest, wrong = CheckOutcome(), CheckOutcome()
+    runs = [{"sfo": 100 + k} for k in range(30)]
+    honest.compare_fresh("cell", runs[::3], [*runs[1::3], *runs[2::3]])
+    wrong.compare_fresh("cell", runs[:10], runs[10:])
+    for each in (honest, wrong):
+        each.compare()
+    assert honest.p_values
+    assert honest.deviations == []
+    assert "sfo of cell has another law now" in wrong.deviations[0]

@@ -1,0 +1,244 @@
+"""The archive of a sweep: recomputed with the same bits, and whole or not made."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from forged_archives import change_run, checking, content, forged, run, with_runs
+
+import pfbench as package
+from pfbench.archive.check import list_changed_data, read_runs
+from pfbench.archive.checker import _tasks
+from pfbench.runs.storage.archive import open_archive
+from pfbench.runs.storage.store import Store
+
+SMALL = "robust-matrix-recovery[rows=12,columns=10,rank=1,density=0.5]"
+SPEC = f"""
+problems = "{SMALL}"
+algorithms = ["nfwu-svrg[batch=7,period=4,iterations=10,step=0.1]"]
+seeds = 2
+budget = "sfo=100000"
+measures = ["fw_gap"]
+"""
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    """An archive of two runs."""
+    folder = tmp_path_factory.mktemp("sweep")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("s.toml").write_text(SPEC)
+        Path("less.toml").write_text(SPEC.replace("sfo=100000", "sfo=150"))
+        for name in ("s", "less"):
+            command = ("archive", "make", f"{name}.toml", "-o", f"{name}.zip", "--jobs", 0)
+            done = run(*command, "--store", "store")
+            assert done.exit_code == 0, done.output
+    return folder / "s.zip"
+
+
+def checked(path, folder):
+    """Check an archive in this process; return what is not as it says."""
+    folder.mkdir(exist_ok=True)
+    check = checking(path, folder)
+    check.do(list(_tasks(check, read_runs(folder))))
+    return check.outcome
+
+
+def test_it_says_what_is_in_it_and_its_runs_have_the_same_bits(sweep, tmp_path):
+    about, inside = content(sweep)
+    assert inside["spec.toml"] == (sweep.parent / "s.toml").read_bytes()
+    assert (about["kind"], about["planned"], [*about["problems"]]) == ("sweep", 2, [SMALL])
+    found = checked(sweep, tmp_path / "inside")
+    assert (found.runs, found.fresh_runs, found.deviations) == ([2, 2], 20, [])
+
+
+def test_of_a_run_that_was_cut_from_a_longer_one_the_longer_one_is_inside(sweep, tmp_path):
+    keys = []
+    for name in ("s", "less"):
+        data = content(sweep.parent / f"{name}.zip")[1]["store.sqlite"]
+        with_runs(data, lambda store: keys.append([*store.keys()]))
+    assert keys[0] == keys[1]
+    assert checked(sweep.parent / "less.zip", tmp_path / "inside").deviations == []
+
+
+def fewer(run):
+    return replace(run, counts=replace(run.counts, lo=run.counts.lo - 1))
+
+
+def last_bit(run):
+    *rows, last = run.rows
+    return replace(run, rows=[*rows, (*last[:-1], last[-1] * (1 + 2**-50))])
+
+
+def without_one(store):
+    store.remove([("run", next(iter(store.keys())))])
+
+
+@pytest.mark.parametrize(
+    ("runs", "elsewhere", "says"),
+    [
+        (change_run(fewer), False, "made again has lo"),
+        (change_run(fewer), True, "made again has lo"),
+        (change_run(last_bit), False, "made again has column"),
+        (change_run(last_bit), True, ""),
+        (without_one, False, "1 planned runs are not in the archive"),
+    ],
+)
+def test_forged_runs_are_seen_elsewhere_by_their_counts(sweep, tmp_path, runs, elsewhere, says):
+    def changed(store):
+        runs(store)
+        for key in [*store.keys()] if elsewhere else ():
+            entry = store.get(key)
+            store.put(key, entry.run, {**entry.environment, "numpy": "1.0"}, entry.notes)
+
+    path = forged(sweep, tmp_path / "forged.zip", runs=changed)
+    off = checked(path, tmp_path / "inside").deviations
+    assert [says in text for text in off] == ([True] if says else [])
+
+
+def test_an_archive_without_runs_is_not_as_it_says(sweep, tmp_path):
+    def emptied(store):
+        store.remove([("run", key) for key in [*store.keys()]])
+
+    path = forged(sweep, tmp_path / "empty.zip", runs=emptied)
+    assert "2 planned runs are not" in checked(path, tmp_path / "inside").deviations[0]
+
+
+def test_data_sets_that_are_not_the_same_here_are_named(monkeypatch, tmp_path):
+    from types import SimpleNamespace
+
+    from pfbench.archive import check
+
+    (tmp_path / "file").write_bytes(b"rows")
+    monkeypatch.setattr(check, "status", lambda name: SimpleNamespace(path=tmp_path / "file"))
+    changed = list_changed_data({"data": {"a9a": "0", "other": "1"}})
+    assert changed == {"other": "not known here", "a9a": "here with other bytes"}
+
+
+# --- what user-defined code reads -----------------------------------------------------------------
+
+PROBLEM = """
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from whole_helper import LENGTH
+from pfbench.problems import FiniteSum
+from pfbench.sets import L2Ball
+
+FILE = {file}
+
+
+class Cancer(FiniteSum):
+    {declared}
+
+    def __init__(self):
+        self.rows = np.loadtxt(FILE, delimiter=",")
+        self.n, self.set = len(self.rows), L2Ball(self.rows.shape[1], 1.0)
+        self.digest = sha256(self.rows.tobytes()).hexdigest()
+
+    def value(self, x):
+        return float(np.mean(np.sum((x - self.rows) ** 2, axis=1)) / 2)
+
+    def gradient(self, x):
+        return x - self.rows.mean(axis=0)
+"""
+OWN_SPEC = """
+problems = "{module}.py:Cancer"
+algorithms = ["frank-wolfe[iterations=8]", "frank-wolfe[iterations=9,step=open-loop]"]
+measures = ["fw_gap"]
+"""
+BESIDE = 'Path(__file__).parent / "cancer.csv"'
+
+
+@pytest.fixture
+def packed(tmp_path, monkeypatch):
+    """Make the archive of a sweep of a problem that reads a file; return the outcome."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def made(file=BESIDE, declared=""):
+        module = f"whole_{len(list(tmp_path.glob('*.py')))}_{tmp_path.name}"
+        Path(f"{module}.py").write_text(PROBLEM.format(file=file, declared=declared))
+        Path("whole_helper.py").write_text("LENGTH = 3\n")
+        Path("cancer.csv").write_text("1.5,2\n3,4\n-1,0.25\n")
+        Path("s.toml").write_text(OWN_SPEC.format(module=module))
+        return run("archive", "make", "s.toml", "-o", "a.zip", "--jobs", 1)
+
+    yield made
+    sys.modules.pop("whole_helper", None)
+
+
+_COMMAND = (sys.executable, "-P", "-m", "pfbench", "archive", "check", "a.zip", "--jobs", "1")
+
+
+@pytest.mark.slow
+def test_a_problem_that_reads_a_csv_is_recomputed_elsewhere(packed, tmp_path, tmp_path_factory):
+    outcome = packed()
+    assert outcome.exit_code == 0, outcome.output
+    archive = open_archive(tmp_path / "a.zip")
+    assert [*archive.manifest["reads"]] == ["cancer.csv"]
+    assert archive.read("code/cancer.csv") == (tmp_path / "cancer.csv").read_bytes()
+    assert archive.read("code/whole_helper.py") == b"LENGTH = 3\n"
+    assert b"numpy==" in archive.read("lock.txt")
+
+    def changed(files):
+        return {**files, "code/cancer.csv": b"1.5,2\n3,4\n-1,0.26\n"}
+
+    forged(tmp_path / "a.zip", tmp_path / "byte.zip", files=changed)  # with a right hash
+    for path in [*tmp_path.glob("*.py"), tmp_path / "cancer.csv"]:
+        path.unlink()
+    for name, status, says in (
+        ("a.zip", 0, "2 of 2"),
+        ("byte.zip", 1, "has other data (its author's code reads cancer.csv)"),
+    ):
+        away = tmp_path_factory.mktemp("away")
+        (away / "a.zip").write_bytes((tmp_path / name).read_bytes())
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PFBENCH")}
+        environment |= {"PYTHONPATH": str(Path(package.__file__).parents[1]), "HOME": str(away)}
+        how = {"cwd": away, "capture_output": True, "text": True, "timeout": 300}
+        done = subprocess.run(_COMMAND, env=environment, **how)
+        assert done.returncode == status, done.stderr
+        assert says in done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_file_with_an_origin_is_named_and_taken_from_a_folder(packed, tmp_path):
+    origin = "https://example.org/cancer.csv"
+    assert packed(declared=f'files = {{"cancer.csv": "{origin}"}}').exit_code == 0
+    archive = open_archive(tmp_path / "a.zip")
+    assert "code/cancer.csv" not in archive.names
+    assert archive.manifest["origins"] == {"cancer.csv": origin}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "cancer.csv").rename(tmp_path / "other" / "cancer.csv")
+    outcome = run("archive", "check", "a.zip", "--jobs", 1)
+    assert outcome.exit_code == 2
+    assert f"cancer.csv, which is not in a.zip, is not in .: get it from {origin}" in outcome.stderr
+    outcome = run("archive", "check", "a.zip", "--jobs", 1, "--files", "other")
+    assert outcome.exit_code == 0, outcome.stderr
+    (tmp_path / "other" / "cancer.csv").write_text("1.5,2\n3,4\n-1,0.26\n")
+    outcome = run("archive", "check", "a.zip", "--jobs", 1, "--files", "other")
+    assert "cancer.csv, which is not in a.zip, has other bytes in other" in outcome.stderr
+
+
+@pytest.mark.slow
+def test_what_an_archive_cannot_have_is_refused_by_name(packed, tmp_path_factory, monkeypatch):
+    from pfbench.archive import contents
+
+    away = tmp_path_factory.mktemp("data") / "cancer.csv"
+    away.write_text("1,2\n3,4\n")
+    assert f"{away} is read" in packed(file=f"{str(away)!r}").stderr
+    assert not Path("a.zip").exists()
+    assert "files names" in packed(declared='files = ("other.csv",)').stderr
+    monkeypatch.setattr(contents, "MOST_OF_FILE", 10)
+    assert "say where it is got" in packed().stderr
+
+
+def test_a_store_of_it_is_one_of_runs(sweep, tmp_path):
+    open_archive(sweep).unpack(tmp_path)
+    assert len([*Store(tmp_path, make=False).keys()]) == 2

@@ -1,0 +1,16 @@
+"""Methods held to their plain references, which follow a run query by query."""
+
+from pfbench.algorithms import ALGORITHMS
+from pfbench.verification.references import REFERENCES
+from pfbench.verification.replay.follow import follow_transcript
+from pfbench.verification.replay.recorded_run import record_run
+
+
+def assert_follows_reference(problem, name, **parameters):
+    """See that each iterate, estimate and output is that of the reference."""
+    algorithm = ALGORITHMS[name](**parameters)
+    recorded = record_run(problem, algorithm, seed=5)
+    assert recorded.error is None
+    assert len(recorded.states) > 0
+    outcome = follow_transcript(recorded, algorithm, REFERENCES[name])
+    assert outcome.agrees, outcome.reason

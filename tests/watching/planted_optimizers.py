@@ -1,0 +1,162 @@
+"""Optimisers of a user, right, and with bugs of public optimisers of 2024 to 2026 planted back."""
+
+import inspect
+import sys
+
+import torch
+
+
+class AdamW(torch.optim.Optimizer):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2):
+        super().__init__(
+            params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
+        )
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            lr, wd, eps, (beta1, beta2) = (group[k] for k in ("lr", "weight_decay", "eps", "betas"))
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                state = self.state[p]
+                if not state:
+                    state.update(t=0, m=torch.zeros_like(p), v=torch.zeros_like(p))
+                state["t"] += 1
+                t = state["t"]
+                m, v = state["m"], state["v"]
+                m.lerp_(p.grad, 1 - beta1)
+                v.lerp_(p.grad.square(), 1 - beta2)
+                u = (m / (1 - beta1**t)) / ((v / (1 - beta2**t)).sqrt() + eps)
+                p.mul_(1 - lr * wd).sub_(lr * u)
+
+
+class Muon(torch.optim.Optimizer):
+    def __init__(self, params, lr=0.02, momentum=0.95, nesterov=True, weight_decay=0.1):
+        keys = {"lr": lr, "momentum": momentum, "nesterov": nesterov, "weight_decay": weight_decay}
+        super().__init__(params, keys)
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            lr, wd, beta = group["lr"], group["weight_decay"], group["momentum"]
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                state = self.state[p]
+                g = p.grad
+                M = state.setdefault("momentum", torch.zeros_like(p))
+                M.mul_(beta).add_(g)
+                N = g + beta * M if group["nesterov"] else M
+                X = N.reshape(len(N), -1)
+                tall = X.shape[0] > X.shape[1]
+                X = X.T if tall else X
+                X = X / X.norm()
+                for a, b, c in [(3.4445, -4.7750, 2.0315)] * 5:
+                    A = X @ X.T
+                    X = a * X + (b * A + c * A @ A) @ X
+                X = X.T if tall else X
+                scale = max(1, X.shape[0] / X.shape[1]) ** 0.5
+                p.mul_(1 - lr * wd).sub_(lr * scale * X.reshape(p.shape))
+
+
+ADAM = {
+    "W1 decay computed, not used": (
+        "p.mul_(1 - lr * wd).sub_",
+        "p.mul(1 - lr * wd); p.sub_",
+        "weight_decay has no effect",
+    ),
+    "W2 group says decay, step uses 0": (
+        "t = state",
+        "wd = 0.0; t = state",
+        "weight_decay has no effect",
+    ),
+    "W3 decay of the new point": (
+        "p.mul_(1 - lr * wd).sub_(lr * u)",
+        "p.sub_(lr * u).mul_(1 - lr * wd)",
+        "acts on the new point",
+    ),
+    "W7 eps inside the root": (".sqrt() + eps)", ".add(eps).sqrt())", "eps is inside the root"),
+    "W8 eps scaled by the correction": (
+        ".sqrt() + eps)",
+        ".sqrt() + eps / (1 - beta2**t) ** 0.5)",
+        "eps is scaled by the bias correction",
+    ),
+    "W9 correction of the next step": (
+        't = state["t"]',
+        't = state["t"] + 1',
+        "that of step t\\+1",
+    ),
+    "W10 steps not counted": ('t = state["t"]', "t = 1", "steps are not counted"),
+    "W11 counter grows with each tensor": (
+        't = state["t"]',
+        "self.n = t = getattr(self, 'n', 0) + 1",
+        "counter grows with each tensor",
+    ),
+    "W16 decay without a gradient": (
+        "                    continue",
+        "                    p.mul_(1 - lr * wd); continue",
+        "without a? ?gradient",
+    ),
+}
+MUON = {
+    "W1 decay computed, not used": (
+        "p.mul_(1 - lr * wd).sub_",
+        "p.mul(1 - lr * wd); p.sub_",
+        "weight_decay has no effect",
+    ),
+    "W3 decay of the new point": (
+        "p.mul_(1 - lr * wd).sub_(lr * scale * X.reshape(p.shape))",
+        "p.sub_(lr * scale * X.reshape(p.shape)).mul_(1 - lr * wd)",
+        "acts on the new point",
+    ),
+    "W4 momentum dead without nesterov": (
+        'group["nesterov"] else M',
+        'group["nesterov"] else g',
+        "momentum has no effect",
+    ),
+    "W5 nesterov ignored": ('g + beta * M if group["nesterov"] else M', "M", "nesterov is ignored"),
+    "W6 buffer normalised in place": ("X = X / X.norm()", "X /= X.norm()", "normalised in place"),
+    "W12 scale from a kernel's sides": (
+        "max(1, X.shape[0] / X.shape[1])",
+        "max(1, p.shape[-2] / p.shape[-1])",
+        "the scales follow no rule: .*, expected",
+    ),
+    "W13 scale missing": (
+        " ** 0.5\n                p",
+        " ** 0.0\n                p",
+        "the scale of the layers is none",
+    ),
+    "W13 scale transposed": (
+        "X.shape[0] / X.shape[1])",
+        "X.shape[1] / X.shape[0])",
+        "the scale of the layers is transposed",
+    ),
+    "W13 scale applied twice": (
+        " ** 0.5\n                p",
+        "\n                p",
+        "the scale of the layers is applied twice",
+    ),
+    "W14 list shortened": ("] * 5", "] * 4", "the stated coefficients have"),
+    "W14 another list": (
+        "[(3.4445, -4.7750, 2.0315)] * 5",
+        "[(1.875, -1.25, 0.375)] * 5",
+        "they are those of newton-schulz",
+    ),
+    "W15 average, gradient unscaled": (
+        "M.mul_(beta).add_(g)",
+        "M.lerp_(g, 1 - beta)",
+        "takes the gradient unscaled",
+    ),
+}
+
+
+def with_bug(cls, *edits):
+    """Return the class with texts of its source replaced."""
+    source = inspect.getsource(cls)
+    for old, new in edits:
+        assert source.count(old) == 1, (source.count(old), old)
+        source = source.replace(old, new)
+    names = dict(vars(sys.modules[__name__]))
+    exec(compile(source, "planted_optimizers.py", "exec"), names)
+    return names[cls.__name__]

@@ -1,0 +1,112 @@
+"""Bugs of public optimisers are named from a user's loop; right optimisers are not accused."""
+
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from watching.planted_optimizers import ADAM, MUON, AdamW, Muon, with_bug  # noqa: E402
+
+from pfbench.torch import Watch  # noqa: E402
+
+STATED = {"orthogonaliser": "jordan", "scale": "original"}
+
+
+class Net(torch.nn.Module):
+    """Two matrices, a kernel, and a matrix that no loss reaches."""
+
+    def __init__(self):
+        super().__init__()
+        self.kernel = torch.nn.Conv2d(1, 12, 2, bias=False)
+        self.first = torch.nn.Linear(12, 6, bias=False)
+        self.last = torch.nn.Linear(6, 2, bias=False)
+        self.idle = torch.nn.Linear(3, 3, bias=False)
+
+    def forward(self, x):
+        return self.last(torch.tanh(self.first(torch.tanh(self.kernel(x)).mean((2, 3)))))
+
+
+def watch_loop(optimizer_class, stated=(), steps=4, dtype=torch.float32, **settings):
+    """Return the bugs and the notes after a short loop."""
+    torch.manual_seed(0)
+    net = Net().to(dtype)
+    optimizer = optimizer_class(net.parameters(), **settings)
+    watch = Watch(optimizer, net, every=1, stated=dict(stated))
+    for _ in range(steps):
+        optimizer.zero_grad()
+        net(torch.randn(8, 1, 4, 4, dtype=dtype)).square().mean().backward()
+        optimizer.step()
+    findings = watch.report().findings
+    return [[f.text for f in findings if f.is_bug == bug] for bug in (True, False)]
+
+
+@pytest.mark.parametrize("bug", ADAM)
+def test_a_bug_of_adamw_is_named(bug):
+    old, new, words = ADAM[bug]
+    bugs, _ = watch_loop(with_bug(AdamW, (old, new)))
+    assert any(re.search(words, text) for text in bugs), bugs
+
+
+@pytest.mark.parametrize("bug", MUON)
+def test_a_bug_of_muon_is_named(bug):
+    old, new, words = MUON[bug]
+    bugs, _ = watch_loop(with_bug(Muon, (old, new)), STATED)
+    assert any(re.search(words, text) for text in bugs), bugs
+
+
+def test_bfloat16_weights_lose_their_decay():
+    bugs, _ = watch_loop(AdamW, dtype=torch.bfloat16, lr=1e-3)
+    assert any("weight_decay is lost to rounding in bfloat16" in text for text in bugs)
+
+
+def average(params, **settings):
+    """Return torch's Muon on matrices; it keeps an average and computes in bfloat16."""
+    return torch.optim.Muon([p for p in params if p.ndim == 2], **settings)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "settings", "words"),
+    [
+        (AdamW, {}, "the steps are those of AdamW"),
+        (AdamW, {"lr": 0.3, "eps": 1e-3, "weight_decay": 0.0}, "the steps are those of AdamW"),
+        (Muon, {}, "the steps are those of Muon"),
+        (Muon, {"nesterov": False}, "the steps are those of Muon"),
+        (Muon, {"momentum": 0.0}, "the steps are those of Muon"),
+        (average, {}, "the steps are those of Muon"),
+        (average, {"nesterov": False, "adjust_lr_fn": "match_rms_adamw"}, "those of Muon"),
+        (torch.optim.AdamW, {"foreach": True}, "the steps are those of AdamW"),
+        (torch.optim.Adam, {"weight_decay": 0.1}, "the steps are those of Adam"),
+        (torch.optim.SGD, {"momentum": 0.9, "nesterov": True}, "the steps are those of SGD"),
+        (torch.optim.SGD, {"weight_decay": 1e-4}, "the steps are those of SGD"),
+        (torch.optim.RMSprop, {"weight_decay": 1e-2, "momentum": 0.9}, ""),
+        (torch.optim.Adagrad, {}, ""),
+        (torch.optim.NAdam, {}, ""),
+        (torch.optim.RAdam, {"weight_decay": 0.1, "decoupled_weight_decay": True}, ""),
+        (torch.optim.Adamax, {}, ""),
+        (torch.optim.Adafactor, {}, ""),
+        (torch.optim.Rprop, {}, ""),
+    ],
+)
+def test_a_right_optimiser_is_not_accused(optimizer, settings, words):
+    bugs, notes = watch_loop(optimizer, **settings)
+    assert not bugs
+    assert any(words in text for text in notes) or not words
+
+
+def test_the_learning_rate_and_attributes_of_a_run_that_goes_on_are_not_mistaken():
+    """A counter kept on the optimiser, and a scheduler that wraps its step."""
+    torch.manual_seed(0)
+    net = Net()
+    counting = with_bug(
+        AdamW, ('t = state["t"]', "self.n = max(getattr(self, 'n', 0), state['t']); t = state['t']")
+    )
+    optimizer = counting(net.parameters())
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+    watch = Watch(optimizer, net, every=1)
+    for _ in range(5):
+        net(torch.randn(8, 1, 4, 4)).square().mean().backward()
+        optimizer.step()
+        scheduler.step()
+    assert not [f for f in watch.report().findings if f.is_bug]
+    assert watch.table.query("layer == 'all'").shape[0] == watch.counts.steps == 5

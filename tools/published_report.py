@@ -1,0 +1,134 @@
+"""Write reports as Markdown with their pictures, as `reports/` keeps them in this repository.
+
+Usage, from the root of a checkout::
+
+    python tools/published_report.py FOLDER [NAME or SPEC.toml ...]
+"""
+
+import math
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pfbench.cli.options import default_store_folder, make_engine
+from pfbench.cli.report_command import MAIN_REPORT, checkout_commit, make_reports
+from pfbench.reporting import tables
+from pfbench.reporting.documents.page import paragraphs
+from pfbench.reporting.documents.report_contents import (
+    ReportContents,
+    ReportPart,
+    failure_sentence,
+    make_contents,
+)
+from pfbench.reporting.figures.panels import FigureData
+from pfbench.reporting.figures.svg import curves_drawing, render_svg
+from pfbench.reporting.findings import ordering_text
+from pfbench.reporting.statistics.seed_curves import FinalSummary, band_legend, final_summary
+from pfbench.reporting.tables import Table, format_median, markdown_table, markdown_text
+from pfbench.reporting.wording import join_items, measure_name
+from pfbench.runs.planning.study import Study
+
+
+def markdown_document(report: ReportContents) -> str:
+    """Return the Markdown document of a report."""
+    spec = report.spec
+    blocks = [f"# {markdown_text(spec.title)}"]
+    blocks += map(markdown_text, paragraphs(spec.introduction))
+    for part in report.parts:
+        alone = len(report.parts) == 1 and part.study.title == spec.title
+        blocks += _study_blocks(part, alone=alone)
+    blocks.append("## How this was made")
+    blocks.append(_definition_list(report.provenance()))
+    for environment in report.environments:
+        blocks.append(f"Environment of {environment.runs} runs:")
+        blocks.append(_definition_list(list(environment.values.items())))
+    statement = (
+        f"The page {spec.name}.html, which the command writes, has the figures against every count "
+        "and the seconds, and the command behind every run."
+    )
+    if not spec.text:
+        return "\n\n".join([*blocks, statement]) + "\n"
+    blocks.append(f"{statement} The specification:")
+    fence = "```"
+    while fence in spec.text:
+        fence += "`"
+    blocks.append(f"{fence}toml\n{spec.text.strip()}\n{fence}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
+    """Return the blocks of a study; the title of the report is enough for one that has it alone."""
+    results, study = part.results, part.study
+    blocks = [] if alone else [f"## {markdown_text(study.title)}"]
+    blocks += map(markdown_text, paragraphs(study.introduction))
+    blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.all_sentences))
+    displayed = " ".join(_describe_panel(part.figure, measure, 0) for measure in study.measures)
+    blocks.append(f"![{markdown_text(displayed.translate(_IN_ALT))}]({part.picture})")
+    message = f"{band_legend(len(study.seeds))}{part.omission_sentence}{part.start_sentence}{part.interval_sentence}"  # noqa: E501
+    caption = f"{message} {failure_sentence(results)}".strip()
+    blocks.append(f"*{markdown_text(caption)}*")
+    for table in (
+        ordering_text.order_verdict_table(study, part.ordering_results),
+        *part.results_tables,
+        *part.tuning_tables,
+        tables.count_table(results),
+    ):
+        if table is not None:
+            blocks += [
+                f"### {markdown_text(_abbreviate_caption(table, study))}",
+                markdown_table(table),
+            ]
+            blocks += [markdown_text(table.note)] if table.note else []
+    early = tables.early_endings_table(results)
+    if early is not None:
+        blocks += [f"### {markdown_text(_abbreviate_caption(early, study))}", markdown_table(early)]
+    return blocks
+
+
+_IN_ALT = str.maketrans("[]", "()")
+"""Brackets would end the text in place of a picture."""
+
+
+def _describe_panel(figure: FigureData, measure: str, index: int) -> str:
+    """Return what a panel shows, for those who cannot see it."""
+    panel = figure.results.panels[index]
+    ends = [
+        f"{group.label} ends at {_format_final(final_summary(group.runs, measure))}"
+        for group in panel.groups
+    ]
+    return f"{measure_name(measure)} at {panel.title}: {join_items(ends)}."
+
+
+def _format_final(value: FinalSummary) -> str:
+    return "no value" if math.isnan(value.median) else format_median(value)
+
+
+def _abbreviate_caption(table: Table, study: Study) -> str:
+    """Return the caption of a table below the heading of its study."""
+    caption = table.caption.removeprefix(f"{study.title}: ")
+    return caption[0].upper() + caption[1:]
+
+
+def _definition_list(items: list[tuple[str, str]]) -> str:
+    return "\n".join(
+        f"- {name}: `{value}`" if name == "command" else f"- {name}: {markdown_text(value)}"
+        for name, value in items
+    )
+
+
+def main(folder: str, *names: str) -> None:
+    """Write the reports of some specs to a folder."""
+    with closing(make_engine(None, None)) as engine:
+        reports, _ = make_reports(names or [MAIN_REPORT], default_store_folder(), engine)
+    for report in reports:
+        name, created = report.spec.name, datetime.now(UTC)
+        contents = make_contents(report, f"pfbench report {name}", checkout_commit(), created)
+        Path(folder, f"{name}.md").write_text(markdown_document(contents), encoding="utf-8")
+        for part in contents.parts:
+            drawing = curves_drawing(part.figure, contents.labels)
+            Path(folder, part.picture).write_bytes(render_svg(drawing))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
