@@ -35,16 +35,17 @@ def write_script(
     Raises
     ------
     Inexact
-        If no script of at most 60 lines prints the ratio.
-    TimeoutExpired
-        If it takes longer than these seconds.
+        If no script of at most 60 lines prints the ratio within these seconds.
     """
     text = _compose(statement, counterexample)
     lines = text.splitlines()
     if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
         raise Inexact(f"it has {len(lines)} lines of up to {max(map(len, lines))} characters")
     command, limit = [sys.executable, "-I", "-c", text], min(seconds, _SECONDS)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise Inexact("it takes too long") from error
     printed = re.search(r"ratio (\S+)", done.stdout)
     if printed is None:
         raise Inexact((done.stderr.strip().splitlines() or ["it prints nothing"])[-1])
