@@ -118,4 +118,4 @@ def checking(path, folder):
     archive = open_archive(path)
     archive.unpack(folder)
     engine, rng = SingleProcessEngine(), random.Random(1)
-    return Check(archive.manifest, folder, engine, rng, True, 60.0)
+    return Check(archive.manifest, folder, engine, rng, True, 900.0)
