@@ -103,7 +103,6 @@ LEFT_OUT = {
     "pfbench run epochs.toml --scheduler": "needs a cluster: tests/runs/engines",
     "pfbench data fetch": "downloads",
     "pfbench archive make my_theorem.py": "tests/archive makes one",
-    "pfbench archive make my_methods.py": "tests/archive/test_comparisons.py",
     "pfbench archive check": "tests/archive checks one",
     "pfbench archive collect": "tests/archive/test_collection.py",
     "pfbench check pfbench.adapters:CoptFrankWolfe": "needs copt: tests/adapters",

@@ -11,8 +11,9 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pfbench.cli.catalogue import MAIN_REPORT
 from pfbench.cli.options import default_store_folder, make_engine
-from pfbench.cli.report_command import MAIN_REPORT, checkout_commit, make_reports
+from pfbench.cli.report_command import checkout_commit, make_reports
 from pfbench.reporting import tables
 from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.documents.report_contents import (
@@ -65,7 +66,12 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.all_sentences))
     displayed = " ".join(_describe_panel(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(displayed.translate(_IN_ALT))}]({part.picture})")
-    message = f"{band_legend(len(study.seeds))}{part.omission_sentence}{part.start_sentence}{part.interval_sentence}"  # noqa: E501
+    few, many = len(part.displayed_results.study.labels), len(study.labels)
+    omission = f" Shown are the foremost {few} of {many} algorithms." if few < many else ""
+    lines = (line for lines in part.figure.lines.values() for line in lines)
+    is_cut = part.figure.log and any((line.band.x <= 0.0).any() for line in lines)
+    start = " The start, at 0, has no place on the logarithmic axis." if is_cut else ""
+    message = f"{band_legend(len(study.seeds))}{omission}{start}{part.interval_sentence}"
     caption = f"{message} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (

@@ -253,5 +253,5 @@ class SamplingAlgorithm(Algorithm):
 def get_parameters(algorithm: Any) -> dict[str, Any]:
     """Return the values of an algorithm's parameters by name; the fields of a dataclass."""
     if not is_dataclass(algorithm):
-        return {}
+        return dict(getattr(algorithm, "plain_parameters", {}))
     return {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}

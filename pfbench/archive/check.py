@@ -1,21 +1,17 @@
-"""An archive put to the test: a share of its runs made again, and beside it new seeds.
+"""An archive put to the test: a share of its runs recomputed, and new seeds beside it.
 
-What is made again first is drawn by the hash of the archive and the checker's salt: its author can
+What is recomputed first is drawn by the hash of the archive and the checker's salt: its author can
 choose neither. This process neither imports nor unpickles anything of the archive: its code runs in
 confined processes, which answer with JSON.
 """
 
-import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.machinery import PathFinder
 from pathlib import Path, PurePath
-from sys import path as import_path
-from sys import stdlib_module_names
 from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
@@ -26,26 +22,22 @@ from pfbench.archive.reruns import (
     BY_THE_CLOCK,
     describe_difference,
     drop_file_paths,
+    is_measured_apart,
     list_file_names,
     measure,
     read_measured,
 )
 from pfbench.base.errors import InputError
-from pfbench.base.files import translate_os_errors
 from pfbench.base.selectors import Selector, replace_file_by_module
-from pfbench.problems.data.catalogue import DATA_SETS
-from pfbench.problems.data.digests import file_digest
-from pfbench.problems.data.management import status
+from pfbench.base.status import Status
 from pfbench.reporting.statistics.significance import rank_test
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.confinement import confinement_sentence
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.storage.archive import CODE, Archive
-from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.archive import CODE
 from pfbench.runs.storage.serialization import StoredRun
-from pfbench.runs.storage.store import Store
 
 LEVEL = 1e-4
 """The chance that the runs of an honest archive differ significantly from those of new seeds, all
@@ -61,7 +53,7 @@ FAULTS = 4
 """So many of the faults that were caught, or said to change nothing, are examined again."""
 
 MOST_REQUIRED = 50
-"""Of so many cells a run must be made again; there may be more."""
+"""Of so many cells a run must be recomputed; there may be more."""
 
 _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
 """Names that no module of an archive may have, beside those that are installed."""
@@ -263,6 +255,10 @@ class Check:
                 yield RunCell(f"{family.algorithm} on {problem}", runs, fresh)
 
     def _measure_task(self, plans: Sequence[PlannedRun]) -> Task:
+        """Return the task that measures runs: where no code of the archive is, if that can be."""
+        if all(map(is_measured_apart, plans)):
+            own = any(plan.user_selectors for plan in plans)
+            return Task(measure, (list(plans), self.code if own else ""), self.seconds)
         return self.confined(measure, list(plans))
 
     def _rerun_task(
@@ -272,12 +268,13 @@ class Check:
         return CheckTask(task, partial(self._take_reruns, entries), description, needed)
 
     def _take_reruns(self, entries: Sequence[StoredRun], answers: Sequence[Any]) -> None:
-        """Compare runs that were made again."""
+        """Compare runs that were recomputed."""
         environment = dict(self.engine.environment())
         for entry, answer in zip(entries, answers, strict=True):
             run, digest = read_measured(answer)
             self.outcome.runs[0] += 1
-            exact = self.same_versions and dict(entry.environment) == environment
+            same = self.same_versions and dict(entry.environment) == environment
+            exact = same and entry.run.status != Status.ERROR  # its words may differ
             problem = replace_file_by_module(entry.run.problem)
             if self.manifest["problems"].get(problem, digest) != digest:
                 reads = ", ".join(self.manifest["reads"])
@@ -287,7 +284,7 @@ class Check:
                 now, before = (run.counts.as_dict().get(differs, "") for run in (run, entry.run))
                 numbers = f" {now} for {before}" if now != before else ""
                 label = f"{run.algorithm} on {run.problem}, seed {run.seed},"
-                self.outcome.note(f"the run of {label} made again has {differs}{numbers}")
+                self.outcome.note(f"the run of {label} recomputed here has {differs}{numbers}")
 
     def _take_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
         """Compare runs of new seeds, which must have the law of the old ones."""
@@ -333,116 +330,6 @@ def portable_key(plan: PlannedRun) -> tuple[str, str, int]:
     """Return what a run is, wherever the files lie that its selectors name."""
     plan = drop_file_paths(plan)
     return plan.problem, plan.algorithm, plan.seed
-
-
-# --- the archive in a folder ----------------------------------------------------------------------
-
-
-@contextmanager
-def unpack_archive(archive: Archive) -> Iterator[Path]:
-    """Unpack an archive into a folder that is removed at the end; nothing of it is imported.
-
-    Raises
-    ------
-    InputError
-        If a file in it is damaged, or a module has the name of one that is installed here.
-    StorageError
-        If the disk is full.
-    """
-    modules = [name for name in archive.names if name.startswith(CODE) and name.endswith(".py")]
-    check_module_names([_module(name) for name in modules])
-    with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
-        folder = Path(temporary).resolve()
-        with translate_os_errors(f"an archive's content in {folder}"):
-            (folder / CODE).mkdir()
-            archive.unpack(folder)
-        yield folder
-
-
-def read_runs(folder: Path) -> list[StoredRun]:
-    """Return the runs of an unpacked archive.
-
-    Raises
-    ------
-    InputError
-        If one is damaged.
-    """
-    store = Store(folder, make=False)
-    entries = []
-    for key in [*store.keys()]:
-        try:
-            entry = store.stat_entry("run", key)
-        except DamagedFileError as damage:
-            raise InputError(f"the run {key} of the archive is damaged ({damage}).") from damage
-        entries += [entry[0]] if entry else []
-    store.close()
-    return entries
-
-
-def take_files(manifest: Mapping[str, Any], folder: Path, neighbour: Path) -> dict[str, str]:
-    """Take from a folder the files that are named in an archive, and not in it.
-
-    Returns
-    -------
-    dict of str to str
-        Why a file was not taken, by its name.
-    """
-    lacking = {}
-    for name, origin in manifest["origins"].items():
-        paths = (neighbour / name, neighbour / Path(name).name)
-        path = next((path.resolve() for path in paths if path.is_file()), None)
-        inside = folder / CODE / name
-        if path is None:
-            lacking[name] = f"is not in {neighbour}: get it from {origin}"
-        elif file_digest(path) != manifest["reads"][name]:
-            lacking[name] = f"has other bytes in {neighbour} than its author's, from {origin}"
-        elif not inside.exists():
-            inside.parent.mkdir(parents=True, exist_ok=True)
-            inside.symlink_to(path)
-    return lacking
-
-
-def list_changed_data(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the data sets of an archive that are not here with the same bytes, and why."""
-    changed = {}
-    for name, digest in manifest["data"].items():
-        path = status(name).path if name in DATA_SETS else None
-        if path is None:
-            changed[name] = "not here" if name in DATA_SETS else "not known here"
-        elif file_digest(path) != digest:
-            changed[name] = "here with other bytes"
-    return changed
-
-
-def _module(name: str) -> str:
-    return name.removeprefix(CODE).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
-def check_module_names(modules: Sequence[str]) -> None:
-    """Refuse modules that would stand in the place of one of Python's, or of a library's.
-
-    Raises
-    ------
-    InputError
-        If there is one.
-    """
-    path = Path.cwd().resolve()
-    elsewhere = [folder for folder in import_path if Path(folder or ".").resolve() != path]
-    for top in sorted({module.partition(".")[0] for module in modules}):
-        is_known = top in stdlib_module_names or top in _TAKEN
-        if is_known or PathFinder.find_spec(top, elsewhere):
-            raise InputError(
-                f"the archive has a module {top}, and so does this Python: check it where {top} "
-                "is not installed."
-            )
-
-
-def is_close(recorded: Any, recomputed: Any, tolerance: float) -> bool:
-    """Return whether two values are equal; numbers up to a tolerance."""
-    if not all(isinstance(item, int | float) for item in (recorded, recomputed)):
-        return bool(recorded == recomputed)
-    both_nan = math.isnan(recorded) and math.isnan(recomputed)
-    return both_nan or math.isclose(recorded, recomputed, rel_tol=tolerance, abs_tol=1e-12)
 
 
 def describe_confinement(engine: Engine) -> str:

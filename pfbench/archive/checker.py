@@ -1,5 +1,6 @@
 """The check of an archive from its bytes to its outcome: what each kind is asked."""
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,22 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.archive import claim_tasks
-from pfbench.archive.check import (
-    FAULTS,
-    Check,
-    CheckOutcome,
-    CheckTask,
-    is_close,
-    list_changed_data,
-    plan_of,
-    portable_key,
-    read_runs,
-    take_files,
-    unpack_archive,
-)
+from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, plan_of, portable_key
 from pfbench.archive.comparison import redraw
 from pfbench.archive.page import pages
 from pfbench.archive.reruns import TOLERANCE
+from pfbench.archive.unpacking import list_changed_data, read_runs, take_files, unpack_archive
 from pfbench.archive.version_lock import list_changed_versions
 from pfbench.base.errors import InputError
 from pfbench.base.failures import end_sentence
@@ -100,7 +90,7 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
         try:
             tasks, table = list(_tasks(check, stored_runs)), []
             if manifest["kind"] == "comparison":
-                table = _redraw_table(check, request.suite)
+                table = _redraw_table(check, request.suite, stored_runs)
             drawn = pages(manifest, table)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
@@ -108,9 +98,12 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
         check.do(tasks)
         check.outcome.compare()
         for name, text in drawn.items():
-            if archive.read(name) != text:
-                differs = "is of another pfbench" if versions else "is not what its numbers give"
-                check.outcome.note(f"{name} {differs}")
+            if archive.read(name) == text:
+                continue
+            if "pfbench" in versions:  # which may draw it otherwise
+                notes.append(f"{name} is of another pfbench, and was not drawn again")
+            else:
+                check.outcome.note(f"{name} is not what its numbers give")
     for name, state in list_changed_data(manifest).items():
         check.outcome.unreached_tasks.append(f"the data set {name} is {state}")
     return CheckReport(check.outcome, check.same_environment, notes)
@@ -135,7 +128,7 @@ def _note_missing_runs(
     check.outcome.note(lacking and f"{lacking} planned runs are not in the archive")
 
 
-def _redraw_table(check: Check, suite: Path | None) -> list[Any]:
+def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[StoredRun]) -> list[Any]:
     """Return the table of a comparison, drawn again from its runs; note where it differs."""
     manifest, tables = check.manifest, list[Any]()
     if suite is not None and (check.folder / SPEC).read_text("utf-8") != suite.read_text("utf-8"):
@@ -149,7 +142,8 @@ def _redraw_table(check: Check, suite: Path | None) -> list[Any]:
         tables.extend(table)
 
     shipped = "" if suite is None else str(suite.resolve())
-    task = check.confined(redraw, str(check.folder), dict(manifest), shipped)
+    runs = [(plan_of(entry, manifest["reads"]), entry) for entry in stored_runs]
+    task = check.confined(redraw, str(check.folder / SPEC), dict(manifest), shipped, runs)
     check.do([CheckTask(task, take, "its table")])
     return tables
 
@@ -278,9 +272,17 @@ def _difference(recorded: Any, recomputed: Any, location: str) -> str:
         if len(recorded) != len(recomputed):
             return f"{location} are {len(recomputed)}, and {len(recorded)} by the archive"
         pairs = [(f" {k}", *pair) for k, pair in enumerate(zip(recorded, recomputed, strict=True))]
-    elif is_close(recorded, recomputed, TOLERANCE):
+    elif _is_close(recorded, recomputed, TOLERANCE):
         return ""
     else:
         return f"{location} is {recomputed}, and {recorded} by the archive"
     differences = (_difference(item, other, f"{location}{at}") for at, item, other in pairs)
     return next(filter(None, differences), "")
+
+
+def _is_close(recorded: Any, recomputed: Any, tolerance: float) -> bool:
+    """Return whether two values are equal; numbers up to a tolerance."""
+    if not all(isinstance(item, int | float) for item in (recorded, recomputed)):
+        return bool(recorded == recomputed)
+    both_nan = math.isnan(recorded) and math.isnan(recomputed)
+    return both_nan or math.isclose(recorded, recomputed, rel_tol=tolerance, abs_tol=1e-12)

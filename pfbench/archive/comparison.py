@@ -19,9 +19,7 @@ from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.study import Spec
-from pfbench.runs.storage.archive import SPEC
 from pfbench.runs.storage.serialization import StoredRun
-from pfbench.runs.storage.store import Store
 from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
 
 
@@ -55,31 +53,30 @@ class ArchivedRuns:
         return []
 
 
-def redraw(folder: str, fields: Mapping[str, Any], shipped: str) -> list[Any]:
-    """Return sentence and table of an unpacked archive, as `summarise` does, or why there is none.
+def redraw(
+    spec: str,
+    fields: Mapping[str, Any],
+    shipped: str,
+    stored_runs: Sequence[tuple[PlannedRun, StoredRun]],
+) -> list[Any]:
+    """Return sentence and table of an archive, as `summarise` does, and "", or why there is none.
 
     The method is imported: a checker calls this in a confined process.
 
     Parameters
     ----------
-    folder
-        The unpacked archive.
-    fields
-        Its manifest.
+    spec, fields, stored_runs
+        The file of the archive's suite, its manifest, and its runs.
     shipped
         The file of the suite of that name that this pfbench has; empty if it has none.
     """
-    store = Store(folder, make=False)
     runs: dict[PlannedRun, StoredRun] = {}
     try:
         if fields["others"] == "shipped" and shipped:
             path = Path(shipped)
             runs |= read_suite_archive(path.with_name(path.stem + SUFFIX)).runs
-        for key in [*store.keys()]:
-            entry = store.get(key)
-            if entry is not None:
-                runs[drop_file_paths(PlannedRun.from_json(entry.notes["plan"]))] = entry
-        suite = replace(load_spec(Path(folder) / SPEC), name=fields["suite"])
+        runs |= dict(stored_runs)
+        suite = replace(load_spec(Path(spec)), name=fields["suite"])
         if fields["price"]:
             price = dict(Cost.parse(fields["price"]).weights)
             suite = suite.map_studies(lambda study: replace(study, price=price))

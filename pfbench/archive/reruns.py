@@ -5,6 +5,7 @@ versions and machine are the same must have the same counts and the same trace, 
 times may differ.
 """
 
+import multiprocessing
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,8 +15,8 @@ from pfbench.base.status import Status
 from pfbench.runs.engines.engine import use_single_thread
 from pfbench.runs.engines.run_task import execute_plan, limit_memory
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.resolve import resolve
+from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
+from pfbench.runs.planning.resolve import problem_digest
 from pfbench.runs.storage.maintenance import difference, trace_difference
 from pfbench.runs.storage.serialization import StoredRun, make_run, run_fields
 
@@ -29,15 +30,27 @@ BY_THE_CLOCK = frozenset({Status.TIMEOUT, Status.KILLED})
 """How runs end that no other machine makes again."""
 
 
-def measure(plans: Sequence[PlannedRun]) -> list[Any]:
-    """Return runs, made here, as JSON has them, each with the digest of its problem."""
+def measure(plans: Sequence[PlannedRun], folder: str = "") -> list[Any]:
+    """Return runs, made here, as JSON has them, each with the digest of its problem.
+
+    With a folder of code the algorithms are made and run in confined processes: then nothing
+    user-defined is imported here.
+    """
+    # A worker is a daemon, which may start no process; what is started here ends with it.
+    multiprocessing.current_process().daemon = False
     results = []
     with limit_memory(MOST_MEMORY), use_single_thread():
         for plan in plans:
-            run = execute_plan(plan)
-            digest = resolve(plan).built_problem.digest
+            run = execute_plan(plan, None, folder)
+            digest = problem_digest(plan.problem)
             results.append([run_fields(run), [*run.columns], [*run.rows], digest])
     return results
+
+
+def is_measured_apart(plan: PlannedRun) -> bool:
+    """Return whether nothing but the algorithm of a run is user-defined."""
+    target = () if plan.stop is None else (plan.stop.measure,)
+    return not list_user_code_names((plan.problem, *plan.measures, *target))
 
 
 def read_measured(answer: Any) -> tuple[Run, str]:

@@ -25,7 +25,7 @@ from pfbench.checking.findings import (
 from pfbench.checking.traced_runs import (
     RunRecord,
     RunRecords,
-    guarded_steps,
+    follow_guarded,
     points_identical,
     visible_entries,
 )
@@ -337,7 +337,7 @@ class AlgorithmChecks(RunRecords):
         def begin(ask: Any, x: Any, rng: Any) -> Any:
             return self.algorithm.run(ask, x0, rng)
 
-        for _ in islice(guarded_steps(self.problem, self.algorithm, begin=begin), self.max_states):
+        for _ in islice(follow_guarded(self.problem, self.algorithm, begin=begin), self.max_states):
             pass
         if not np.array_equal(visible_entries(x0), before):
             raise CheckFailed(
@@ -355,7 +355,7 @@ class AlgorithmChecks(RunRecords):
         except RefusedError as error:
             raise CheckSkipped(f"factored matrices do not fit: {error}") from error
         with explain_stale_points("move"):
-            for step in islice(guarded_steps(on, self.algorithm), self.max_states):
+            for step in islice(follow_guarded(on, self.algorithm), self.max_states):
                 keep(step.state.x)
         return "old points are copies"
 

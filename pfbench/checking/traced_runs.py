@@ -25,7 +25,7 @@ CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
 """Budget of one run."""
 
 
-def guarded_steps(
+def follow_guarded(
     problem: Any, algorithm: Any, *, seed: int = 0, budget: Budget = CALLS, **options: Any
 ) -> Steps:
     """Return a run through oracles that are guarded; see `Steps` for the options."""
@@ -95,7 +95,7 @@ class RunRecords:
         algorithm: Any = None,
     ) -> RunRecord:
         """Run the algorithm, for as many iterations as the first run at most."""
-        run = guarded_steps(
+        run = follow_guarded(
             self.problem, algorithm or self.algorithm, seed=seed, budget=budget, wrap=answer
         )
         ledger, self.accessed_privates = run.ledger, run.ask.accessed_privates

@@ -10,18 +10,16 @@ import typer
 
 from pfbench import __version__
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.escaping import escape_text
 from pfbench.base.failures import end_sentence
 from pfbench.base.files import check_writable
 from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
-from pfbench.cli.formatting import format_count, format_plural, format_size
+from pfbench.cli.formatting import format_plural, format_size
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.terminal_tables import ReportedFact, print_parts, show_facts
+from pfbench.cli.terminal_tables import ReportedFact, field_table, print_parts, show_facts
 
 if TYPE_CHECKING:
     from pfbench.archive.check import CheckOutcome
-    from pfbench.archive.checker import CheckReport
     from pfbench.archive.make import ArchiveWriter
     from pfbench.cli.verification_job import VerificationJob
     from pfbench.runs.storage.archive import Archive
@@ -198,15 +196,13 @@ def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json:
     facts = [
         ReportedFact("archive", str(writer.path), "archive"),
         ReportedFact("kind", manifest["kind"], "kind"),
-        ReportedFact("title", manifest["title"], "title", escape_text(manifest["title"])),
-        ReportedFact("says", says, "says", escape_text(says)),
+        ReportedFact("title", manifest["title"], "title"),
+        ReportedFact("says", says, "says"),
         ReportedFact("bytes", size, "size", format_size(size)),
         ReportedFact("problems", manifest["problems"], "problems", str(len(manifest["problems"]))),
         ReportedFact("data", manifest["data"], "data sets", ", ".join(manifest["data"]) or "none"),
         ReportedFact("user_modules", modules, "user-defined", ", ".join(modules) or "none"),
-        ReportedFact(
-            "reads", manifest["reads"], "files read", escape_text(", ".join(named)) or "none"
-        ),
+        ReportedFact("reads", manifest["reads"], "files read", ", ".join(named) or "none"),
     ]
     show_facts(facts, as_json=as_json)
 
@@ -241,42 +237,32 @@ def check(
     archive = open_archive(path)
     if theorem is not None:
         _check_theorem(archive, theorem)
-    report, record = check_archive(archive, salt, seconds, jobs, files or Path(), quiet=as_json)
+    record = check_archive(archive, salt, seconds, jobs, files or Path(), quiet=as_json)
     for text in (*record["off"], *(f"not checked: {t}" for t in record["unreached"])):
         terminal.print_error(end_sentence(text))
-    words = {
-        "same": "the same" if report.same else "others",
-        "least_p": f"{record['least_p']:.2g} of {len(report.outcome.p_values)} tests",
-        **{name: f"{record[name][0]} of {record[name][1]}" for name in _OF},
-        **{name: format_count(len(record[name])) for name in ("off", "unreached")},
-        "new": format_count(record["new"]),
-        "title": escape_text(record["title"]),
-    }
-    facts = [
-        ReportedFact(name, value, _TITLES.get(name, ""), words.get(name, ""))
-        if name in words
-        else ReportedFact(name, value, *([_TITLES[name]] if name in _TITLES else []))
-        for name, value in record.items()
-    ]
-    show_facts(facts, as_json=as_json)
+    if as_json:
+        terminal.print_json(record)
+    else:
+        lines = [
+            ("archive", str(path)),
+            ("title", record["title"]),
+            ("salt", record["salt"]),
+            ("versions and machine", "the same" if record["same"] else "others"),
+            *((title, f"{record[name][0]} of {record[name][1]}") for name, title in _OF.items()),
+            ("runs with new seeds", f"{record['new']}, least p-value {record['least_p']:.2g}"),
+            ("not as it says", str(len(record["off"]))),
+            ("not checked", str(len(record["unreached"]))),
+            ("its code had", record["confined"]),
+            ("for a review", record["text"]),
+        ]
+        print_parts(field_table(lines))
     terminal.exit_if(record["off"] or record["unreached"])
 
 
-_OF = ("runs", "verdicts", "faults")
-_TITLES = {
-    "archive": "archive",
-    "title": "title",
-    "salt": "salt",
-    "same": "versions and machine",
+_OF = {
     "runs": "runs recomputed",
-    "new": "runs with new seeds",
-    "least_p": "least p-value",
     "verdicts": "verdicts recomputed",
     "faults": "faults caught again",
-    "off": "not as it says",
-    "unreached": "not checked",
-    "confined": "its code had",
-    "text": "for a review",
 }
 
 
@@ -306,8 +292,8 @@ def check_archive(
     files: Path,
     *,
     quiet: bool,
-) -> "tuple[CheckReport, dict[str, Any]]":
-    """Put an archive to the test; return what became of it, and that as JSON."""
+) -> dict[str, Any]:
+    """Put an archive to the test; return what became of it as JSON has it."""
     from pfbench.archive.check import describe_confinement
     from pfbench.archive.checker import CheckRequest
     from pfbench.archive.checker import check_archive as checked
@@ -324,7 +310,7 @@ def check_archive(
     for text in report.notes:
         terminal.print_error(end_sentence(text))
     outcome = report.outcome
-    record = {
+    return {
         "archive": str(archive.path),
         "kind": archive.manifest["kind"],
         "title": archive.manifest["title"],
@@ -341,7 +327,6 @@ def check_archive(
         "confined": confined,
         "text": _paragraph(archive, salt, outcome, same=report.same),
     }
-    return report, record
 
 
 def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: bool) -> str:
@@ -396,7 +381,7 @@ def collect(
         archive = open_archive(path)
         record = None if again else read_record(path, archive.sha256)
         if record is None:
-            _, record = check_archive(archive, None, seconds, jobs, folder, quiet=False)
+            record = check_archive(archive, None, seconds, jobs, folder, quiet=False)
             for text in (*record["off"], *record["unreached"]):
                 terminal.print_error(f"{path.name}: {end_sentence(text)}")
             if record["off"] or record["unreached"]:

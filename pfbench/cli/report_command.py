@@ -142,6 +142,8 @@ def _make_all_runs(
         for study in () if quiet else spec.studies:
             if few := seed_warning(study):
                 print_note(f"{spec.name}, {study.title}: {few}")
+        if not quiet:  # before the first second of work
+            print_note(f"{spec.name}: {format_plural(len(spec.runs()), 'run')} planned")
     store = Store(folder)
     reports: list[Report] = []
     everything: list[PlanOutcome] = []

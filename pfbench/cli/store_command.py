@@ -174,7 +174,7 @@ def import_old(
 
     with StepProgress("reading", None, "entries", quiet=as_json) as steps:
         report = import_old_store(Store(folder), old, progress=steps.advance)
-    _show_merge(report, {}, as_json=as_json)
+    _show_merge(report, as_json=as_json)
 
 
 @app.command()

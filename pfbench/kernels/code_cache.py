@@ -20,6 +20,13 @@ def enable_cache(dispatcher: Any) -> None:
         warn_uncached_loops("no cache folder can be written")
 
 
+def read_cache_only() -> None:
+    """Let this process find what is cached in folders that it has no right to write."""
+    from numba.core.caching import _CacheLocator
+
+    _CacheLocator.ensure_cache_path = lambda self: None
+
+
 def warn_uncached_loops(reason: str) -> None:
     """Print once that compiled loops are not cached."""
     if _IS_SAID not in os.environ:

@@ -3,10 +3,12 @@
 `pfbench.torch` is public. Importing it needs torch.
 """
 
-from importlib.util import find_spec
+from importlib import import_module
 
-if find_spec("torch") is None:
-    raise ImportError('pfbench.torch needs PyTorch: pip install "pfbench[torch]".')
+try:
+    import_module("torch")
+except ImportError:
+    raise ImportError('pfbench.torch needs PyTorch: pip install "pfbench[torch]".') from None
 
 from pfbench.torch.orthogonalisers import PRESETS, certified_interval
 from pfbench.torch.watch import Watch

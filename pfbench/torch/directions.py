@@ -103,4 +103,4 @@ class ProductNorm:
         """Return the norm of a layer, or with "nuc" the dual norm."""
         if self.name == "spectral" and a.ndim > 1:
             return float(torch.linalg.matrix_norm(a.reshape(len(a), -1), ord=order))
-        return float(torch.linalg.vector_norm(a))
+        return float(torch.linalg.vector_norm(a, dtype=torch.float64))

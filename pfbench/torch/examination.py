@@ -163,12 +163,15 @@ def _compare_entrywise(
     names = ("lr", "weight_decay", "momentum", "dampening", "nesterov")
     values = {name: value_in(merged, name) for name in names}
     make = replicas.stepper(group, [shape, shape])
-    if method == "sgd":
-        return _name_steps(make, loud, "SGD", {}, lambda x0, g, bug: sgd(x0, g, **values))
+    if method == "sgd":  # of which there are several right forms
+        lines = _name_steps(make, loud, "SGD", {}, lambda x0, g, bug: sgd(x0, g, **values))
+        return [Finding(line.text, is_bug=False) for line in lines]
     values["eps"] = value_in(merged, "eps", 1e-8)
     values["betas"] = merged.get("betas") or (merged["beta1"], merged["beta2"])
-    name = "Adam" if method == "adam" else "AdamW"
-    return _name_steps(make, loud, name, ADAM_BUGS, partial(follow_adam, values, name == "Adam"))
+    lines = _name_steps(make, loud, "AdamW", ADAM_BUGS, partial(follow_adam, values, False))
+    if method == "adam" and any(line.is_bug for line in lines):
+        return _name_steps(make, loud, "Adam", ADAM_BUGS, partial(follow_adam, values, True))
+    return lines
 
 
 def _compare_muon(
@@ -244,7 +247,7 @@ def identify_orthogonaliser(
     if not all(np.isfinite(d.image).all() and d.off <= 0.1 * d.hi for d in directions):
         text = "the first direction does not have the singular vectors of the gradient"
         return None, [Finding(text, is_bug=False)]
-    meant = stated_coefficients(settings, stated)
+    meant, is_stated = stated_coefficients(settings, stated), "orthogonaliser" in stated
     candidates = {**({"stated": meant} if meant is not None else {}), **PRESETS}
     fits = {name: _fit(directions, c) for name, c in candidates.items()}
     best = min(fits, key=lambda name: fits[name][1])
@@ -259,7 +262,7 @@ def identify_orthogonaliser(
             low, high = certified_interval(meant, 1e-2)
             text += f"; the stated coefficients have [{low:.4g}, {high:.4g}]"
         text += f"; they are those of {best}" if error <= _ACCURACY else "; no preset has them"
-        findings.append(Finding(text, is_bug=meant is not None))
+        findings.append(Finding(text, is_bug=is_stated or replicas.is_of_torch))
     if error > _ACCURACY:
         return None, findings
     scale, lines = _identify_scale(settings, stated, [d.shape for d in directions], scales)
@@ -270,8 +273,9 @@ def identify_orthogonaliser(
 def stated_coefficients(settings: Settings, stated: Settings) -> Coefficients | None:
     """Return the coefficients that the user or the group states."""
     value = stated.get("orthogonaliser")
-    if value is None and {"ns_coefficients", "ns_steps"} <= settings.keys():
-        return [tuple(settings["ns_coefficients"])] * int(settings["ns_steps"])
+    triple: Any = settings.get("ns_coefficients")
+    if value is None and "ns_steps" in settings and np.shape(triple) == (3,):
+        return [tuple(triple)] * int(settings["ns_steps"])
     return PRESETS[value] if isinstance(value, str) else value
 
 

@@ -41,6 +41,7 @@ class BatchReplay:
     ) -> None:
         self._loss, self._model, self.norm = loss, model, norm
         self._parameters = [p for p in names if p.requires_grad]
+        self._devices = list({p.device for p in self._parameters if p.device.type == "cuda"})
         self._batch: Any = None
         self._before: Layers = []
         self._fresh: tuple[Layers, Layers] | None = None
@@ -164,7 +165,10 @@ class BatchReplay:
     ) -> tuple[float, Layers] | None:
         """Return value and gradient at a point with the random numbers of every other point."""
         self._move(point)
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
+        for device in self._devices:
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(0)
         with torch.enable_grad():
             loss = self._loss(batch)
             gradients = torch.autograd.grad(loss, self._parameters, allow_unused=True)
@@ -185,8 +189,7 @@ class BatchReplay:
         """Restore parameters, buffers and the streams of random numbers after evaluations."""
         point = [p.detach().clone() for p in self._parameters]
         buffers = [(b, b.detach().clone()) for b in self._model.buffers()]
-        devices = {p.device for p in self._parameters if p.device.type == "cuda"}
-        with torch.random.fork_rng(devices=list(devices)):
+        with torch.random.fork_rng(devices=self._devices):
             try:
                 yield
             finally:

@@ -44,6 +44,7 @@ class Replicas:
     def __init__(self, optimizer: Any) -> None:
         self._class = type(optimizer)
         self._is_fresh = not optimizer.state
+        self.is_of_torch = self._class.__module__.startswith("torch.")
         # A scheduler wraps `step` of the instance: the copy uses that of the class.
         self._attributes = {
             name: OrderedDict() if name.startswith("_optimizer_") else value

@@ -110,6 +110,7 @@ class GroupReader:
         }
         self._orthogonalisers: dict[int, Orthogonaliser | None] = {}
         self._decays: dict[tuple[int, Any, Any], float | None] = {}
+        self._rates: dict[int, float] = {}
         self._before: dict[Any, Any] = {}
         self._gradients: dict[Any, Any] = {}
         self._buffers: dict[Any, Any] = {}
@@ -122,7 +123,9 @@ class GroupReader:
     def count(self) -> tuple[int, int, bool]:
         """Return the parameters without gradient, the minimised layers, and whether any has one."""
         missing = layers = present = 0
-        for group, method in zip(self._optimizer.param_groups, self._methods(), strict=True):
+        groups = zip(self._optimizer.param_groups, self._methods(), strict=True)
+        for i, (group, method) in enumerate(groups):
+            self._rates[i] = max(self._rates.get(i, 0.0), _rate(group))
             for p in group["params"]:
                 if p.grad is None:
                     missing += 1
@@ -141,16 +144,17 @@ class GroupReader:
 
     def rows(self, norm: ProductNorm) -> tuple[list[dict[str, Any]], list[Finding]]:
         """Return a row for each layer and for all, and what is wrong with a layer."""
-        rows, findings, steps = [], [], []
+        rows, findings, totals = [], [], np.zeros(3)
         for i, p in self._pairs():
             before = self._before.get(p)
             if before is None:
                 continue
-            name, d = self._layers[p], p.detach().double() - before.double()
-            steps.append(d)
+            name, d = self._layers[p], _wide(p.detach()) - _wide(before)
+            sizes = np.array([_length(d), _length(before), math.sqrt(d.numel())])
+            totals = np.hypot(totals, sizes)
             if p in self._missing and bool(d.any()):
                 findings.append(Finding(f"{name} moves without a gradient"))
-            rows.append({"layer": name, **self._sizes(i, p, before, d, norm)})
+            rows.append({"layer": name, **self._sizes(i, p, d, norm), **_relative(*sizes)})
             if p in self._gradients:
                 direction = self._direction(i, p, before, rows[-1]["decay"])
                 if isinstance(direction, Direction):
@@ -159,19 +163,19 @@ class GroupReader:
                     findings += self._judge(i, name, direction)
                 elif direction:
                     findings.append(Finding(f"{name}: {direction}", is_bug=False))
-        total = math.sqrt(sum(float(d.square().sum()) for d in steps))
-        size = math.sqrt(sum(float(b.double().square().sum()) for b in self._before.values()))
         measured = [row["step_norm"] for row in rows]
-        together = float(np.max(measured)) if norm.name == "spectral" else total
-        rows.append({"layer": "all", "step_norm": together, **_relative(total, size, steps)})
+        together = float(np.max(measured)) if norm.name == "spectral" else float(totals[0])
+        rows.append({"layer": "all", "step_norm": together, **_relative(*totals)})
         self._before, self._gradients, self._buffers = {}, {}, {}
         return rows, findings
 
     def examine(self) -> list[Finding]:
-        """Return what copies of the optimiser show, each sentence once."""
+        """Return what copies of the optimiser show with the largest lr, each sentence once."""
         findings: list[Finding] = []
-        for group, method in zip(self._optimizer.param_groups, self._methods(), strict=True):
-            lines = examine(self._replicas, group, method, self._stated)
+        groups = zip(self._optimizer.param_groups, self._methods(), strict=True)
+        for i, (group, method) in enumerate(groups):
+            rate = {"lr": self._rates.get(i) or 1e-3} if group.get("lr") is not None else {}
+            lines = examine(self._replicas, {**group, **rate}, method, self._stated)
             findings += [line for line in lines if line not in findings]
         return findings
 
@@ -188,14 +192,13 @@ class GroupReader:
                 self._layers.setdefault(p, f"parameter {len(self._layers)}")
                 yield i, p
 
-    def _sizes(self, i: int, p: Any, before: Any, d: Any, norm: ProductNorm) -> dict[str, Any]:
+    def _sizes(self, i: int, p: Any, d: Any, norm: ProductNorm) -> dict[str, Any]:
         group = self._optimizer.param_groups[i]
-        lr = float(group.get("lr", math.nan))
+        lr = _rate(group)
         is_measured = norm.name == "l2" or p.ndim < 2 or self._is_small(p)
         length = norm.layer(d) if is_measured else math.nan
-        sizes = _relative(float(d.norm()), float(before.double().norm()), [d])
         over = {"step_over_lr": length / lr if lr else math.nan, "decay": self._decay(i, lr)}
-        return {"lr": lr, "step_norm": length, **sizes, **over}
+        return {"lr": lr, "step_norm": length, **over}
 
     def _decay(self, i: int, lr: float) -> float | None:
         group = self._optimizer.param_groups[i]
@@ -281,11 +284,25 @@ class GroupReader:
         return named[0] if len(named) == 1 else None
 
 
-def _relative(total: float, size: float, steps: list[Any]) -> dict[str, float]:
+def _rate(group: Mapping[str, Any]) -> float:
+    """Return the learning rate of a group; 0 where it has none."""
+    lr: Any = group.get("lr")
+    return float(lr) if isinstance(lr, int | float) or torch.is_tensor(lr) else 0.0
+
+
+def _relative(total: float, size: float, root: float) -> dict[str, float]:
     """Return a step's root mean square, and its length relative to that of the point."""
-    entries = sum(d.numel() for d in steps) or 1
-    rms = total / math.sqrt(entries)
-    return {"step_rms": rms, "step_relative": total / size if size else math.nan}
+    relative = float(total / size) if size else math.nan
+    return {"step_rms": float(total / (root or 1.0)), "step_relative": relative}
+
+
+def _wide(tensor: Any) -> Any:
+    """Return a tensor in single precision at least: differences of shorter types round."""
+    return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
+
+
+def _length(tensor: Any) -> float:
+    return float(torch.linalg.vector_norm(tensor, dtype=torch.float64))
 
 
 def _clone(tensor: Any) -> Any:

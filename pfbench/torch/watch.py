@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 torch: Any = import_module("torch")
 
-_SHARE = 0.02
+_SHARE = 0.015
 """Share of the loop's time that measurements take, where `every` is not given."""
 
 _STATED = ("method", "orthogonaliser", "scale", "L", "L_ms", "sigma2", "rho", "step_limit")
@@ -82,7 +82,8 @@ class Watch:
         ``for batch in watch.batches(loader)``, the loss is evaluated again on measured steps:
         seven gradients of at most a batch, and two values.
     every
-        Each so many steps are measured; as often as 2 % of the loop's time allow if not given.
+        Each so many steps are measured; as often as 1.5 % of the loop's time allow if
+        not given.
     batch_size
         Function of the model's arguments; the first axis of the first if not given.
     norm
@@ -254,9 +255,10 @@ class Watch:
             self._is_measured = self._is_due(step)
             closure = kwargs.get("closure") or (args[1] if len(args) > 1 else None)
             if self._is_measured:
-                self._reader.remember(has_closure=closure is not None)
-                if self._replay:
-                    self._replay.remember()
+                with self._noted():
+                    self._reader.remember(has_closure=closure is not None)
+                    if self._replay:
+                        self._replay.remember()
             if self._products.count or self._is_measured or step <= _FIRST:
                 self._products.start()
             if closure is None:

@@ -4,7 +4,9 @@ import html
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pfbench.torch.examination import Finding
@@ -102,38 +104,30 @@ class WatchReport:
         from pfbench.reporting.figures.svg import DeferredDrawing, render_svg
 
         del mpl
-        if self.table.empty:
+        columns = [c for c in _PANELS if c in self.table and self.table[c].notna().any()]
+        if not columns:
             return ""
-        drawing = DeferredDrawing("Measurements of the steps", self._draw)
+        drawing = DeferredDrawing("Measurements of the steps", partial(self._draw, columns))
         return render_svg(drawing).decode("utf-8").partition("?>")[2].partition('dtd">')[2]
 
-    def _draw(self) -> Any:
+    def _draw(self, columns: Sequence[str]) -> Any:
         from matplotlib.figure import Figure
 
-        panels = [
-            (column, label)
-            for column, label in _PANELS
-            if column in self.table and self.table[column].notna().any()
-        ]
-        figure = Figure(figsize=(6.75, 0.4 + 1.7 * len(panels)), layout="constrained")
-        grid = figure.subplots(len(panels), 1, sharex=True, squeeze=False)
-        for axes, (column, label) in zip(grid[:, 0], panels, strict=True):
+        figure = Figure(figsize=(6.75, 0.4 + 1.7 * len(columns)), layout="constrained")
+        grid = figure.subplots(len(columns), 1, sharex=True, squeeze=False)
+        for axes, column in zip(grid[:, 0], columns, strict=True):
             for _, rows in self.table.groupby("layer", sort=False):
                 rows = rows[rows[column].notna()]
                 if len(rows):
                     axes.plot(rows["step"], rows[column], marker=".", linewidth=0.9)
-            axes.set_ylabel(label)
+            axes.set_ylabel(_PANELS[column])
             axes.grid(axis="y")
         grid[-1, 0].set_xlabel("step; one line for each layer, and for all")
         return figure
 
 
-_PANELS = (
-    ("step_relative", "|d|/|x|"),
-    ("lo", "lo"),
-    ("hi", "hi"),
-    ("c", "c"),
-    ("L", "L of the batch"),
+_PANELS = MappingProxyType(
+    {"step_relative": "|d|/|x|", "lo": "lo", "hi": "hi", "c": "c", "L": "L of the batch"}
 )
 
 
@@ -185,7 +179,7 @@ def _constant_findings(watch: Any) -> Iterator[Finding]:
             yield Finding(f"stated {name}={stated[name]:g} is refuted: at least {values[name]:.4g}")
     limit, rates = stated.get("step_limit"), [g.get("lr") for g in watch.optimizer.param_groups]
     if limit is not None and values.get("L"):
-        largest = max(float(lr) for lr in rates if lr is not None)
+        largest = max((float(lr) for lr in rates if lr is not None), default=0.0)
         if largest > limit / values["L"]:
             text = (
                 f"unmet assumption: lr={largest:g} exceeds {limit:g}/L, which is at most "

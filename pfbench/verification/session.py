@@ -25,8 +25,8 @@ from pfbench.verification.verdict import Verdict, as_json_value
 TIMEOUT_FACTOR = 20.0
 """A check that takes so many times its usual time is killed."""
 
-MIN_TIME_LIMIT = 120.0
-"""Seconds that every check may take."""
+MIN_TIME_LIMIT = {"quick": 120.0, "full": 600.0}
+"""Seconds that every check may take; longer horizons of a slow problem take up to 360 in full."""
 
 EXAMINATION_LIMIT = 300.0
 """Seconds that the examination of an erratum may take."""
@@ -303,8 +303,11 @@ def search_counterexamples(
         return done
     from pfbench.verification.falsify.in_processes import add_worst_ratios
 
-    options = {"effort": session.effort, "includes_catalogue": includes_catalogue}
-    return Verification(add_worst_ratios(done.rows, session.engine, seed=session.seed, **options))
+    engine, effort, seed = session.engine, session.effort, session.seed
+    everything = add_worst_ratios(
+        done.rows, engine, effort, seed, includes_catalogue=includes_catalogue
+    )
+    return Verification(everything)
 
 
 def _verdict_row(claim: Claim, subject: Subject, neighbour: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -341,7 +344,7 @@ def _equivalence_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
 
 def time_limit(claim: Claim, effort: str) -> float:
     """Return the seconds after which a check is killed."""
-    return max(MIN_TIME_LIMIT, TIMEOUT_FACTOR * claim.seconds(effort))
+    return max(MIN_TIME_LIMIT[effort], TIMEOUT_FACTOR * claim.seconds(effort))
 
 
 def choose_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any) -> int:

@@ -4,13 +4,16 @@ import os
 import shutil
 import sys
 import zipfile
+from dataclasses import replace
 
 import pytest
-from forged_archives import run
+from forged_archives import checking, forged, run
 
-from pfbench.archive.check import check_module_names
 from pfbench.archive.contents import archive_path
+from pfbench.archive.unpacking import check_module_names, read_runs
+from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
+from pfbench.oracles import Ledger
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.storage.archive import is_valid_member_name, open_archive
@@ -193,6 +196,46 @@ def hostile(tmp_path, monkeypatch):
 def call_in_code(module, name, arguments):
     """Runs in the worker, which finds the module in its folder."""
     return getattr(__import__(module), name)(*arguments)
+
+
+POISON = """
+import pfbench.oracles.ledger
+from pfbench.base.counts import Counts
+from pfbench.verification.statements.bound import Bound
+
+
+def none(self):
+    return Counts()
+
+
+pfbench.oracles.ledger.Ledger.counts = none
+pfbench.oracles.ledger.Ledger.charge = lambda self, amounts, call, *at: call(*at)
+Bound._bound.__code__ = (lambda self, most, case, t, lower=0.0: 1e9).__code__
+"""
+
+
+def test_code_that_changes_how_pfbench_counts_changes_nothing_where_runs_are_measured(
+    archive, tmp_path
+):
+    """The runs are those of an archive whose author had counted none of them."""
+
+    def poisoned(files):
+        name = "code/lazy_descent.py"
+        return {**files, name: files[name] + POISON.encode()}
+
+    def nothing_counted(store):
+        for key in [*store.keys()]:
+            entry = store.get(key)
+            store.put(key, replace(entry.run, counts=Counts()), entry.environment, entry.notes)
+
+    path = forged(archive, tmp_path / "poisoned.zip", runs=nothing_counted, files=poisoned)
+    (tmp_path / "inside").mkdir()
+    check = checking(path, tmp_path / "inside")
+    stored = [entry for entry in read_runs(tmp_path / "inside") if entry.run.counts == Counts()]
+    check.do(list(check.run_tasks(stored[:1]))[:1])
+    assert "recomputed here has sfo" in check.outcome.deviations[0]
+    assert "lazy_descent" not in sys.modules
+    assert Ledger.counts.__name__ == "counts"
 
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="what takes rights away is Linux's")

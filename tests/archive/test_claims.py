@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from forged_archives import THEOREM, change_run, checking, content, forged, run
 
-from pfbench.archive.check import CheckOutcome, read_runs
+from pfbench.archive.check import CheckOutcome
 from pfbench.archive.checker import _ClaimTasks
 from pfbench.archive.claim_tasks import (
     describe_claims,
@@ -21,6 +21,7 @@ from pfbench.archive.claim_tasks import (
     recompute_with_other_data,
 )
 from pfbench.archive.page import count_faults, pages, summary
+from pfbench.archive.unpacking import read_runs
 from pfbench.archive.version_lock import source_digest
 from pfbench.verification.session import judge
 from pfbench.verification.user_claims import load_claims
@@ -50,7 +51,8 @@ def test_it_holds_all_that_it_should(archive):
 def test_an_honest_one_passes_elsewhere(archive, tmp_path, monkeypatch):
     """In an empty folder, by the command, in other processes: equal bits."""
     monkeypatch.chdir(tmp_path)
-    done = run("archive", "check", archive, "--salt", "a", "--jobs", 1, "--json")
+    command = ("archive", "check", archive, "--salt", "a", "--seconds", 400, "--jobs", 1)
+    done = run(*command, "--json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     jsonschema.validate(found, json.loads(SCHEMA.read_text()))
@@ -149,9 +151,9 @@ def without_one(store):
 @pytest.mark.parametrize(
     ("runs", "says"),
     [
-        (change_run(fewer_calls), "made again has sfo"),
-        (change_run(other_value), "made again has final"),
-        (change_run(one_bit), "made again has column"),
+        (change_run(fewer_calls), "recomputed here has sfo"),
+        (change_run(other_value), "recomputed here has final"),
+        (change_run(one_bit), "recomputed here has column"),
         (without_one, "1 planned runs are not in the archive"),
         (None, ""),
     ],

@@ -11,8 +11,9 @@ import jsonschema
 import pytest
 from forged_archives import checking, content, forged, run
 
-from pfbench.archive.check import CheckOutcome, read_runs
+from pfbench.archive.check import CheckOutcome
 from pfbench.archive.checker import _redraw_table, _tasks
+from pfbench.archive.unpacking import read_runs
 
 SCHEMA = Path(str(files("pfbench.cli"))) / "schemas" / "archive.json"
 SUITE = """
@@ -91,7 +92,7 @@ def checked(home, tmp_path, monkeypatch):
         folder = tmp_path / "inside"
         folder.mkdir()
         check = checking(path, folder)
-        _redraw_table(check, suite)
+        _redraw_table(check, suite, read_runs(folder))
         check.do(list(_tasks(check, read_runs(folder))))
         return check.outcome
 
@@ -158,8 +159,8 @@ def row_left_out(run):
 @pytest.mark.parametrize(
     ("method", "change", "says"),
     [
-        ("Steps", more_calls, "made again has lo"),
-        ("frank-wolfe", more_calls, "made again has lo"),
+        ("Steps", more_calls, "recomputed here has lo"),
+        ("frank-wolfe", more_calls, "recomputed here has lo"),
         ("frank-wolfe", row_left_out, "length of the trace"),
         ("Steps", None, "are not in the archive, as that of methods_of_mine:Steps"),
     ],

@@ -10,8 +10,8 @@ import pytest
 from forged_archives import change_run, checking, content, forged, run, with_runs
 
 import pfbench as package
-from pfbench.archive.check import list_changed_data, read_runs
 from pfbench.archive.checker import _tasks
+from pfbench.archive.unpacking import list_changed_data, read_runs
 from pfbench.runs.storage.archive import open_archive
 from pfbench.runs.storage.store import Store
 
@@ -81,9 +81,9 @@ def without_one(store):
 @pytest.mark.parametrize(
     ("runs", "elsewhere", "says"),
     [
-        (change_run(fewer), False, "made again has lo"),
-        (change_run(fewer), True, "made again has lo"),
-        (change_run(last_bit), False, "made again has column"),
+        (change_run(fewer), False, "recomputed here has lo"),
+        (change_run(fewer), True, "recomputed here has lo"),
+        (change_run(last_bit), False, "recomputed here has column"),
         (change_run(last_bit), True, ""),
         (without_one, False, "1 planned runs are not in the archive"),
     ],
@@ -111,7 +111,7 @@ def test_an_archive_without_runs_is_not_as_it_says(sweep, tmp_path):
 def test_data_sets_that_are_not_the_same_here_are_named(monkeypatch, tmp_path):
     from types import SimpleNamespace
 
-    from pfbench.archive import check
+    from pfbench.archive import unpacking as check
 
     (tmp_path / "file").write_bytes(b"rows")
     monkeypatch.setattr(check, "status", lambda name: SimpleNamespace(path=tmp_path / "file"))

@@ -455,8 +455,9 @@ def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
     assert "what tuning chose" in text
     assert "calls to the target against the parameters" in text
     assert "1 method tuned, 2 trials each on each problem" in text
-    packed = pfbench("pack", "suite.toml", "-o", "suite.zip", *stored, "--json").json
-    assert packed["runs"] == 8 + 4 + (4 + 2)
+    packed = pfbench("archive", "make", "suite.toml", "-o", "suite.zip", *stored, "--json").json
+    conforms(packed, "archive.json")
+    assert packed["says"].startswith(f"{8 + 4 + (4 + 2)} runs")
     outcome = pfbench("report", "suite.toml", *stored, "-o", "out")
     page = (suite.parent / outcome.out.strip()).read_text()
     assert "what tuning chose" in page

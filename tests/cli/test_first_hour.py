@@ -118,7 +118,7 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
     assert len({plan.algorithm.partition("[")[0] for plan in made}) > 30
     for more, words in (
         (("--suite", "a.toml"), "shipped suite"),
-        (("--receipt", "a.zip"), "neith"),
+        (("--receipt", "a.zip"), "is now `pfbench archive make"),
     ):
         wrong = pfbench("compare", "frank-wolfe", *given, *more)
         assert (wrong.status, words in wrong.err) == (2, True)

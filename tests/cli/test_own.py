@@ -306,12 +306,12 @@ def test_an_archive_of_files_is_checked_by_them(folder, again):
     (folder / "sub" / "own_module.py").write_text(PARABOLA)
     (folder / "sub" / "own_helper.py").write_text("from pfbench.sets import L2Ball as ball\n")
     (folder / "sub" / "own.toml").write_text(MINE.replace("own_module:", "own_module.py:"))
-    again("pack", "sub/own.toml", "-o", "own.zip")
+    command("archive", "make", "sub/own.toml", "-o", "own.zip", "--jobs", "0", "--json")
     (folder / "elsewhere").mkdir()
     os.chdir(folder / "elsewhere")
-    found, told = command("pack", "--check", "../own.zip", "--fraction", "1", "--json")
-    assert (found["agree"], found["same_bits"], found["missing"]) == (1, 1, 0)
-    assert "pfbench: importing own_module, which is in ../own.zip." in told
+    check = ("archive", "check", "../own.zip", "--jobs", "1", "--seconds", "400", "--json")
+    found, _ = command(*check)
+    assert (found["same"], found["runs"], found["off"]) == (True, [1, 1], [])
 
 
 def test_a_report_of_own_things(pfbench, folder):

@@ -1,6 +1,7 @@
 """A counterexample is confirmed or it is none; true bounds, attained or not, stay."""
 
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -42,6 +43,11 @@ def claims(file, *names):
     module = import_module(load_user_object(f"{FOLDER / file}:__name__"))
     every = [*getattr(module, "TRUE", ()), *getattr(module, "FALSE", ())]
     return module if not names else [one for one in every if one.name in names]
+
+
+def search(claim, seconds, **options):
+    """Search with so much effort, on a busy machine in more seconds."""
+    return search_claim(claim, seconds=seconds, patience=20.0, **options)
 
 
 def edge(name):
@@ -120,14 +126,17 @@ def test_constants_of_an_instance_are_exact():
 @pytest.mark.thin(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_an_attained_bound_stays_and_one_that_is_false_by_1e_9_falls(seed):
-    attained = search_claim(edge("ATTAINED"), seconds=4, seed=seed)
+    attained = search(edge("ATTAINED"), seconds=4, seed=seed)
     assert not attained
     assert attained.ratio == pytest.approx(1.0, abs=1e-6)
-    below = search_claim(edge("BELOW"), seconds=4, seed=seed)
+    below = search(edge("BELOW"), seconds=4, seed=seed)
     assert below.verdict == "violated"
-    assert below.script_ratio == pytest.approx(1.0, abs=1e-6)
     assert below.arithmetic == "rational"
     assert 1.0 < Fraction(below.ratio_exact) < 1 + Fraction(2, 10**9)
+
+
+def imports(script):
+    return set(re.findall(r"^\s*(?:import|from) (\w+)", script, re.MULTILINE))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +151,7 @@ def test_an_attained_bound_stays_and_one_that_is_false_by_1e_9_falls(seed):
 )
 def test_false_claims_fall_with_a_script_of_their_own(file, name, tmp_path):
     (claim,) = claims(file, name)
-    found = search_claim(claim, seconds=12)
+    found = search(claim, seconds=12)
     assert found.verdict == "violated"
     assert found.numbers <= 5
     assert found.script_ratio == pytest.approx(found.ratio, rel=1e-6)
@@ -150,7 +159,7 @@ def test_false_claims_fall_with_a_script_of_their_own(file, name, tmp_path):
     path = found.write(tmp_path / "script.py")
     command = [sys.executable, "-I", str(path)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "pfbench" not in found.script
+    assert imports(found.script) <= {"math", "types", "numpy", "itertools"}
     assert f"ratio {found.script_ratio!r}" in printed
     again = replay_counterexample(claim, json.loads(json.dumps(found.as_json())))
     assert again.is_confirmed
@@ -172,15 +181,16 @@ NOT_REACHED = {"sgd-noise-1", "fw-exponent", "fw-nonconvex-1"}
 )
 def test_false_claims_are_violated(file, name):
     (claim,) = claims(file, name)
-    found = search_claim(claim, seconds=60)
+    found = search(claim, seconds=60)
     assert found.verdict == "violated"
+    assert imports(found.script) <= {"math", "types", "numpy", "itertools"}
 
 
 @pytest.mark.thin(12)
 @pytest.mark.parametrize(("file", "name"), names("TRUE"))
 def test_true_claims_are_never_violated(file, name):
     (claim,) = claims(file, name)
-    assert search_claim(claim, seconds=5).verdict == "not falsified"
+    assert search(claim, seconds=5).verdict == "not falsified"
 
 
 ERRATA = {
@@ -203,7 +213,7 @@ ERRATA = {
 @pytest.mark.parametrize("name", ERRATA)
 def test_errata_fall_from_the_printed_statement(name):
     (claim,) = claims("errata.py", name)
-    found = search_claim(claim, seconds=30)
+    found = search(claim, seconds=30)
     assert found.verdict == "violated"
     assert found.arithmetic == ERRATA[name]
     if name == "arxiv-2508.09628":  # particles leave 0 at once, which the bound shows late
@@ -225,27 +235,27 @@ def test_assumptions_are_read_whole(text, known):
 
 
 def test_conditions_are_kept_and_unknown_ones_make_candidates():
-    assert not search_claim(edge("NEAR"), seconds=4)
-    assert not search_claim(edge("LONG"), seconds=2)
-    odd = search_claim(edge("ODD"), seconds=4)
+    assert not search(edge("NEAR"), seconds=4)
+    assert not search(edge("LONG"), seconds=2)
+    odd = search(edge("ODD"), seconds=4)
     assert odd.verdict == "not falsified"
     assert odd.ratio > 1
     assert "f is pleasant" in odd.reason
-    assert search_claim(edge("ODD"), seconds=4, allow=("f is pleasant",)).verdict == "violated"
+    assert search(edge("ODD"), seconds=4, allow=("f is pleasant",)).verdict == "violated"
 
 
 def test_a_mean_that_cannot_be_enumerated_is_tested_by_an_e_process():
-    found = search_claim(edge("MEAN"), seconds=12)
+    found = search(edge("MEAN"), seconds=12)
     assert found.verdict == "violated"
     assert found.arithmetic == "e-process"
     assert found.e_value > 1e9
 
 
 def test_a_method_that_raises_is_refused_with_the_reason():
-    refused = search_claim(edge("RAISES"), seconds=4)
+    refused = search(edge("RAISES"), seconds=4)
     assert refused.verdict == "refused"
     assert "RuntimeError" in refused.reason
-    assert search_claim(edge("COUNT"), seconds=4).verdict == "refused"
+    assert search(edge("COUNT"), seconds=4).verdict == "refused"
 
 
 def test_what_is_unclear_is_said_before_the_search():
@@ -256,7 +266,7 @@ def test_what_is_unclear_is_said_before_the_search():
 
 
 def test_the_same_seed_gives_the_same_counterexample():
-    first, second = (search_claim(edge("HALF"), seconds=8, seed=3) for _ in range(2))
+    first, second = (search(edge("HALF"), seconds=8, seed=3) for _ in range(2))
     assert first.before_shrinking == second.before_shrinking
 
 

@@ -308,7 +308,7 @@ def test_a_report_of_one_run_that_recorded_nothing_is_still_a_report(
     outcome = replace(outcome, entry=replace(outcome.entry, run=run))
     written = write(spec, [outcome], tmp_path, made)
     text = Page(written["by-hand.html"].read_text(encoding="utf-8")).text
-    assert "0 runs of 1 finished" in text
+    assert "1 run, of which 1 failed (1 error)" in text
     assert "SVRG 0 error ? 8 has no value from there on" in text
 
 

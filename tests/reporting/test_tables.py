@@ -8,7 +8,8 @@ import pytest
 from pfbench.base.counts import Budget
 from pfbench.reporting import tables
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.findings import ranking, summary
+from pfbench.reporting.findings import ranking
+from pfbench.reporting.findings.answers import ending_sentences
 from pfbench.reporting.findings.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.statistics.cost import Cost
@@ -109,11 +110,9 @@ def test_runs_that_did_not_finish_are_listed(spec, with_failures, results):
 
 
 def test_the_summary_is_computed(results):
-    said = summary.sentences(results)
+    said = ending_sentences(results)
     assert said == [
-        "All 12 runs finished.",
-        "The median Frank-Wolfe gap V(x) ends below its start for every algorithm at every "
-        "setting.",
+        "The median Frank-Wolfe gap V(x) ends below its start for every algorithm at every setting."
     ]
 
 
@@ -128,14 +127,12 @@ def test_the_summary_names_what_does_not_hold(spec, outcomes):
         )
 
     changed = [worse(one) if "casvrg" in one.plan.algorithm else one for one in outcomes]
-    said = summary.sentences(collect_report(spec, changed).results[0])
-    assert said[1].endswith("for CA<SVRG> at S = 3 | p = 4 and CA<SVRG> at S = √n.")
+    said = ending_sentences(collect_report(spec, changed).results[0])
+    assert said[0].endswith("for CA<SVRG> at S = 3 | p = 4 and CA<SVRG> at S = √n.")
 
 
 def test_the_summary_counts_failures(spec, with_failures):
     results = collect_report(spec, with_failures).results[0]
-    assert summary.sentences(results)[0].startswith("10 runs of 12 finished;")
-    assert "(1 spent the budget and 1 diverged)" in summary.sentences(results)[0]
     (comparison,) = compare_by_each_price(results)
     final = results_table(comparison).rows[0].cells[1]
     assert (final.runs, final.planned_runs) == (2, 3)

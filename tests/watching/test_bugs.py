@@ -77,6 +77,7 @@ def average(params, **settings):
         (average, {"nesterov": False, "adjust_lr_fn": "match_rms_adamw"}, "those of Muon"),
         (torch.optim.AdamW, {"foreach": True}, "the steps are those of AdamW"),
         (torch.optim.Adam, {"weight_decay": 0.1}, "the steps are those of Adam"),
+        (torch.optim.Adam, {"weight_decay": 0.1, "decoupled_weight_decay": True}, "of AdamW"),
         (torch.optim.SGD, {"momentum": 0.9, "nesterov": True}, "the steps are those of SGD"),
         (torch.optim.SGD, {"weight_decay": 1e-4}, "the steps are those of SGD"),
         (torch.optim.RMSprop, {"weight_decay": 1e-2, "momentum": 0.9}, ""),
@@ -102,11 +103,12 @@ def test_the_learning_rate_and_attributes_of_a_run_that_goes_on_are_not_mistaken
         AdamW, ('t = state["t"]', "self.n = max(getattr(self, 'n', 0), state['t']); t = state['t']")
     )
     optimizer = counting(net.parameters())
-    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+    scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=5)
     watch = Watch(optimizer, net, every=1)
     for _ in range(5):
         net(torch.randn(8, 1, 4, 4)).square().mean().backward()
         optimizer.step()
         scheduler.step()
+    assert optimizer.param_groups[0]["lr"] == 0.0  # with it, nothing has an effect
     assert not [f for f in watch.report().findings if f.is_bug]
     assert watch.table.query("layer == 'all'").shape[0] == watch.counts.steps == 5

@@ -61,7 +61,7 @@ def paper_table(
             samples.append([sample for sample, _ in pairs])
             numbers.append([number for _, number in pairs])
     leaders = iter(significant_leaders(samples, numbers))
-    lines = []
+    lines: list[str] = []
     for panel, row in zip(panels, cells, strict=True):
         best = [next(leaders) for _ in columns]
         if len(panels) > 1:

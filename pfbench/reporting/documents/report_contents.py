@@ -14,14 +14,8 @@ from pfbench.base.escaping import escape_text
 from pfbench.base.notebook import html_text
 from pfbench.reporting.comparison import Comparison, truncate_study
 from pfbench.reporting.figures.panels import FigureData, compute_figure
-from pfbench.reporting.findings import (
-    ordering_text,
-    ranking,
-    summary,
-    tested_orderings,
-    tuning_effects,
-)
-from pfbench.reporting.findings.answers import answer_sentences
+from pfbench.reporting.findings import ordering_text, ranking, tested_orderings, tuning_effects
+from pfbench.reporting.findings.answers import answer_sentences, ending_sentences
 from pfbench.reporting.findings.candidate_front import (
     CandidateFront,
     front_sentence,
@@ -114,7 +108,7 @@ class ReportPart:
     @cached_property
     def sentences(self) -> list[str]:
         """What the runs show, in words."""
-        return summary.sentences(self.results)
+        return ending_sentences(self.results)
 
     @cached_property
     def tuning_sentences(self) -> list[str]:
@@ -190,19 +184,6 @@ class ReportPart:
             self.early,
         ]
         return [table for table in tables if table is not None]
-
-    @property
-    def omission_sentence(self) -> str:
-        """A sentence on algorithms that the figures leave out, or nothing."""
-        few, many = len(self.displayed_results.study.labels), len(self.study.labels)
-        return f" Shown are the foremost {few} of {many} algorithms." if few < many else ""
-
-    @property
-    def start_sentence(self) -> str:
-        """A sentence on starts that figures do not show, or nothing."""
-        lines = (line for lines in self.figure.lines.values() for line in lines)
-        cut = self.figure.log and any((line.band.x <= 0.0).any() for line in lines)
-        return " The start, at 0, has no place on the logarithmic axis." if cut else ""
 
     @property
     def interval_sentence(self) -> str:

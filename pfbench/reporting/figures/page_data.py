@@ -255,7 +255,7 @@ def _panel_line(group: RunGroup, axis: str, measure: str) -> PanelLine:
 
 
 def _scale_record(scale: AxisScale | None) -> list[Any] | None:
-    return scale and [scale.low, scale.high, [list(tick) for tick in scale.ticks]]
+    return [scale.low, scale.high, [list(tick) for tick in scale.ticks]] if scale else None
 
 
 def _spread(band: MedianBand, grid: Sequence[float]) -> MedianBand:
@@ -280,30 +280,17 @@ def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
 
 
 def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> float | None:
-    """Return the constant of a rate where the runs have the theorem's schedule, else None."""
-    group = panel.find(label)
-    guarantee = group_guarantee(group) if group else None
-    if guarantee is None or guarantee["measure"] != rate.measure:
-        return None
-    calls = guarantee["calls"].get(rate.count, 0.0)
-    return guarantee["value"] * calls**rate.power if calls > 0 else None
+    """Return the constant of a rate from the theorem's schedule, where all runs came to its end.
 
-
-def group_guarantee(group: RunGroup) -> dict[str, Any] | None:
-    """Return what theorems promise of a group: a bound on a measure, after how many calls.
-
-    Both are medians over the runs. None unless all runs came to the end of a theorem's schedule.
+    The theorem promises a bound on a measure after so many calls: both are medians over the runs.
     """
-    guarantees = [guarantee for guarantee in group.guarantees if guarantee is not None]
-    measures = {measure for measure, _ in guarantees}
-    if len(guarantees) < len(group.runs) or len(measures) != 1:
+    group = panel.find(label)
+    guarantees = group.guarantees if group else ()
+    values = [value for measure, value in filter(None, guarantees) if measure == rate.measure]
+    if group is None or not values or len(values) < len(group.runs):
         return None
-    calls = [run.counts.as_dict() for run in group.runs]
-    return {
-        "measure": measures.pop(),
-        "value": float(np.median([value for _, value in guarantees])),
-        "calls": {kind: float(np.median([call[kind] for call in calls])) for kind in calls[0]},
-    }
+    calls = float(np.median([run.counts.as_dict()[rate.count] for run in group.runs]))
+    return float(np.median(values)) * calls**rate.power if calls > 0 else None
 
 
 def _thin_runs(runs: Sequence[Run], targets: Sequence[Stop], cost: Cost | None) -> tuple[Run, ...]:

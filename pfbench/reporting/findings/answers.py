@@ -1,5 +1,6 @@
 """The answer of a study in words: what was compared, and who needs the fewest calls for what."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,11 @@ from pfbench.reporting.comparison import (
     ScoredAlgorithm,
     SettingComparison,
     truncate_study,
+    truncate_to_equal_counts,
 )
 from pfbench.reporting.results import SettingResults, StudyResults
 from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.seed_curves import final_summary
+from pfbench.reporting.statistics.seed_curves import final_summary, median_start_value
 from pfbench.reporting.wording import (
     format_call_number,
     format_integer,
@@ -246,3 +248,51 @@ def _abbreviate_names(names: Sequence[str], noun: str) -> list[str]:
     if len(names) <= _MOST_NAMED:
         return list(names)
     return [*names[: _MOST_NAMED - 1], pluralize(len(names) - _MOST_NAMED + 1, f"more {noun}")]
+
+
+def ending_sentences(results: StudyResults) -> list[str]:
+    """Return what longer runs are cut to, and which measures end below their start."""
+    equal = truncate_study(results)
+    measured = [
+        measure
+        for measure in equal.study.measures
+        if any(math.isfinite(median_start_value(group.runs, measure)) for group in equal)
+    ]
+    falls = [_decrease_sentences(equal, measure) for measure in measured]
+    return [*_describe_truncation_to_equal_counts(results), *falls]
+
+
+def _describe_truncation_to_equal_counts(results: StudyResults) -> Iterator[str]:
+    """Yield what runs are compared within, where some went further."""
+    for panel in results.panels:
+        limits, equal = truncate_to_equal_counts(panel)
+        pairs = zip(panel.groups, equal.groups, strict=True)
+        cut = sum(
+            run.iterations > other.iterations
+            for group, rest in pairs
+            for run, other in zip(group.runs, rest.runs, strict=True)
+        )
+        if cut:
+            words = ", ".join(
+                f"{kind.upper()} {format_integer(int(limit))}" for kind, limit in limits.items()
+            )
+            yield (
+                f"At {panel.title} all is compared within {words}, the least budget; "
+                f"{pluralize(cut, 'run')} went further, and gained nothing by that."
+            )
+
+
+def _decrease_sentences(results: StudyResults, measure: str) -> str:
+    against = [
+        f"{group.label} at {panel.title}"
+        for panel, group in results.iterate_groups()
+        if math.isfinite(median_start_value(group.runs, measure))
+        and not final_summary(group.runs, measure).median < median_start_value(group.runs, measure)
+    ]
+    name = inline_name(measure)
+    if against:
+        return f"The median {name} does not end below its start for {join_items(against)}."
+    location = (
+        f"every {results.panel_position}" if len(results.panels) > 1 else results.panels[0].title
+    )
+    return f"The median {name} ends below its start for every algorithm at {location}."

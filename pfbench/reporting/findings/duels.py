@@ -67,16 +67,6 @@ class Duel:
             return None
         return CallRatio(self.calls / self.best_other_calls, self.interval)
 
-    @property
-    def wins(self) -> bool:
-        """Whether the method needs fewer calls than every other."""
-        return not self.starts_within_target and self.calls < self.best_other_calls
-
-    @property
-    def loses(self) -> bool:
-        """Whether another needs fewer."""
-        return self.best_other_calls < self.calls
-
 
 def list_duels(comparison: Comparison, label: str, candidates: Collection[str]) -> list[Duel]:
     """Return a method against the best of the others, by panel and target.

@@ -189,10 +189,10 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
                 begin = [*names]
                 for line in _csv_lines(comparison, compared, index, last=number == 0):
                     writer.writerow([*begin, *line])
-    for group in comparisons[0].results:
+    for whole in comparisons[0].results:
         for kind in COUNTED:
-            spent = [getattr(run.counts, kind) for run in group.runs]
-            names = map(escape_spreadsheet, (group.problem, group.setting, group.label))
+            spent = [getattr(run.counts, kind) for run in whole.runs]
+            names = map(escape_spreadsheet, (whole.problem, whole.setting, whole.label))
             ends = min(spent), max(spent), "", len(spent), ""
             writer.writerow([*names, kind.upper(), "", "", "", *ends])
     return file.getvalue()

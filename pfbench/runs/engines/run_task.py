@@ -26,7 +26,9 @@ GRACE = 0.4
 """Seconds, in addition to a twentieth of its limit, before a late run is killed."""
 
 
-def execute_plan(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> Run:
+def execute_plan(
+    plan: PlannedRun, source: Mapping[str, Any] | None = None, folder: str = ""
+) -> Run:
     """Execute a run; an exception becomes the status of the returned run.
 
     In a worker process, it shares its progress, so that its counts are known if it is killed.
@@ -35,6 +37,8 @@ def execute_plan(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> R
     ----------
     source
         The digest of the source that its key covers, if a worker must have the same.
+    folder
+        Where the code of its algorithm lies, if that is run in a confined process.
 
     Raises
     ------
@@ -43,7 +47,7 @@ def execute_plan(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> R
     """
     try:
         with limit_memory(plan.memory_limit):
-            run = _resolve_and_drive(plan, source)
+            run = _resolve_and_drive(plan, source, folder)
     except WorkerDied as error:
         return make_unfinished_run(plan, Status.KILLED, str(error))
     except Exception as error:
@@ -70,8 +74,8 @@ def make_run_with_file_digests(
     return call_and_record_files(execute_plan, plan, source)
 
 
-def _resolve_and_drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:
-    resolved = resolve_with_problem_copy(plan)
+def _resolve_and_drive(plan: PlannedRun, source: Mapping[str, Any] | None, folder: str) -> Run:
+    resolved = resolve_with_problem_copy(plan, folder)
     if resolved.cached_run is None:
         return make_unfinished_run(plan, Status.REFUSED, resolved.refusal)
     if source is not None:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -27,7 +26,6 @@ from pfbench.kernels.libraries import single_blas_thread
 from pfbench.kernels.numba_compilation import CompilationClock
 from pfbench.oracles import Ledger, restrict_oracles
 from pfbench.points import is_finite, keep
-from pfbench.runs.loop.isolated import run_isolated
 from pfbench.runs.loop.resolved_run import ResolvedRun
 from pfbench.runs.loop.run import COMPLETED, Run
 from pfbench.runs.loop.steps import Steps
@@ -94,7 +92,6 @@ def drive(
     stop: Stop | None = None,
     time_limit: float | None = None,
     watch: Callable[[RunProgress], object] | None = None,
-    isolated: bool = False,
     strict: bool = False,
 ) -> Run:
     """Execute a run.
@@ -109,8 +106,6 @@ def drive(
         As in `pfbench.solve`.
     watch
         Called with the progress after each iteration, while the clock is stopped.
-    isolated
-        Whether the method runs in a separate process; see `run_isolated`.
     strict
         Whether a method that raises before its first oracle call raises here.
 
@@ -124,7 +119,6 @@ def drive(
         If the problem lacks an oracle that the algorithm queries.
     """
     problem, algorithm = ready.problem, ready.algorithm
-    begin = partial(run_isolated, algorithm, ledger) if isolated else None
     run = Steps(
         problem,
         algorithm,
@@ -132,7 +126,6 @@ def drive(
         start=ready.start,
         ledger=ledger,
         bundle=restrict_oracles(ready.asks),
-        begin=begin,
         wrap=ready.check_requirements,
     )
     progress = RunProgress(State(run.start), run.start)

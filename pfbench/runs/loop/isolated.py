@@ -1,190 +1,201 @@
-"""Isolation of a method in a separate process, without access to the problem.
+"""A method in a confined process of its own: a call of an oracle is a message.
 
-Each oracle call is a message. Objects that both processes hold are identified by numbers: the
-storage that the points of one sequence share, which both change, the pattern of observed entries,
-and the tokens by which a point knows whether it is the newest. Each message brings the storage up
-to date before it is read.
+This process neither imports nor unpickles the method's code. It sends the start, n, D and the
+state of a random stream, which does not tell its seed; it gets plain data (`plain_data`), each
+message with its number. Counts and measures are taken here.
 """
 
-import io
-import pickle
-from collections.abc import Iterator
-from multiprocessing.connection import Connection
+import builtins
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from pfbench.base.errors import InputError, TimeLimitReached
-from pfbench.base.protocols import Algorithm
+from pfbench.algorithms.base import get_parameters
+from pfbench.base import errors
+from pfbench.base.errors import InputError, StalePoint, TimeLimitReached, format_error
 from pfbench.base.state import Point, State
+from pfbench.base.user_code import is_builtin
 from pfbench.kernels.numba_compilation import thread_count
 from pfbench.oracles import Ledger, Oracles
 from pfbench.oracles.bundle import ORACLES
-from pfbench.points.factored import IterateStorage
-from pfbench.points.pattern import Pattern
-from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
+from pfbench.points.atoms import matrix_entries
+from pfbench.points.factored import FactoredMatrix
+from pfbench.runs.loop.method_link import ProblemEnd
+from pfbench.runs.loop.method_process import DESCRIBED, KEPT, PARTS, build_from_class, serve
+from pfbench.runs.loop.processes import kill_process_group, start_process
+from pfbench.runs.loop.streams import hide_seed
 
 _POLL = 0.1
 """Seconds between two checks of the clock and the process while a method computes."""
 
-_KEPT = ("hessian", "table")
-"""Verbs whose answer stays in this process, and is queried further."""
+_IMPORT_SECONDS = 120.0
+"""Seconds in which a method must be imported and made."""
+
+_ROUNDING = 1e-6
+"""How far the entries of a point may be from those of its factors, relative to the largest."""
 
 
-class _MessageChannel:
-    """End of a pipe; `first` is 0 at one end and 1 at the other, so that numbers are unique."""
-
-    def __init__(self, pipe: Connection, first: int) -> None:
-        self.pipe = pipe
-        self._next_number = first
-        self._things: dict[int, Any] = {}
-        self._numbers: dict[int, int] = {}
-        self._modified: dict[int, IterateStorage] = {}
-
-    def send(self, *message: Any) -> None:
-        """Send a message, with the storage of the points in it or in the last received message."""
-        patterns: dict[int, Pattern] = {}
-        trails = dict(self._modified)
-        self._modified = {}
-        reported = self._pickle(message, trails, patterns)
-        states: dict[int, Any] = {}
-        while missing := trails.keys() - states.keys():
-            states |= {number: vars(trails[number]) for number in missing}
-            parts = self._pickle(states, trails, patterns)
-        stored = parts if states else self._pickle(states, trails, patterns)
-        self.pipe.send_bytes(pickle.dumps((pickle.dumps(patterns), stored, reported)))
-
-    def receive(self) -> Any:
-        """Return the next message.
-
-        Raises
-        ------
-        EOFError
-            If the other end is closed.
-        """
-        patterns, stored, reported = pickle.loads(self.pipe.recv_bytes())
-        for number, pattern in pickle.loads(patterns).items():
-            self._register_object(number, pattern)
-        for number, state in self._unpickle(stored).items():
-            vars(self._remote_object(number, IterateStorage)).update(state)
-        self._modified = {}
-        return self._unpickle(reported)
-
-    def _register_object(self, number: int, obj: Any) -> None:
-        self._things[number] = obj  # kept, so that no other thing gets its id
-        self._numbers[id(obj)] = number
-
-    def _remote_object(self, number: int, kind: type) -> Any:
-        if number not in self._things:
-            self._register_object(number, object.__new__(kind))
-        return self._things[number]
-
-    def _pickle(
-        self, obj: Any, trails: dict[int, IterateStorage], patterns: dict[int, Pattern]
-    ) -> bytes:
-        def number(obj: Any) -> tuple[str, Any] | None:
-            kind = type(obj)
-            if isinstance(obj, np.dtype) and obj.isbuiltin:
-                return "dtype", obj.str  # which there is only one of, and is told by that
-            if kind not in (IterateStorage, Pattern, object):
-                return None
-            if id(obj) not in self._numbers:
-                self._register_object(self._next_number, obj)
-                self._next_number += 2
-                if kind is Pattern:
-                    patterns[self._numbers[id(obj)]] = obj
-            if kind is IterateStorage:
-                trails[self._numbers[id(obj)]] = obj
-            return kind.__name__, self._numbers[id(obj)]
-
-        buffer = io.BytesIO()
-        pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
-        pickler.persistent_id = number  # type: ignore[method-assign]
-        pickler.dump(obj)
-        return buffer.getvalue()
-
-    def _unpickle(self, data: bytes) -> Any:
-        def load_reference(reference: tuple[str, Any]) -> Any:
-            kind, number = reference
-            if kind == "dtype":
-                return np.dtype(number)
-            if kind != "Trail":
-                return self._remote_object(number, object)
-            remote_object = self._modified[number] = self._remote_object(number, IterateStorage)
-            return remote_object
-
-        unpickler = pickle.Unpickler(io.BytesIO(data))
-        unpickler.persistent_load = load_reference  # type: ignore[method-assign]
-        return unpickler.load()
-
-
-# --- where the problem is -------------------------------------------------------------------------
-
-
-def run_isolated(
-    algorithm: Algorithm, ledger: Ledger, ask: Oracles, x: Point, rng: np.random.Generator
-) -> Iterator[State]:
-    """Yield the states of a method in a separate process.
+class RemoteMethod:
+    """A method that is made and run in a confined process: an algorithm for `Steps`.
 
     Parameters
     ----------
-    algorithm
-        The algorithm; the other process must be able to import its class.
-    ledger
-        The ledger; its deadline also applies while the method computes.
-    ask, x, rng
-        Arguments of its `run`; x and rng are copied.
+    build, arguments
+        Called there; returns the method and its schedule.
+    folder
+        Where its code lies; the current folder if empty.
 
     Raises
     ------
     InputError
-        If the algorithm cannot be sent, or its process dies.
+        If it cannot be made.
     """
-    process, current = start_process(_serve, thread_count())
-    link, retained = _MessageChannel(current, 0), dict[int, Any]()
-    try:
+
+    def __init__(self, build: Callable[..., Any], *arguments: Any, folder: str = "") -> None:
+        self._call = (build, arguments, folder or os.getcwd())
+        self._started: tuple[ProblemEnd, Any] | None = self._start()
+        link, process = self._started
+        kind, *said = _receive_next(link, process, Ledger(), _IMPORT_SECONDS)
+        if kind != "described":
+            self._end()
+            raise InputError(f"the method cannot be made: {format_error(_as_error(*said))}")
+        described, self.plain_parameters, self.schedule, weights = said
+        for name, value in described.items():
+            if name not in DESCRIBED:
+                raise InputError("the method's process says what no method says of itself.")
+            listed = name in ("requires", "asks", "assumes")
+            setattr(self, name, frozenset(value) if listed else value)
+        if weights is not None:
+            self.output_weight = lambda iteration: float(weights[iteration - 1])
+
+    def _start(self) -> tuple[ProblemEnd, Any]:
+        build, arguments, folder = self._call
+        process, pipe = start_process(serve, thread_count(), folder, build, arguments)
+        return ProblemEnd(pipe, 0), process
+
+    def _end(self) -> None:
+        if self._started is not None:
+            link, process = self._started
+            kill_process_group(process)
+            link.pipe.close()
+        self._started = None
+
+    def run(self, ask: Oracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Yield the states of the method.
+
+        Raises
+        ------
+        InputError
+            If its process dies, or sends what no method sends.
+        """
+        if self._started is None:
+            self._started = self._start()
+            _receive_next(*self._started, Ledger(), _IMPORT_SECONDS)
+        link, process = self._started
+        ledger: Ledger = ask._ledger
+        bits: Any = rng.bit_generator
+        retained, finished = dict[int, Any](), False
+        link.reset()
         try:
-            link.send(algorithm, x, rng, ask.n, ask.D)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise InputError(
-                f"isolated=True needs an algorithm that can be sent to another process ({error}): "
-                "put its class at the top of a file."
-            ) from error
-        while True:
-            kind, *reported = _receive_next(link, process, ledger)
-            if kind == "state":
-                yield reported[0]
-                link.send("on")
-            elif kind == "end":
-                return
-            elif kind == "raised":
-                raise reported[0]
-            else:
-                _answer_oracle_call(link, ask, retained, *reported)
-    finally:
-        kill_process_group(process)
-        current.close()
+            link.send(x, hide_seed(bits.seed_seq), bits.state, ask.n, ask.D)
+            while True:
+                kind, *reported = _receive_next(link, process, ledger)
+                if kind == "state":
+                    (state,) = reported
+                    _check_entries(state)
+                    yield state
+                    link.send("on")
+                elif kind == "end":
+                    finished = True
+                    return
+                elif kind == "raised":
+                    raise _as_error(*reported)
+                elif kind == "ask":
+                    _answer_oracle_call(link, ask, retained, *reported)
+                else:
+                    raise InputError("the method's process sends what no method sends.")
+        finally:
+            if not finished:
+                self._end()  # it stands in the middle of a run
 
 
-def _receive_next(link: _MessageChannel, process: Any, ledger: Ledger) -> Any:
-    """Return the next message of a method; the clock runs while it computes."""
+def isolate(algorithm: Any) -> Any:
+    """Return a method as one in a process of its own, made there from its class and parameters.
+
+    Raises
+    ------
+    InputError
+        If it is no dataclass at the top of a module, or has a parameter that is no plain value.
+    """
+    kind, parameters = type(algorithm), get_parameters(algorithm)
+    if "<locals>" in kind.__qualname__ or not hasattr(kind, "__dataclass_fields__"):
+        raise InputError(
+            f"isolated=True needs an algorithm that another process can make, and {kind.__name__} "
+            "is none: put its class, a dataclass, at the top of a file."
+        )
+    for name, value in parameters.items():
+        plain = value is None or type(value) in (bool, int, float, str)
+        if not plain and not is_builtin(type(value).__module__):
+            raise InputError(f"isolated=True needs plain parameters: {name} is {value!r}.")
+    return RemoteMethod(build_from_class, kind.__module__, kind.__qualname__, parameters)
+
+
+def _receive_next(
+    link: ProblemEnd, process: Any, ledger: Ledger, seconds: float = float("inf")
+) -> Any:
+    """Return the next message of a method; no clock stands still while it computes."""
+    ends = perf_counter() + seconds
     while not link.pipe.poll(_POLL):
         if perf_counter() > ledger.deadline:
             raise TimeLimitReached
+        if perf_counter() > ends:
+            raise InputError(f"the method was not made in {seconds:g} s.")
         if not process.is_alive() and not link.pipe.poll(0):
             break
     try:
-        return link.receive()
-    except (EOFError, ConnectionError) as error:
-        process.join()
+        message = link.receive()
+    except (EOFError, OSError) as error:
+        process.join(1.0)
         raise InputError(
             f"the process of the method ended with status {process.exitcode}."
         ) from error
+    if type(message) is not tuple or not message:
+        raise InputError("the method's process sends what no method sends.")
+    return message
+
+
+def _check_entries(state: Any) -> None:
+    """Refuse a point whose entries are not those of its factors: both are measured."""
+    if not isinstance(state, State):
+        raise InputError(f"the algorithm yielded a {type(state).__name__}, not a State")
+    for part in (state.x, state.at, state.output):
+        if not isinstance(part, FactoredMatrix):
+            continue
+        with suppress(StalePoint):
+            values, pattern = part.values(), part.pattern
+            entries = matrix_entries(part.factors(), pattern.row_numbers(), pattern.rows.indices)
+            largest = max(1.0, float(np.abs(entries).max(initial=0.0)))
+            if np.isfinite(values).all() and np.abs(values - entries).max() > _ROUNDING * largest:
+                raise InputError("the method yields a point whose entries are not of its factors")
+
+
+def _as_error(name: Any, text: Any) -> BaseException:
+    """Return the exception that a method raised: one of pfbench or of Python, by its name."""
+    kind = getattr(errors, str(name), None) or getattr(builtins, str(name), None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        with suppress(Exception):
+            error = kind(str(text))
+            if str(error) == str(text):
+                return error
+    return RuntimeError(f"{name}: {text}")
 
 
 def _answer_oracle_call(
-    link: _MessageChannel,
+    link: ProblemEnd,
     ask: Oracles,
     objects: dict[int, Any],
     index: int,
@@ -196,89 +207,16 @@ def _answer_oracle_call(
     for number in dropped:
         objects.pop(number, None)
     oracles = objects[index] if index else ask
+    if verb not in (PARTS if index else ORACLES):
+        raise InputError("the method's process asks for what is no oracle.")
     try:
         answer = getattr(oracles, verb)
         answer = answer(*value) if value is not None else answer
     except Exception as error:
         link.send("raise", error)
         return
-    if not index and verb in _KEPT:
+    if not index and verb in KEPT:
         number = max(objects, default=0) + 1
         objects[number] = answer
         answer = number
     link.send("answer", answer)
-
-
-# --- where the method is --------------------------------------------------------------------------
-
-
-class _RemoteOracles:
-    """Oracles as seen by the method: each verb is a message."""
-
-    def __init__(self, link: _MessageChannel, n: int, D: float) -> None:
-        self.n, self.D = n, D
-        self._link, self._released = link, list[int]()
-
-    def __getattr__(self, verb: str) -> Any:
-        if verb not in ORACLES:
-            raise AttributeError(f"'Oracles' object has no attribute '{verb}'")
-
-        def call(*args: Any) -> Any:
-            answer = self._send_query(0, verb, args)
-            return _RemoteObject(self, answer) if verb in _KEPT else answer
-
-        return call
-
-    def _send_query(self, index: int, verb: str, value: Any) -> Any:
-        dropped, self._released = self._released, []
-        self._link.send("ask", index, verb, value, dropped)
-        kind, answer = self._link.receive()
-        if kind == "raise":
-            raise answer
-        return answer
-
-
-class _RemoteObject:
-    """Hessians or a table in the process of the problem."""
-
-    def __init__(self, oracles: _RemoteOracles, index: int) -> None:
-        self._oracles, self._position = oracles, index
-
-    @property
-    def mean(self) -> Any:
-        """Mean of the stored gradients."""
-        return self._oracles._send_query(self._position, "mean", None)
-
-    def __getattr__(self, verb: str) -> Any:
-        if verb not in ("product", "batch", "difference", "replace"):
-            raise AttributeError(verb)
-        return lambda *value: self._oracles._send_query(self._position, verb, value)
-
-    def __del__(self) -> None:
-        self._oracles._released.append(self._position)
-
-
-def _serve(pipe: Connection, number: int) -> None:
-    """Run a method to its end; executed in its own process."""
-    prepare_child_process(number)
-    link = _MessageChannel(pipe, 1)
-    try:
-        algorithm, x, rng, n, D = link.receive()
-        with np.errstate(all="ignore"):  # as in the process of the run
-            for state in algorithm.run(_RemoteOracles(link, n, D), x, rng):
-                link.send("state", state)
-                link.receive()
-        link.send("end")
-    except (EOFError, ConnectionError):
-        return
-    except BaseException as error:
-        _send_error(link, error)
-
-
-def _send_error(link: _MessageChannel, error: BaseException) -> None:
-    """Send an exception of the method; as text if it cannot be sent."""
-    try:
-        pickle.loads(pickle.dumps(error))
-        link.send("raised", error)
-    except Exception:
-        link.send("raised", RuntimeError(f"{type(error).__name__}: {error}"))

@@ -14,6 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from pfbench.kernels.code_cache import read_cache_only
 from pfbench.kernels.libraries import LIBRARIES, import_libraries
 from pfbench.kernels.numba_compilation import set_threads, warn_if_uncached
 from pfbench.runs.loop.confinement import confine
@@ -64,6 +65,8 @@ def prepare_child_process(number: int = 1, folder: str = "") -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     import_libraries()
+    if folder:
+        read_cache_only()
     # numba makes a lock of the default kind; only a forking one leaves nothing behind when its
     # process is killed.
     usual = multiprocessing.get_start_method()

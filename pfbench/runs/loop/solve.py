@@ -1,6 +1,7 @@
 """Single run, as in `pfbench.solve`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.counts import Budget
@@ -8,6 +9,7 @@ from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.state import Point
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.drive import drive
+from pfbench.runs.loop.isolated import isolate
 from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
@@ -34,9 +36,10 @@ def solve(
     problem, algorithm, seed, budget, stop, time_limit, measures, every, start
         As in `pfbench.solve`, after names, texts and classes are converted to objects.
     isolated
-        Run the method in a separate process, without access to the problem: each call is a message.
-        Counts and iterates are the same, bit for bit; seconds are not, as a message takes one to
-        six milliseconds. Another process must be able to import the algorithm.
+        Run the method in a process of its own, which has nothing of the problem: each call is a
+        message. Counts and iterates are the same, bit for bit; seconds are not, as a message takes
+        one to six milliseconds. The algorithm must be of a dataclass at the top of a module, which
+        the other process imports: this one takes nothing but plain data from it.
     strict
         Raise for a method that raises before its first oracle call, as `pfbench.solve` does.
 
@@ -51,6 +54,8 @@ def solve(
         check_real("time_limit", time_limit, above=0.0)
     made_ready = resolve_run(problem, algorithm, measures, stop=stop, start=start)
     made_ready.check_termination(budget, stop, time_limit)
+    if isolated:
+        made_ready = replace(made_ready, algorithm=isolate(made_ready.algorithm))
     return drive(
         made_ready,
         Ledger(budget),
@@ -58,6 +63,5 @@ def solve(
         every=every,
         stop=stop,
         time_limit=time_limit,
-        isolated=isolated,
         strict=strict,
     )

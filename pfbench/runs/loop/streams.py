@@ -1,6 +1,6 @@
 """Random streams of one run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from types import MappingProxyType
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Integers
+from pfbench.base.errors import InputError
 
 PURPOSES: Mapping[str, int] = MappingProxyType({"algorithm": 1, "output": 2, "oracles": 3})
 """Purposes of random numbers in a run, each with a separate stream."""
@@ -20,6 +21,44 @@ def random_stream(seed: int, purpose: str) -> np.random.Generator:
     """Return the random stream of one purpose; it depends only on the user's seed."""
     bits = np.random.PCG64(np.random.SeedSequence((seed, PURPOSES[purpose])))
     return PrefetchingGenerator(bits) if purpose == "algorithm" else np.random.Generator(bits)
+
+
+MOST_SPAWNED = 32
+"""So many streams can be spawned from one whose seed is hidden."""
+
+
+class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
+    """What a stream and those spawned from it are made of, without the seed.
+
+    Parameters
+    ----------
+    words
+        For the stream, and then for each that is spawned from it, what numpy's seed sequence
+        generates, as `hide_seed` returns it.
+    """
+
+    def __init__(self, words: Sequence[Sequence[int]]) -> None:
+        self._own, *self._children = words
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
+        """As numpy's, of at most so many words."""
+        words = np.array(self._own, np.uint32).view(dtype)
+        if n_words > len(words):
+            raise InputError("a stream whose seed is hidden makes no more state.")
+        return words[:n_words]
+
+    def spawn(self, n_children: int) -> "list[HiddenSeed]":
+        """As numpy's, of at most `MOST_SPAWNED` in all, which spawn none."""
+        if n_children > len(self._children):
+            raise InputError("more streams are spawned than one makes whose seed is hidden.")
+        new, self._children = self._children[:n_children], self._children[n_children:]
+        return [HiddenSeed([words]) for words in new]
+
+
+def hide_seed(seed: Any) -> list[list[int]]:
+    """Return what `HiddenSeed` takes."""
+    parts = [seed, *np.random.SeedSequence(seed.entropy).spawn(MOST_SPAWNED)]
+    return [part.generate_state(8).tolist() for part in parts]
 
 
 class PrefetchingGenerator(np.random.Generator):

@@ -93,6 +93,14 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
     return load_user_algorithm(selector, _PARTS)
 
 
+def build_algorithm(text: str, constants: Constants) -> tuple[Algorithm, str]:
+    """Return the algorithm of a selector for a problem with these constants, and its schedule."""
+    chosen = select_algorithm(text)
+    if isinstance(chosen, AlgorithmSpec):
+        return chosen.resolve(constants)
+    return chosen, "explicit"
+
+
 def select_measures(problem: Problem, names: Sequence[str]) -> dict[str, Measure]:
     """Return measures of a problem by their names in the trace; of MODULE:NAME that is NAME.
 

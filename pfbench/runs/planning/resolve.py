@@ -13,9 +13,10 @@ from pfbench.base.errors import ErrorCollector, RefusedError
 from pfbench.base.file_watch import find_changed_file, record_opened_files
 from pfbench.base.protocols import Measure, Problem
 from pfbench.measures import select_measures as named
+from pfbench.runs.loop.isolated import RemoteMethod
 from pfbench.runs.loop.resolved_run import ResolvedRun, resolve_run
 from pfbench.runs.loop.streams import random_stream
-from pfbench.runs.planning.name_resolution import select_algorithm, select_problem
+from pfbench.runs.planning.name_resolution import build_algorithm, select_algorithm, select_problem
 from pfbench.runs.planning.name_resolution import select_measures as chosen_measures
 from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
 
@@ -123,6 +124,12 @@ def best_known(problem: str) -> tuple[float, str] | None:
     return on.best_known
 
 
+def problem_digest(problem: str) -> str:
+    """Return the hash of the data of a selector's problem."""
+    on, _ = _build_or_reuse(problem)
+    return on.digest
+
+
 def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, ResolvedPlan]]:
     """Yield runs, each once, with their resolution, problem by problem.
 
@@ -144,8 +151,13 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
     noting.raise_collected()
 
 
-def resolve_with_problem_copy(plan: PlannedRun) -> ResolvedPlan:
-    """Resolve a run; user-defined code, which might change the problem, gets a copy of it."""
+def resolve_with_problem_copy(plan: PlannedRun, folder: str = "") -> ResolvedPlan:
+    """As `resolve`, on a problem of its own if user-defined code might leave something in it.
+
+    With a folder the algorithm, whose code lies there, is made and run in a confined process.
+    """
+    if folder:
+        return _resolve(plan, _build_or_reuse(plan.problem)[0], folder)
     stop = () if plan.stop is None else (plan.stop.measure,)
     if not list_user_code_names((plan.problem, *plan.measures, *stop)):
         return resolve(plan)
@@ -181,18 +193,31 @@ def _build_cached(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPla
     return BuiltProblem(problem, files), {}
 
 
-def _resolve(plan: PlannedRun, built_problem: BuiltProblem) -> ResolvedPlan:
-    problem, chosen = built_problem.problem, select_algorithm(plan.algorithm)
+def _resolve(plan: PlannedRun, built_problem: BuiltProblem, folder: str = "") -> ResolvedPlan:
+    problem = built_problem.problem
+    chosen: Any
+    if folder:
+        chosen = _isolate(plan.algorithm, plan.problem, folder)
+    else:
+        chosen = select_algorithm(plan.algorithm)
     measures = chosen_measures(problem, plan.measures)
     if plan.stop is not None and plan.stop.measure not in measures:
         measures |= named(problem, [plan.stop.measure])
     try:
         fit = resolve_run(problem, chosen, measures, selector=plan.algorithm)
+        fit = replace(fit, schedule=chosen.schedule) if folder else fit
         fit.check_requirements(problem.open(random_stream(plan.seed, "oracles")))
     except RefusedError as error:
         return ResolvedPlan(built_problem, measures, None, str(error))
     fit.check_termination(plan.budget, plan.stop, plan.time_limit)
     return ResolvedPlan(built_problem, measures, fit)
+
+
+@lru_cache(maxsize=1)
+def _isolate(algorithm: str, problem: str, folder: str) -> RemoteMethod:
+    """Return the algorithm of a selector, made in a process of its own; the last one is kept."""
+    on = _build_or_reuse(problem)[0].problem
+    return RemoteMethod(build_algorithm, algorithm, on.constants(on.start()), folder=folder)
 
 
 def as_json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The one format of archives: a zip file with a manifest, opened as if anybody had written it.
+"""The one format of archives: a zip file with a manifest, opened as untrusted data.
 
 ``archive.json`` names the kind (a sweep, a comparison or a claim), what was found, and the hash of
 every other file. ``store.sqlite`` has the runs, ``spec.toml`` the spec of a sweep or a suite,

@@ -204,8 +204,8 @@ def _root(square: Fraction, reason: str) -> Fraction:
 def _decimal(name: str) -> Callable[..., Any]:
     """Return an operation of the context on decimals."""
 
-    def method(self: Any, *others: Any) -> Any:
-        values = (self.value, *(other.value for other in others))
+    def method(self: Any, *arguments: Any) -> Any:
+        values = (self.value, *(other.value for other in arguments))
         return type(self)(getattr(self.context, name)(*values))
 
     return method

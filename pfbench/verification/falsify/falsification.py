@@ -95,8 +95,9 @@ def search_claim(
         return replace(refused, reason=str(error))
     for k, statement in enumerate(statements):
         share = (seconds - (monotonic() - start) / patience) / (len(statements) - k)
-        options = {"horizon": horizon, "size": size, "families": tuple(families)}
-        options |= {"patience": patience, "has_script": has_script, "remarks": remarks}
+        options: dict[str, Any] = {"horizon": horizon, "size": size}
+        options |= {"patience": patience, "has_script": has_script}
+        options |= {"families": tuple(families), "remarks": remarks}
         search = Falsification(statement, 0.0, seed, seconds=share, **options)
         reports.append(search.run())
         if reports[-1]:
@@ -197,7 +198,7 @@ class Falsification(Search):
         report = self._report(entry, result)
         before = {"T": original.T, "d": original.genome["d"]}
         conditions = self.statement.conditions
-        fields = vars(report) | {"verdict": VIOLATED, "reason": ""} | confirmed.record
+        fields = vars(report) | {"verdict": VIOLATED, "reason": "", **confirmed.record}
         fields["search"] = {**report.search, "seconds_to_hit": seconds}
         counterexample = Counterexample(
             **fields,
@@ -211,7 +212,8 @@ class Falsification(Search):
         )
         if not self.has_script:
             return counterexample
-        remaining = max(2.0, self.start + 0.98 * self.seconds - monotonic())
+        end = self.start + 0.98 * self.seconds * self.patience
+        remaining = max(2.0, end - monotonic())
         try:
             text, printed = write_script(self.statement, counterexample, remaining)
         except Exception as error:  # the counterexample is confirmed all the same

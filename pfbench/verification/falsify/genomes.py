@@ -37,7 +37,8 @@ class InstanceClass:
     def __init__(
         self, statement: SearchedStatement, families: Sequence[str] = SETS, size: int = 200
     ) -> None:
-        requires, sets = frozenset(getattr(statement.method, "requires", ())), ("none",)
+        requires = frozenset(getattr(statement.method, "requires", ()))
+        sets: tuple[str, ...] = ("none",)
         if "lo" in requires:
             sets = ("box", "hull", "hull", "ball")
         elif "prox" in requires and "smooth" not in requires:
@@ -134,7 +135,8 @@ def _draw_hull(rng: np.random.Generator, genome: Genome) -> None:
 
 def _draw_numbers(rng: np.random.Generator, count: int, simple: float = 0.5) -> list[float]:
     draws = rng.choice([-1.0, 1.0], count) * np.exp(rng.normal(size=count))
-    return np.where(rng.random(count) < simple, rng.choice(_SIMPLE, count), draws).tolist()
+    numbers = np.where(rng.random(count) < simple, rng.choice(_SIMPLE, count), draws)
+    return [float(number) for number in numbers]
 
 
 def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
@@ -228,8 +230,9 @@ def simplify_structure(genome: Genome) -> Iterator[Genome]:
     n, d, vertices = genome["n"], genome["d"], genome.get("vertices", [])
     changes: list[Genome] = [{"n": k} for k in _smaller_sizes(n)]
     for k in _smaller_sizes(d):
-        rows = {"vertices": [row[:k] for row in vertices]} if vertices else {}
-        changes.append({"d": k} | rows)
+        changes.append({"d": k})
+        if vertices:
+            changes[-1]["vertices"] = [row[:k] for row in vertices]
     changes += [{"vertices": vertices[:k]} for k in _smaller_sizes(len(vertices)) if k > 1]
     for k in range(min(d, 6) if vertices and d > 1 else 0):
         changes.append({"d": d - 1, "vertices": [row[:k] + row[k + 1 :] for row in vertices]})
@@ -237,9 +240,9 @@ def simplify_structure(genome: Genome) -> Iterator[Genome]:
     for p, profile in enumerate(genome.get("profiles", ())):
         for k in range(len(profile["knots"])):
             shorter = deepcopy(genome["profiles"])
-            rows = [shorter[p]["knots"], shorter[p]["slopes"], *shorter[p]["offsets"]]
-            for row, place in zip(rows, (k, k, *[k + 1] * len(rows)), strict=False):
-                del row[place]
+            rows: list[Any] = [shorter[p]["knots"], shorter[p]["slopes"], *shorter[p]["offsets"]]
+            for row, index in zip(rows, (k, k, *[k + 1] * len(rows)), strict=False):
+                del row[index]
             changes.append({"profiles": shorter})
     for k in range(len(vertices) if len(vertices) > 2 else 0):
         changes.append({"vertices": vertices[:k] + vertices[k + 1 :]})

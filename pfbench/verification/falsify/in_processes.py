@@ -9,7 +9,7 @@ from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.falsification import search_claim
-from pfbench.verification.falsify.reports import REFUSED, SearchReport
+from pfbench.verification.falsify.reports import REFUSED, Counterexample, SearchReport
 from pfbench.verification.verdict import Verdict
 
 SECONDS = {"quick": 1.5, "full": 6.0}
@@ -53,15 +53,15 @@ def add_worst_ratios(
     A confirmed counterexample violates a user-defined claim that states what it assumes. Where the
     claim does not, and on claims of the catalogue, the verdict stays.
     """
-    updated, places = list(rows), list[int]()
+    updated, indices = list(rows), list[int]()
     for k, row in enumerate(rows):
         is_open = row.verdict.keeps_bound or row.verdict is VerdictName.INCONCLUSIVE
         is_included = includes_catalogue or row.claim.user_source is not None
         if is_open and is_included and not row.lost and row.claim.kind in ("bound", "law"):
-            places.append(k)
-    claims, options = [rows[k].claim for k in places], _OPTIONS | {"seed": seed}
+            indices.append(k)
+    claims, options = [rows[k].claim for k in indices], _OPTIONS | {"seed": seed}
     reports = search_claims(engine, claims, SECONDS[effort], options)
-    for k, report in zip(places, reports, strict=True):
+    for k, report in zip(indices, reports, strict=True):
         updated[k] = _add_report(rows[k], report)
     return updated
 
@@ -69,10 +69,12 @@ def add_worst_ratios(
 def _add_report(row: Verdict, report: SearchReport) -> Verdict:
     if report.verdict == REFUSED:
         return row
-    found = {"worst ratio": report.ratio, "worst ratio at": report.worst_place}
-    row = replace(row, measured={**row.measured, **found})
+    numbers = {"worst ratio": report.ratio, "worst ratio at": report.place_of_worst_ratio}
+    row = replace(row, measured={**row.measured, **numbers})
     claim, is_complete = row.claim, not any("no assumption" in remark for remark in report.lint)
-    if not (report and claim.user_source and is_complete and report.assumptions):
+    if not (isinstance(report, Counterexample) and report.assumptions):
+        return row
+    if not (claim.user_source and is_complete):
         return row
     reason = (
         f"A searched instance violates it: {report.measured:.6g} > {report.bound:.6g}, ratio "

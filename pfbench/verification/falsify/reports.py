@@ -61,7 +61,11 @@ class SearchReport:
             return [*lines, f"{self.claim}: refused: {self.reason}"]
         search, skipped = self.search, sum(self.search["skipped"].values())
         lines.append(f"{self.claim}: no counterexample found in {self.seconds:.3g} s")
-        lines += [f"  largest ratio {self.ratio:.4g} at {self.worst_place}"] if self.ratio else []
+        lines += (
+            [f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}"]
+            if self.ratio
+            else []
+        )
         end = "complete" if search["complete"] else "ended by the time limit"
         lines.append(
             f"  searched    {search['evaluations']} instances, T <= {search['horizon']}, "
@@ -72,8 +76,8 @@ class SearchReport:
         return [*lines, "  This is not a proof."]
 
     @property
-    def worst_place(self) -> str:
-        """Where the largest ratio is, in words."""
+    def place_of_worst_ratio(self) -> str:
+        """The place of the largest ratio, in words."""
         steps = f" of T = {self.horizon}" if self.horizon else ""
         return f"t = {self.t}{steps}: {self.family}, d = {self.d}, n = {self.n}"
 
@@ -135,7 +139,7 @@ class Counterexample(SearchReport):
         constants = ", ".join(f"{k} = {_shorten(v)}" for k, v in self.constants.items())
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
-        hidden = ("family", "n", "d")
+        hidden = ("family", "n", "d", "set")
         parts = (f"{k} {v}" for k, v in self.instance.items() if k not in hidden and v != [])
         return [
             *(f"{self.claim}: note: {remark}" for remark in self.lint),

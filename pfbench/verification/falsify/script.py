@@ -35,16 +35,17 @@ def write_script(
     Raises
     ------
     Inexact
-        If no script of at most 60 lines prints the ratio.
-    TimeoutExpired
-        If it takes longer than these seconds.
+        If no script of at most 60 lines prints the ratio within these seconds.
     """
     text = _compose(statement, counterexample)
     lines = text.splitlines()
     if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
         raise Inexact(f"it has {len(lines)} lines of up to {max(map(len, lines))} characters")
     command, limit = [sys.executable, "-I", "-c", text], min(seconds, _SECONDS)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise Inexact("it takes too long") from error
     printed = re.search(r"ratio (\S+)", done.stdout)
     if printed is None:
         raise Inexact((done.stderr.strip().splitlines() or ["it prints nothing"])[-1])
@@ -65,8 +66,8 @@ def _compose(statement: SearchedStatement, counterexample: Counterexample) -> st
     seed = "None" if statement.is_deterministic else counterexample.run_seed
     for name, value in (("@rng", f"np.random.default_rng({seed})"), ("@t", counterexample.t)):
         blocks[-1] = blocks[-1].replace(name, str(value))
-    place, fixed = blocks.index("@instance"), (head, sources, setup, blocks[-1])
-    blocks = [head, *_instance_lines(problem), *blocks[place + 1 :]]
+    position, fixed = blocks.index("@instance"), (head, sources, setup, blocks[-1])
+    blocks = [head, *_instance_lines(problem), *blocks[position + 1 :]]
     blocks = [{"@sources": sources, "@setup": setup}.get(block, block) for block in blocks]
     for _ in blocks:
         blocks = [block for block in blocks if block in fixed or _is_used(block, blocks)]
@@ -86,8 +87,8 @@ def _join_body(match: re.Match[str]) -> str:
 def _is_used(block: str, blocks: Sequence[str]) -> bool:
     """Return whether another block has the name that a block defines."""
     match = re.match(r"(?:def )?(\w+)", block)
-    others = (other for other in blocks if other is not block)
-    return match is not None and any(re.search(rf"\b{match[1]}\b", text) for text in others)
+    rest = (other for other in blocks if other is not block)
+    return match is not None and any(re.search(rf"\b{match[1]}\b", text) for text in rest)
 
 
 def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
@@ -101,8 +102,10 @@ def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
     for block in template.split("\n\n"):
         lines = [line.rstrip().partition("#: ")[::2] for line in block.splitlines()]
         if all(re.search(rule, context) for code, rule in lines if not code):
-            kept = [code.rstrip() for code, rule in lines if code and re.search(rule, context)]
-            blocks += ["\n".join(kept)] if kept else []
+            code_lines = [
+                code.rstrip() for code, rule in lines if code and re.search(rule, context)
+            ]
+            blocks += ["\n".join(code_lines)] if code_lines else []
     used = set(re.findall(r"\.(\w+)", sources))
     for k, block in enumerate(blocks):
         if namespace := re.fullmatch(r"(\w+ = SimpleNamespace\()(.*)\)", block):

@@ -93,10 +93,7 @@ class SearchedSet:
 
 
 class SearchedConstants:
-    """Constants: exact, or certified upper bounds; an unknown one skips the instance.
-
-    They have R = |x_0 - x*|, mu (strong convexity) and d, too. `read` records the names read.
-    """
+    """Constants, with R = |x_0 - x*|, mu and d; `read` records names, an unknown one skips."""
 
     def __init__(self, values: Mapping[str, Any], read: set[str]) -> None:
         self._values, self._read = values, read
@@ -143,6 +140,7 @@ class SearchedProblem:
         self._prepare()
         self.shape, self.parameters, self.objective = (self.d,), genome, self.value
         self.properties = frozenset({"convex"} if self.is_convex else ())
+        self.lo = self.set.lo
         self.bounds |= {"n": self.n, "d": self.d}
 
     def _prepare(self) -> None:
@@ -192,10 +190,6 @@ class SearchedProblem:
         """Return the mean of differences of sampled component gradients."""
         return self.batch(sample, x) - self.batch(sample, y)
 
-    def lo(self, g: Any) -> Any:
-        """Return a vertex."""
-        return self.set.lo(g)
-
     def prox(self, x: Any, g: Any, lam: Any) -> Any:
         """Return the projection of x - lam g."""
         return self.set.project(x - lam * g)
@@ -234,10 +228,7 @@ class PiecewiseLinear:
 
 
 class Coordinate:
-    """A function of one coordinate: the derivatives of it and of its components.
-
-    `base` is its minimiser, if it `has_minimum`; `ends` are those of an interval, or none.
-    """
+    """The derivatives of a function of one coordinate; `base` is its minimiser if it has one."""
 
     def __init__(self, profile: Genome, n: int, number: Callable[[Any], Any], ends: Any) -> None:
         gaps = map(number, profile["knots"])
@@ -272,7 +263,7 @@ class SeparableProblem(SearchedProblem):
     """
 
     def _prepare(self) -> None:
-        profiles, ends = self.genome["profiles"], [()]
+        profiles, ends = self.genome["profiles"], list[Any]([()])
         self.x_0 = self._vector("start")
         if self.set.kind == "box":
             self.x_0 = self.set.project(self.x_0)
@@ -314,8 +305,7 @@ class SeparableProblem(SearchedProblem):
 class QuadraticProblem(SearchedProblem):
     """f(x) = <s, x - x*> + (x - x*)'H(x - x*)/2, with components that differ by linear terms.
 
-    H is Q diag(eigenvalues) Q with a reflection Q, or tridiagonal with -1, 2, -1 (`chain`). The
-    gradient s at x* is in minus the normal cone of the set there.
+    H = Q diag(eigenvalues) Q, Q a reflection, or tridiagonal (`chain`); -s is normal to the set.
     """
 
     def _prepare(self) -> None:

@@ -110,20 +110,15 @@ class SearchedStatement:
         self.horizon = setting.horizon("quick")
         assumed = (*claim.assumptions, *getattr(self.method, "assumes", ()))
         self.conditions = {text: parse_assumption(text) for text in assumed}
-        known = {*allowed, *(text for text, rule in self.conditions.items() if rule)}
-        unknown = "; ".join(text for text in self.conditions if text not in known)
+        understood = {*allowed, *(text for text, rule in self.conditions.items() if rule)}
+        unknown = "; ".join(text for text in self.conditions if text not in understood)
         self.refusal = unknown and f"assumptions that are not understood: {unknown}"
 
     def admits(self, name: str, value: int) -> bool:
-        """Return whether the comparisons of this name alone hold for a value."""
-        for text, rule in self.conditions.items():
-            if rule is not None and re.search(rf"\b{name}\b", text):
-                try:
-                    if not rule(None, {name: value}.__getitem__):
-                        return False
-                except (KeyError, AttributeError):  # it is about others, too
-                    pass
-        return True
+        """Return whether the comparisons of this name with a whole number hold for a value."""
+        pattern = re.compile(rf"{name} *([<>]=?|==|!=) *\d+")
+        rules = [rule for text, rule in self.conditions.items() if pattern.fullmatch(text)]
+        return all(rule is None or rule(None, {name: value}.__getitem__) for rule in rules)
 
 
 def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[SearchedStatement]:
@@ -235,8 +230,8 @@ def prepare_run(
     """
     setting = statement.setting
     if statement.horizon is not None and T:
-        stated, fixed = setting.parameters, {statement.horizon[0]: T}
-        longer = partial(stated, **fixed) if callable(stated) else {**stated, **fixed}
+        stem, fixed = setting.parameters, {statement.horizon[0]: T}
+        longer = partial(stem, **fixed) if callable(stem) else {**stem, **fixed}
         setting = replace(setting, parameters=longer)
     case = setting.make_case(statement.trial, problem)
     parameters, constants = case.claim_parameters, problem.constants()

@@ -65,10 +65,10 @@ def sqrt_keeping_integers(number: Any) -> Any:
 
 def run_memory(method: Any, oracles: Any) -> dict[str, Any]:
     """Return what a method keeps during a run, which its oracles tell from other runs."""
-    kept = vars(method).setdefault("_planted_memory", [None, {}])
-    if kept[0] is not oracles:
-        kept[:] = oracles, {}
-    memory: dict[str, Any] = kept[1]
+    last_run = vars(method).setdefault("_planted_memory", [None, {}])
+    if last_run[0] is not oracles:
+        last_run[:] = oracles, {}
+    memory: dict[str, Any] = last_run[1]
     return memory
 
 

@@ -20,6 +20,10 @@ from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 from pfbench.verification.replay.recorded_run import Transcript, copy_dense
 
 MAX_READINGS = 16
+"""Readings that are tried one after the other without any that leads further."""
+
+MAX_REPLAYS = 64
+"""Replays of one transcript."""
 
 PERTURBATIONS = 4
 
@@ -44,6 +48,8 @@ class ReplayOutcome:
         Whether the run merely yields fewer states than the reference.
     decided_by_rounding
         Whether the mismatch comes and goes with perturbations of the size of rounding.
+    is_cut_short
+        Whether each further reading led further, and `MAX_REPLAYS` ended them.
     notes, log
         Reports that are no mismatch, and the draws.
     """
@@ -52,6 +58,7 @@ class ReplayOutcome:
     reason: str = ""
     fewer: bool = False
     decided_by_rounding: bool = False
+    is_cut_short: bool = False
     notes: list[str] = field(default_factory=list)
     log: ResolvedDraws = field(default_factory=ResolvedDraws)
 
@@ -81,8 +88,8 @@ def follow_transcript(
     """
     forced: list[int] | None = []
     eager, best, best_forced = False, ReplayOutcome(-1), list[int]()
-    readings = MAX_READINGS
-    while forced is not None and readings:
+    readings, total = MAX_READINGS, 0
+    while forced is not None and readings and total < MAX_REPLAYS:
         replay = _replay(transcript, reference, forced, eager)
         try:
             steps = _replay_and_compare_steps(replay, algorithm, reference)
@@ -102,11 +109,12 @@ def follow_transcript(
                 log=replay.log,
             )
             if outcome.steps > best.steps:
-                best, best_forced = outcome, forced
+                best, best_forced, readings = outcome, forced, MAX_READINGS
             forced = replay.decisions.revise_decisions(error.step)
-            readings -= 1
+            readings, total = readings - 1, total + 1
             continue
         return ReplayOutcome(steps, notes=replay.notes, log=replay.log)
+    best.is_cut_short = forced is not None and total == MAX_REPLAYS
     best.decided_by_rounding = not best.fewer and _rounding_decides(
         transcript, algorithm, reference, best.steps, best_forced, eager
     )

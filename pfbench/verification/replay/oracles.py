@@ -1,5 +1,6 @@
 """The oracles of a replayed reference: each query consumes the recorded queries it stands for."""
 
+from collections import defaultdict
 from typing import Any, Never
 
 import numpy as np
@@ -93,6 +94,9 @@ class ReplayOracles:
         self.snapshot: Floats | None = None
         self.is_searching = False
         self.has_search = False
+        self._queries_by_step = defaultdict[int, list[RecordedQuery]](list)
+        for query in transcript.queries:
+            self._queries_by_step[query.step].append(query)
 
     def begin_step(self, step: int, x: Floats) -> None:
         """Begin a step at an iterate."""
@@ -266,16 +270,12 @@ class ReplayOracles:
             for step in range(self.step, last + 1)
             if self._is_known(step)
         ]
-        targets = [
-            query.points[0]
-            for query in transcript.queries
-            if query.kind in _FULL and query.step in (last, last + 1)
-        ]
+        queries = [query for step in (last, last + 1) for query in self._queries_by_step[step]]
+        targets = [query.points[0] for query in queries if query.kind in _FULL]
         ends = [
             query.points[0]
-            for query in transcript.queries
+            for query in queries
             if query.kind == "batch"
-            and query.step in (last, last + 1)
             and query.indices is not None
             and len(np.unique(query.indices)) == self.n
         ]
@@ -283,11 +283,12 @@ class ReplayOracles:
         if self._is_known(last) and transcript.states[last].output is not None:
             targets.append(transcript.states[last].output)
         options = list[int]()
-        for target in targets:
+        for target in targets:  # the nearest point first: a run that converges has many like it
+            distances = [float(np.abs(point - target).max()) for point in points]
             options += [
                 k
-                for k, point in enumerate(points)
-                if k not in options and self.window.is_equal_point(point, target)
+                for k in sorted(range(len(points)), key=distances.__getitem__)
+                if k not in options and self.window.is_equal_point(points[k], target)
             ]
         if not options:
             self.decisions.choose_option(self.step, 1)

@@ -313,6 +313,8 @@ def _add_outcome(
             trial, case, outcome.steps
         ):
             comparison.doubts.append(f"{location}: rounding decides from there on")
+    elif outcome.is_cut_short:
+        comparison.doubts.append(f"{location}: its draws can be read in too many ways")
     elif _is_sparse(case, transcript, trial):
         words = f"{case}: it yields {len(transcript.states)} states for all queries of the run"
         comparison.doubts.append(f"{words}: yield a State after each update")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -62,14 +62,12 @@ class Past:
     @property
     def error_sq(self) -> float:
         """|e_{t-1}|^2."""
-        square: float = np.vdot(self.error, self.error)
-        return square
+        return cast(float, np.vdot(self.error, self.error))
 
     @property
     def step_sq(self) -> float:
         """|x_t - x_{t-1}|^2."""
-        square: float = np.vdot(self.step, self.step)
-        return square
+        return cast(float, np.vdot(self.step, self.step))
 
 
 @dataclass

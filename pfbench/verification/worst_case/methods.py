@@ -114,7 +114,7 @@ class NearNCGS(NCGS):
     @staticmethod
     def condg(ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
         """Return a point of the set where the gap is at most eta."""
-        return ask.near_prox(u, l, lam, eta)
+        return ask.approximate_prox(u, l, lam, eta)
 
 
 def ncgs(N: int, L: float = 1.0) -> float:
@@ -173,7 +173,7 @@ class EstimatedPath:
         estimate = self.estimator.start(ask, rng)
         g = estimate(x)
         for t, length in enumerate(self.lengths):
-            x = x + ask.short_vector(length, t, *((x, g) if self.follows_draws else ()))
+            x = x + ask.free_vector(length, t, *((x, g) if self.follows_draws else ()))
             g = estimate(x)
             yield State(x, x, g)
 

@@ -211,14 +211,14 @@ class _UnknownOracles:
     def component(self, i: int, x: Any) -> Any:
         """Return the gradient of f_i at x, with its error."""
         g = self._answer(GRADIENT, self.coefficients(x, 1.0), component=i)
-        return g + self.short_vector(self._options.error, x) if self._options.error else g
+        return g + self.free_vector(self._options.error, x) if self._options.error else g
 
-    def short_vector(self, length: float, *arguments: Any) -> Any:
+    def free_vector(self, length: float, *arguments: Any) -> Any:
         """Return a vector of at most this length, the same for the same arguments."""
         parts = [self._decode @ _unwrap(a) if isinstance(a, np.ndarray) else [a] for a in arguments]
         return self._answer(FREE, np.concatenate(parts), length=length)
 
-    def near_prox(self, x: Any, g: Any, lam: float, gap: float) -> Any:
+    def approximate_prox(self, x: Any, g: Any, lam: float, gap: float) -> Any:
         """Return a point of the set that minimises <g, y> + |y - x|^2/(2 lam) within a gap."""
         request = self.coefficients(x - lam * g, 1.0)
         return self.start() + self._answer(NEAR_PROX, request, length=lam, gap=gap)

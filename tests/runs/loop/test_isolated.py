@@ -1,5 +1,6 @@
 """A method in a process of its own: the same counts and bits, and nothing of the problem there."""
 
+import json
 import multiprocessing
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from helpers import tiny_logistic, tiny_recovery
 import pfbench as pf
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.runs.loop import isolated, processes
+from pfbench.runs.loop import isolated, method_process, plain_data, processes
 from pfbench.runs.loop.solve import solve
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "algorithms"))
@@ -66,6 +67,60 @@ class Dead(Cheat):
     def run(self, ask, x, rng):
         os._exit(3)
         yield
+
+
+class Stateful(Cheat):
+    """Takes the problem along when it is pickled, and keeps no state of its own."""
+
+    def __getstate__(self):
+        raise SystemExit(4)
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            ask.gradient(x)
+            yield pf.State(x)
+
+
+class Text(str):
+    def __reduce__(self):
+        return os._exit, (5,)
+
+
+class Reducing(Cheat):
+    """Sends an object that runs something where it is unpickled."""
+
+    def run(self, ask, x, rng):
+        yield pf.State(x, Text("x"))
+
+
+class Forking(Cheat):
+    """Goes on in two processes."""
+
+    def run(self, ask, x, rng):
+        os.fork()
+        for _ in range(self.iterations):
+            ask.gradient(x)
+            yield pf.State(x)
+
+
+class Seeing(Cheat):
+    def run(self, ask, x, rng):
+        own = rng.bit_generator.seed_seq
+        seen = getattr(own, "entropy", None) or vars(own)
+        assert "987654321" not in repr(seen), "987654321 is seen"
+        assert "987654321" not in repr(rng.bit_generator.state)
+        for one in rng.spawn(self.iterations):
+            x = x + 1e-3 * one.random(x.shape)
+            yield pf.State(x)
+
+
+class Forging(Cheat):
+    """Writes other entries into the storage of its point than its factors have."""
+
+    def run(self, ask, x, rng):
+        x = x.copy()
+        x._trail.values[:] = 7.0
+        yield pf.State(x)
 
 
 class Caught(Cheat):
@@ -130,10 +185,10 @@ def serve_on(pipe):
     """Serve one method after the other; runs in a process of its own, which compiles once."""
     while True:
         try:
-            far, threads = pipe.recv()
+            far, *arguments = pipe.recv()
         except EOFError:
             return
-        isolated._serve(far, threads)
+        method_process.serve(far, *arguments)
         far.close()
 
 
@@ -143,9 +198,9 @@ class Lasting:
     def __init__(self):
         self.child, self.here = processes.start_process(serve_on)
 
-    def started(self, serve, threads):
+    def started(self, serve, *arguments):
         here, far = multiprocessing.Pipe()
-        self.here.send((far, threads))
+        self.here.send((far, *arguments))
         far.close()
         return Handed(self.child), here
 
@@ -161,7 +216,7 @@ class Handed:
     def kill(self):
         pass  # it ends where its pipe does
 
-    def join(self):
+    def join(self, seconds=None):
         pass
 
 
@@ -240,6 +295,58 @@ def test_what_cannot_be_sent_is_refused():
         def run(self, ask, x, rng):
             yield pf.State(x)
 
-    run = solve(tiny_logistic(), Local(), isolated=True)
+    with pytest.raises(InputError, match="put its class, a dataclass, at the top of a file"):
+        solve(tiny_logistic(), Local(), isolated=True)
+
+
+def test_nothing_of_the_method_is_unpickled_here_and_nothing_of_the_problem_is_taken_along(methods):
+    """Neither what a method is pickled by, nor what it sends, runs where the problem is."""
+    run = solve(tiny_logistic(), methods.Stateful(iterations=2), isolated=True)
+    assert (run.status, run.counts.fo) == ("finished", 2), run.stop_reason
+    run = solve(tiny_logistic(), methods.Reducing(iterations=2), isolated=True)
     assert run.status == "error"
-    assert "put its class at the top of a file" in run.stop_reason
+    assert "cannot be sent" in run.stop_reason
+
+
+def test_an_answer_out_of_turn_ends_the_run(methods):
+    run = solve(tiny_logistic(), methods.Forking(iterations=3), isolated=True)
+    assert run.status == "error"
+    assert "out of turn" in run.stop_reason
+
+
+def test_the_random_stream_does_not_tell_its_seed_and_spawns_the_same(methods):
+    """By the seed a method could draw the data of its problem again."""
+    problem, method = tiny_logistic(), methods.Seeing(iterations=3)
+    run = solve(problem, method, seed=987654321, isolated=True)
+    assert run.status == "finished", run.stop_reason
+    assert "987654321 is seen" in solve(problem, method, seed=987654321).stop_reason
+    assert outcome(problem, method, isolated=True) == outcome(problem, method)
+
+
+def test_a_point_whose_entries_are_not_of_its_factors_is_refused(methods):
+    """Its value would be measured on the entries, and its gap on the factors."""
+    run = solve(tiny_recovery(), methods.Forging(iterations=1), isolated=True)
+    assert run.status == "error"
+    assert "not of its factors" in run.stop_reason
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"[]",
+        {"bare": 1},
+        {"array": ["O", [2], "C"]},
+        {"array": ["<f8", [-1], "C"]},
+        {"array": ["<f8", [9], "C"]},
+        {"shared": ["Pattern", 4]},
+        {"object": ["Popen", {"args": "ls"}]},
+        {"object": ["RankOne", {"u": 1, "v": 2, "scale": 1.0, "pattern": None}]},
+        {"object": ["State", {"x": 1, "y": 2}]},
+        {"object": ["Atoms", {"left": None, "right": None, "atom_count": 9, "newest": None}]},
+    ],
+)
+def test_what_is_no_plain_data_is_refused(data):
+    head = data if isinstance(data, bytes) else json.dumps(data).encode()
+    with pytest.raises((ValueError, TypeError, LookupError, AttributeError)):
+        plain_data.decode(len(head).to_bytes(8, "little") + head, {}.__getitem__)

@@ -1,0 +1,122 @@
+"""An archive in a folder of its own: its runs, and the files and data that it names."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.machinery import PathFinder
+from pathlib import Path
+from sys import path as import_path
+from sys import stdlib_module_names
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pfbench.base.errors import InputError
+from pfbench.base.files import translate_os_errors
+from pfbench.problems.data.catalogue import DATA_SETS
+from pfbench.problems.data.digests import file_digest
+from pfbench.problems.data.management import status
+from pfbench.runs.storage.archive import CODE, Archive
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.storage.store import Store
+
+_TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
+"""Names that no module of an archive may have, beside those that are installed."""
+
+
+@contextmanager
+def unpack_archive(archive: Archive) -> Iterator[Path]:
+    """Unpack an archive into a folder that is removed at the end; nothing of it is imported.
+
+    Raises
+    ------
+    InputError
+        If a file in it is damaged, or a module has the name of one that is installed here.
+    StorageError
+        If the disk is full.
+    """
+    modules = [name for name in archive.names if name.startswith(CODE) and name.endswith(".py")]
+    check_module_names([_module(name) for name in modules])
+    with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
+        folder = Path(temporary).resolve()
+        with translate_os_errors(f"an archive's content in {folder}"):
+            (folder / CODE).mkdir()
+            archive.unpack(folder)
+        yield folder
+
+
+def read_runs(folder: Path) -> list[StoredRun]:
+    """Return the runs of an unpacked archive.
+
+    Raises
+    ------
+    InputError
+        If one is damaged.
+    """
+    store = Store(folder, make=False)
+    entries = []
+    for key in [*store.keys()]:
+        try:
+            entry = store.stat_entry("run", key)
+        except DamagedFileError as damage:
+            raise InputError(f"the run {key} of the archive is damaged ({damage}).") from damage
+        entries += [entry[0]] if entry else []
+    store.close()
+    return entries
+
+
+def take_files(manifest: Mapping[str, Any], folder: Path, neighbour: Path) -> dict[str, str]:
+    """Take from a folder the files that are named in an archive, and not in it.
+
+    Returns
+    -------
+    dict of str to str
+        Why a file was not taken, by its name.
+    """
+    lacking = {}
+    for name, origin in manifest["origins"].items():
+        paths = (neighbour / name, neighbour / Path(name).name)
+        path = next((path.resolve() for path in paths if path.is_file()), None)
+        inside = folder / CODE / name
+        if path is None:
+            lacking[name] = f"is not in {neighbour}: get it from {origin}"
+        elif file_digest(path) != manifest["reads"][name]:
+            lacking[name] = f"has other bytes in {neighbour} than its author's, from {origin}"
+        elif not inside.exists():
+            inside.parent.mkdir(parents=True, exist_ok=True)
+            inside.symlink_to(path)
+    return lacking
+
+
+def list_changed_data(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the data sets of an archive that are not here with the same bytes, and why."""
+    changed = {}
+    for name, digest in manifest["data"].items():
+        path = status(name).path if name in DATA_SETS else None
+        if path is None:
+            changed[name] = "not here" if name in DATA_SETS else "not known here"
+        elif file_digest(path) != digest:
+            changed[name] = "here with other bytes"
+    return changed
+
+
+def _module(name: str) -> str:
+    return name.removeprefix(CODE).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def check_module_names(modules: Sequence[str]) -> None:
+    """Refuse modules that would stand in the place of one of Python's, or of a library's.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    path = Path.cwd().resolve()
+    elsewhere = [folder for folder in import_path if Path(folder or ".").resolve() != path]
+    for top in sorted({module.partition(".")[0] for module in modules}):
+        is_known = top in stdlib_module_names or top in _TAKEN
+        if is_known or PathFinder.find_spec(top, elsewhere):
+            raise InputError(
+                f"the archive has a module {top}, and so does this Python: check it where {top} "
+                "is not installed."
+            )

@@ -1,0 +1,177 @@
+"""The pipe between a problem and a method in a process of its own.
+
+What both hold at once is named by a number: the storage that the points of one sequence share,
+which both change, the pattern of observed entries, and the marks by which a point knows whether it
+is the newest. Each message brings the storage up to date, before it is read. The method's end sends
+plain data, each message with the number of the turn.
+"""
+
+import io
+import pickle
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.errors import InputError
+from pfbench.points.factored import IterateStorage
+from pfbench.points.pattern import Pattern
+from pfbench.runs.loop.plain_data import SHARED, STORAGE, check_storage, decode, encode
+
+_MOST_BYTES = 2**31
+"""Bytes of the longest message."""
+
+
+class _End:
+    """One end of a pipe; `first` is 0 at one end and 1 at the other, so that numbers differ."""
+
+    def __init__(self, pipe: Connection, first: int) -> None:
+        self.pipe = pipe
+        self._next_number = first
+        self._things: dict[int, Any] = {}
+        self._numbers: dict[int, int] = {}
+        self._modified: dict[int, IterateStorage] = {}
+        self._turn = 0
+
+    def reset(self) -> None:
+        """Forget what was named: another run begins."""
+        self._things, self._numbers, self._modified = {}, {}, {}
+
+    def _number(self, thing: Any) -> int:
+        if id(thing) not in self._numbers:
+            self._register(self._next_number, thing)
+            self._next_number += 2
+        number = self._numbers[id(thing)]
+        if isinstance(thing, IterateStorage):
+            self._modified[number] = thing
+        return number
+
+    def _register(self, number: int, thing: Any) -> None:
+        self._things[number] = thing  # kept, so that no other thing gets its id
+        self._numbers[id(thing)] = number
+
+    def _remote(self, kind: type, number: int) -> Any:
+        if number not in self._things:
+            self._register(number, object.__new__(kind))
+        thing = self._things[number]
+        if type(thing) is not kind:
+            raise ValueError("a number of another thing")
+        if kind is IterateStorage:
+            self._modified[number] = thing
+        return thing
+
+    def _storages(self, pack: Callable[[Any], bytes]) -> list[tuple[int, bytes]]:
+        """Return the storages that were changed or named, each packed after those it names."""
+        packed: dict[int, bytes] = {}
+        while missing := self._modified.keys() - packed.keys():
+            for number in missing:
+                parts = vars(self._things[number])
+                packed[number] = pack(tuple(parts[name] for name in STORAGE))
+        self._modified = {}
+        return list(packed.items())
+
+
+class ProblemEnd(_End):
+    """The end where the problem is: it sends pickles, and reads plain data."""
+
+    def send(self, *message: Any) -> None:
+        """Send a message, with the storage that it or the last one received is about."""
+        patterns: dict[int, Pattern] = {}
+
+        def pack(value: Any) -> bytes:
+            def name(thing: Any) -> tuple[str, Any] | None:
+                if isinstance(thing, np.dtype) and thing.isbuiltin:
+                    return "dtype", thing.str
+                if type(thing) not in SHARED:
+                    return None
+                if isinstance(thing, Pattern) and id(thing) not in self._numbers:
+                    patterns[self._number(thing)] = thing
+                return type(thing).__name__, self._number(thing)
+
+            buffer = io.BytesIO()
+            pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
+            pickler.persistent_id = name  # type: ignore[method-assign]
+            pickler.dump(value)
+            return buffer.getvalue()
+
+        packed = pack(message)
+        storages = self._storages(pack)
+        self._turn += 1
+        parts = (self._turn, pickle.dumps(patterns), storages, packed)
+        self.pipe.send_bytes(pickle.dumps(parts))
+
+    def receive(self) -> Any:
+        """Return the next message.
+
+        Raises
+        ------
+        EOFError
+            If the other end is gone.
+        InputError
+            If it sends something else than a method of pfbench does, or out of turn.
+        """
+        data = self.pipe.recv_bytes(_MOST_BYTES)
+        try:
+            turn, count = (int.from_bytes(data[k : k + 8], "little") for k in (0, 8))
+            if turn != self._turn:
+                raise ValueError("an answer out of turn")
+            rest = data[16:]
+            for _ in range(count):
+                number, size = (int.from_bytes(rest[k : k + 8], "little") for k in (0, 8))
+                self._update(number, decode(rest[16 : 16 + size], self._shared))
+                rest = rest[16 + size :]
+            self._modified = {}
+            return decode(rest, self._shared)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise InputError(f"the method's process sends no plain data ({error}).") from error
+
+    def _shared(self, kind: str, number: int) -> Any:
+        if kind == "Pattern":
+            pattern = self._things[number]
+            if not isinstance(pattern, Pattern):
+                raise ValueError("a pattern that is none")
+            return pattern
+        return self._remote(IterateStorage if kind == "IterateStorage" else object, number)
+
+    def _update(self, number: int, values: tuple[Any, ...]) -> None:
+        parts = dict(zip(STORAGE, values, strict=True))
+        check_storage(parts)
+        vars(self._remote(IterateStorage, number)).update(parts)
+
+
+class MethodEnd(_End):
+    """The end where the method is: it sends plain data, and reads pickles."""
+
+    def send(self, *message: Any) -> None:
+        """Send a message, with the storage that it or the last one received is about."""
+        packed = encode(message, self._number)
+        storages = self._storages(lambda value: encode(value, self._number))
+        parts = [word.to_bytes(8, "little") for word in (self._turn, len(storages))]
+        for number, data in storages:
+            parts += [number.to_bytes(8, "little"), len(data).to_bytes(8, "little"), data]
+        self.pipe.send_bytes(b"".join([*parts, packed]))
+
+    def receive(self) -> Any:
+        """Return the next message; see `ProblemEnd.receive`."""
+        self._turn, patterns, storages, packed = pickle.loads(self.pipe.recv_bytes())
+        for number, pattern in pickle.loads(patterns).items():
+            self._register(number, pattern)
+        for number, data in storages:
+            parts = dict(zip(STORAGE, self._unpickle(data), strict=True))
+            vars(self._remote(IterateStorage, number)).update(parts)
+        self._modified = {}
+        return self._unpickle(packed)
+
+    def _unpickle(self, data: bytes) -> Any:
+        def load(reference: tuple[str, Any]) -> Any:
+            kind, number = reference
+            if kind == "dtype":
+                return np.dtype(number)
+            if kind == "Pattern":
+                return self._things[number]
+            return self._remote(IterateStorage if kind == "IterateStorage" else object, number)
+
+        unpickler = pickle.Unpickler(io.BytesIO(data))
+        unpickler.persistent_load = load  # type: ignore[method-assign]
+        return unpickler.load()

@@ -1,0 +1,125 @@
+"""The process of a method that runs apart from its problem; see `pfbench.runs.loop.isolated`."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import get_parameters
+from pfbench.oracles.bundle import ORACLES
+from pfbench.runs.loop.method_link import MethodEnd
+from pfbench.runs.loop.processes import prepare_child_process
+from pfbench.runs.loop.streams import HiddenSeed, PrefetchingGenerator
+
+KEPT = ("hessian", "table")
+"""Verbs whose answer stays where the problem is, and is asked further."""
+
+DESCRIBED = ("name", "requires", "asks", "assumes", "output", "deterministic", "iterations")
+DESCRIBED += ("runs", "runs_until_stopped")
+
+PARTS = ("mean", "product", "batch", "difference", "replace")
+
+
+class _RemoteOracles:
+    """The oracles as the method has them: each verb is a message."""
+
+    def __init__(self, link: MethodEnd, n: int, D: float) -> None:
+        self.n, self.D = n, D
+        self._link, self._released = link, list[int]()
+
+    def __getattr__(self, verb: str) -> Any:
+        if verb not in ORACLES:
+            raise AttributeError(f"'Oracles' object has no attribute '{verb}'")
+
+        def call(*args: Any) -> Any:
+            answer = self._send_query(0, verb, args)
+            return _RemoteObject(self, answer) if verb in KEPT else answer
+
+        return call
+
+    def _send_query(self, index: int, verb: str, value: Any) -> Any:
+        dropped, self._released = self._released, []
+        self._link.send("ask", index, verb, value, dropped)
+        kind, answer = self._link.receive()
+        if kind == "raise":
+            raise answer
+        return answer
+
+
+class _RemoteObject:
+    """Hessians or a table, which lie where the problem is."""
+
+    def __init__(self, oracles: _RemoteOracles, index: int) -> None:
+        self._oracles, self._position = oracles, index
+
+    @property
+    def mean(self) -> Any:
+        """The mean of the stored gradients."""
+        return self._oracles._send_query(self._position, "mean", None)
+
+    def __getattr__(self, verb: str) -> Any:
+        if verb not in PARTS:
+            raise AttributeError(verb)
+        return lambda *value: self._oracles._send_query(self._position, verb, value)
+
+    def __del__(self) -> None:
+        self._oracles._released.append(self._position)
+
+
+def build_from_class(module: str, name: str, parameters: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return a method of a class of a module, and its schedule."""
+    found: Any = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found(**parameters), "explicit"
+
+
+def serve(
+    pipe: Connection, number: int, folder: str, build: Callable[..., Any], arguments: Any
+) -> None:
+    """Make a method, describe it, and run it to its end; runs in its own process."""
+    prepare_child_process(number, folder)
+    link = MethodEnd(pipe, 1)
+    try:
+        algorithm, schedule = build(*arguments)
+        link.send("described", *_describe(algorithm), schedule, _weights(algorithm))
+        while True:
+            x, words, state, n, D = link.receive()
+            bits = np.random.PCG64(HiddenSeed(words))
+            bits.state = state
+            ask, rng = _RemoteOracles(link, n, D), PrefetchingGenerator(bits)
+            with np.errstate(all="ignore"):  # as in the process of the run
+                for yielded in algorithm.run(ask, x, rng):
+                    link.send("state", yielded)
+                    link.receive()
+            link.send("end")
+            link.reset()
+    except (EOFError, ConnectionError):
+        return
+    except BaseException as error:
+        with suppress(OSError):
+            link.send("raised", type(error).__name__, str(error)[:2000])
+
+
+def _describe(algorithm: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a method says of itself, and its parameters, as plain data."""
+    described = {
+        name: sorted(map(str, value)) if isinstance(value, frozenset | set) else value
+        for name in DESCRIBED
+        if (value := getattr(algorithm, name, None)) is not None
+    }
+    return described, {
+        name: value if value is None or isinstance(value, bool | int | float | str) else str(value)
+        for name, value in get_parameters(algorithm).items()
+    }
+
+
+def _weights(algorithm: Any) -> list[float] | None:
+    """Return the weights of an output that is drawn by the method's own; None if it has none."""
+    weight = getattr(algorithm, "output_weight", None)
+    if getattr(algorithm, "output", "") != "weighted" or weight is None:
+        return None
+    return [float(weight(k)) for k in range(1, algorithm.iterations + 1)]

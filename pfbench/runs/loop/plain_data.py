@@ -1,0 +1,208 @@
+"""What a method in a process of its own sends: numbers, text, arrays, and points made of these.
+
+It is encoded as JSON with the bytes of arrays behind it. Decoding makes objects of a few classes of
+pfbench alone, with checked shapes: what a compiled loop reads is as long as it must be.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.sample import Sample
+from pfbench.base.state import State
+from pfbench.points.atoms import Atoms, Factors
+from pfbench.points.factored import FactoredMatrix, IterateStorage
+from pfbench.points.operators import DenseOperator, SparseOperator, TiltedOperator
+from pfbench.points.pattern import Pattern
+from pfbench.points.vertices import RankOne
+
+SHARED = (IterateStorage, Pattern, object)
+"""What both processes hold at once, and name by a number."""
+
+_FIELDS: Mapping[type, tuple[str, ...]] = {
+    State: State._fields,
+    Sample: ("indices", "counts"),
+    Factors: Factors._fields,
+    RankOne: ("u", "v", "scale", "pattern"),
+    Atoms: ("left", "right", "atom_count", "newest"),
+    FactoredMatrix: ("_trail", "_token", "_base", "_vertex", "_weight", "_slot", "is_borrowed"),
+    DenseOperator: ("array", "shape"),
+    SparseOperator: ("pattern", "g", "shape"),
+    TiltedOperator: ("sparse", "pattern", "factors", "shape"),
+}
+STORAGE = (
+    *("pattern", "values", "atoms", "weights", "current", "previous", "step", "previous_state"),
+    *("no_left", "no_right", "limit"),
+)
+"""The parts of the storage that points of one sequence share."""
+
+_CLASSES = {kind.__name__: kind for kind in _FIELDS}
+_KINDS = "biuf"
+
+
+def encode(value: Any, number: Callable[[Any], int]) -> bytes:
+    """Return a value as bytes; `number` names what is shared.
+
+    Raises
+    ------
+    TypeError
+        If it holds something else than the module says.
+    """
+    arrays: list[Any] = []
+    head = json.dumps(_encode(value, number, arrays)).encode()
+    return b"".join([len(head).to_bytes(8, "little"), head, *arrays])
+
+
+def _encode(value: Any, number: Callable[[Any], int], arrays: list[Any]) -> Any:
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if isinstance(value, np.generic) and value.dtype.kind in _KINDS:
+        return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
+        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+        arrays.append(value.tobytes(order))
+        return {"array": [value.dtype.str, value.shape, order]}
+    if kind in (tuple, list):
+        return {kind.__name__: [_encode(item, number, arrays) for item in value]}
+    if kind is dict:
+        flat = [item for pair in value.items() for item in pair]
+        return {"dict": [_encode(item, number, arrays) for item in flat]}
+    if kind in SHARED:
+        return {"shared": [kind.__name__, number(value)]}
+    if kind in _FIELDS:
+        names = (name for name in _FIELDS[kind] if hasattr(value, name))
+        fields = {name: _encode(getattr(value, name), number, arrays) for name in names}
+        return {"object": [kind.__name__, fields]}
+    raise TypeError(f"a {kind.__name__} cannot be sent to the problem's process")
+
+
+def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
+    """Return what `encode` made bytes of; `shared` returns a thing by its kind and number.
+
+    Raises
+    ------
+    ValueError, TypeError, LookupError
+        If it is none, or has shapes that no point has.
+    """
+    length = int.from_bytes(data[:8], "little")
+    head, rest = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
+    place = 0
+
+    def restore(value: Any) -> Any:
+        nonlocal place
+        if not isinstance(value, dict):
+            if isinstance(value, list):
+                raise ValueError("a bare list")
+            return value
+        ((kind, content),) = value.items()
+        if kind == "array":
+            text, shape, order = content
+            dtype = np.dtype(text)
+            if dtype.kind not in _KINDS or order not in ("C", "F"):
+                raise ValueError("an array of another type")
+            if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
+                raise ValueError("an array of another shape")
+            size = dtype.itemsize * int(np.prod(shape, dtype=object))
+            part = rest[place : place + size]
+            place += size
+            return np.frombuffer(part, dtype).reshape(shape, order=order).copy(order)
+        if kind in ("tuple", "list", "dict"):
+            items = [restore(item) for item in content]
+            pairs = zip(items[::2], items[1::2], strict=True)
+            return tuple(items) if kind == "tuple" else items if kind == "list" else dict(pairs)
+        if kind == "shared":
+            return shared(*content)
+        if kind != "object":
+            raise ValueError(f"no {kind} is known")
+        name, fields = content
+        restored = {field: restore(item) for field, item in fields.items()}
+        return _make(_CLASSES[name], restored)
+
+    return restore(head)
+
+
+def _make(kind: Any, fields: dict[str, Any]) -> Any:
+    if not set(fields) <= set(_FIELDS[kind]):
+        raise ValueError(f"a {kind.__name__} of other fields")
+    if kind in (State, Factors, Sample):
+        made = kind(**fields)
+    else:
+        made = object.__new__(kind)
+        if kind is Atoms:
+            Atoms.__init__(made, (1, 1), 0)
+        for name, value in fields.items():
+            object.__setattr__(made, name, tuple(value) if name == "shape" else value)
+    _check(made)
+    return made
+
+
+def _check(made: Any) -> None:
+    """Refuse an object whose parts do not fit together."""
+    if isinstance(made, RankOne):
+        _expect(_is_vector(made.u), _is_vector(made.v), type(made.scale) is float)
+        _expect(made.pattern is None or isinstance(made.pattern, Pattern))
+    elif isinstance(made, Factors):
+        count = len(made.weights)
+        _expect(_is_vector(made.weights), *(_is_matrix(part) for part in made[1:]))
+        _expect(len(made.left) == len(made.right) == count)
+    elif isinstance(made, Atoms):
+        _expect(_is_matrix(made.left), _is_matrix(made.right), type(made.atom_count) is int)
+        _expect(0 <= made.atom_count <= len(made.left) == len(made.right))
+        _expect(made.newest is None or isinstance(made.newest, RankOne))
+    elif isinstance(made, FactoredMatrix):
+        storage, vertex = made._trail, made._vertex
+        _expect(isinstance(storage, IterateStorage), type(made._weight) is float)
+        _expect(type(made._slot) is int and -1 <= made._slot < storage.atoms.atom_count)
+        _expect(vertex is None or _fits(vertex, storage.pattern))
+    elif isinstance(made, DenseOperator):
+        _expect(_is_matrix(made.array), made.shape == made.array.shape)
+    elif isinstance(made, SparseOperator):
+        _expect(isinstance(made.pattern, Pattern), _is_vector(made.g))
+        _expect(len(made.g) == made.pattern.n, made.shape == made.pattern.shape)
+    elif isinstance(made, TiltedOperator):
+        left, right = made.factors[1:]
+        _expect(isinstance(made.sparse, SparseOperator), made.pattern is made.sparse.pattern)
+        _expect((left.shape[1], right.shape[1]) == made.pattern.shape == made.shape)
+
+
+def check_storage(parts: Mapping[str, Any]) -> None:
+    """Refuse the storage of a sequence whose parts do not fit together.
+
+    Raises
+    ------
+    ValueError
+        If they do not.
+    """
+    pattern = parts["pattern"]
+    _expect(tuple(parts) == STORAGE, isinstance(pattern, Pattern), type(parts["limit"]) is int)
+    _expect(_is_vector(parts["values"]) and len(parts["values"]) == pattern.n)
+    pairs = [(parts["atoms"], parts["weights"]), parts["previous_state"]]
+    for atoms, weights in filter(None, pairs):
+        _expect(isinstance(atoms, Atoms), _is_vector(weights))
+        _expect((atoms.left.shape[1], atoms.right.shape[1]) == pattern.shape)
+        _expect(len(weights) <= atoms.atom_count)
+    if parts["step"] is not None:
+        vertex, weight = parts["step"]
+        _expect(_fits(vertex, pattern), type(weight) is float)
+    for name, size in zip(("no_left", "no_right"), pattern.shape, strict=True):
+        _expect(_is_vector(parts[name]) and len(parts[name]) == size and not parts[name].any())
+
+
+def _fits(vertex: Any, pattern: Pattern) -> bool:
+    return isinstance(vertex, RankOne) and (vertex.u.size, vertex.v.size) == pattern.shape
+
+
+def _is_vector(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype == np.float64
+
+
+def _is_matrix(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.ndim == 2 and part.dtype == np.float64
+
+
+def _expect(*conditions: bool) -> None:
+    if not all(conditions):
+        raise ValueError("the parts of a point do not fit together")
