@@ -43,7 +43,7 @@ class EstimatorAlgorithm(Algorithm):
         return True
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See the module's pseudo-code."""
+        """Run the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         for t in range(self.iterations):
             g = estimate(x)

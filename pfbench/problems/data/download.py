@@ -15,7 +15,7 @@ _TIMEOUT = 30.0
 
 
 class _ProgressBar:
-    """What pooch asks of a progress bar, which reports to a function."""
+    """A progress bar for pooch that reports to a function."""
 
     def __init__(self, report: Progress) -> None:
         self.total, self._done, self._report = 0, 0, report
@@ -37,7 +37,7 @@ class _ProgressBar:
 def download(
     url: str, path: Path, *, name: str, progress: Progress | None = None, retries: int = 3
 ) -> None:
-    """Bring a file.
+    """Download a file.
 
     Parameters
     ----------

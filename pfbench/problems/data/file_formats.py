@@ -192,7 +192,7 @@ def _check_rows(indptr: Any, indices: Any, data: Any, labels: Any) -> SparseRows
 def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
     """Parse a stream of ratings in any of the three formats of MovieLens.
 
-    The format is told from the first line: ``::`` or a tab between the fields, or else a header
+    The format follows from the first line: ``::`` or a tab between the fields, or else a header
     with the columns ``userId``, ``movieId`` and ``rating``. Other columns may hold anything.
 
     Raises

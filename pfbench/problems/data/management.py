@@ -122,7 +122,7 @@ def fetch(
     """Download a data set from its home into the cache, unless an intact file exists.
 
     What arrives is checked before it gets its name; a file that was
-    there and is not the set is kept beside it as ``.damaged``. The sum of an unverified set's
+    there and is not the set is kept next to it as ``.damaged``. The sum of an unverified set's
     first download is kept, and later files of that name must have it.
 
     Parameters
@@ -132,7 +132,7 @@ def fetch(
     folder
         The cache folder; by default that of `cache_folder`. It is created if necessary.
     progress
-        Is told the bytes that have arrived, and how many there will be (None if not known).
+        Receives the bytes that have arrived, and how many there will be (None if not known).
     retries
         Further tries after one that failed.
 

@@ -58,7 +58,7 @@ class Task:
     code
         Name of the user-defined code that it runs; empty if it runs none.
     folder
-        Where its code lies if nobody here trusts it: then its process is confined, works in that
+        Where its code lies if it is untrusted: then its process is confined, works in that
         folder, and answers with plain data alone, which are never unpickled.
     """
 

@@ -26,7 +26,7 @@ _separated: list[str] = []
 
 
 def confinement_sentence() -> str:
-    """Return in words what this process has been kept from since `confine`."""
+    """Describe the confinement of this process since `confine`."""
     sizes = f"{MEMORY // 2**30} GiB of memory, {PROCESSES} processes, {FILE // 2**30} GiB a file"
     return f"{_separated[-1]}; none of your environment; at most {sizes}"
 

@@ -100,7 +100,7 @@ KINDS: Mapping[str, Mapping[str, Type]] = MappingProxyType(
         },
     }
 )
-"""The fields of a manifest that a kind of archive has beside those of all."""
+"""The fields of a manifest that a kind of archive has in addition to those of all."""
 
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
