@@ -65,7 +65,7 @@ def main(rounds: int) -> None:
             for loop in loops if k % 2 else loops[::-1]:
                 loop.turn()
         plain, watched = (loop.seconds / rounds / TURN for loop in loops)
-        measured = loops[1].watch.measured_steps
+        measured = loops[1].watch.measurement_count
         print(
             f"{name:6} {1e3 * plain:7.2f} ms without, {1e3 * watched:7.2f} ms with Watch: "
             f"{watched / plain - 1:+.1%}; {measured} steps measured"

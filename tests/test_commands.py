@@ -87,6 +87,7 @@ LEFT_OUT = {
     "python -m cocopp": "the extra referees: tests/runs/storage/test_exports.py",
     "python -m benchmarks.history check": "tests/benchmarks/test_counts.py, and tox -e check",
     "python tools/check_words.py": "tests/tools/test_check_words.py, and tox -e check",
+    "python -m benchmarks.watching": "times a loop; tests/watching tests the watch",
     "python tools/size.py": "tests/tools/test_size.py, and tox -e check",
     "python -m pytest": "this is it",
     "python -m build": "tox -e wheel builds all twice",

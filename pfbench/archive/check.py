@@ -172,12 +172,12 @@ class Check:
         return str(self.folder / CODE)
 
     @property
-    def same_environment(self) -> bool:
+    def is_same_environment(self) -> bool:
         """Whether versions and machine are those of its author."""
         current = [dict(self.engine.environment())]
         return self.same_versions and self.manifest["environments"] == current
 
-    def confined(self, function: Callable[..., Any], *args: Any) -> Task:
+    def make_confined_task(self, function: Callable[..., Any], *args: Any) -> Task:
         """Return a call in a process that may import the archive's code."""
         return Task(function, args, self.seconds, "archive", self.code)
 
@@ -234,7 +234,7 @@ class Check:
         """
         families: dict[PlannedRun, list[tuple[PlannedRun, StoredRun]]] = defaultdict(list)
         for entry in stored_runs:
-            plan = plan_of(entry, self.manifest["reads"])
+            plan = make_plan(entry, self.manifest["reads"])
             family = replace(plan, seed=0, problem=_with_data_seed(plan.problem, 0))
             families[family].append((plan, entry))
         for family, members in families.items():
@@ -259,12 +259,12 @@ class Check:
         if all(map(is_measured_apart, plans)):
             own = any(plan.user_selectors for plan in plans)
             return Task(measure, (list(plans), self.code if own else ""), self.seconds)
-        return self.confined(measure, list(plans))
+        return self.make_confined_task(measure, list(plans))
 
     def _rerun_task(
         self, entries: Sequence[StoredRun], description: str, *, needed: bool
     ) -> CheckTask:
-        task = self._measure_task([plan_of(entry, self.manifest["reads"]) for entry in entries])
+        task = self._measure_task([make_plan(entry, self.manifest["reads"]) for entry in entries])
         return CheckTask(task, partial(self._take_reruns, entries), description, needed)
 
     def _take_reruns(self, entries: Sequence[StoredRun], answers: Sequence[Any]) -> None:
@@ -307,7 +307,7 @@ def _with_data_seed(problem: str, seed: int) -> str:
     return str(Selector(selector.name, {**selector.parameters, "seed": seed}))
 
 
-def plan_of(entry: StoredRun, reads: Collection[str] = ()) -> PlannedRun:
+def make_plan(entry: StoredRun, reads: Collection[str] = ()) -> PlannedRun:
     """Return the plan of a stored run, wherever the files of its selectors lie.
 
     Raises

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.archive import claim_tasks
-from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, plan_of, portable_key
+from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, make_plan, portable_key
 from pfbench.archive.comparison import redraw
 from pfbench.archive.page import pages
 from pfbench.archive.reruns import TOLERANCE
@@ -76,13 +76,13 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
         return CheckReport(CheckOutcome(deviations=texts), False, [])
     current = dict(engine.environment())
     versions = list_changed_versions(manifest["lock"])
-    notes = [f"{name}: {how}" for name, how in versions.items()]
+    notes = [f"{name}: {effort_and_seed}" for name, effort_and_seed in versions.items()]
     blas = ", ".join({environment.get("blas", "") for environment in manifest["environments"]})
     rng = random.Random(f"{archive.sha256} {request.salt}")
     kernels = use_recorded_blas_kernels(blas, current.get("blas", ""))
-    with unpack_archive(archive) as folder, kernels as taken:
-        if taken:
-            notes.append(f"OpenBLAS's kernels {taken} are taken, as its author had them")
+    with unpack_archive(archive) as folder, kernels as loaded_kernels:
+        if loaded_kernels:
+            notes.append(f"OpenBLAS's kernels {loaded_kernels} are taken, as its author had them")
         for name, why in take_files(manifest, folder, request.neighbour).items():
             raise InputError(f"{name}, which is not in {archive.path}, {end_sentence(why)}")
         stored_runs = read_runs(folder)
@@ -91,13 +91,13 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
             tasks, table = list(_tasks(check, stored_runs)), []
             if manifest["kind"] == "comparison":
                 table = _redraw_table(check, request.suite, stored_runs)
-            drawn = pages(manifest, table)
+            page_files = pages(manifest, table)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
             raise InputError(f"it is no whole archive ({kind}{error}): get it again.") from error
         check.do(tasks)
         check.outcome.compare()
-        for name, text in drawn.items():
+        for name, text in page_files.items():
             if archive.read(name) == text:
                 continue
             if "pfbench" in versions:  # which may draw it otherwise
@@ -106,7 +106,7 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
                 check.outcome.note(f"{name} is not what its numbers give")
     for name, state in list_changed_data(manifest).items():
         check.outcome.unreached_tasks.append(f"the data set {name} is {state}")
-    return CheckReport(check.outcome, check.same_environment, notes)
+    return CheckReport(check.outcome, check.is_same_environment, notes)
 
 
 def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
@@ -123,8 +123,8 @@ def _note_missing_runs(
     check: Check, stored_runs: Sequence[StoredRun], plans: Sequence[PlannedRun]
 ) -> None:
     """Note how many planned runs are not in an archive."""
-    there = {portable_key(plan_of(entry, check.manifest["reads"])) for entry in stored_runs}
-    lacking = sum(portable_key(plan) not in there for plan in plans)
+    stored_keys = {portable_key(make_plan(entry, check.manifest["reads"])) for entry in stored_runs}
+    lacking = sum(portable_key(plan) not in stored_keys for plan in plans)
     check.outcome.note(lacking and f"{lacking} planned runs are not in the archive")
 
 
@@ -142,8 +142,8 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
         tables.extend(table)
 
     shipped = "" if suite is None else str(suite.resolve())
-    runs = [(plan_of(entry, manifest["reads"]), entry) for entry in stored_runs]
-    task = check.confined(redraw, str(check.folder / SPEC), dict(manifest), shipped, runs)
+    runs = [(make_plan(entry, manifest["reads"]), entry) for entry in stored_runs]
+    task = check.make_confined_task(redraw, str(check.folder / SPEC), dict(manifest), shipped, runs)
     check.do([CheckTask(task, take, "its table")])
     return tables
 
@@ -156,10 +156,10 @@ class _ClaimTasks:
     fields: Mapping[str, Any]
 
     def ask(self, function: Any, *arguments: Any) -> Any:
-        return self.check.confined(function, self.fields["theorem"], *arguments)
+        return self.check.make_confined_task(function, self.fields["theorem"], *arguments)
 
     @property
-    def how(self) -> tuple[str, int]:
+    def effort_and_seed(self) -> tuple[str, int]:
         """Effort and seed of the verification."""
         return self.fields["effort"], self.fields["seed"]
 
@@ -179,7 +179,7 @@ class _ClaimTasks:
         shuffle = self.check.shuffle_sample
         for k, verdict in enumerate(shuffle(self.fields["verdicts"])):
             name = verdict["claim"]
-            task = self.ask(claim_tasks.recompute_verdict, name, *self.how)
+            task = self.ask(claim_tasks.recompute_verdict, name, *self.effort_and_seed)
             yield CheckTask(task, partial(self.take_verdict, verdict), f"verdict on {name}", not k)
         sound = {
             item["claim"]
@@ -199,7 +199,7 @@ class _ClaimTasks:
         shuffle, faults = self.check.shuffle_sample, self.fields["faults"]
         for k, item in enumerate(shuffle(self.fields["errata"])):
             name = item["erratum"]
-            task = self.ask(claim_tasks.recompute_erratum, name, *self.how)
+            task = self.ask(claim_tasks.recompute_erratum, name, *self.effort_and_seed)
             yield CheckTask(task, partial(self.take_erratum, item), f"erratum {name}", not k)
         counted = [
             *(("", item["mutant"], by) for item in faults["planted"] for by in item["caught_by"]),
@@ -211,27 +211,27 @@ class _ClaimTasks:
         ]
         self.check.outcome.faults[1] = len(counted)
         for fault in shuffle(counted, FAULTS):
-            task = self.ask(claim_tasks.recompute_fault, fault, *self.how)
+            task = self.ask(claim_tasks.recompute_fault, fault, *self.effort_and_seed)
             take = partial(self.take_fault, *fault[1:])
             yield CheckTask(task, take, f"fault {fault[1]}", is_required=False)
 
     # --- what becomes of it -----------------------------------------------------------------------
 
-    def take_statements(self, stated: Mapping[str, Any]) -> None:
+    def take_statements(self, statements: Mapping[str, Any]) -> None:
         """Compare what a theorem states with what its archive says."""
         note, fields, faults = self.check.outcome.note, self.fields, self.fields["faults"]
-        note(_difference(fields["claims"], stated["claims"], "its claims"))
-        names = [claim["name"] for claim in stated["claims"]]
+        note(_difference(fields["claims"], statements["claims"], "its claims"))
+        names = [claim["name"] for claim in statements["claims"]]
         if [verdict["claim"] for verdict in fields["verdicts"]] != names:
             note("its verdicts are on other claims than it states")
-        for kind, said in (
+        for kind, results in (
             ("planted", [item["mutant"] for item in faults["planted"]]),
             ("generated", [[item["fault"], item["admissible"]] for item in faults["generated"]]),
             ("errata", [erratum["erratum"] for erratum in fields["errata"]]),
         ):
-            if said != stated[kind]:
-                what = kind if kind == "errata" else f"{kind} faults"
-                note(f"its {what} are others than follow from its code")
+            if results != statements[kind]:
+                subject = kind if kind == "errata" else f"{kind} faults"
+                note(f"its {subject} are others than follow from its code")
 
     def take_plans(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
         """Note runs that follow from the claims and are not there, and others."""
@@ -243,24 +243,26 @@ class _ClaimTasks:
     def take_verdict(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         """Compare a verdict that was recomputed."""
         self.check.outcome.verdicts[0] += 1
-        exact = ["measured", "reason"] if self.check.same_environment else []
+        exact = ["measured", "reason"] if self.check.is_same_environment else []
         parts = ["verdict", "kind", "source", "claimed", *exact]
-        pair = ({part: source.get(part) for part in parts} for source in (old, new))
-        self.check.outcome.note(_difference(*pair, f"the verdict on {old['claim']}"))
+        recorded, new = ({part: source.get(part) for part in parts} for source in (old, new))
+        self.check.outcome.note(_difference(recorded, new, f"the verdict on {old['claim']}"))
 
     def take_erratum(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         """Compare the examination of an erratum that was recomputed."""
-        left_out = () if self.check.same_environment else ("evidence",)
-        pair = ({k: v for k, v in source.items() if k not in left_out} for source in (old, new))
-        self.check.outcome.note(_difference(*pair, f"the erratum {old['erratum']}"))
+        left_out = () if self.check.is_same_environment else ("evidence",)
+        recorded, recomputed = (
+            {k: v for k, v in source.items() if k not in left_out} for source in (old, new)
+        )
+        self.check.outcome.note(_difference(recorded, recomputed, f"the erratum {old['erratum']}"))
         if old["evidence"]["shown"] != new["evidence"]["shown"]:
             self.check.outcome.note(f"the erratum {old['erratum']} is not as shown")
 
     def take_fault(self, name: str, claim: str, right: Any) -> None:
         """Take whether a fault is caught again, or changes nothing as was said."""
         self.check.outcome.faults[0] += 1
-        how = f"is not caught by {claim}" if claim else "changes something"
-        self.check.outcome.note(right is not True and f"the fault {name} {how}")
+        effort_and_seed = f"is not caught by {claim}" if claim else "changes something"
+        self.check.outcome.note(right is not True and f"the fault {name} {effort_and_seed}")
 
 
 def _difference(recorded: Any, recomputed: Any, location: str) -> str:
@@ -276,7 +278,7 @@ def _difference(recorded: Any, recomputed: Any, location: str) -> str:
         return ""
     else:
         return f"{location} is {recomputed}, and {recorded} by the archive"
-    differences = (_difference(item, other, f"{location}{at}") for at, item, other in pairs)
+    differences = (_difference(item, other, f"{location}{suffix}") for suffix, item, other in pairs)
     return next(filter(None, differences), "")
 
 

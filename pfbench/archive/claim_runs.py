@@ -75,8 +75,8 @@ def _plan(
     if not problem or not method or not getattr(case.algorithm, "iterations", None):
         return None
     quantity = getattr(claim.check, "quantity", "")
-    known = {*available_measures(case.problem)} & {str(quantity), "value"}
-    return PlannedRun(problem, method, seed, tuple(sorted(known)), 1)
+    available = {*available_measures(case.problem)} & {str(quantity), "value"}
+    return PlannedRun(problem, method, seed, tuple(sorted(available)), 1)
 
 
 def _problem_selector(problem: Any) -> str:

@@ -54,7 +54,7 @@ def describe_claims(theorem: str, limit: int) -> dict[str, Any]:
         "claims": [_describe_claim(claim) for claim in paper.claims],
         "planted": [mutant.name for mutant in paper.mutants],
         "generated": [
-            [fault.name, next((known.reason for known in ADMISSIBLE if known.covers(fault)), None)]
+            [fault.name, next((entry.reason for entry in ADMISSIBLE if entry.covers(fault)), None)]
             for fault in faults
         ],
         "errata": [erratum.name for erratum in paper.errata],
@@ -87,8 +87,8 @@ def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str
             method = claim_method(claim) if claim.algorithm else None
             files |= collect_declared_files(problem, getattr(problem, "set", None), method)
             constants = getattr(problem, "constants", None)
-            said = repr(constants(problem.start())) if constants else ""
-            statement[f"{claim.name} on {instance.name}"] = said
+            constants_text = repr(constants(problem.start())) if constants else ""
+            statement[f"{claim.name} on {instance.name}"] = constants_text
         for label, _, make_case in iterate_cases(claim):
             try:
                 case = make_case(0)

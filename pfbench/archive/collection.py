@@ -43,8 +43,8 @@ def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
         record = decode_json(_record_path(path).read_bytes())
     except (OSError, DamagedFileError):
         return None
-    whole = isinstance(record, dict) and record.keys() >= set(_FIELDS)
-    return record if whole and record["sha256"] == digest else None
+    is_complete = isinstance(record, dict) and record.keys() >= set(_FIELDS)
+    return record if is_complete and record["sha256"] == digest else None
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:

@@ -87,17 +87,17 @@ def collect_contents(
         files[f"{CODE}{'/'.join(parts)}{last}"] = Path(path).read_bytes()
         roots.add(str(Path(os.path.abspath(path)).parents[len(parts) - (not package)]))
     statement, declared, opened = _run_probe(probe, argument)
-    places, origins, data = _assign_places(opened, declared, roots)
-    for name, place in places.items():
+    files_by_name, origins, data = _assign_places(opened, declared, roots)
+    for name, file in files_by_name.items():
         if name in origins:
             continue
-        if (size := place.stat().st_size) > MOST_OF_FILE:
+        if (size := file.stat().st_size) > MOST_OF_FILE:
             raise InputError(
-                f"{place} has {size:,} bytes, and an archive takes {MOST_OF_FILE:,}: say where it "
+                f"{file} has {size:,} bytes, and an archive takes {MOST_OF_FILE:,}: say where it "
                 f'is got, by files = {{"{name}": "https://..."}} of the class that reads it.'
             )
-        files[f"{CODE}{name}"] = place.read_bytes()
-    reads = {name: file_digest(place) for name, place in places.items()}
+        files[f"{CODE}{name}"] = file.read_bytes()
+    reads = {name: file_digest(file) for name, file in files_by_name.items()}
     if not (files or reads):
         return ArchiveContents(data=data, statement=statement)
     with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
@@ -107,7 +107,7 @@ def collect_contents(
             (folder / name).write_bytes(content)
         for name in origins:
             (folder / CODE / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / CODE / name).symlink_to(places[name].resolve())
+            (folder / CODE / name).symlink_to(files_by_name[name].resolve())
         _compare_elsewhere(statement, _run_probe(probe, elsewhere, folder / CODE), folder)
     return ArchiveContents(files, reads, origins, data, statement)
 
@@ -138,7 +138,7 @@ def _assign_places(
 ) -> tuple[dict[str, Path], dict[str, str], dict[str, str]]:
     """Return the files that are read by their names, those with an origin, and the data sets."""
     sets = _data_set_names_by_file()
-    places: dict[str, Path] = {}
+    files_by_name: dict[str, Path] = {}
     origins, data = {}, {}
     for text, full in (*opened, *((path, path) for path in declared)):
         if full in sets:
@@ -154,11 +154,13 @@ def _assign_places(
             )
         if not is_valid_member_name(name):
             raise InputError(f"{full} is read, and no archive takes such a name: rename it.")
-        if places.setdefault(name, Path(full)) != Path(full):
-            raise InputError(f"{full} and {places[name]} would be one file {name}: rename one.")
+        if files_by_name.setdefault(name, Path(full)) != Path(full):
+            raise InputError(
+                f"{full} and {files_by_name[name]} would be one file {name}: rename one."
+            )
         if origin := declared.get(full, ("", ""))[1]:
             origins[name] = origin
-    return places, origins, data
+    return files_by_name, origins, data
 
 
 def archive_path(text: str, full: str, roots: Iterable[str], folder: str) -> str | None:
@@ -218,17 +220,17 @@ def _data_set_names_by_file() -> dict[str, str]:
         return {}
 
 
-def _compare_elsewhere(here: Mapping[str, Any], there: Any, folder: Path) -> None:
+def _compare_elsewhere(recorded: Mapping[str, Any], recomputed: Any, folder: Path) -> None:
     """Refuse what comes out otherwise where there is nothing but the archive."""
     sets = _data_set_names_by_file()
-    after, _, opened = there
+    after, _, opened = recomputed
     for _, full in opened:
         if full not in sets and is_user_file(full) and not Path(full).is_relative_to(folder):
             raise InputError(
                 f"{full} is read wherever the archive is: put it beside the code, and name it "
                 "from there."
             )
-    for name, statement in here.items():
+    for name, statement in recorded.items():
         if after.get(name) != statement:
             raise InputError(
                 f"{name} comes out otherwise where there is nothing but the archive "

@@ -191,9 +191,9 @@ def _claim_title(theorem: str) -> str:
         claim.name if claim.source == Claim.source else claim.source for claim in paper.claims
     )
     parts = [*([paper.title] if paper.key else []), *islice(named, _MOST_NAMED)]
-    more = len(named) - _MOST_NAMED
+    unnamed_count = len(named) - _MOST_NAMED
     author = getattr(import_module_file(split_reference(theorem)[0]), "__author__", "")
-    title = "; ".join(parts) + (f" and {more} more" if more > 0 else "")
+    title = "; ".join(parts) + (f" and {unnamed_count} more" if unnamed_count > 0 else "")
     return f"{title} ({author})" if author else title
 
 

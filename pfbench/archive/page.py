@@ -13,7 +13,7 @@ _RIGHT, _WRONG, _OTHER, _NEUTRAL = "#2e7d32", "#b71c1c", "#8d6e00", "#1f4e79"
 _SIGNS = str.maketrans({"|": "\\|", "<": "&lt;", "`": "'", "@": "&#64;"})
 
 
-def worst_verdict(fields: Mapping[str, Any]) -> Verdict:
+def find_worst_verdict(fields: Mapping[str, Any]) -> Verdict:
     """Return the worst verdict of an archive of claims."""
     verdicts = [Verdict(verdict["verdict"]) for verdict in fields["verdicts"]]
     return min(verdicts, key=lambda verdict: verdict.rank)
@@ -54,10 +54,11 @@ def summary(fields: Mapping[str, Any]) -> list[str]:
         claim["homogeneous"] is not False or claim["normalised"] for claim in fields["claims"]
     )
     caught, faults = count_faults(fields)
+    shortest = min(horizons, default=0)
     return [
-        worst_verdict(fields).value,
+        find_worst_verdict(fields).value,
         *([f"{max(shares):.2f} of its bound"] if shares else []),
-        *([f"T <= {min(horizons)}"] if horizons and min(horizons) else []),
+        *([f"T <= {shortest}"] if shortest else []),
         "units ✓" if homogeneous else "units ✗",
         f"{caught} of {faults} faults caught",
     ]
@@ -86,7 +87,7 @@ def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dic
     ]
     colour = _NEUTRAL
     if fields["kind"] == "claim":
-        verdict = worst_verdict(fields)
+        verdict = find_worst_verdict(fields)
         colour = _RIGHT if verdict.keeps_bound else _WRONG if verdict.is_wrong else _OTHER
     return {PAGE: "\n".join([*lines, ""]).encode(), BADGE: _badge(words, colour)}
 

@@ -86,7 +86,7 @@ def describe_difference(recorded: Run, recomputed: Run, *, exact: bool) -> str:
 
     Where bits cannot agree, only status and counts are compared, and measures up to `TOLERANCE`.
     """
-    counted, now = _counted(recorded), _counted(recomputed)
+    counted, now = _count_fields(recorded), _count_fields(recomputed)
     text = next((name for name, value in counted.items() if value != now[name]), "")
     if text:
         return text
@@ -96,5 +96,5 @@ def describe_difference(recorded: Run, recomputed: Run, *, exact: bool) -> str:
     return trace_difference(recorded, recomputed, TOLERANCE) or ""
 
 
-def _counted(run: Run) -> dict[str, Any]:
+def _count_fields(run: Run) -> dict[str, Any]:
     return {**run.counts.as_dict(), "iterations": run.iterations, "status": run.status}

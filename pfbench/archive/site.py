@@ -47,9 +47,9 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
     suites: dict[str, list[Row]] = defaultdict(list)
     with translate_os_errors(f"the site {output}"):
         for item in checked:
-            manifest, place = item.archive.manifest, item.archive.path.stem
-            _write_pages(item, output / place)
-            link, how = f"{place}/index.html", escape_html(_describe_check(item.record))
+            manifest, location = item.archive.manifest, item.archive.path.stem
+            _write_pages(item, output / location)
+            link, how = f"{location}/index.html", escape_html(_describe_check(item.record))
             if manifest["kind"] == "claim":
                 claims += _claim_rows(manifest, link, how)
                 errata += _erratum_rows(manifest, link, how)
@@ -73,13 +73,13 @@ def _write_pages(item: CheckedArchive, folder: Path) -> None:
     """Write page and badge of an archive; those of claims are drawn from its numbers."""
     archive, manifest = item.archive, item.archive.manifest
     if manifest["kind"] == "comparison":  # to draw it again would import its code
-        drawn = {PAGE: archive.read(PAGE)}
+        page_files = {PAGE: archive.read(PAGE)}
     else:
-        drawn = pages(manifest)
-        _write(folder, BADGE, drawn[BADGE])
-    text = drawn[PAGE].decode(errors="replace")
-    shown = "<br>".join(map(escape_html, text.splitlines()))
-    _write(folder, "index.html", document(manifest["title"], [f"<pre>{shown}</pre>"]).encode())
+        page_files = pages(manifest)
+        _write(folder, BADGE, page_files[BADGE])
+    text = page_files[PAGE].decode(errors="replace")
+    displayed = "<br>".join(map(escape_html, text.splitlines()))
+    _write(folder, "index.html", document(manifest["title"], [f"<pre>{displayed}</pre>"]).encode())
 
 
 def _claim_rows(

@@ -41,7 +41,7 @@ def answer_old_verb(context: typer.Context) -> NoReturn:
 
 @app.command()
 def make(
-    what: str = argument("WHAT", "A SPEC.toml, FILE.py with claims, or METHOD.", default=...),
+    subject: str = argument("WHAT", "A SPEC.toml, FILE.py with claims, or METHOD.", default=...),
     output: Path = option("FILE", "The archive to write.", "--output", "-o", default=...),
     suite: str | None = option("SUITE", "Compare METHOD on this suite."),
     price: str | None = option("PRICE", "Of --suite: what a call costs, as in sfo=1,lo=20."),
@@ -64,28 +64,28 @@ def make(
     check_writable(output, f"--output {output}", error=StorageError)
     if suite is None and price is not None:
         raise InputError("--price goes with --suite: give both.")
-    if what.endswith(".toml") or suite is not None:
+    if subject.endswith(".toml") or suite is not None:
         if full or faults is not None or seed:
             raise InputError("--full, --faults and --seed go with claims: leave them out.")
         with closing(options.make_engine(jobs, scheduler)) as engine:
             writer = _writer(output, store, engine)
             if suite is None:
-                _make_sweep(writer, Path(what), engine, as_json=as_json)
+                _make_sweep(writer, Path(subject), engine, as_json=as_json)
             else:
-                _make_comparison(writer, what, suite, price, engine, as_json=as_json)
+                _make_comparison(writer, subject, suite, price, engine, as_json=as_json)
         return
     from pfbench.base.checks import check_integer
     from pfbench.cli.verification_job import open_job
     from pfbench.cli.verify import resolve_claim_names
 
-    if not is_user_defined(what):
+    if not is_user_defined(subject):
         raise InputError(
-            f"{what} is no SPEC.toml, FILE.py, FILE.py:NAME or MODULE:NAME; for a paper of pfbench "
-            "write pfbench.claims.KEY:PAPER, and for a comparison add --suite."
+            f"{subject} is no SPEC.toml, FILE.py, FILE.py:NAME or MODULE:NAME; for a paper of "
+            "pfbench write pfbench.claims.KEY:PAPER, and for a comparison add --suite."
         )
     limit = FAULTS if faults is None else check_integer("--faults", faults, minimum=0)
     target = terminal.STANDARD_OUTPUT if as_json else None
-    names, seeds = resolve_claim_names([what], target), range(seed, seed + 1)
+    names, seeds = resolve_claim_names([subject], target), range(seed, seed + 1)
     with open_job(names, full, seeds, store, jobs, scheduler, None, target) as work:
         _make_claims(_writer(output, store, work.engine), work, limit)
 
@@ -158,7 +158,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
         examined = work.make_session(steps).examine(errata)
     with work.step_progress("planted faults", len(planted)) as steps:
         caught = work.make_session(steps).catch_mutants(planted)
-    faults, _, drawn = generate_faults(work, limit)
+    faults, _, fault_names = generate_faults(work, limit)
     studied = study_faults(work, faults, claims)
     plans = plan_claim_runs(claims, work.seeds[0])
     outcomes = make_runs("runs", plans, writer.store, work.engine, quiet=work.is_quiet)
@@ -172,7 +172,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
         faults={
             "planted": [outcome.as_json() for outcome in caught],
             "generated": [study.as_json() for study in studied],
-            "drawn": drawn or "none generated",
+            "drawn": fault_names or "none generated",
             "most": limit,
         },
     )
@@ -302,9 +302,9 @@ def check_archive(
 
     check_real("--seconds", seconds, above=0.0)
     salt, engine = salt or secrets.token_hex(8), options.make_untrusted_engine(jobs)
-    confined = describe_confinement(engine)
+    confinement = describe_confinement(engine)
     if not quiet:
-        terminal.print_note(f"running the code of {archive.path} in processes with {confined}")
+        terminal.print_note(f"running the code of {archive.path} in processes with {confinement}")
     suite = suite_spec_paths().get(archive.manifest.get("suite", ""))
     report = checked(archive, CheckRequest(salt, seconds, engine, files, suite))
     for text in report.notes:
@@ -324,7 +324,7 @@ def check_archive(
         "faults": outcome.faults,
         "off": outcome.deviations,
         "unreached": outcome.unreached_tasks,
-        "confined": confined,
+        "confined": confinement,
         "text": _paragraph(archive, salt, outcome, same=report.same),
     }
 

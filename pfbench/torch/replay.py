@@ -76,7 +76,7 @@ class BatchReplay:
         k = int(torch.randint(size, (1,), generator=self._rng))
         sample = slice_batch(batch, k, k + 1)
         length = self.norm.length(_difference(after, before))
-        with self._restored():
+        with self._restore_state():
             first = self._gradient(sample, before, 1, counts)
             second = self._gradient(sample, after, 1, counts)
         if first is not None and second is not None:
@@ -94,7 +94,7 @@ class BatchReplay:
             return {}
         values: dict[str, float] = {}
         half = size // 2
-        with self._restored():
+        with self._restore_state():
             first = self._gradient(batch, before, size, counts)
             second = self._gradient(batch, after, size, counts)
             back = [x - step for x, step in zip(before, d, strict=True)]
@@ -185,7 +185,7 @@ class BatchReplay:
                 p.copy_(x)
 
     @contextmanager
-    def _restored(self) -> Iterator[None]:
+    def _restore_state(self) -> Iterator[None]:
         """Restore parameters, buffers and the streams of random numbers after evaluations."""
         point = [p.detach().clone() for p in self._parameters]
         buffers = [(b, b.detach().clone()) for b in self._model.buffers()]

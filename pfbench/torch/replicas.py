@@ -127,20 +127,22 @@ class Replicas:
         return [p.name for p in parameters if p.kind in kinds]
 
 
-def name_in(settings: Settings, name: str) -> str | None:
+def find_name(settings: Settings, name: str) -> str | None:
     """Return the name under which settings have a hyperparameter, or None."""
     return next((n for n in _SYNONYMS.get(name, (name,)) if n in settings), None)
 
 
-def value_in(settings: Settings, name: str, default: Any = 0.0) -> Any:
+def find_value(settings: Settings, name: str, default: Any = 0.0) -> Any:
     """Return a hyperparameter by its usual name."""
-    key = name_in(settings, name)
+    key = find_name(settings, name)
     return default if key is None else settings[key]
 
 
 def override(settings: Settings, values: Settings) -> dict[str, Any]:
     """Return new values under the names that settings have; those that they lack are left out."""
-    return {key: value for n, value in values.items() if (key := name_in(settings, n)) is not None}
+    return {
+        key: value for n, value in values.items() if (key := find_name(settings, n)) is not None
+    }
 
 
 # --- published steps, right and with known bugs ---------------------------------------------------

@@ -16,8 +16,8 @@ from pfbench.torch.examination import (
     identify_orthogonaliser,
     resolve_method,
 )
-from pfbench.torch.orthogonalisers import certified_interval
-from pfbench.torch.replicas import Replicas, value_in
+from pfbench.torch.orthogonalisers import certify_interval
+from pfbench.torch.replicas import Replicas, find_value
 
 torch: Any = import_module("torch")
 _dispatch: Any = import_module("torch.utils._python_dispatch")
@@ -68,7 +68,7 @@ class ProductCounter:
     def pausing(self, closure: Callable[[], Any]) -> Callable[[], Any]:
         """Return a closure whose products are not counted."""
 
-        def paused() -> Any:
+        def pause_hooks() -> Any:
             mode = self._mode
             if mode is None:
                 return closure()
@@ -78,7 +78,7 @@ class ProductCounter:
             finally:
                 mode.is_paused = False
 
-        return paused
+        return pause_hooks
 
 
 class GroupReader:
@@ -97,12 +97,16 @@ class GroupReader:
     """
 
     def __init__(
-        self, optimizer: Any, names: Mapping[Any, str], stated: Mapping[str, Any], largest: int
+        self,
+        optimizer: Any,
+        names: Mapping[Any, str],
+        specification: Mapping[str, Any],
+        largest: int,
     ) -> None:
-        self._optimizer, self._stated, self._largest = optimizer, stated, largest
+        self._optimizer, self._specification, self._largest = optimizer, specification, largest
         self._replicas = Replicas(optimizer)
         groups = optimizer.param_groups
-        self.methods = [resolve_method(self._replicas, optimizer, g, stated) for g in groups]
+        self.methods = [resolve_method(self._replicas, optimizer, g, specification) for g in groups]
         self._layers = {
             p: names.get(p, f"group {i}, parameter {k}")
             for i, group in enumerate(groups)
@@ -175,7 +179,7 @@ class GroupReader:
         groups = zip(self._optimizer.param_groups, self._methods(), strict=True)
         for i, (group, method) in enumerate(groups):
             rate = {"lr": self._rates.get(i) or 1e-3} if group.get("lr") is not None else {}
-            lines = examine(self._replicas, {**group, **rate}, method, self._stated)
+            lines = examine(self._replicas, {**group, **rate}, method, self._specification)
             findings += [line for line in lines if line not in findings]
         return findings
 
@@ -202,7 +206,7 @@ class GroupReader:
 
     def _decay(self, i: int, lr: float) -> float | None:
         group = self._optimizer.param_groups[i]
-        key = i, lr, value_in(group, "weight_decay")
+        key = i, lr, find_value(group, "weight_decay")
         if key not in self._decays:
             try:
                 self._decays[key] = self._replicas.measure_decay(group)
@@ -214,11 +218,11 @@ class GroupReader:
         """Return the direction of a layer, or why there is none."""
         orthogonaliser = self._orthogonaliser(i)
         settings = self._replicas.settings(self._optimizer.param_groups[i])
-        momentum = float(value_in(settings, "momentum"))
+        momentum = float(find_value(settings, "momentum"))
         g = _matrix(self._gradients[p])
         scale = 1.0 if orthogonaliser is None else orthogonaliser.scale(*g.shape)
         x, y = _matrix(before), _matrix(p)
-        size = float(value_in(settings, "lr")) * scale
+        size = float(find_value(settings, "lr")) * scale
         if decay is None:
             return "its decay is no multiple of the layer"
         step = (1 - decay) * x - y
@@ -245,12 +249,12 @@ class GroupReader:
 
     def _judge(self, i: int, name: str, direction: Direction) -> Iterator[Finding]:
         orthogonaliser = self._orthogonaliser(i)
-        if direction.off > _OFF * direction.hi:
+        if direction.deviation > _OFF * direction.hi:
             yield Finding(
                 f"{name}: the direction does not have the singular vectors of the momentum"
             )
         elif orthogonaliser:
-            low, high = certified_interval(
+            low, high = certify_interval(
                 orthogonaliser.coefficients, float(direction.relative.min())
             )
             margin = _MARGIN * high
@@ -264,7 +268,7 @@ class GroupReader:
         if i not in self._orthogonalisers:
             group = self._optimizer.param_groups[i]
             try:
-                result = identify_orthogonaliser(self._replicas, group, self._stated)[0]
+                result = identify_orthogonaliser(self._replicas, group, self._specification)[0]
             except Exception:  # of a user's optimiser on small layers
                 result = None
             self._orthogonalisers[i] = result

@@ -112,7 +112,7 @@ class Watch:
         batch_size: Callable[..., int] | None = None,
         norm: str | None = None,
         largest: int = 256,
-        stated: Mapping[str, Any] = MappingProxyType({}),
+        specification: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise InputError("optimizer must be a torch.optim.Optimizer.")
@@ -120,16 +120,16 @@ class Watch:
             raise InputError(f"every={every} must be at least 1.")
         if norm not in (None, "l2", "spectral"):
             raise InputError(f"norm={norm!r} is none of l2, spectral.")
-        if unknown := [name for name in stated if name not in _STATED]:
+        if unknown := [name for name in specification if name not in _STATED]:
             raise InputError(f"stated names {unknown[0]!r}, which is none of {', '.join(_STATED)}.")
-        for name, known in (("method", METHODS), ("orthogonaliser", PRESETS), ("scale", SCALES)):
-            if isinstance(value := stated.get(name), str) and value not in known:
-                raise InputError(f"{name}={value!r} is none of {', '.join(known)}.")
-        self.optimizer, self.model, self.stated = optimizer, model, dict(stated)
+        for name, choices in (("method", METHODS), ("orthogonaliser", PRESETS), ("scale", SCALES)):
+            if isinstance(value := specification.get(name), str) and value not in choices:
+                raise InputError(f"{name}={value!r} is none of {', '.join(choices)}.")
+        self.optimizer, self.model, self.specification = optimizer, model, dict(specification)
         self.counts = WatchCounts()
         self._batch_size, self._every = batch_size or _first_axis, every
         self._names = {p: name for name, p in model.named_parameters()}
-        self._reader = GroupReader(optimizer, self._names, self.stated, largest)
+        self._reader = GroupReader(optimizer, self._names, self.specification, largest)
         self.norm = ProductNorm(norm or ("spectral" if self._reader.has_spectral else "l2"))
         self._rows: list[dict[str, Any]] = []
         self._notes: list[Finding] = []
@@ -141,7 +141,7 @@ class Watch:
         self._handles = list(self._register())
 
     def __repr__(self) -> str:
-        steps = f"{self.counts.steps} steps, {self.measured_steps} measured"
+        steps = f"{self.counts.steps} steps, {self.measurement_count} measured"
         return f"Watch({type(self.optimizer).__name__}, {steps})"
 
     # --- results ----------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ class Watch:
         return self._replay.constants() if self._replay else {}
 
     @property
-    def measured_steps(self) -> int:
+    def measurement_count(self) -> int:
         """The number of measured steps."""
         return len({row["step"] for row in self._rows})
 
@@ -199,7 +199,7 @@ class Watch:
         self._note(_loader_notes(loader))
         for batch in loader:
             if self._replay:
-                with self._timed(), self._noted():
+                with self._time_overhead(), self._note_failures():
                     self._replay.receive(batch, self.counts)
             yield batch
 
@@ -214,7 +214,7 @@ class Watch:
     def _register(self) -> Iterator[Any]:
         """Register functions, not methods: a deep copy of the model does not copy Watch."""
         yield self.model.register_forward_hook(
-            lambda module, args, kwargs, output: self._after_forward(args, kwargs, output),
+            lambda module, args, kwargs, output: self._handle_forward(args, kwargs, output),
             with_kwargs=True,
         )
         parameters = [p for p in self._names if p.requires_grad]
@@ -223,13 +223,13 @@ class Watch:
         for p in parameters:
             yield p.register_hook(lambda gradient: self._commit())
         yield self.optimizer.register_step_pre_hook(
-            lambda optimizer, args, kwargs: self._before_step(args, kwargs)
+            lambda optimizer, args, kwargs: self._handle_step_start(args, kwargs)
         )
         yield self.optimizer.register_step_post_hook(
-            lambda optimizer, args, kwargs: self._after_step()
+            lambda optimizer, args, kwargs: self._handle_step_end()
         )
 
-    def _after_forward(self, args: Any, kwargs: Any, output: Any) -> None:
+    def _handle_forward(self, args: Any, kwargs: Any, output: Any) -> None:
         """Let the output's gradient announce the samples of this call."""
         if self._busy or not torch.is_grad_enabled():
             return
@@ -249,13 +249,13 @@ class Watch:
             self.counts.sfo += sum(self._pending.values())
             self._pending.clear()
 
-    def _before_step(self, args: Any, kwargs: Any) -> Any:
-        with self._timed():
+    def _handle_step_start(self, args: Any, kwargs: Any) -> Any:
+        with self._time_overhead():
             step = self.counts.steps + 1
             self._is_measured = self._is_due(step)
             closure = kwargs.get("closure") or (args[1] if len(args) > 1 else None)
             if self._is_measured:
-                with self._noted():
+                with self._note_failures():
                     self._reader.remember(has_closure=closure is not None)
                     if self._replay:
                         self._replay.remember()
@@ -268,8 +268,8 @@ class Watch:
                 return args, {**kwargs, "closure": paused}
             return (args[0], paused, *args[2:]), kwargs
 
-    def _after_step(self) -> None:
-        with self._timed():
+    def _handle_step_end(self) -> None:
+        with self._time_overhead():
             self._count_step()
             if self._is_measured:
                 self._rows += self._measure()
@@ -278,10 +278,10 @@ class Watch:
     def _count_step(self) -> None:
         counts = self.counts
         counts.steps += 1
-        made = self._products.stop()
-        if made and counts.products is not None:
+        product_count = self._products.stop()
+        if product_count and counts.products is not None:
             late = counts.products == 0 and counts.steps > _FIRST
-            counts.products = None if late else counts.products + made
+            counts.products = None if late else counts.products + product_count
         missing, layers, moved = self._reader.count()
         counts.without_gradient += missing
         counts.skipped += not moved
@@ -295,10 +295,10 @@ class Watch:
 
     def _measure(self) -> Iterator[dict[str, Any]]:
         step, rows, together = self.counts.steps, list[dict[str, Any]](), dict[str, float]()
-        with self._noted(), torch.random.fork_rng(devices=[]):
+        with self._note_failures(), torch.random.fork_rng(devices=[]):
             rows, findings = self._reader.rows(self.norm)
             self._note(findings)
-        with self._noted():
+        with self._note_failures():
             together = self._replay.evaluate(self.counts) if self._replay else {}
         for row in rows:
             yield {"step": step, **row, **(together if row["layer"] == "all" else {})}
@@ -307,7 +307,7 @@ class Watch:
         self._notes += [finding for finding in findings if finding not in self._notes]
 
     @contextmanager
-    def _noted(self) -> Iterator[None]:
+    def _note_failures(self) -> Iterator[None]:
         """Note what a measurement raises: the user's loop goes on."""
         try:
             yield
@@ -316,7 +316,7 @@ class Watch:
             self._note([Finding(text, is_bug=False)])
 
     @contextmanager
-    def _timed(self) -> Iterator[None]:
+    def _time_overhead(self) -> Iterator[None]:
         """Add the time of a block to what Watch has spent; nothing inside is counted."""
         start, was_busy = perf_counter(), self._busy
         if math.isnan(self._began):

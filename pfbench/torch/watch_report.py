@@ -53,7 +53,7 @@ class WatchReport:
         """Return the report of a loop as it stands now."""
         counts = watch.counts
         title = (
-            f"{type(watch.optimizer).__name__}: {counts.steps} steps, {watch.measured_steps} "
+            f"{type(watch.optimizer).__name__}: {counts.steps} steps, {watch.measurement_count} "
             f"measured in the {watch.norm.name} norm, {watch.overhead:.1%} of the loop's time"
         )
         unique = dict.fromkeys([*findings, *_constant_findings(watch)])
@@ -70,7 +70,10 @@ class WatchReport:
         lines = [self.title, "findings", *(marks or ["  none"]), "counts"]
         lines += [f"  {name:18} {value}" for name, value in self.counts]
         if self.constants:
-            lines += ["measured", *(f"  {n:8} {v:12} {what}" for n, v, what in self.constants)]
+            lines += [
+                "measured",
+                *(f"  {n:8} {v:12} {conclusion}" for n, v, conclusion in self.constants),
+            ]
         return "\n".join([*lines, _CLOSING])
 
     def _repr_html_(self) -> str:
@@ -161,23 +164,28 @@ def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def _verdict(watch: Any, name: str) -> str:
-    stated = watch.stated.get(name)
-    if stated is None:
+    specification = watch.specification.get(name)
+    if specification is None:
         return "a bound that holds with it is confirmed on this run, one that fails is not refuted"
-    if watch.constants[name] <= stated:
-        return f"the stated {stated:g} is not refuted, and no run confirms it"
+    if watch.constants[name] <= specification:
+        return f"the stated {specification:g} is not refuted, and no run confirms it"
     if name == "sigma2":
-        return f"above the stated {stated:g}: an estimate of one run refutes nothing"
-    return f"the stated {stated:g} is refuted"
+        return f"above the stated {specification:g}: an estimate of one run refutes nothing"
+    return f"the stated {specification:g} is refuted"
 
 
 def _constant_findings(watch: Any) -> Iterator[Finding]:
     """Yield what the measured constants refute."""
-    values, stated = watch.constants, watch.stated
+    values, specification = watch.constants, watch.specification
     for name in ("L", "rho"):
-        if name in values and values[name] > stated.get(name, float("inf")):
-            yield Finding(f"stated {name}={stated[name]:g} is refuted: at least {values[name]:.4g}")
-    limit, rates = stated.get("step_limit"), [g.get("lr") for g in watch.optimizer.param_groups]
+        if name in values and values[name] > specification.get(name, float("inf")):
+            yield Finding(
+                f"stated {name}={specification[name]:g} is refuted: at least {values[name]:.4g}"
+            )
+    limit, rates = (
+        specification.get("step_limit"),
+        [g.get("lr") for g in watch.optimizer.param_groups],
+    )
     if limit is not None and values.get("L"):
         largest = max((float(lr) for lr in rates if lr is not None), default=0.0)
         if largest > limit / values["L"]:

@@ -5,8 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
-from forged_archives import change_run, forged, run
 from archive.test_claims import fewer_calls
+from forged_archives import change_run, forged, run
 
 from pfbench.archive.collection import CheckedArchive, read_record, write_record
 from pfbench.archive.site import write_site

@@ -79,7 +79,7 @@ def numbers(comparison, label):
     """Every number of an algorithm, to the last bit."""
     (one,) = (one for one in comparison.panels[0].algorithms if one.group.label == label)
     calls = [(c.calls.tobytes(), c.total_calls.tobytes()) for c in one.calls]
-    return calls, one.expected_calls, one.last_values
+    return calls, one.calls_until_targets, one.last_values
 
 
 def test_adding_a_method_changes_no_bit_of_the_others():
@@ -93,12 +93,12 @@ def test_a_method_with_twice_the_budget_gains_nothing_from_it():
     half = compare_algorithms(results(fast(), short(1000)), SFO)
     double = compare_algorithms(results(fast(), short(2000)), SFO)
     alone = compare_algorithms(results(short(2000)), SFO)
-    assert alone.panels[0].algorithms[0].expected_calls[1].hits == 8  # it would
+    assert alone.panels[0].algorithms[0].calls_until_targets[1].hits == 8  # it would
     for comparison in (half, double):
         assert comparison.panels[0].limits == {"sfo": 1000}
-        assert comparison.panels[0].algorithms[1].expected_calls[1].hits == 0
+        assert comparison.panels[0].algorithms[1].calls_until_targets[1].hits == 0
     for k in range(2):
-        (one, other) = (c.panels[0].algorithms[1].expected_calls[k] for c in (half, double))
+        (one, other) = (c.panels[0].algorithms[1].calls_until_targets[k] for c in (half, double))
         assert other.value >= one.value
         assert other.hits == one.hits
     assert half.panels[0].algorithms[1].last_values == double.panels[0].algorithms[1].last_values
@@ -112,7 +112,7 @@ def test_a_kind_of_calls_that_nobody_needs_decides_nothing():
     some = [replace(one, counts=replace(one.counts, lo=9)) for one in without]
     by_lo = compare_by_each_price(results(fast(), group("asks", some)))[1]
     assert str(by_lo.price) == "LO"
-    assert by_lo.panels[0].algorithms[0].expected_calls == (None, None)
+    assert by_lo.panels[0].algorithms[0].calls_until_targets == (None, None)
     assert by_lo.panels[0].leader_by_target[0] in (None, 1)
 
 
@@ -130,7 +130,7 @@ def test_a_stated_price_is_compared_first():
     found = compare_by_each_price(study)
     assert [str(comparison.price) for comparison in found] == ["2 SFO + 50 LO", "SFO"]
     priced, plain_calls = (
-        comparison.panels[0].algorithms[0].expected_calls[0] for comparison in found
+        comparison.panels[0].algorithms[0].calls_until_targets[0] for comparison in found
     )
     assert priced.value == 2 * plain_calls.value
 
@@ -144,7 +144,7 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
     )
     both = replace(tuned, parts=((TARGETS[0], easy), (TARGETS[1], tuned)))
     found = compare_algorithms(results(both, fast()), SFO).panels[0].algorithms[0]
-    assert [one.value for one in found.expected_calls] == [
+    assert [one.value for one in found.calls_until_targets] == [
         pytest.approx(10 + sum(SEEDS) / len(SEEDS)),
         compare_algorithms(results(slow()), SFO).panels[0].algorithms[0].calls_to_target(1),
     ]
@@ -263,10 +263,14 @@ def test_markdown_marks_the_best():
 def test_infinite_calls_are_said():
     assert (
         format_cell(
-            compare_algorithms(results(idle()), SFO).panels[0].algorithms[0].expected_calls[0]
+            compare_algorithms(results(idle()), SFO).panels[0].algorithms[0].calls_until_targets[0]
         )
         == "∞ 0/8"
     )
     assert math.isinf(
-        compare_algorithms(results(idle()), SFO).panels[0].algorithms[0].expected_calls[0].value
+        compare_algorithms(results(idle()), SFO)
+        .panels[0]
+        .algorithms[0]
+        .calls_until_targets[0]
+        .value
     )

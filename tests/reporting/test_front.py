@@ -102,7 +102,7 @@ def test_how_strong_a_method_is_does_not_depend_on_the_others():
 
 def test_the_profile_has_a_step_at_each_pair():
     found = about(group("mine", slow().runs), fast(), idle())
-    calls = [one.value for one in found.comparisons[0].panels[0].algorithms[0].expected_calls]
+    calls = [one.value for one in found.comparisons[0].panels[0].algorithms[0].calls_until_targets]
     assert found.calls_by_method() == {
         "mine": sorted(calls),
         "fast": pytest.approx([43.5, 83.5]),

@@ -267,13 +267,13 @@ def test_the_rank_at_equal_counts_follows_from_the_essence_of_runs():
     assert ranking.as_json(results(short, budgets=budgets)) == ranking.as_json(whole)
     for price in compare_by_each_price(whole):
         numbers = [
-            algorithm.expected_calls
+            algorithm.calls_until_targets
             for algorithm in compare_algorithms(whole, price.price).panels[0].algorithms
         ]
         found = (
             compare_algorithms(results(short, budgets=budgets), price.price).panels[0].algorithms
         )
-        assert [algorithm.expected_calls for algorithm in found] == numbers
+        assert [algorithm.calls_until_targets for algorithm in found] == numbers
 
 
 def test_limits_are_those_of_the_panels_of_a_spec(tmp_path):

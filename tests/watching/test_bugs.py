@@ -27,12 +27,12 @@ class Net(torch.nn.Module):
         return self.last(torch.tanh(self.first(torch.tanh(self.kernel(x)).mean((2, 3)))))
 
 
-def watch_loop(optimizer_class, stated=(), steps=4, dtype=torch.float32, **settings):
+def watch_loop(optimizer_class, specification=(), steps=4, dtype=torch.float32, **settings):
     """Return the bugs and the notes after a short loop."""
     torch.manual_seed(0)
     net = Net().to(dtype)
     optimizer = optimizer_class(net.parameters(), **settings)
-    watch = Watch(optimizer, net, every=1, stated=dict(stated))
+    watch = Watch(optimizer, net, every=1, specification=dict(specification))
     for _ in range(steps):
         optimizer.zero_grad()
         net(torch.randn(8, 1, 4, 4, dtype=dtype)).square().mean().backward()

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pfbench.base.errors import InputError  # noqa: E402
-from pfbench.torch import PRESETS, Watch, certified_interval  # noqa: E402
+from pfbench.torch import PRESETS, Watch, certify_interval  # noqa: E402
 
 TEXT = (
     "the gradient of a mean is the mean of the gradients, whatever the order of the samples. " * 9
@@ -103,7 +103,7 @@ def test_counts_equal_those_of_a_counting_loss(make, replayed):
     assert watch.counts.products == (12 * 2 * 15 if muon else 0)
     assert (watch.counts.steps, watch.counts.skipped) == (12, 0)
     assert (watch.counts.replay_sfo > 0) == replayed
-    assert watch.measured_steps == 5  # the first and each third
+    assert watch.measurement_count == 5  # the first and each third
 
 
 def test_counts_of_closures_second_orders_and_steps_without_gradient():
@@ -237,7 +237,7 @@ def test_variance_of_a_sample_from_halves_of_batches():
 
 
 def test_what_follows_from_a_measurement():
-    watch = watch_regression(A, B, stated={"L": 1.0, "rho": 1.0, "step_limit": 0.1})
+    watch = watch_regression(A, B, specification={"L": 1.0, "rho": 1.0, "step_limit": 0.1})
     bugs = [f.text for f in watch.report().findings if f.is_bug]
     assert any("stated L=1 is refuted: at least" in text for text in bugs)
     assert any("unmet assumption: lr=0.05 exceeds 0.1/L" in text for text in bugs)
@@ -284,7 +284,7 @@ def test_a_loader_that_shuffles_is_an_unmet_assumption():
         ({"every": 0}, "every=0"),
         ({"norm": "nuclear"}, "norm='nuclear'"),
         ({"optimizer": None}, "torch.optim.Optimizer"),
-        ({"stated": {"step": 1}}, "stated"),
+        ({"specification": {"step": 1}}, "specification"),
     ],
 )
 def test_a_wrong_argument_is_refused(options, words):
@@ -320,7 +320,7 @@ def test_without_torch_the_import_says_what_to_install():
     ],
 )
 def test_certified_intervals_are_the_images(name, low, interval):
-    assert certified_interval(PRESETS[name], low) == pytest.approx(interval, abs=5e-5)
+    assert certify_interval(PRESETS[name], low) == pytest.approx(interval, abs=5e-5)
     s = np.geomspace(low, 1, 40_001)
     for a, b, c in PRESETS[name]:
         s = a * s + b * s**3 + c * s**5

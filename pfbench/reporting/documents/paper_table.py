@@ -32,7 +32,10 @@ NAME_WIDTH = 70
 
 
 def paper_table(
-    comparison: Comparison, shown: Sequence[str], stem: str, front: CandidateFront | None = None
+    comparison: Comparison,
+    displayed_labels: Sequence[str],
+    stem: str,
+    front: CandidateFront | None = None,
 ) -> str:
     """Return the table as LaTeX, for the package booktabs.
 
@@ -48,7 +51,7 @@ def paper_table(
         The one method that the report is about, which stands with the strongest of its class.
     """
     study, panels = comparison.results.study, comparison.panels
-    labels = (front.label, *front.rivals[:RIVALS]) if front else tuple(shown)
+    labels = (front.label, *front.rivals[:RIVALS]) if front else tuple(displayed_labels)
     labels = labels[: max(2, MAX_ROWS // max(1, len(panels)))]
     columns = range(len(comparison.targets) or len(comparison.measures))
     # The hardest targets, which are last, or the first measures.
@@ -108,14 +111,14 @@ def _sample(
     if comparison.targets:
         return scored.sample(column), scored.calls_to_target(column)
     measure = comparison.measures[column]
-    return scored.last_values_sample(measure), scored.median(measure)
+    return scored.sample_last_values(measure), scored.median(measure)
 
 
 def _format_cell(comparison: Comparison, scored: ScoredAlgorithm, column: int) -> str:
     if not comparison.targets:
         median = scored.median(comparison.measures[column])
         return escape_latex(format_significant(median) if math.isfinite(median) else MISSING_MARK)
-    expected = scored.expected_calls[column]
+    expected = scored.calls_until_targets[column]
     if expected is None:
         return escape_latex(MISSING_MARK)
     if math.isinf(expected.value):

@@ -136,12 +136,12 @@ class ReportPart:
         return [results_table(self.comparisons[0], only={*self.front.methods_in_colour})]
 
     @cached_property
-    def tested(self) -> Table | None:
+    def significance_table(self) -> Table | None:
         """The verdicts on published orders."""
         return ordering_text.order_verdict_table(self.study, self.ordering_results)
 
     @property
-    def tested_heading(self) -> str:
+    def significance_heading(self) -> str:
         """The heading above the verdicts."""
         return ordering_text.table_heading(self.ordering_results)
 
@@ -151,7 +151,7 @@ class ReportPart:
         return tuning_effects.tuning_tables(self.study)
 
     @cached_property
-    def listed_results(self) -> StudyResults:
+    def results_on_page(self) -> StudyResults:
         """Whose runs are listed one by one: of a report on one method its own."""
         if self.front is None:
             return self.results
@@ -160,7 +160,7 @@ class ReportPart:
     @cached_property
     def early(self) -> Table | None:
         """The runs that did not end as planned."""
-        return early_endings_table(self.listed_results)
+        return early_endings_table(self.results_on_page)
 
     @cached_property
     def counts(self) -> Table:
@@ -170,13 +170,13 @@ class ReportPart:
     @cached_property
     def runs(self) -> Table:
         """Every run, with its command."""
-        return run_table(self.listed_results)
+        return run_table(self.results_on_page)
 
     @property
     def tables(self) -> list[Table]:
         """All tables that are read on a screen."""
         tables = [
-            self.tested,
+            self.significance_table,
             ranking.table(self.results),
             *self.results_tables,
             *self.tuning_tables,

@@ -32,9 +32,9 @@ from pfbench.reporting.statistics.seed_curves import (
     LARGEST,
     MedianBand,
     band_legend,
+    compute_calls_by_iteration,
     early_endings,
     median_band,
-    spent_by_iteration,
     trace_column,
 )
 from pfbench.reporting.theory import RateLine
@@ -166,7 +166,7 @@ class _StudyData:
             ],
         }
 
-    def _counted(self, group: RunGroup, axis: str) -> bool:
+    def _is_counted(self, group: RunGroup, axis: str) -> bool:
         """Return whether a group has a line on an axis."""
         if axis == PRICE and self._cost is not None:
             return any(map(self._cost.total_cost, group.runs))
@@ -196,7 +196,7 @@ class _StudyData:
         """Return the x-axes of a panel, by what is counted: linear and logarithmic."""
         scales = {}
         for axis in self._axes:
-            counted = [group for group in groups if self._counted(group, axis)]
+            counted = [group for group in groups if self._is_counted(group, axis)]
             columns = [trace_column(run, axis) for group in counted for run in group.runs]
             spent = np.concatenate([np.empty(0), *columns])
             scales[axis] = [
@@ -211,12 +211,12 @@ class _StudyData:
         Where the runs agree in how much they spent at each iteration, all axes share the bands, and
         `x` has what was spent on the grid; otherwise `other` has bands of that axis.
         """
-        axes = [axis for axis in self._axes if self._counted(group, axis)]
+        axes = [axis for axis in self._axes if self._is_counted(group, axis)]
         grid = sorted({step for run in group.runs for step in trace_column(run, "iteration")})
         shared: dict[str, Any] = {}
         other: dict[str, Any] = {}
         for axis in axes:
-            if spent := spent_by_iteration(group.runs, axis):
+            if spent := compute_calls_by_iteration(group.runs, axis):
                 x = np.maximum.accumulate([spent[step] for step in grid])
                 shared[axis] = _numbers(x, 4 if axis == "seconds" else 9)
             elif grid:
@@ -339,10 +339,10 @@ def _numbers(values: Any, digits: int = 5) -> Any:
     array = np.asarray(values, dtype=float)
     if array.size and (np.abs(array) < 2.0**53).all() and (array == np.round(array)).all():
         return {"d": np.diff(array, prepend=0).astype(np.int64).tolist()}
-    return [*_rounded(array, digits)]
+    return [*_round_values(array, digits)]
 
 
-def _rounded(array: Any, digits: int) -> Iterator[float | None]:
+def _round_values(array: Any, digits: int) -> Iterator[float | None]:
     for value in array.tolist():
         if math.isfinite(value):
             yield float(f"{min(max(value, -LARGEST), LARGEST):.{digits}g}")

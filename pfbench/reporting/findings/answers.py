@@ -53,7 +53,7 @@ class _TargetRow:
     def methods_by_calls(self) -> list[tuple[float, ScoredAlgorithm]]:
         """Expected calls and methods of those that reach the target, the fewest first."""
         existing = (
-            (algorithm.expected_calls[-1], algorithm) for algorithm in self.panel.algorithms
+            (algorithm.calls_until_targets[-1], algorithm) for algorithm in self.panel.algorithms
         )
         reached = (
             (calls.value, algorithm) for calls, algorithm in existing if calls and calls.hits

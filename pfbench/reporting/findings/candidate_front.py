@@ -245,9 +245,9 @@ class CandidateFront:
 def _duel_cells(duel: Duel) -> list[Cell]:
     other = duel.best_other
     return [
-        _drop_interval(duel.candidate.expected_calls[duel.target_index]),
+        _drop_interval(duel.candidate.calls_until_targets[duel.target_index]),
         other.group.label if other else None,
-        _drop_interval(other.expected_calls[duel.target_index]) if other else None,
+        _drop_interval(other.calls_until_targets[duel.target_index]) if other else None,
         duel.ratio,
     ]
 

@@ -149,7 +149,7 @@ def _algorithm_row(
     panel: SettingComparison, point: int, index: int | None, measures: Sequence[str]
 ) -> TableRow:
     scored = panel.algorithms[point]
-    cells: list[Cell] = [index, *scored.expected_calls]
+    cells: list[Cell] = [index, *scored.calls_until_targets]
     leading = list(panel.leader_by_target)
     for measure in measures:
         cells.append(_summarise_last_value(scored, measure))
@@ -189,10 +189,13 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
                 begin = [*names]
                 for line in _csv_lines(comparison, compared, index, last=number == 0):
                     writer.writerow([*begin, *line])
-    for whole in comparisons[0].results:
+    for study_results in comparisons[0].results:
         for kind in COUNTED:
-            spent = [getattr(run.counts, kind) for run in whole.runs]
-            names = map(escape_spreadsheet, (whole.problem, whole.setting, whole.label))
+            spent = [getattr(run.counts, kind) for run in study_results.runs]
+            names = map(
+                escape_spreadsheet,
+                (study_results.problem, study_results.setting, study_results.label),
+            )
             ends = min(spent), max(spent), "", len(spent), ""
             writer.writerow([*names, kind.upper(), "", "", "", *ends])
     return file.getvalue()
@@ -204,7 +207,7 @@ def _csv_lines(
     """Yield the lines of an algorithm; the last values, which have no price, only if asked for."""
     scored = panel.algorithms[index]
     for target, cost, leading in zip(
-        comparison.targets, scored.expected_calls, panel.leader_by_target, strict=True
+        comparison.targets, scored.calls_until_targets, panel.leader_by_target, strict=True
     ):
         if cost is not None:
             ends = cost.interval or (None, None)

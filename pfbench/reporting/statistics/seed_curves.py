@@ -126,7 +126,7 @@ def median_band(runs: Sequence[Run], axis: str, measure: str) -> MedianBand:
     measure
         A column of the traces.
     """
-    spent = spent_by_iteration(runs, axis)
+    spent = compute_calls_by_iteration(runs, axis)
     curves = [_run_curve(run, "iteration" if spent else axis, measure) for run in runs]
     grid = np.unique(np.concatenate([point for point, _ in curves])) if curves else np.empty(0)
     if grid.size == 0:
@@ -217,7 +217,7 @@ def _interpolate(grid: Array, point: Array, values: Array, run: Run) -> Array:
     return np.interp(grid, point, values, left=np.nan, right=after)
 
 
-def spent_by_iteration(runs: Sequence[Run], axis: str) -> dict[float, float]:
+def compute_calls_by_iteration(runs: Sequence[Run], axis: str) -> dict[float, float]:
     """Return what is spent at each recorded iteration, or nothing if the runs differ in it."""
     by_iteration: dict[float, list[float]] = {}
     for run in runs:

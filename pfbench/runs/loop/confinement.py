@@ -42,15 +42,15 @@ def confine(folder: str) -> None:
             del os.environ[name]
     os.environ |= {"HOME": folder, "PFBENCH_STORE": os.path.join(folder, ".store")}
     _separated.append(_separate(folder))
-    for limited, most in (
+    for limited, maximum in (
         (resource.RLIMIT_AS, MEMORY),
         (resource.RLIMIT_NPROC, PROCESSES),
         (resource.RLIMIT_FSIZE, FILE),
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(limited)
-        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(limited, (least, least))
+        lowest = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
+        resource.setrlimit(limited, (lowest, lowest))
     os.chdir(folder)
     sys.path.insert(0, folder)
 
@@ -65,12 +65,12 @@ def _separate(folder: str) -> str:
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    here = os.fsencode(folder)
+    folder_bytes = os.fsencode(folder)
     kernel.mount(None, b"/", None, _PRIVATE, None)
-    kernel.mount(here, here, None, _BIND, None)
+    kernel.mount(folder_bytes, folder_bytes, None, _BIND, None)
     change = (ctypes.c_uint64 * 4)(_READ_ONLY, 0, 0, 0)
     back = (ctypes.c_uint64 * 4)(0, _READ_ONLY, 0, 0)
-    for path, flags, attributes in ((b"/", _RECURSIVE, change), (here, 0, back)):
+    for path, flags, attributes in ((b"/", _RECURSIVE, change), (folder_bytes, 0, back)):
         if kernel.syscall(_SET_ATTRIBUTES, _CURRENT, path, flags, attributes, 32) != 0:
             return "no network; this system does not take away the right to write files"
     return "no network, and no right to write outside its folder"

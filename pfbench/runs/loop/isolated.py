@@ -59,11 +59,11 @@ class RemoteMethod:
         self._call = (build, arguments, folder or os.getcwd())
         self._started: tuple[ProblemEnd, Any] | None = self._start()
         link, process = self._started
-        kind, *said = _receive_next(link, process, Ledger(), _IMPORT_SECONDS)
+        kind, *description = _receive_next(link, process, Ledger(), _IMPORT_SECONDS)
         if kind != "described":
             self._end()
-            raise InputError(f"the method cannot be made: {format_error(_as_error(*said))}")
-        described, self.plain_parameters, self.schedule, weights = said
+            raise InputError(f"the method cannot be made: {format_error(_as_error(*description))}")
+        described, self.plain_parameters, self.schedule, weights = description
         for name, value in described.items():
             if name not in DESCRIBED:
                 raise InputError("the method's process says what no method says of itself.")

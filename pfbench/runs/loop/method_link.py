@@ -38,28 +38,28 @@ class _End:
         """Forget what was named: another run begins."""
         self._things, self._numbers, self._modified = {}, {}, {}
 
-    def _number(self, thing: Any) -> int:
-        if id(thing) not in self._numbers:
-            self._register(self._next_number, thing)
+    def _number(self, obj: Any) -> int:
+        if id(obj) not in self._numbers:
+            self._register(self._next_number, obj)
             self._next_number += 2
-        number = self._numbers[id(thing)]
-        if isinstance(thing, IterateStorage):
-            self._modified[number] = thing
+        number = self._numbers[id(obj)]
+        if isinstance(obj, IterateStorage):
+            self._modified[number] = obj
         return number
 
-    def _register(self, number: int, thing: Any) -> None:
-        self._things[number] = thing  # kept, so that no other thing gets its id
-        self._numbers[id(thing)] = number
+    def _register(self, number: int, obj: Any) -> None:
+        self._things[number] = obj  # kept, so that no other thing gets its id
+        self._numbers[id(obj)] = number
 
     def _remote(self, kind: type, number: int) -> Any:
         if number not in self._things:
             self._register(number, object.__new__(kind))
-        thing = self._things[number]
-        if type(thing) is not kind:
+        obj = self._things[number]
+        if type(obj) is not kind:
             raise ValueError("a number of another thing")
-        if kind is IterateStorage:
-            self._modified[number] = thing
-        return thing
+        if isinstance(obj, IterateStorage):
+            self._modified[number] = obj
+        return obj
 
     def _storages(self, pack: Callable[[Any], bytes]) -> list[tuple[int, bytes]]:
         """Return the storages that were changed or named, each packed after those it names."""
@@ -80,14 +80,14 @@ class ProblemEnd(_End):
         patterns: dict[int, Pattern] = {}
 
         def pack(value: Any) -> bytes:
-            def name(thing: Any) -> tuple[str, Any] | None:
-                if isinstance(thing, np.dtype) and thing.isbuiltin:
-                    return "dtype", thing.str
-                if type(thing) not in SHARED:
+            def name(obj: Any) -> tuple[str, Any] | None:
+                if isinstance(obj, np.dtype) and obj.isbuiltin:
+                    return "dtype", obj.str
+                if type(obj) not in SHARED:
                     return None
-                if isinstance(thing, Pattern) and id(thing) not in self._numbers:
-                    patterns[self._number(thing)] = thing
-                return type(thing).__name__, self._number(thing)
+                if isinstance(obj, Pattern) and id(obj) not in self._numbers:
+                    patterns[self._number(obj)] = obj
+                return type(obj).__name__, self._number(obj)
 
             buffer = io.BytesIO()
             pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
@@ -119,14 +119,14 @@ class ProblemEnd(_End):
             rest = data[16:]
             for _ in range(count):
                 number, size = (int.from_bytes(rest[k : k + 8], "little") for k in (0, 8))
-                self._update(number, decode(rest[16 : 16 + size], self._shared))
+                self._update(number, decode(rest[16 : 16 + size], self._find_shared))
                 rest = rest[16 + size :]
             self._modified = {}
-            return decode(rest, self._shared)
+            return decode(rest, self._find_shared)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise InputError(f"the method's process sends no plain data ({error}).") from error
 
-    def _shared(self, kind: str, number: int) -> Any:
+    def _find_shared(self, kind: str, number: int) -> Any:
         if kind == "Pattern":
             pattern = self._things[number]
             if not isinstance(pattern, Pattern):

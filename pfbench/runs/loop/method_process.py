@@ -17,8 +17,10 @@ from pfbench.runs.loop.streams import HiddenSeed, PrefetchingGenerator
 KEPT = ("hessian", "table")
 """Verbs whose answer stays where the problem is, and is asked further."""
 
-DESCRIBED = ("name", "requires", "asks", "assumes", "output", "deterministic", "iterations")
-DESCRIBED += ("runs", "runs_until_stopped")
+DESCRIBED = (
+    *("name", "requires", "asks", "assumes", "output", "deterministic", "iterations"),
+    *("runs", "runs_until_stopped"),
+)
 
 PARTS = ("mean", "product", "batch", "difference", "replace")
 
@@ -71,10 +73,10 @@ class _RemoteObject:
 
 def build_from_class(module: str, name: str, parameters: Mapping[str, Any]) -> tuple[Any, str]:
     """Return a method of a class of a module, and its schedule."""
-    found: Any = import_module(module)
+    cls: Any = import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    return found(**parameters), "explicit"
+        cls = getattr(cls, part)
+    return cls(**parameters), "explicit"
 
 
 def serve(
@@ -88,7 +90,8 @@ def serve(
         link.send("described", *_describe(algorithm), schedule, _weights(algorithm))
         while True:
             x, words, state, n, D = link.receive()
-            bits = np.random.PCG64(HiddenSeed(words))
+            seed: Any = HiddenSeed(words)  # numpy takes it, and its types do not say so
+            bits = np.random.PCG64(seed)
             bits.state = state
             ask, rng = _RemoteOracles(link, n, D), PrefetchingGenerator(bits)
             with np.errstate(all="ignore"):  # as in the process of the run

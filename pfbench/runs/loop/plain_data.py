@@ -6,7 +6,7 @@ pfbench alone, with checked shapes: what a compiled loop reads is as long as it 
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -62,7 +62,8 @@ def _encode(value: Any, number: Callable[[Any], int], arrays: list[Any]) -> Any:
     if isinstance(value, np.generic) and value.dtype.kind in _KINDS:
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
-        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+        is_fortran = value.flags.f_contiguous and not value.flags.c_contiguous
+        order: Literal["F", "C"] = "F" if is_fortran else "C"
         arrays.append(value.tobytes(order))
         return {"array": [value.dtype.str, value.shape, order]}
     if kind in (tuple, list):
@@ -89,10 +90,10 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
     """
     length = int.from_bytes(data[:8], "little")
     head, rest = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
-    place = 0
+    offset = 0
 
     def restore(value: Any) -> Any:
-        nonlocal place
+        nonlocal offset
         if not isinstance(value, dict):
             if isinstance(value, list):
                 raise ValueError("a bare list")
@@ -106,8 +107,8 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
             if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
                 raise ValueError("an array of another shape")
             size = dtype.itemsize * int(np.prod(shape, dtype=object))
-            part = rest[place : place + size]
-            place += size
+            part = rest[offset : offset + size]
+            offset += size
             return np.frombuffer(part, dtype).reshape(shape, order=order).copy(order)
         if kind in ("tuple", "list", "dict"):
             items = [restore(item) for item in content]
@@ -128,44 +129,48 @@ def _make(kind: Any, fields: dict[str, Any]) -> Any:
     if not set(fields) <= set(_FIELDS[kind]):
         raise ValueError(f"a {kind.__name__} of other fields")
     if kind in (State, Factors, Sample):
-        made = kind(**fields)
+        instance = kind(**fields)
     else:
-        made = object.__new__(kind)
+        instance = object.__new__(kind)
         if kind is Atoms:
-            Atoms.__init__(made, (1, 1), 0)
+            Atoms.__init__(instance, (1, 1), 0)
         for name, value in fields.items():
-            object.__setattr__(made, name, tuple(value) if name == "shape" else value)
-    _check(made)
-    return made
+            object.__setattr__(instance, name, tuple(value) if name == "shape" else value)
+    _check(instance)
+    return instance
 
 
-def _check(made: Any) -> None:
+def _check(instance: Any) -> None:
     """Refuse an object whose parts do not fit together."""
-    if isinstance(made, RankOne):
-        _expect(_is_vector(made.u), _is_vector(made.v), type(made.scale) is float)
-        _expect(made.pattern is None or isinstance(made.pattern, Pattern))
-    elif isinstance(made, Factors):
-        count = len(made.weights)
-        _expect(_is_vector(made.weights), *(_is_matrix(part) for part in made[1:]))
-        _expect(len(made.left) == len(made.right) == count)
-    elif isinstance(made, Atoms):
-        _expect(_is_matrix(made.left), _is_matrix(made.right), type(made.atom_count) is int)
-        _expect(0 <= made.atom_count <= len(made.left) == len(made.right))
-        _expect(made.newest is None or isinstance(made.newest, RankOne))
-    elif isinstance(made, FactoredMatrix):
-        storage, vertex = made._trail, made._vertex
-        _expect(isinstance(storage, IterateStorage), type(made._weight) is float)
-        _expect(type(made._slot) is int and -1 <= made._slot < storage.atoms.atom_count)
+    if isinstance(instance, RankOne):
+        _expect(_is_vector(instance.u), _is_vector(instance.v), type(instance.scale) is float)
+        _expect(instance.pattern is None or isinstance(instance.pattern, Pattern))
+    elif isinstance(instance, Factors):
+        count = len(instance.weights)
+        _expect(_is_vector(instance.weights), *(_is_matrix(part) for part in instance[1:]))
+        _expect(len(instance.left) == len(instance.right) == count)
+    elif isinstance(instance, Atoms):
+        _expect(
+            _is_matrix(instance.left), _is_matrix(instance.right), type(instance.atom_count) is int
+        )
+        _expect(0 <= instance.atom_count <= len(instance.left) == len(instance.right))
+        _expect(instance.newest is None or isinstance(instance.newest, RankOne))
+    elif isinstance(instance, FactoredMatrix):
+        storage, vertex = instance._trail, instance._vertex
+        _expect(isinstance(storage, IterateStorage), type(instance._weight) is float)
+        _expect(type(instance._slot) is int and -1 <= instance._slot < storage.atoms.atom_count)
         _expect(vertex is None or _fits(vertex, storage.pattern))
-    elif isinstance(made, DenseOperator):
-        _expect(_is_matrix(made.array), made.shape == made.array.shape)
-    elif isinstance(made, SparseOperator):
-        _expect(isinstance(made.pattern, Pattern), _is_vector(made.g))
-        _expect(len(made.g) == made.pattern.n, made.shape == made.pattern.shape)
-    elif isinstance(made, TiltedOperator):
-        left, right = made.factors[1:]
-        _expect(isinstance(made.sparse, SparseOperator), made.pattern is made.sparse.pattern)
-        _expect((left.shape[1], right.shape[1]) == made.pattern.shape == made.shape)
+    elif isinstance(instance, DenseOperator):
+        _expect(_is_matrix(instance.array), instance.shape == instance.array.shape)
+    elif isinstance(instance, SparseOperator):
+        _expect(isinstance(instance.pattern, Pattern), _is_vector(instance.g))
+        _expect(len(instance.g) == instance.pattern.n, instance.shape == instance.pattern.shape)
+    elif isinstance(instance, TiltedOperator):
+        left, right = instance.factors[1:]
+        _expect(
+            isinstance(instance.sparse, SparseOperator), instance.pattern is instance.sparse.pattern
+        )
+        _expect((left.shape[1], right.shape[1]) == instance.pattern.shape == instance.shape)
 
 
 def check_storage(parts: Mapping[str, Any]) -> None:
