@@ -2,7 +2,7 @@
 
 python tests/tools/levels.py [--trials 4000] [--jobs 2] [--write]
 
-Prints the table of docs/claims.md, "Levels, simulated"; --write puts it there. The rules are the
+Prints the table of reports/levels.md; --write puts it there. The rules are the
 functions that claims call. *violated* is said at 5e-10, which no simulation shows: what is counted
 are p-values of at most 1e-3, which are said so in at most that share of all cases if the test is
 right. The boundary is a mean, or a median, that is the bound. Exit status 1 if a level is above
@@ -23,7 +23,7 @@ from scipy import stats
 from pfbench.claims.shen2019 import unbiased
 from pfbench.verification import statistics as st
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "claims.md"
+PAGE = Path(__file__).resolve().parents[2] / "reports" / "levels.md"
 BEGIN, END = "<!-- levels -->", "<!-- end of levels -->"
 
 X = np.geomspace(1.0, 100.0, 4)
@@ -210,7 +210,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--trials", type=int, default=4000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--write", action="store_true", help="put it into docs/claims.md")
+    parser.add_argument("--write", action="store_true", help="put it into reports/levels.md")
     asked = parser.parse_args()
     lines, above = table(asked.trials, asked.jobs)
     made = [f"Shares of {asked.trials} cases each.", "", *lines]
