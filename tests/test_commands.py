@@ -83,6 +83,7 @@ SCRIPTS = {
 """Scripts of `benchmarks` at their smallest; those with --help take minutes, or clone."""
 
 LEFT_OUT = {
+    "benchmarks.watching": "needs PyTorch: tests/watching",
     "benchmarks.arrays": "needs PyTorch: tests/problems hold array libraries to ours",
     "python -m cocopp": "the extra referees: tests/runs/storage/test_exports.py",
     "python -m benchmarks.history check": "tests/benchmarks/test_counts.py, and tox -e check",
