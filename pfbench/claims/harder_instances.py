@@ -155,11 +155,10 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
         return _check_hardest_family(claim, effort, seed)
     if not bounds_measured_quantity(claim):
         raise InputError(f"{claim.name} has no bound that other instances could be nearer to.")
-    started, results = process_time(), list[tuple[float, _Candidate]]()
     sharp = _with_usual_runs_and_mean(claim)
-    for candidate in sorted(
-        _iterate_fitting_instances(claim), key=lambda candidate: candidate.size
-    ):  # most of them in that time
+    candidates = sorted(_iterate_fitting_instances(claim), key=lambda candidate: candidate.size)
+    started, results = process_time(), list[tuple[float, _Candidate]]()
+    for candidate in candidates:  # most of them in that time
         if process_time() - started > SECONDS:
             break
         ratio = _measure_pilot_ratio(replace(sharp, instances=(candidate.instance,)), effort, seed)
