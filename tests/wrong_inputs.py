@@ -146,7 +146,7 @@ COMMANDS = {
         with_problem("source=movielens,edition=no/ratings.csv"),
         "no/ratings.csv does not exist",
     ),
-    "damaged ratings": (with_problem("source=movielens,edition=bad/ratings.csv"), "line 2"),
+    "damaged ratings": (with_problem("source=movielens,edition=bad/ratings.csv"), "no table of numbers"),
     "damaged data": (
         with_problem("source=w8a", "nonconvex-logistic"),
         "is not the data set w8a: it is damaged or truncated",
@@ -438,8 +438,8 @@ PYTHON = {
 METHODS = {
     "g = ask.gradent(x)": "did you mean 'gradient'",
     "g = ask.gradient()": "missing 1 required positional argument",
-    "x = ask.lo(x[:2])": "is asked",
-    "x = ask.lo(ask.gradient(x[:2]))": "is asked",
+    "x = ask.lo(x[:2])": "is queried",
+    "x = ask.lo(ask.gradient(x[:2]))": "is queried",
     "x = x - 100 * ask.gradient(x)": "outside",
     "x = x * np.nan": "finite",
     "x = x[:2]": "shape",
@@ -454,7 +454,7 @@ METHODS = {
     "x = ask.lo(ask.batch(3, x))": "a sample must be an integer array",
     "x = ask.lo(ask.batch(np.array([0, 99]), x))": "is outside 0 .. n - 1",
     "x = ask.lo(ask.batch(np.array([0.5]), x))": "a vector of integers",
-    "h = ask.hessian(x).product(x, np.ones(2))": "is asked",
+    "h = ask.hessian(x).product(x, np.ones(2))": "is queried",
     "x = pf.combine(x, ask.lo(ask.gradient(x)), 2)": "outside the feasible set",
     "x = pf.combine(x, None, 0.5)": "must be an array of numbers or a vertex, not None",
     "x = pf.combine(x, x, 1 / t)": "ZeroDivisionError",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pfbench.archive.check import CheckOutcome
     from pfbench.archive.make import ArchiveWriter
     from pfbench.cli.verification_job import VerificationJob
+    from pfbench.runs.planning.study import Spec
     from pfbench.runs.storage.archive import Archive
 
 app = typer.Typer(no_args_is_help=True, help="Write, check and collect reproducibility archives.")
@@ -60,6 +61,8 @@ def make(
     store lacks is run first. What would not be found again elsewhere is refused. Exit status 1 if
     a run failed or a claim is violated; the archive says so.
     """
+    from pfbench.runs.planning.spec import load_spec
+
     options.check_engine_options(jobs, scheduler)
     check_writable(output, f"--output {output}", error=StorageError)
     if suite is None and price is not None:
@@ -67,11 +70,12 @@ def make(
     if subject.endswith(".toml") or suite is not None:
         if full or faults is not None or seed:
             raise InputError("--full, --faults and --seed go with claims: leave them out.")
+        spec = load_spec(Path(subject)) if suite is None else None
         with closing(options.make_engine(jobs, scheduler)) as engine:
             writer = _writer(output, store, engine)
-            if suite is None:
-                _make_sweep(writer, Path(subject), engine, as_json=as_json)
-            else:
+            if spec is not None:
+                _make_sweep(writer, spec, engine, as_json=as_json)
+            elif suite is not None:
                 _make_comparison(writer, subject, suite, price, engine, as_json=as_json)
         return
     from pfbench.base.checks import check_integer
@@ -97,12 +101,10 @@ def _writer(output: Path, store: Path, engine: Any) -> "ArchiveWriter":
     return ArchiveWriter(output, Store(store), engine.environment(), __version__)
 
 
-def _make_sweep(writer: "ArchiveWriter", path: Path, engine: Any, *, as_json: bool) -> None:
+def _make_sweep(writer: "ArchiveWriter", spec: "Spec", engine: Any, *, as_json: bool) -> None:
     from pfbench.cli.spec_runs import make_runs, resolve_search
-    from pfbench.runs.planning.spec import load_spec
 
-    spec = load_spec(path)
-    terminal.announce_imports(spec.user_selectors, path)
+    terminal.announce_imports(spec.user_selectors, spec.path)
     spec = resolve_search(spec, writer.store, engine, quiet=as_json)
     outcomes = make_runs(spec.name, spec.runs(), writer.store, engine, quiet=as_json)
     searched = make_runs(spec.name, spec.search_runs(), writer.store, engine, quiet=True)

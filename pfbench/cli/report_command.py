@@ -137,6 +137,7 @@ def _make_all_runs(
     for name, times in Counter(item.name for item in read).items():
         if times > 1:
             raise InputError(f"two specs are called {name}: their reports would be the same.")
+    store = Store(folder)
     for spec in read:
         announce_imports(spec.user_selectors, spec.path)
         for study in () if quiet else spec.studies:
@@ -144,7 +145,6 @@ def _make_all_runs(
                 print_note(f"{spec.name}, {study.title}: {few}")
         if not quiet:  # before the first second of work
             print_note(f"{spec.name}: {format_plural(len(spec.runs()), 'run')} planned")
-    store = Store(folder)
     reports: list[Report] = []
     everything: list[PlanOutcome] = []
     for planned in read:

@@ -165,7 +165,7 @@ def test_every_call_is_answered_as_it_should_be_or_refused_in_a_sentence(name):
         except Exception as error:
             refused += 1
             told(error)
-            if isinstance(error, InputError) and "is asked" in str(error):
+            if isinstance(error, InputError) and "is queried" in str(error):
                 assert ledger.counts() in (before, after_a_start(before, verb, problem.n))
             continue
         if verb in ("gradient", "batch", "difference"):

@@ -75,7 +75,7 @@ def test_so_are_the_other_parts_of_a_state(field):
 @pytest.mark.parametrize("other", [OTHER, SAME_SHAPE, DENSE])
 def test_a_point_of_another_problem_is_an_error(other):
     stops(MATRIX, lambda ask, x, rng: State(other.start()), "State.x")
-    stops(MATRIX, lambda ask, x, rng: State(x, x, ask.gradient(other.start())), "gradient is asked")
+    stops(MATRIX, lambda ask, x, rng: State(x, x, ask.gradient(other.start())), "gradient is queried")
 
 
 @pytest.mark.parametrize("changed", STATES.values(), ids=STATES)
@@ -88,7 +88,7 @@ def test_an_oracle_asked_at_something_else_is_an_error(verb, changed):
         getattr(ask, verb)(*arguments[verb])
         return State(x)
 
-    run = stops(DENSE, asked, f"{verb} is asked")
+    run = stops(DENSE, asked, f"{verb} is queried")
     assert run.counts == pf.Counts()
 
 
