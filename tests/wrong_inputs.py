@@ -146,7 +146,10 @@ COMMANDS = {
         with_problem("source=movielens,edition=no/ratings.csv"),
         "no/ratings.csv does not exist",
     ),
-    "damaged ratings": (with_problem("source=movielens,edition=bad/ratings.csv"), "no table of numbers"),
+    "damaged ratings": (
+        with_problem("source=movielens,edition=bad/ratings.csv"),
+        "no table of numbers",
+    ),
     "damaged data": (
         with_problem("source=w8a", "nonconvex-logistic"),
         "is not the data set w8a: it is damaged or truncated",

@@ -75,7 +75,9 @@ def test_so_are_the_other_parts_of_a_state(field):
 @pytest.mark.parametrize("other", [OTHER, SAME_SHAPE, DENSE])
 def test_a_point_of_another_problem_is_an_error(other):
     stops(MATRIX, lambda ask, x, rng: State(other.start()), "State.x")
-    stops(MATRIX, lambda ask, x, rng: State(x, x, ask.gradient(other.start())), "gradient is queried")
+    stops(
+        MATRIX, lambda ask, x, rng: State(x, x, ask.gradient(other.start())), "gradient is queried"
+    )
 
 
 @pytest.mark.parametrize("changed", STATES.values(), ids=STATES)
