@@ -89,7 +89,7 @@ def units(
     table: Path | None = _TABLE,
     as_json: Path | None = _JSON,
 ) -> None:
-    """Check which bounds and schedules keep the units of f and x, without any run."""
+    """Check which bounds and schedules keep their units."""
     names = resolve_claim_names(claims, as_json)
     with open_job(
         names, False, range(1), options.default_store_folder(), 0, None, table, as_json

@@ -143,8 +143,6 @@ def _make_all_runs(
         for study in () if quiet else spec.studies:
             if few := seed_warning(study):
                 print_note(f"{spec.name}, {study.title}: {few}")
-        if not quiet:  # before the first second of work
-            print_note(f"{spec.name}: {format_plural(len(spec.runs()), 'run')} planned")
     reports: list[Report] = []
     everything: list[PlanOutcome] = []
     for planned in read:

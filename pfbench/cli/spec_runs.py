@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pfbench.cli.formatting import format_plural
 from pfbench.cli.progress import StepProgress, run_kind
 from pfbench.cli.terminal import exit_on_interrupt, print_note
 
@@ -50,6 +51,11 @@ def make_runs(
     """
     from pfbench.runs.execute import execute
 
+    def start(missing: "Sequence[PlannedRun]") -> None:
+        if not quiet:  # names and parameters are right, and nothing is run yet
+            print_note(f"{title}: {format_plural(len(plans), 'run')} planned")
+        steps.start_clock(map(run_kind, missing))
+
     progress = StepProgress(title, len(plans), "runs", quiet=quiet, slots=engine.slots)
     with exit_on_interrupt("run", Path(store.folder)), progress as steps:
         outcomes = execute(
@@ -57,7 +63,7 @@ def make_runs(
             store,
             engine=engine,
             progress=steps.count_run,
-            on_missing=lambda missing: steps.start_clock(map(run_kind, missing)),
+            on_missing=start,
             recomputed=recomputed,
         )
     if not quiet:

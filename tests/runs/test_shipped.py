@@ -66,7 +66,7 @@ def test_a_thinned_run_has_the_numbers_of_the_whole_one(seed, rows, between):
         for one in (whole, short)
     ]
     for one, other in zip(*(c.panels[0].algorithms for c in both), strict=True):
-        assert one.expected_calls == other.expected_calls
+        assert one.calls_until_targets == other.calls_until_targets
         assert one.last_values == other.last_values
 
 
