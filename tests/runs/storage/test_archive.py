@@ -18,7 +18,7 @@ ABOUT = {
     "planned": 1,
     "user_modules": ["mine"],
     "environments": [{"python": "3.12"}],
-    **dict.fromkeys(("problems", "data", "reads", "origins", "lock"), {}),
+    **{key: {} for key in ("problems", "data", "reads", "origins", "lock")},
 }
 MANIFEST_FIELDS = {"schema": SCHEMA, **ABOUT}
 SPEC = b'problems = "p"\n'
