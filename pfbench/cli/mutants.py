@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pfbench.verification.outcomes import MutantOutcome
 
 MAX_FAULTS = 12
-"""Default number of generated faults of a method without --full and --faults."""
+"""Default number of generated faults of a method without --full and --max-faults."""
 
 
 def show_fault_detection(

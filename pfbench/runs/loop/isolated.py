@@ -58,10 +58,13 @@ class RemoteMethod:
     def __init__(self, build: Callable[..., Any], *arguments: Any, folder: str = "") -> None:
         self._call = (build, arguments, folder or os.getcwd())
         self._started: tuple[ProblemEnd, Any] | None = self._start()
-        link, process = self._started
-        kind, *description = _receive_next(link, process, Ledger(), _IMPORT_SECONDS)
+        try:
+            kind, *description = _receive_next(*self._started, Ledger(), _IMPORT_SECONDS)
+        except BaseException:
+            self.close()
+            raise
         if kind != "described":
-            self._end()
+            self.close()
             raise InputError(f"the method cannot be made: {format_error(_as_error(*description))}")
         described, self.plain_parameters, self.schedule, weights = description
         for name, value in described.items():
@@ -77,7 +80,8 @@ class RemoteMethod:
         process, pipe = start_process(serve, thread_count(), folder, build, arguments)
         return ProblemEnd(pipe, 0), process
 
-    def _end(self) -> None:
+    def close(self) -> None:
+        """End its process; another run starts a new one."""
         if self._started is not None:
             link, process = self._started
             kill_process_group(process)
@@ -120,7 +124,7 @@ class RemoteMethod:
                     raise InputError("the method's process sends what no method sends.")
         finally:
             if not finished:
-                self._end()  # it stands in the middle of a run
+                self.close()  # it stands in the middle of a run
 
 
 def isolate(algorithm: Any) -> Any:

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import ModuleType
@@ -59,6 +60,7 @@ def prepare_child_process(number: int = 1, folder: str = "") -> None:
         os.setsid()
     if folder:
         confine(folder)
+        _leave_fork_server()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
     # The parent decides what an interruption means.
@@ -120,6 +122,19 @@ def _hide_main_module() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
+
+
+def _leave_fork_server() -> None:
+    """Close the pipes by which this process could end the fork server and the resource tracker."""
+    for holder, name in (
+        (forkserver._forkserver, "_forkserver_alive_fd"),
+        (resource_tracker._resource_tracker, "_fd"),
+    ):
+        number = getattr(holder, name, None)
+        if number is not None:
+            setattr(holder, name, None)
+            with suppress(OSError):
+                os.close(number)
 
 
 def _end_with_parent() -> None:

@@ -1,6 +1,7 @@
 """Single run, as in `pfbench.solve`."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 
 from pfbench.base.checks import check_integer, check_real
@@ -54,14 +55,16 @@ def solve(
         check_real("time_limit", time_limit, above=0.0)
     made_ready = resolve_run(problem, algorithm, measures, stop=stop, start=start)
     made_ready.check_termination(budget, stop, time_limit)
-    if isolated:
-        made_ready = replace(made_ready, algorithm=isolate(made_ready.algorithm))
-    return drive(
-        made_ready,
-        Ledger(budget),
-        seed=seed,
-        every=every,
-        stop=stop,
-        time_limit=time_limit,
-        strict=strict,
-    )
+    with ExitStack() as stack:
+        if isolated:
+            remote = stack.enter_context(closing(isolate(made_ready.algorithm)))
+            made_ready = replace(made_ready, algorithm=remote)
+        return drive(
+            made_ready,
+            Ledger(budget),
+            seed=seed,
+            every=every,
+            stop=stop,
+            time_limit=time_limit,
+            strict=strict,
+        )

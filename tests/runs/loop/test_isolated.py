@@ -130,7 +130,7 @@ class Caught(Cheat):
         try:
             ask.gradient(np.zeros(99))
         except Exception as error:
-            assert "asked at" in str(error)
+            assert "queried at" in str(error)
         try:
             ask.lo(x)
         except Exception as error:
