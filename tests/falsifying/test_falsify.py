@@ -198,7 +198,7 @@ ERRATA = {
     "li2019-reversed": "rational",
     "li2019-distance": "rational",
     "shen2019-spiderg-(9)": "rational",
-    "shen2019-(10)": "rational",
+    "shen2019-(10)": "50 digits",
     "pethick2025-D.8": "rational",
     "pethick2025-D.10": "50 digits",
     "pethick2025-D.9": "rational",
