@@ -84,9 +84,10 @@ class RemoteMethod:
         """End its process; another run starts a new one."""
         if self._started is not None:
             link, process = self._started
+            self._started = None
             kill_process_group(process)
-            link.pipe.close()
-        self._started = None
+            with suppress(OSError):  # in a garbage collection the pipe may be closed already
+                link.pipe.close()
 
     def run(self, ask: Oracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield the states of the method.
