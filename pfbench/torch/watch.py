@@ -90,7 +90,7 @@ class Watch:
         "l2", or "spectral": of matrices, the maximum over layers. By the method if not given.
     largest
         Directions of matrices are measured whose smaller side is at most that.
-    stated
+    specification
         What is claimed, by name: "method" ("adam", "adamw", "muon" or "sgd"; the name of the class
         if it is one of these), "orthogonaliser" (a name of `PRESETS` or triples of coefficients),
         "scale" (of a layer, by name or as a function of rows and columns), and constants
@@ -121,7 +121,7 @@ class Watch:
         if norm not in (None, "l2", "spectral"):
             raise InputError(f"norm={norm!r} is none of l2, spectral.")
         if unknown := [name for name in specification if name not in _STATED]:
-            raise InputError(f"stated names {unknown[0]!r}, which is none of {', '.join(_STATED)}.")
+            raise InputError(f"specification names {unknown[0]!r}, which is none of {', '.join(_STATED)}.")
         for name, choices in (("method", METHODS), ("orthogonaliser", PRESETS), ("scale", SCALES)):
             if isinstance(value := specification.get(name), str) and value not in choices:
                 raise InputError(f"{name}={value!r} is none of {', '.join(choices)}.")

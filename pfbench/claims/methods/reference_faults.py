@@ -63,7 +63,7 @@ MUTANTS = (
             "for t in": "chosen = int(rng.integers(self.iterations // 2, self.iterations))\n"
             "        output = None\n"
             "        for t in",
-            "yield State(x, at, g,": "output = keep(at) if t == chosen else output\n"
+            "yield State(x, at, g,": "output = np.array(at) if t == chosen else output\n"
             "            yield State(x, at, g, output,",
         },
         claim_about("law", "nfwu-sg"),
