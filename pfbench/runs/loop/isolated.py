@@ -57,6 +57,7 @@ class RemoteMethod:
 
     def __init__(self, build: Callable[..., Any], *arguments: Any, folder: str = "") -> None:
         self._call = (build, arguments, folder or os.getcwd())
+        self._is_running = False
         self._started: tuple[ProblemEnd, Any] | None = self._start()
         try:
             kind, *description = _receive_next(*self._started, Ledger(), _IMPORT_SECONDS)
@@ -84,7 +85,7 @@ class RemoteMethod:
         """End its process; another run starts a new one."""
         if self._started is not None:
             link, process = self._started
-            self._started = None
+            self._started, self._is_running = None, False
             kill_process_group(process)
             with suppress(OSError):  # in a garbage collection the pipe may be closed already
                 link.pipe.close()
@@ -97,10 +98,13 @@ class RemoteMethod:
         InputError
             If its process dies, or sends what no method sends.
         """
+        if self._is_running:  # the states of the run before were not taken to their end
+            self.close()
         if self._started is None:
             self._started = self._start()
             _receive_next(*self._started, Ledger(), _IMPORT_SECONDS)
-        link, process = self._started
+        started = link, process = self._started
+        self._is_running = True
         ledger: Ledger = ask._ledger
         bits: Any = rng.bit_generator
         retained, finished = dict[int, Any](), False
@@ -115,7 +119,7 @@ class RemoteMethod:
                     yield state
                     link.send("on")
                 elif kind == "end":
-                    finished = True
+                    finished, self._is_running = True, False
                     return
                 elif kind == "raised":
                     raise _as_error(*reported)
@@ -124,7 +128,7 @@ class RemoteMethod:
                 else:
                     raise InputError("the method's process sends what no method sends.")
         finally:
-            if not finished:
+            if not finished and self._started is started:
                 self.close()  # it stands in the middle of a run
 
 
