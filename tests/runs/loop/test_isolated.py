@@ -309,7 +309,7 @@ def test_nothing_of_the_method_is_unpickled_here_and_nothing_of_the_problem_is_t
 
 
 def test_an_answer_out_of_turn_ends_the_run(methods):
-    run = solve(tiny_logistic(), methods.Forking(iterations=3), isolated=True)
+    run = solve(tiny_logistic(), methods.Forking(iterations=300), isolated=True)
     assert run.status == "error"
     assert "out of turn" in run.stop_reason
 
