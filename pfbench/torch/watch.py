@@ -121,7 +121,9 @@ class Watch:
         if norm not in (None, "l2", "spectral"):
             raise InputError(f"norm={norm!r} is none of l2, spectral.")
         if unknown := [name for name in specification if name not in _STATED]:
-            raise InputError(f"specification names {unknown[0]!r}, which is none of {', '.join(_STATED)}.")
+            raise InputError(
+                f"specification names {unknown[0]!r}, which is none of {', '.join(_STATED)}."
+            )
         for name, choices in (("method", METHODS), ("orthogonaliser", PRESETS), ("scale", SCALES)):
             if isinstance(value := specification.get(name), str) and value not in choices:
                 raise InputError(f"{name}={value!r} is none of {', '.join(choices)}.")

@@ -174,6 +174,7 @@ def test_forged_runs_are_seen_of_the_method_and_of_others(
     assert any(says in text for text in off), off
 
 
+@pytest.mark.long
 def test_a_sentence_that_its_runs_do_not_say_is_seen(home, tmp_path, checked):
     def boast(about):
         about["says"] = re.sub("first on [0-9]+", "first on 9", about["says"])
@@ -182,6 +183,7 @@ def test_a_sentence_that_its_runs_do_not_say_is_seen(home, tmp_path, checked):
     assert any("and it says first on 9" in text for text in off), off
 
 
+@pytest.mark.long
 def test_a_suite_of_pfbench_is_the_one_that_is_here(home, tmp_path, checked):
     other = tmp_path / "other.toml"
     other.write_text(SUITE + "# another")

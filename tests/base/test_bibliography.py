@@ -115,7 +115,10 @@ def test_entries_are_read_as_they_are_written():
     ("spoil", "words"),
     [
         (lambda text: text * 2, "qu2018 is repeated"),
-        (lambda text: text.replace("  year", "  title"), "qu2018 is repeated, or has a repeated field"),
+        (
+            lambda text: text.replace("  year", "  title"),
+            "qu2018 is repeated, or has a repeated field",
+        ),
         (lambda text: text.replace("},\n  year", "}\n  year"), "1 entries begin, and 0"),
         (lambda text: text.rstrip("}\n"), "1 entries begin, and 0 can be read"),
     ],
