@@ -107,7 +107,7 @@ class RemoteMethod:
         self._is_running = True
         ledger: Ledger = ask._ledger
         bits: Any = rng.bit_generator
-        retained, finished = dict[int, Any](), False
+        retained = dict[int, Any]()
         link.reset()
         try:
             link.send(x, hide_seed(bits.seed_seq), bits.state, ask.n, ask.D)
@@ -119,7 +119,7 @@ class RemoteMethod:
                     yield state
                     link.send("on")
                 elif kind == "end":
-                    finished, self._is_running = True, False
+                    self._is_running = False
                     return
                 elif kind == "raised":
                     raise _as_error(*reported)
@@ -128,7 +128,7 @@ class RemoteMethod:
                 else:
                     raise InputError("the method's process sends what no method sends.")
         finally:
-            if not finished and self._started is started:
+            if self._is_running and self._started is started:
                 self.close()  # it stands in the middle of a run
 
 
