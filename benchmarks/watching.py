@@ -9,17 +9,19 @@ other processes of the machine change them little.
 import sys
 import time
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import torch
-
-from pfbench.torch import Watch
+if TYPE_CHECKING:  # asv imports this file where torch is not installed
+    import torch
 
 TURN, BATCH = 20, 64
 SIZES = (256, 768, 768, 256)
 
 
-def network() -> torch.nn.Module:
+def network() -> "torch.nn.Module":
     """Return a network of 10^6 parameters in three layers."""
+    import torch
+
     torch.manual_seed(0)
     layers = [
         layer
@@ -33,6 +35,10 @@ class Loop:
     """A loop on fixed batches, and the seconds that its steps took."""
 
     def __init__(self, make, watched: bool) -> None:
+        import torch
+
+        from pfbench.torch import Watch
+
         self.model = network()
         self.optimizer = make(self.model.parameters())
         self.watch = Watch(self.optimizer, self.model) if watched else None
@@ -51,6 +57,8 @@ class Loop:
 
 def main(rounds: int) -> None:
     """Print the seconds of a step with Watch and without it."""
+    import torch
+
     count = sum(p.numel() for p in network().parameters())
     print(f"{count:,} parameters, {rounds} turns of {TURN} steps each")
     for name, make in (
