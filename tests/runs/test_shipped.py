@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import TARGETS, descending, group, plan, results, run
 
@@ -53,6 +53,7 @@ def test_the_same_runs_give_the_same_bytes(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+@settings(max_examples=10)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.integers(1, 30))
 def test_a_thinned_run_has_the_numbers_of_the_whole_one(seed, rows, between):
     rng = np.random.default_rng(seed)

@@ -30,6 +30,12 @@ _GROWS: Mapping[str, int] = MappingProxyType(
 )
 """The power of such a factor by which a parameter grows; `step` see `step_scale_exponent`."""
 
+_EDGE = 0.45
+"""Radius for which the minimiser is on an edge, close to a vertex.
+
+The usual data: of open-loop steps nine, then sixteen linear minimisations have the same vertex.
+"""
+
 _SMALL = 100.0
 """By which each real parameter is divided once."""
 
@@ -159,6 +165,9 @@ def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Re
                     parameters,
                     needs_matrices=len(shape) > 1,
                 )
+        if "lo" in method.requires and "norm" not in method.requires:
+            edge = {"kind": "octahedron", "radius": _EDGE, "at_vertex": True}
+            yield ReplayCase(make_instance(edge), set_horizon(method, form.parameters, 60))
     first = full_list[0].parameters
     if "lo" in method.requires and not method.requires & {"norm", "polytope", "set"}:
         yield ReplayCase(

@@ -62,6 +62,23 @@ class HalvedLate(Sampled):
         return self.step * (0.5 if t >= 1000 else 1.0)
 
 
+class CountsOtherVertices(ALGORITHMS["frank-wolfe"]):
+    """Its open loop stands still once seven linear minimisations had the same vertex."""
+
+    def run(self, ask, x, rng):
+        if self.step != "open-loop":
+            yield from super().run(ask, x, rng)
+            return
+        t, equal, last = 0, 0, None
+        for _ in range(self.iterations):
+            g = ask.gradient(x)
+            v = ask.lo(g)
+            equal = equal + 1 if last is not None and np.array_equal(v, last) else 0
+            at, x, last = x, pf.points.combine(x, v, self.offset / (t + self.offset)), v
+            t += equal < 7
+            yield pf.State(x, at, g)
+
+
 class SpectralNorm(ALGORITHMS["spider"]):
     """Takes the spectral norm for the Euclidean one, which are the same of a vector."""
 
@@ -133,6 +150,7 @@ def test_a_method_that_queries_ahead_and_exchanges_points_is_followed():
         ("run", "sfw", Unseeded, "two runs with seed"),
         ("run", "sfw", Swallows, "after its budget is spent"),
         ("run", "sfw", HalvedLate, "iteration 1000: State.x"),
+        ("run", "frank-wolfe", CountsOtherVertices, "radius=0.45"),
         ("run", "spider", SpectralNorm, "2x3"),
         ("law", "prox-saga", Exclusive, "iteration"),
         ("law", "sarah", NeverLast, "goes on from points"),
