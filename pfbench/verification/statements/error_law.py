@@ -189,7 +189,7 @@ def group_errors(
 def iterate_errors(
     problem: Any, estimates: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Past, Any, Any]]:
-    """Yield what each estimate follows from, its error, and all that was told before it.
+    """Yield the past of each estimate, its error, and all points and estimates before it.
 
     `estimates` are the points where they were formed, with the estimates.
     """
