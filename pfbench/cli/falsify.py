@@ -39,7 +39,7 @@ def falsify(
     """
     from pfbench.base.checks import check_choice
     from pfbench.claims.catalogue import load_named_claims
-    from pfbench.cli.verify import resolve_claim_names
+    from pfbench.cli.verify import expand_claim_names_and_announce
     from pfbench.verification.falsify.falsification import check_arguments
     from pfbench.verification.falsify.genomes import SETS
     from pfbench.verification.falsify.in_processes import search_claims
@@ -51,13 +51,13 @@ def falsify(
     options.check_engine_options(jobs, None)
     if as_json is not None and as_json != terminal.STANDARD_OUTPUT:
         check_writable(as_json, f"--json {as_json}", error=StorageError)
-    names = resolve_claim_names(claims, as_json)
+    names = expand_claim_names_and_announce(claims, as_json)
     if not names:
         raise InputError("name the claims: FILE.py, FILE.py:NAME or a claim of the catalogue.")
     loaded = load_named_claims(names)
     is_quiet = quiet or as_json == terminal.STANDARD_OUTPUT
     if replay is not None:
-        _replay(loaded, replay, is_quiet)
+        _replay_and_exit_if_confirmed(loaded, replay, is_quiet)
         return
     arguments = {"seed": seed, "horizon": horizon, "size": size, "families": families}
     arguments |= {"allow": tuple(allow or ())}
@@ -67,7 +67,7 @@ def falsify(
         StepProgress(title, len(loaded), "claims", quiet=is_quiet, slots=engine.slots) as steps,
     ):
         reports = search_claims(engine, loaded, seconds, arguments, steps.advance)
-    reports = [_save_script(report, names[0], script) for report in reports]
+    reports = [_save_counterexample_script(report, names[0], script) for report in reports]
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
     for line in (line for report in reports for line in report.lines() if not is_quiet):
@@ -78,7 +78,7 @@ def falsify(
             raise InputError(f"{report.claim} cannot be searched: {report.reason.rstrip('.')}.")
 
 
-def _save_script(report: Any, reference: str, folder: Path | None) -> Any:
+def _save_counterexample_script(report: Any, reference: str, folder: Path | None) -> Any:
     """Write the script of a counterexample, and return the report with its path."""
     if not (report and report.script):
         return report
@@ -88,7 +88,7 @@ def _save_script(report: Any, reference: str, folder: Path | None) -> Any:
     return replace(report, script_path=str(report.write(path)))
 
 
-def _replay(claims: "list[Claim]", path: Path, is_quiet: bool) -> None:
+def _replay_and_exit_if_confirmed(claims: "list[Claim]", path: Path, is_quiet: bool) -> None:
     """Confirm the counterexamples of a file again; exit 1 if any is confirmed."""
     from pfbench.verification.falsify.falsification import replay_counterexample
 

@@ -17,7 +17,7 @@ _STEP, _ENTRY = 1e-4, 2e-9
 
 
 @dataclass
-class Coverage:
+class CoveredSizes:
     """The largest sizes that the runs of a trial had.
 
     Attributes
@@ -53,7 +53,7 @@ class Coverage:
         measured = iterations * (_STEP + 2.0 * _ENTRY * int(problem.n) * d)
         self.work += measured + _ENTRY * d * sum(witness.charged)
 
-    def reset(self, to: "Coverage") -> None:
+    def reset(self, to: "CoveredSizes") -> None:
         """Restore the sizes of an earlier copy."""
         for field in fields(self):
             setattr(self, field.name, getattr(to, field.name))

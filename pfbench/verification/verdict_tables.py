@@ -92,7 +92,7 @@ def repetition_table(
         for row in done.rows:
             counts.setdefault(row.claim.name, Counter())[row.verdict] += 1
     violated = sum(verdicts[VerdictName.VIOLATED] for verdicts in counts.values())
-    order = sorted(VerdictName, key=lambda verdict: -verdict.rank)
+    order = sorted(VerdictName, key=lambda verdict: -verdict.rank_from_worst)
     lines = [
         "# Verdicts, repeated",
         "",

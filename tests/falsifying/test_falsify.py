@@ -18,7 +18,7 @@ from pfbench.base.user_code import load_user_object
 from pfbench.cli import falsify as verb
 from pfbench.cli.main import app
 from pfbench.verification.falsify import in_processes
-from pfbench.verification.falsify.exact_numbers import Digits, Exact, Inexact
+from pfbench.verification.falsify.exact_numbers import Digits, Inexact, RationalOrRoot
 from pfbench.verification.falsify.falsification import replay_counterexample, search_claim
 from pfbench.verification.falsify.genomes import convert_to_text, parse_genome
 from pfbench.verification.falsify.searched_problem import build_problem
@@ -55,7 +55,7 @@ def edge(name):
 
 
 def number(text):
-    return Exact.from_fraction(Fraction(text))
+    return RationalOrRoot.from_fraction(Fraction(text))
 
 
 def test_roots_stay_symbolic():
@@ -88,7 +88,7 @@ def test_minimisers_are_optimal_and_sizes_positive(body, d, push):
     text |= {"centre": ["1/2"], "start": ["3"], "push": [push], "axis": ["1", "2"], "offsets": []}
     text |= {"radius": body[1], "sides": body[1], "vertices": corners}
     problem = build_problem(parse_genome(text), Digits.make_type(50).from_value)
-    assert problem.is_consistent
+    assert problem.has_optimal_minimiser
     assert problem.constants().D > 0
     assert problem.value(problem.start()) >= 0
     vertex = problem.set.lo(problem.gradient(problem.start()))
@@ -104,7 +104,7 @@ def test_comparisons_that_rounding_decides_are_seen():
 
 
 def test_a_module_is_loaded_with_exact_literals():
-    twin = load_exact_module(claims("edge_cases.py"), Exact)
+    twin = load_exact_module(claims("edge_cases.py"), RationalOrRoot)
     below = twin.BELOW.check.bounds[""]
 
     class ParameterNamespace:
@@ -116,7 +116,7 @@ def test_a_module_is_loaded_with_exact_literals():
 
 
 def test_constants_of_an_instance_are_exact():
-    problem = build_problem(HUBER, Exact.from_value)
+    problem = build_problem(HUBER, RationalOrRoot.from_value)
     c = problem.constants(problem.start())
     assert (c.L_f, c.R, c.delta) == (1, 3, Fraction(5, 2))
     assert problem.minimiser[0] == -1

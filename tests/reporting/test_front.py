@@ -13,7 +13,10 @@ from reading_tex import problems
 from pfbench.reporting.documents.paper_table import paper_table
 from pfbench.reporting.figures import svg
 from pfbench.reporting.figures.profile import draw_profile, page_profile
-from pfbench.reporting.findings.candidate_front import make_candidate_front, mean_log_budget_ratios
+from pfbench.reporting.findings.candidate_front import (
+    make_candidate_front,
+    mean_log_budget_over_calls,
+)
 from pfbench.reporting.findings.result_tables import compare_by_each_price
 from pfbench.reporting.results import SettingResults, StudyResults
 from pfbench.runs.planning.study import LabelledSelector
@@ -87,13 +90,13 @@ def test_a_stated_price_is_the_only_scale():
     made = replace(made, study=replace(made.study, price={"sfo": 1.0, "lo": 20.0}))
     found = make_candidate_front(compare_by_each_price(made), ("mine",))
     assert found.table.head[2:] == ("SFO + 20 LO: mine", "best other", "its calls", "ratio")
-    assert "by SFO + 20 LO among" in found.sentence
+    assert "by SFO + 20 LO among" in found.outcome_counts_sentence
     assert {row.cells[1] for row in found.table.rows} == {"a"}
 
 
 def test_how_strong_a_method_is_does_not_depend_on_the_others():
-    few = mean_log_budget_ratios(compare_by_each_price(results(fast(), slow()))[0])
-    many = mean_log_budget_ratios(
+    few = mean_log_budget_over_calls(compare_by_each_price(results(fast(), slow()))[0])
+    many = mean_log_budget_over_calls(
         compare_by_each_price(results(fast(), slow(), slower(), idle()))[0]
     )
     assert {label: many[label] for label in few} == few

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.verification.falsify.evaluation import Ratio, evaluate_ratio, measure_run
-from pfbench.verification.falsify.exact_numbers import Digits, Exact, Inexact, Number
+from pfbench.verification.falsify.exact_numbers import Digits, Inexact, Number, RationalOrRoot
 from pfbench.verification.falsify.genomes import list_positions
 from pfbench.verification.falsify.search import Entry
 from pfbench.verification.falsify.searched_problem import Skip, build_problem
@@ -82,7 +82,7 @@ def replay_entry(
         raise Inexact(f"{type(error).__name__}: {error}") from error
     if not isinstance(result.ratio, Number):
         raise Inexact("the ratio is a float")
-    if not problem.is_consistent:
+    if not problem.has_optimal_minimiser:
         raise Skip("the minimiser of the instance is not optimal")
     return result, problem
 
@@ -105,7 +105,7 @@ def _confirm_in_rationals(
 ) -> Confirmation:
     if entry.T > _RATIONAL_STEPS or len(list_positions(entry.genome)) > _RATIONAL_NUMBERS:
         raise Inexact("too many steps or numbers")
-    result, problem = replay_entry(statement, entry, Exact, deadline)
+    result, problem = replay_entry(statement, entry, RationalOrRoot, deadline)
     reason = "" if result.ratio > 1 else "the exact ratio is at most 1"
     record = {"arithmetic": "rational", "ratio_exact": str(result.ratio)}
     return Confirmation(reason, result, record | _list_constants(problem))

@@ -11,9 +11,14 @@ from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.confirmation import Confirmation, confirm_entry, test_mean
 from pfbench.verification.falsify.evaluation import Ratio
 from pfbench.verification.falsify.exact_numbers import Number
-from pfbench.verification.falsify.genomes import SETS, convert_to_text, count_numbers, parse_genome
+from pfbench.verification.falsify.genomes import (
+    SETS,
+    convert_to_text,
+    count_nonzero_numbers,
+    parse_genome,
+)
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
-from pfbench.verification.falsify.script import write_script
+from pfbench.verification.falsify.script import compose_and_run_script
 from pfbench.verification.falsify.search import (
     MARGIN,
     STEPS_PER_SECOND,
@@ -206,7 +211,7 @@ class Falsification(Search):
             bound=_as_float(result.bound),
             instance=convert_to_text(genome),
             run_seed=entry.seed,
-            numbers=count_numbers(genome),
+            numbers=count_nonzero_numbers(genome),
             before_shrinking=before | {"genome": convert_to_text(original.genome)},
             assumptions={k: "allowed" if k in allowed else "computed" for k in conditions},
         )
@@ -215,7 +220,7 @@ class Falsification(Search):
         end = self.start + 0.98 * self.seconds * self.patience
         remaining = max(2.0, end - monotonic())
         try:
-            text, printed = write_script(self.statement, counterexample, remaining)
+            text, printed = compose_and_run_script(self.statement, counterexample, remaining)
         except Exception as error:  # the counterexample is confirmed all the same
             return replace(counterexample, reason=str(error) or type(error).__name__)
         return replace(counterexample, script=text, script_ratio=printed)

@@ -157,7 +157,7 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
             largest = max(slopes) or 1.0
             slopes[:] = [s or largest / 8 for s in slopes]
         if cls.components and row["offsets"]:
-            _limit_offsets(row)
+            _shrink_offsets_until_convex(row)
     if genome["family"] == "quadratic":
         values = genome["eigenvalues"]
         values[:] = [abs(v) for v in values]  # of others the minimum is not known
@@ -166,7 +166,7 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
     return genome
 
 
-def _limit_offsets(profile: Genome) -> None:
+def _shrink_offsets_until_convex(profile: Genome) -> None:
     """Shrink the offsets of slopes until each component is convex."""
     rows = profile["offsets"]
     for k, slope in enumerate(profile["slopes"], 1):
@@ -210,13 +210,13 @@ def _cost(value: Any) -> float:
     return 4.0 + math.log2(abs(exact.numerator) * exact.denominator) if exact else 0.0
 
 
-def genome_cost(genome: Genome) -> float:
+def genome_complexity(genome: Genome) -> float:
     """Return the complexity of a genome by its sizes and numbers, which shrinking lowers."""
     costs = [2.0 + _cost(container[key]) for container, key in list_positions(genome)]
     return 6.0 * float(genome["d"]) + 10.0 * float(genome["n"]) + sum(costs)
 
 
-def count_numbers(genome: Genome) -> int:
+def count_nonzero_numbers(genome: Genome) -> int:
     """Return the number of nonzero entries."""
     return sum(1 for container, key in list_positions(genome) if container[key])
 

@@ -90,13 +90,13 @@ class Search:
     def iterate_candidates(self, budget: int) -> Iterator[Entry]:
         """Yield candidates, whose ratio is above 1 by more than the margin."""
         while self.work < budget and monotonic() < self.deadline:
-            entry = self._take_step()
+            entry = self._try_next_genome()
             if entry is not None and entry.ratio > 1.0 + MARGIN:
                 yield entry
             if self.evaluations > 300 and not self.pools:
                 return
 
-    def _take_step(self) -> Entry | None:
+    def _try_next_genome(self) -> Entry | None:
         """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
         rng, is_early = self.rng, self.evaluations < _FIRST
         shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
@@ -219,9 +219,9 @@ def shrink_entry(
 
     def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
         """Make the first change that keeps the ratio; return whether there is one."""
-        cost, genome, T = genomes.genome_cost(best.genome), best.genome, best.T
+        cost, genome, T = genomes.genome_complexity(best.genome), best.genome, best.T
         timely = takewhile(lambda _: has_time(), changes(genome))
-        return any(genomes.genome_cost(new) < cost and attempt(new, T) for new in timely)
+        return any(genomes.genome_complexity(new) < cost and attempt(new, T) for new in timely)
 
     before = None
     while has_time() and best is not before:
