@@ -163,7 +163,7 @@ def _describe_problem_item(selector: Selector, item: CatalogueItem) -> Described
     computed = item.object is PROBLEMS.get(item.name)
     existing = get_parameters(item.object) if not computed else item.object.parameters()
     facts = [
-        ReportedFact("sources", list(item.object.sources) if computed else [], "data"),
+        ReportedFact("sources", list(item.object.data_source_names) if computed else [], "data"),
         ReportedFact("parameters", describe_parameters(existing)),
         ReportedFact("selector", str(selector)),
     ]

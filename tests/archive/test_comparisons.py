@@ -93,7 +93,7 @@ def checked(home, tmp_path, monkeypatch):
         folder.mkdir()
         check = checking(path, folder)
         _redraw_table(check, suite, read_runs(folder))
-        check.do(list(_tasks(check, read_runs(folder))))
+        check.process_until_time_limit(list(_tasks(check, read_runs(folder))))
         return check.outcome
 
     yield of

@@ -28,7 +28,7 @@ def _operation(name: str, is_reflected: bool = False) -> Callable[[Any, Any], An
     """Return an operator that converts its argument first."""
 
     def method(self: Any, other: Any) -> Any:
-        value = self.convert(other)
+        value = self.convert_scalar(other)
         if value is None:
             return NotImplemented
         return getattr(value, name)(self) if is_reflected else getattr(self, name)(value)
@@ -42,7 +42,7 @@ def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, float) and math.isinf(other):
             return test(-1 if other > 0 else 1, 0)
-        value = self.convert(other)
+        value = self.convert_scalar(other)
         return NotImplemented if value is None else test(self.compare(value), 0)
 
     return method

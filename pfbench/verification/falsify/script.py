@@ -127,7 +127,7 @@ def _list_tags(
     tags += ["run", check.quantity if isinstance(check.quantity, str) else "measure"]
     if statement.is_for_each_run:
         return [*tags, statement.statistic]
-    tags.append("mean" if path.is_mean else "end")
+    tags.append("mean" if path.is_mean_over_run else "end")
     if statement.is_deterministic:
         return [*tags, "certain"]
     return [*tags, "sampled" if report.arithmetic == "e-process" else "enumerated"]

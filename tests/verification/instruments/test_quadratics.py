@@ -124,7 +124,7 @@ def test_strongly_convex_families_keep_their_constants(build, kappa):
     problem = build(generator(2), 12, kappa)
     known = problem.constants(problem.start())
     assert known.L_f == pytest.approx(1.0)
-    assert known.sigma_hat == pytest.approx(np.linalg.eigvalsh(problem.curvature)[0])
+    assert known.sigma_hat == pytest.approx(np.linalg.eigvalsh(problem.hessian_matrix)[0])
     assert known.sigma_hat == pytest.approx(1.0 / kappa)
     for x in points(problem, generator(3)):
         assert problem.set.contains(x)
