@@ -37,17 +37,14 @@ def falsify(
     status: 0 no counterexample found, which is not a proof; 1 a counterexample is confirmed; 2 bad
     input. A search that is interrupted starts again from its seed.
     """
-    from pfbench.base.checks import check_choice
     from pfbench.claims.catalogue import load_named_claims
     from pfbench.cli.verify import resolve_claim_names
     from pfbench.verification.falsify.falsification import check_arguments
     from pfbench.verification.falsify.genomes import SETS
     from pfbench.verification.falsify.in_processes import search_claims
 
-    check_arguments("--", seconds, seed, horizon, size)
     families = tuple(family.split(",")) if family else SETS
-    for name in families:
-        check_choice("--family", name, SETS)
+    check_arguments("--", seconds, seed, horizon, size, families)
     options.check_engine_options(jobs, None)
     if as_json is not None and as_json != terminal.STANDARD_OUTPUT:
         check_writable(as_json, f"--json {as_json}", error=StorageError)
