@@ -27,6 +27,8 @@ def falsify(
     family: str | None = option("NAME,...", "Only these sets: none, box, hull, ball."),
     allow: list[str] | None = option("TEXT", "Take an assumption in words as met."),
     script: Path | None = option("DIR", "Folder of the scripts (default: next to the file)."),
+    store: Path = options.STORE,
+    resume: bool = flag("Go on where the same search was stopped.", "--resume"),
     replay: Path | None = option("FILE.json", "Confirm stored counterexamples again."),
     as_json: Path | None = option("FILE", "Write all as JSON; - to print.", "--json"),
     quiet: bool = flag("Suppress progress and summary.", "--quiet"),
@@ -35,7 +37,8 @@ def falsify(
 
     A counterexample is shrunk, and confirmed in rationals, 50 digits, or by an e-process. Exit
     status: 0 no counterexample found, which is not a proof; 1 a counterexample is confirmed; 2 bad
-    input. A search that is interrupted starts again from its seed.
+    input. The state is in the store: `--resume` goes on with a search that was stopped, and reads
+    one that is finished.
     """
     from pfbench.claims.catalogue import load_named_claims
     from pfbench.cli.verify import resolve_claim_names
@@ -57,7 +60,10 @@ def falsify(
         _replay(loaded, replay, is_quiet)
         return
     arguments = {"seed": seed, "horizon": horizon, "size": size, "families": families}
-    arguments |= {"allow": tuple(allow or ())}
+    folder = store / "searches"
+    arguments |= {"allow": tuple(allow or ()), "saved": (folder, resume)}
+    check_writable(folder, f"--store {store}", folder=True, error=StorageError)
+    folder.mkdir(parents=True, exist_ok=True)
     title = f"search, at most {seconds:g} s per claim"
     with (
         closing(options.make_engine(jobs, None)) as engine,

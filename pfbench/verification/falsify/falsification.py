@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -13,6 +14,7 @@ from pfbench.verification.falsify.evaluation import Ratio
 from pfbench.verification.falsify.exact_numbers import Number
 from pfbench.verification.falsify.genomes import SETS, convert_to_text, count_numbers, parse_genome
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
+from pfbench.verification.falsify.saved_search import SavedSearch
 from pfbench.verification.falsify.script import write_script
 from pfbench.verification.falsify.search import (
     MARGIN,
@@ -56,7 +58,7 @@ def search_claim(
     families: Sequence[str] = SETS,
     allow: Sequence[str] = (),
     patience: float = 1.0,
-    has_script: bool = True,
+    saved: tuple[Path, bool] | None = None,
 ) -> SearchReport:
     """Search for an instance on which a claim's bound fails, shrink it and confirm it.
 
@@ -76,8 +78,8 @@ def search_claim(
         Assumptions in words that every searched instance is taken to meet.
     patience
         Factor on the seconds by the clock, so that the effort alone ends the search.
-    has_script
-        Whether a counterexample has a script.
+    saved
+        Folder in which the search is saved, and whether it goes on from what is saved there.
 
     Returns
     -------
@@ -90,20 +92,20 @@ def search_claim(
         If an argument is out of range.
     """
     check_arguments("", seconds, seed, horizon, size, families)
-    start, reports = monotonic(), list[SearchReport]()
+    start = monotonic()
     try:
         remarks, statements = lint_claim(claim), list_statements(claim, tuple(allow))
     except (NotTestable, InputError) as error:
         refused = SearchReport(claim=claim.name, statement=claim.statement, verdict=REFUSED)
         return replace(refused, reason=str(error))
     limits = (seed, horizon, size, tuple(families))
-    for statement in statements:
-        search = Falsification(statement, *limits, seconds=seconds / len(statements))
-        search.patience, search.has_script, search.remarks = patience, has_script, remarks
-        reports.append(search.run())
-        if reports[-1]:
-            break
-    best = max(reports, key=lambda report: (bool(report), report.verdict != REFUSED, report.ratio))
+    file = SavedSearch(claim, (seconds, *limits, tuple(allow)), *(saved or ()))
+    while len(file.reports) < len(statements) and not any(file.reports):
+        statement, share = statements[len(file.reports)], seconds / len(statements)
+        search = Falsification(statement, *limits, seconds=share, patience=patience)
+        search.remarks, search.file = remarks, file
+        file.finish(search.run())
+    best = max(file.reports, key=lambda item: (bool(item), item.verdict != REFUSED, item.ratio))
     return replace(best, seconds=monotonic() - start)
 
 
@@ -113,8 +115,8 @@ class Falsification(Search):
 
     seconds: float = 60.0
     patience: float = 1.0
-    has_script: bool = True
     remarks: tuple[str, ...] = ()
+    file: SavedSearch | None = None
     start: float = field(default_factory=monotonic)
     tests: int = 0
     reason: str = ""
@@ -129,6 +131,7 @@ class Falsification(Search):
 
     def run(self) -> SearchReport:
         """Search, and return a counterexample or a report."""
+        self.start -= self.file.restore(self) if self.file else 0.0
         self._set_deadline(0.7)
         for entry in self.iterate_candidates(self._work(0.6 * self.seconds)):
             self._set_deadline(0.85)
@@ -147,6 +150,11 @@ class Falsification(Search):
             if hit := self._judge(entry, entry.ratio - 1e-10):
                 return hit
         return self._report()
+
+    def save(self) -> None:
+        """Save the state now and then."""
+        if self.file is not None:
+            self.file.save(self, monotonic() - self.start)
 
     def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
         """Shrink and confirm a candidate; the original where the small one is not confirmed.
@@ -200,8 +208,6 @@ class Falsification(Search):
             before_shrinking=before | {"genome": convert_to_text(original.genome)},
             assumptions={k: "allowed" if k in allowed else "computed" for k in conditions},
         )
-        if not self.has_script:
-            return counterexample
         end = self.start + 0.98 * self.seconds * self.patience
         remaining = max(2.0, end - monotonic())
         try:

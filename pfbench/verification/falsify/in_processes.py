@@ -18,7 +18,7 @@ SECONDS = {"quick": 1.5, "full": 6.0}
 START_SECONDS = 20.0
 """Seconds beyond its limit after which the process of a search is killed: start and imports."""
 
-_OPTIONS = {"horizon": 128, "size": 3, "patience": 8.0, "has_script": False}
+_OPTIONS = {"horizon": 128, "size": 3, "patience": 8.0}
 
 
 def search_claims(

@@ -96,11 +96,15 @@ class Search:
     def iterate_candidates(self, budget: int) -> Iterator[Entry]:
         """Yield candidates, whose ratio is above 1 by more than the margin."""
         while self.work < budget and monotonic() < self.deadline:
+            self.save()
             entry = self._take_step()
             if entry is not None and entry.ratio > 1.0 + MARGIN:
                 yield entry
             if self.evaluations > 300 and not self.pools:
                 return
+
+    def save(self) -> None:
+        """Save the state before a step; a search by itself is not saved."""
 
     def _take_step(self) -> Entry | None:
         """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
