@@ -1,7 +1,7 @@
 """Confirmation of a candidate: exact rationals, else 50 digits, else an e-process."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
@@ -91,7 +91,7 @@ def confirm_entry(
     With `mean_test`, the entropy of its seeds and the number of its runs, by an e-process.
     """
     deadline, reason = min(deadline, monotonic() + _REPLAY_SECONDS), statement.refusal
-    methods: list[Any] = [_confirm_in_rationals, _confirm_in_digits]
+    methods: list[Callable[..., Confirmation]] = [_confirm_in_rationals, _confirm_in_digits]
     methods = [partial(_confirm_mean, *mean_test)] if mean_test else methods
     for confirm in methods if not reason else ():
         try:

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import sys
 from collections import Counter
 from dataclasses import asdict
 from hashlib import sha256
@@ -9,7 +10,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from pfbench import __version__
 from pfbench.base.files import atomic_write
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.evaluation import Ratio
@@ -36,7 +36,8 @@ class SavedSearch:
         source = inspect.getsourcefile(claim_module(claim)) if folder else None
         if folder is None or source is None:
             return
-        content = repr((__version__, claim.name, options)).encode() + Path(source).read_bytes()
+        version = sys.modules[__name__.partition(".")[0]].__version__
+        content = repr((version, claim.name, options)).encode() + Path(source).read_bytes()
         self.path = folder / f"{claim.name}-{sha256(content).hexdigest()[:16]}.json"
         if is_resumed and self.path.exists():
             saved = json.loads(self.path.read_text(encoding="utf-8"))
