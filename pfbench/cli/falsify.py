@@ -27,6 +27,8 @@ def falsify(
     family: str | None = option("NAME,...", "Only these sets: none, box, hull, ball."),
     allow: list[str] | None = option("TEXT", "Take an assumption in words as met."),
     script: Path | None = option("DIR", "Folder of the scripts (default: next to the file)."),
+    store: Path = options.STORE,
+    resume: bool = flag("Go on where the same search was stopped.", "--resume"),
     replay: Path | None = option("FILE.json", "Confirm stored counterexamples again."),
     as_json: Path | None = option("FILE", "Write all as JSON; - to print.", "--json"),
     quiet: bool = flag("Suppress progress and summary.", "--quiet"),
@@ -35,19 +37,17 @@ def falsify(
 
     A counterexample is shrunk, and confirmed in rationals, 50 digits, or by an e-process. Exit
     status: 0 no counterexample found, which is not a proof; 1 a counterexample is confirmed; 2 bad
-    input. A search that is interrupted starts again from its seed.
+    input. The state is in the store: `--resume` goes on with a search that was stopped, and reads
+    one that is finished.
     """
-    from pfbench.base.checks import check_choice
     from pfbench.claims.catalogue import load_named_claims
     from pfbench.cli.verify import expand_claim_names_and_announce
     from pfbench.verification.falsify.falsification import check_arguments
     from pfbench.verification.falsify.genomes import SETS
     from pfbench.verification.falsify.in_processes import search_claims
 
-    check_arguments("--", seconds, seed, horizon, size)
     families = tuple(family.split(",")) if family else SETS
-    for name in families:
-        check_choice("--family", name, SETS)
+    check_arguments("--", seconds, seed, horizon, size, families)
     options.check_engine_options(jobs, None)
     if as_json is not None and as_json != terminal.STANDARD_OUTPUT:
         check_writable(as_json, f"--json {as_json}", error=StorageError)
@@ -60,7 +60,10 @@ def falsify(
         _replay_and_exit_if_confirmed(loaded, replay, is_quiet)
         return
     arguments = {"seed": seed, "horizon": horizon, "size": size, "families": families}
-    arguments |= {"allow": tuple(allow or ())}
+    folder = store / "searches"
+    arguments |= {"allow": tuple(allow or ()), "saved": (folder, resume)}
+    check_writable(folder, f"--store {store}", folder=True, error=StorageError)
+    folder.mkdir(parents=True, exist_ok=True)
     title = f"search, at most {seconds:g} s per claim"
     with (
         closing(options.make_engine(jobs, None)) as engine,

@@ -140,7 +140,7 @@ class SearchedProblem:
         self._prepare()
         self.shape, self.parameters, self.objective = (self.d,), genome, self.value
         self.properties = frozenset({"convex"} if self.is_convex else ())
-        self.lo = self.set.lo
+        self.lo, self.minimum = self.set.lo, self.set.minimum
         self.bounds |= {"n": self.n, "d": self.d}
 
     def _prepare(self) -> None:
@@ -279,10 +279,12 @@ class SeparableProblem(SearchedProblem):
         self.minimiser = self.base if has_minimum else None
         slopes = [slope for item in self.distinct for slope in item.slopes]
         pieces = [row for item in self.distinct for row in zip(*item.part_slopes, strict=True)]
+        columns = zip(*pieces, strict=True)  # the slopes of each component
         variances = [item.variance for item in self.coordinates]
         self.bounds = {
             "L_f": max(map(abs, slopes)),
             "L_max": max(abs(slope) for row in pieces for slope in row),
+            "L_mean": sum(max(map(abs, column)) for column in columns) / self.n,
             "L_ms": root(max(sum(slope * slope for slope in row) / self.n for row in pieces)),
             "mu": min(slopes) if min(slopes) > 0 else None,
             "ell": -min(slopes),
@@ -324,7 +326,7 @@ class QuadraticProblem(SearchedProblem):
         if self.is_chain:
             lowest, largest = number(0), 4 * largest
         self._place_points()
-        self.bounds = dict.fromkeys(("L_f", "L_max", "L_ms"), largest) | {
+        self.bounds = dict.fromkeys(("L_f", "L_max", "L_mean", "L_ms"), largest) | {
             "mu": lowest if lowest > 0 else None,
             "ell": 0 * lowest,
             "sigma2": sum((row @ row for row in self.offsets), number(0)) / self.n,
