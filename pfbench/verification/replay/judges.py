@@ -30,7 +30,7 @@ _SAME = 1e-6
 _MAX_INNER = 100_000
 
 
-class ReplayedSubroutines:
+class RecordedChoiceJudges:
     """What a replayed reference calls in place of its own `condg` and `line_search`.
 
     Parameters
