@@ -84,7 +84,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
 
 
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:
-    """Return LO and FO to V <= 0.04 D on the chain of so many links; infinite if they do not suffice."""
+    """Return LO and FO to V <= 0.04 D on a zero chain; infinite if they do not suffice."""
     problem = CHAIN(T=chain_length)
     run = trial.run(
         problem,
