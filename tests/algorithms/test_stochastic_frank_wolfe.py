@@ -248,6 +248,7 @@ def test_the_exact_gap_falls(kind, name, parameters, share):
     assert exact_gap(problem, dense(result.x)) < share * first
 
 
+@pytest.mark.thin(3)
 @by_name
 def test_the_theorems_schedule_meets_its_bound(name):
     """The mean of V(x_t) over t and two seeds is at most epsilon."""

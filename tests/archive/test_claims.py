@@ -148,6 +148,7 @@ def without_one(store):
     store.remove([("run", next(iter(store.keys())))])
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("runs", "says"),
     [
@@ -227,6 +228,7 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone(archive, tmp_path):
     assert "sfo of lazy-count has another law" in wrong.deviations[0]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["page.md", "badge.svg"])
 def test_pages_that_lie_are_seen(archive, tmp_path, monkeypatch, name):

@@ -257,6 +257,7 @@ def faults():
             seen.add(told)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.claims
 @pytest.mark.parametrize(("mutant", "told"), [*faults()])
 def test_a_fault_is_caught_by_each_claim_that_must(mutant, told, judgements):

@@ -479,6 +479,7 @@ def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
             assert source in ("", "synthetic", "breast-cancer", "digits"), problem
 
 
+@pytest.mark.thin(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", sorted(suite_spec_paths()))
 def test_the_shipped_runs_are_those_of_the_suite_and_of_this_version(suite):

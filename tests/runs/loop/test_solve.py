@@ -127,6 +127,7 @@ def test_output_last_is_the_last_iterate(dense):
     assert label(solve(dense, Labelled("last"))) == 5
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("output", "with_at", "shares"),
     [
