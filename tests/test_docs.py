@@ -262,7 +262,6 @@ def test_blocks_that_need_a_cluster_are_python():
 
 
 ELSEWHERE = {
-    "docs/claims.md",  # tests/claims/test_catalogue.py: it is the file that it shows
     "docs/gallery.md",  # when the site is built
     "docs/optimizer-and-paper.md",  # tests/testing/test_pages.py, and so are the next three
     "docs/reviewing-a-rate.md",
