@@ -7,9 +7,11 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import pfbench as pf
 from pfbench.cli.main import app
 from pfbench.runs.planning.spec import NEEDED, OPTIONAL, PAGE
 
@@ -41,8 +43,15 @@ def test_adding_an_algorithm(capsys):
         exec(compile(block, "adding-an-algorithm.md", "exec"), names)
     printed = "Counts(fo=0, sfo=8000, sso=0, hvp=0, lo=200, po=0, fv=0)"
     assert printed in capsys.readouterr().out
-    names["test_counts"]()
-    names["test_equals_the_pseudo_code"]()
+    problem = pf.problem("nonconvex-logistic", source="synthetic", rows=53, columns=7)
+    ours = names["AveragedSFW"](iterations=11, step=0.1, batch=5)
+    rng, x, d = np.random.default_rng(3), problem.start(), np.zeros(7)
+    for t, state in enumerate(ours.run(problem, problem.start(), np.random.default_rng(3))):
+        S = rng.integers(53, size=5)
+        g = np.mean([problem.batch(np.array([i]), x) for i in S], axis=0)
+        d += min(1.0, 4 / (t + 8) ** (2 / 3)) * (g - d)
+        x = x + 0.1 * (problem.set.lo(d) - x)
+        np.testing.assert_allclose(state.x, x, atol=1e-12)
 
 
 @pytest.mark.slow
