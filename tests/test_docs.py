@@ -62,16 +62,6 @@ def test_whether_the_rate_of_muon_is_true(capsys):
         if "figure" in names:
             names["plt"].close(names["figure"])
     assert "sfo=240, sso=0, hvp=0, lo=60" in capsys.readouterr().out
-    sharper, printed = (
-        names["vanishing_alpha_bound_sharper"],
-        names["vanishing_alpha_bound_printed"],
-    )
-    assert names["share"](1_000, sharper) == pytest.approx(0.92, abs=0.005)
-    slow = [
-        names["share"](10_000, bound, names["QuarterOfStepSize"]) for bound in (sharper, printed)
-    ]
-    assert slow[0] == pytest.approx(1.70, abs=0.005)
-    assert slow[1] < 1.0
     assert names["steps_of_muon"](101) <= 17
     assert (names["steps_of_descent"](101), names["steps_of_descent"](1001)) == (38, 351)
 
@@ -295,7 +285,6 @@ def four_files(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     names = re.findall(r"As `(my_\w+\.py)`:", text)
     files = dict(zip(names, blocks("docs/four-files.md"), strict=True))
-    Path("four.toml").write_text(text.split("```toml\n")[1].split("```")[0])
 
     def command(line, within="", right="", wrong=""):
         for name, code in files.items():
@@ -318,10 +307,9 @@ def test_four_files(four_files):
         result = four_files(line)
         assert result.exit_code == 0, result.stdout + result.stderr
         out.append(result.stdout)
-    *checked, solved, compared, gap, cost, law = out
+    *checked, solved, gap, cost, law = out
     assert all("0 failed" in one for one in checked)
     assert "fw_gap" in solved
-    assert "9 made now" in compared
     assert [re.findall(r"1 ([\w-]+)$", one.strip())[0] for one in (gap, cost, law)] == [
         "within-10",
         "holds",
