@@ -1,4 +1,4 @@
-"""An archive put to the test: a share of its runs recomputed, and new seeds beside it.
+"""Check of an archive: re-run part of its runs, and compare runs with new seeds.
 
 What is recomputed first is drawn by the hash of the archive and the checker's salt: its author can
 choose neither. This process neither imports nor unpickles anything of the archive: its code runs in
@@ -61,7 +61,7 @@ _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
 
 @dataclass
 class CheckOutcome:
-    """What became of an archive.
+    """Result of the check of an archive.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class CheckOutcome:
             self.p_values.append((f"{kind} of {name} has another law now ({text})", p))
 
     def compare(self) -> None:
-        """Note which laws differ from the old ones, at `LEVEL` all together."""
+        """Add a deviation for each law that differs from the recorded one; family-wise `LEVEL`."""
         self.deviations += [text for text, p in self.p_values if p <= LEVEL / len(self.p_values)]
 
 
@@ -212,7 +212,7 @@ class Check:
     # --- runs -------------------------------------------------------------------------------------
 
     def run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield what is asked of runs: of each cell one again, then new seeds, then the others."""
+        """Yield re-runs of one run per cell, then runs with new seeds, then re-runs of the rest."""
         usable = [entry for entry in stored_runs if entry.run.status not in BY_THE_CLOCK]
         self.outcome.runs[1] = len(usable)
         cells = self.shuffle_sample(list(self.cells(usable)))
@@ -327,13 +327,13 @@ def make_plan(entry: StoredRun, reads: Collection[str] = ()) -> PlannedRun:
 
 
 def portable_key(plan: PlannedRun) -> tuple[str, str, int]:
-    """Return what a run is, wherever the files lie that its selectors name."""
+    """Return problem, algorithm and seed of a run, with file names instead of full paths."""
     plan = drop_file_paths(plan)
     return plan.problem, plan.algorithm, plan.seed
 
 
 def describe_confinement(engine: Engine) -> str:
-    """Return what the code of an archive is kept from on this system, as a trial shows it."""
+    """Return in words what archived code may not do on this system, as a trial shows."""
     with TemporaryDirectory(prefix="pfbench-archive-") as folder:
         (result,) = engine.do([Task(confinement_sentence, (), 60.0, "archive", folder)])
     return str(result.value) if result.status == "done" else f"nothing: {result.reason}"

@@ -1,4 +1,4 @@
-"""What is computed of the claims of an archive, where it is made and where it is checked.
+"""Results about the claims of an archive, computed by its author and again by a checker.
 
 A checker calls these in confined processes that answer with JSON; see `pfbench.archive.check`.
 """
@@ -34,7 +34,7 @@ def theorem_module(reference: str) -> str:
 
 
 def describe_claims(theorem: str, limit: int) -> dict[str, Any]:
-    """Return what a theorem states, and the faults and errata that follow from it.
+    """Return the claims of a theorem with their planted faults, generated faults and errata.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def recompute_verdict(theorem: str, name: str, effort: str, seed: int) -> Mappin
 
 
 def recompute_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
-    """Return how a claim is wrong with a new seed, other data and another name; empty if not."""
+    """Return in words why a claim fails with other data, seed and name; empty if it holds."""
     claim = _claim(theorem, name)
     called = f"problem-{seed:x}"
     instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)
@@ -124,7 +124,7 @@ def recompute_with_other_data(theorem: str, name: str, effort: str, seed: int) -
 
 
 def recompute_erratum(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:
-    """Return what an erratum shows."""
+    """Examine an erratum; return its finding as JSON."""
     erratum = next(erratum for erratum in load_claims(theorem).errata if erratum.name == name)
     return examine(erratum, effort, seed).as_json()
 

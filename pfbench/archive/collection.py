@@ -38,7 +38,7 @@ def list_archives(folder: Path) -> list[Path]:
 
 
 def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
-    """Return what the check of an archive with these bytes found; None if there was none."""
+    """Return the stored check of an archive; None if there is none for these bytes."""
     try:
         record = decode_json(_record_path(path).read_bytes())
     except (OSError, DamagedFileError):

@@ -30,7 +30,7 @@ class ArchivedRuns:
     stored_runs: Mapping[PlannedRun, StoredRun]
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
-        """Return those runs that are there."""
+        """Return the planned runs that the archive has."""
         return {plan for plan in plans if drop_file_paths(plan) in self.stored_runs}
 
     def fetch(
@@ -49,7 +49,7 @@ class ArchivedRuns:
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Say nothing of where they come from."""
+        """Return no sentences: an archived comparison does not state where its runs come from."""
         return []
 
 
@@ -86,7 +86,7 @@ def redraw(
 
 
 def summarise(comparison: SuiteComparison) -> tuple[str, list[list[str]]]:
-    """Return where a method stands, in a sentence, and the table behind it with its head."""
+    """Return the rank of a method in a sentence, and the comparison table with its head."""
     (results,) = comparison.report.results
     front = make_candidate_front(tuple(compare_by_each_price(results)), comparison.labels)
     says = " · ".join(rank_sentence(front))

@@ -1,4 +1,4 @@
-"""What goes into an archive beside results: user-defined code, and the files that it reads.
+"""Contents of an archive besides results: user-defined code, and the files that it reads.
 
 It is looked at twice: where its author is, and in a folder that has nothing but the archive. What
 would not be found elsewhere is refused by its name.
@@ -113,7 +113,7 @@ def collect_contents(
 
 
 def _run_probe(probe: Probe, argument: Any, code: Path | None = None) -> Any:
-    """Return what a probe returns in a new process, and the files that were opened there."""
+    """Run a probe in a new process; return its result."""
     task = Task(_probe_in_folder, (probe, argument, code and str(code)), LIMIT, code="probe")
     (result,) = MultiProcessEngine(1).do([task])
     if result.status != "done":
@@ -164,7 +164,7 @@ def _assign_places(
 
 
 def archive_path(text: str, full: str, roots: Iterable[str], folder: str) -> str | None:
-    """Return where an archive has a file, so that code finds it; None if it would look elsewhere.
+    """Return the path of a file inside an archive; None if code would look for it elsewhere.
 
     Parameters
     ----------

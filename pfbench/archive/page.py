@@ -20,7 +20,7 @@ def find_worst_verdict(fields: Mapping[str, Any]) -> Verdict:
 
 
 def count_faults(fields: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many faults are caught, planted and generated, of those that should be."""
+    """Return the numbers of caught faults and of all that should be caught."""
     generated = [
         item["found_by"]
         for item in fields["faults"]["generated"]
@@ -39,7 +39,7 @@ def tightness(verdict: Mapping[str, Any]) -> float | None:
 
 
 def summary(fields: Mapping[str, Any]) -> list[str]:
-    """Return what the badge of an archive says: what was seen, and how much of it."""
+    """Return the phrases of an archive's badge: verdicts, tightness, sizes, faults."""
     if fields["kind"] == "comparison":
         return [fields["suite"], fields["says"]]
     if fields["kind"] == "sweep":

@@ -34,7 +34,7 @@ _SECONDS = option("S", "The time that a check may take.", default=100.0)
 
 
 def answer_old_verb(context: typer.Context) -> NoReturn:
-    """Say by which verb a former one was replaced."""
+    """Raise an error that names the replacement of a former verb."""
     used = {"pack": "make and check", "receipt": "check", "record": "collect"}
     name = str(context.info_name)
     raise InputError(f"`pfbench {name}` is now `pfbench archive {used[name]}`: see its --help.")
@@ -295,7 +295,7 @@ def check_archive(
     *,
     quiet: bool,
 ) -> dict[str, Any]:
-    """Put an archive to the test; return what became of it as JSON has it."""
+    """Check an archive; return the result as JSON."""
     from pfbench.archive.check import describe_confinement
     from pfbench.archive.checker import CheckRequest
     from pfbench.archive.checker import check_archive as checked
@@ -332,7 +332,7 @@ def check_archive(
 
 
 def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: bool) -> str:
-    """Return what a reviewer can say of an archive."""
+    """Return the paragraph on an archive that a reviewer can quote."""
     bits = "bits" if same else "counts (versions or machine differ) and measures to 1e-6"
     tests = len(outcome.p_values)
     fresh = (

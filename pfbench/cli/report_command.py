@@ -165,7 +165,7 @@ def make_reports(
 def read_stores(
     folders: Sequence[Path], problems: Sequence[str], algorithms: Sequence[str]
 ) -> "list[Report]":
-    """Return what stores have, which must be there."""
+    """Return a report on each store; raise if a store does not exist."""
     from pfbench.reporting.stored_study import load_stored_report
     from pfbench.runs.storage.store import Store
 

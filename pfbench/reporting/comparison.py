@@ -1,4 +1,4 @@
-"""Who needs how many calls: the algorithms of a study at equal counts, and how they stand.
+"""Comparison of the algorithms of a study at equal counts, by expected calls to each target.
 
 Every number is that of one algorithm on one problem. The others decide nothing but marks and ranks.
 """
@@ -88,7 +88,7 @@ class ScoredAlgorithm:
 
     @cached_property
     def calls_until_targets(self) -> tuple[ExpectedCalls | None, ...]:
-        """What is expected to each target; None where it is reached without such calls."""
+        """Expected calls to each target; None where the target is reached without such calls."""
         return tuple(
             None
             if calls.needs_none
@@ -169,7 +169,7 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What is compared where runs end."""
+        """Measures that are compared at the end of the runs."""
         return list_compared_measures(self.results)
 
 

@@ -17,7 +17,7 @@ from pfbench.runs.planning.study import Spec, Study
 
 @dataclass(frozen=True)
 class RunEnvironment:
-    """Where some of the runs were made."""
+    """Environment in which some of the runs were executed."""
 
     values: Mapping[str, str]
     runs: int
@@ -25,7 +25,7 @@ class RunEnvironment:
 
 @dataclass(frozen=True)
 class Report:
-    """What was planned, what became of it, and where; and what is claimed of the methods."""
+    """Planned runs with their results and environments, and claims about the methods."""
 
     spec: Spec
     results: tuple[StudyResults, ...]

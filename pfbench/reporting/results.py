@@ -132,14 +132,14 @@ class StudyResults:
 
     @property
     def head(self) -> str:
-        """What the titles of the panels are."""
+        """Heading of the column of panel titles: "problem", "setting" or both."""
         parts = {"problem": self.study.problems, "setting": self.study.settings}
         names = [name for name, listed in parts.items() if len(listed) > 1]
         return ", ".join(names) or ("setting" if self.panels[0].setting else "problem")
 
     @property
     def panel_position(self) -> str:
-        """What one of the panels is, in a word."""
+        """Word for one panel: "panel", "problem" or "setting"."""
         return "panel" if "," in self.head else self.head
 
 

@@ -1,4 +1,4 @@
-"""What a store has, as a study: runs that are found, not planned.
+"""Contents of a store as a study: the runs that it has, planned or not.
 
 Nothing that a store names is imported, built or opened.
 """
@@ -149,7 +149,7 @@ _NOTES = ("best_known", "promised")
 
 
 def _printable_entry(entry: StoredRun) -> StoredRun:
-    """Return what a report shows of a run; of very many, equal parts are one object."""
+    """Return a run with the fields that a report shows; equal parts of many runs share memory."""
     run = entry.run
     names = ("problem", "algorithm", "schedule", "status", "stop_reason", "columns")
     shared: dict[str, Any] = {name: _intern(getattr(run, name)) for name in names}
@@ -170,7 +170,7 @@ def _parse_interned(text: str) -> Any:
 
 
 def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
-    """Return how a run was planned; of one that does not say it, what the run itself says."""
+    """Return the plan of a run; without a stored plan, one made from the run's own fields."""
     if plan is not None:
         planned_run = PlannedRun.from_json(plan)
         if (planned_run.problem, planned_run.algorithm, planned_run.seed) == (
@@ -217,7 +217,7 @@ def _label_selectors(selectors: Iterable[str]) -> tuple[LabelledSelector, ...]:
 
 
 def _list_measures(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return what runs recorded, the most frequent first; the objective if they did nothing."""
+    """Return the recorded measures, the most frequent first; the objective if there are none."""
     names = Counter(name for run in runs for name in list_measures(run.columns))
     return tuple(name for name, _ in names.most_common()) or ("objective",)
 

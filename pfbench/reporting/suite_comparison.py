@@ -1,4 +1,4 @@
-"""One method on a suite, beside the methods that have runs there."""
+"""Comparison of one method on a suite with the methods that have runs there."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -25,20 +25,20 @@ from pfbench.runs.tuning import resolve_tuning
 
 
 class RunSource(Protocol):
-    """Where the runs of a comparison come from."""
+    """Source of the runs of a comparison."""
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
-        """Return those runs that need not be made."""
+        """Return the planned runs that are cached and need no execution."""
 
     def fetch(
         self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
     ) -> Sequence[PlanOutcome]:
-        """Return what became of runs; `candidate_plans` are those of the method itself."""
+        """Execute or look up runs; `candidate_plans` are those of the candidate."""
 
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Return where the runs come from, in words."""
+        """Return sentences on where the runs come from."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class SuiteComparison:
 def compare_on_suite(
     suite: Spec, method: str, runs: RunSource, *, rerun: bool = False
 ) -> SuiteComparison:
-    """Put a method on a suite: tune it if need be, take or make all runs, and compare.
+    """Compare a method on a suite: tune it if needed, reuse or execute runs, and report.
 
     Parameters
     ----------

@@ -151,7 +151,7 @@ def count_table(results: StudyResults) -> Table:
 
 
 def column_meaning(head: str) -> str:
-    """Return what an oracle, or a word of ours, means by the head of its column; or nothing."""
+    """Return the explanation of a column's head, an oracle or a term; empty if it has none."""
     return MEANING.get(head.lower(), WORDS.get(head.lower(), ""))
 
 
@@ -331,7 +331,7 @@ def format_extent(cell: FinalSummary) -> str:
 
 
 def format_survivors(cell: FinalSummary) -> str:
-    """Return how many runs have an end, if not all."""
+    """Return "[N of M runs]" if some runs have no final value, else an empty string."""
     return "" if cell.runs == cell.planned_runs else f"[{cell.runs} of {cell.planned_runs} runs]"
 
 

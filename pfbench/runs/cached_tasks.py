@@ -51,7 +51,7 @@ class CachedTask:
 
 @dataclass(frozen=True)
 class CachedResult:
-    """What became of a question.
+    """Result of a cached task.
 
     Attributes
     ----------

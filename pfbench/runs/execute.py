@@ -200,7 +200,7 @@ def execute_sweep(
 def predict_origins(
     plans: Sequence[PlannedRun], folder: Path, engine: Engine, recomputed: Collection[str] = ()
 ) -> dict[PlannedRun, str]:
-    """Return how each planned run would come about (see `PlanOutcome`).
+    """Predict whether each planned run is executed, cached or truncated (see `PlanOutcome`).
 
     Nothing is written, and no more than a damaged file set aside.
 

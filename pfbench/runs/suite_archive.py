@@ -61,7 +61,7 @@ _NOTES = ("plan", "best_known", "promised", "dimension")
 
 @dataclass(frozen=True)
 class SuiteArchive:
-    """What such a file holds.
+    """Runs of a suite archive.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
 
 
 def _read_choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningChoice, ...]:
-    """Return what is chosen of the trials of each method; nothing where nothing is tuned."""
+    """Return the choices from the trials of each method; empty without tuning."""
     if study.tune is None:
         return ()
     points_beyonds = {choice.key: choice.points_beyond for choice in study.choices}
@@ -79,7 +79,7 @@ def _resolve_study(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
 def summarise_trial(
     tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningTrial:
-    """Return what became of one point of a grid, from its runs by the seeds of the search."""
+    """Summarise the runs of one grid point over the seeds of the search."""
     complete = [run.counts.as_dict()[tune.count] for run in runs]
     firsts = [first_rows_reaching(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []

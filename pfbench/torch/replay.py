@@ -127,7 +127,7 @@ class BatchReplay:
     # --- quantities -------------------------------------------------------------------------------
 
     def _curvature(self, f: float, f_after: float, slope: float, length: float) -> float:
-        """Return what the descent inequality needs of L in this step; NaN below rounding."""
+        """Return the smallest L that the descent inequality allows here; NaN below rounding."""
         excess = 2 * (f_after - f - slope)
         if abs(excess) < _ROUNDING * self._unit * max(abs(f), abs(f_after)):
             self.below_rounding += 1

@@ -1,4 +1,4 @@
-"""What a claim is: a statement of a paper, its check, the faults it must catch, its errata.
+"""Definition of a claim: a statement of a paper, its check, its planted faults, its errata.
 
 A theorem is one file: its bound as a function, the instances on which it binds, the check, the
 `Claim`, its `Mutant` objects, its `Erratum` objects with the examination of each. A paper is a
@@ -37,7 +37,7 @@ KINDS = {
 
 
 class ClaimSource(Protocol):
-    """Where somebody's own claims are stated."""
+    """File or module that states user-defined claims."""
 
     @property
     def reference(self) -> str:
@@ -253,7 +253,7 @@ class Erratum:
 
     @property
     def ruling(self) -> str:
-        """How it is classed, one of `dossier.RULINGS`; "wrong" without a dossier."""
+        """Conclusion of the dossier, one of `dossier.RULINGS`; "wrong" without a dossier."""
         return "wrong" if self.dossier is None else self.dossier.conclusion
 
     @property

@@ -1,4 +1,4 @@
-"""What something is, in full: as JSON, with the modules that it is written in.
+"""Complete description of an object as JSON, with the modules that define it.
 
 The key of a stored verdict covers both, so that another claim, subject or source is another
 verdict.
@@ -21,7 +21,7 @@ class NotDescribable(Exception):
 
 @dataclass(frozen=True)
 class Description:
-    """What something is.
+    """Complete description of an object.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class Instance:
 
     @property
     def stream_key(self) -> str:
-        """What tells its random streams from those of others: its parameters, else its name."""
+        """Name of its random streams: its parameters, or its name if it has none."""
         return " ".join(str(value) for value in self.parameters.values()) or self.name
 
     def with_title(self, title: str) -> "Instance":
@@ -55,7 +55,7 @@ class Instance:
 
     @property
     def description(self) -> str:
-        """What makes it says of itself."""
+        """Description of the instance, from the attribute or docstring of its builder."""
         value = getattr(self.build, "description", None)
         return value if isinstance(value, str) else inspect.getdoc(self.build) or ""
 
@@ -129,7 +129,7 @@ class CatalogueFamily:
 
     @property
     def catalogue_entry(self) -> "ProblemEntry | None":
-        """What the catalogue has of it; None if it has nothing of that name."""
+        """Entry of the problem catalogue; None if the catalogue has no such name."""
         from pfbench.problems.catalogue import PROBLEMS
 
         return PROBLEMS.get(self.name)
@@ -157,7 +157,7 @@ class FixedProblem:
 
     @property
     def description(self) -> str:
-        """What its class says of itself."""
+        """Docstring of the problem's class."""
         return inspect.getdoc(type(self.problem)) or ""
 
 

@@ -20,7 +20,7 @@ _MOST_KILLED = 2
 
 @dataclass(frozen=True, kw_only=True)
 class StudiedFault:
-    """What became of one fault.
+    """Result of the study of one fault.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class StudiedFault:
 
 @dataclass(frozen=True)
 class DetectionRate:
-    """How many of some faults that should be found were found."""
+    """Number of caught faults among those that should be caught."""
 
     caught: int
     total: int
@@ -101,7 +101,7 @@ def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
 
 
 def catches_by_claim(studied_faults: Sequence[StudiedFault]) -> Mapping[str, int]:
-    """Return how many faults each claim was the first to find, the most first."""
+    """Return the number of faults that each claim caught first, in decreasing order."""
     return dict(
         Counter(study.caught_by for study in studied_faults if study.caught_by).most_common()
     )
@@ -162,7 +162,7 @@ def run_mutation_study(
 def _find_equivalences(
     session: Session, faults: Sequence[Fault], at_size: AtSize | None
 ) -> list[str]:
-    """Return why each fault changes nothing; a late one changes nothing on small problems."""
+    """Return why each fault is equivalent; compare late faults in full-size runs only."""
     early, late = (
         [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
     )
@@ -179,7 +179,7 @@ def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:
 def _run_claims(
     session: Session, faults: Sequence[Fault], claims: Sequence[Sequence[Claim]]
 ) -> list[list[Verdict]]:
-    """Hold each fault to its claims, one after the other, until one notices it."""
+    """Check the claims on each fault in turn, until one catches it."""
     verdicts: list[list[Verdict]] = [[] for _ in faults]
     waiting = [k for k in range(len(faults)) if claims[k]]
     while waiting:

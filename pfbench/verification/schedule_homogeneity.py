@@ -149,7 +149,7 @@ def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
 
 @dataclass(frozen=True)
 class UnitDepartures:
-    """In what parameters do not keep their units: real ones, whole ones; and which round by one.
+    """Departures of real and of integer parameters from their units, and off-by-one roundings.
 
     `for_all_arguments`: whenever it was looked at a real one, and no whole one that it may follow
     from.
@@ -162,7 +162,7 @@ class UnitDepartures:
 
     @classmethod
     def merge(cls, departures: Sequence["UnitDepartures"]) -> "UnitDepartures":
-        """Return those of several accuracies and constants as one."""
+        """Merge the departures for several accuracies and constants."""
         return cls(
             real=[text for departures in departures for text in departures.real],
             integers=[text for departures in departures for text in departures.integers],
@@ -174,7 +174,7 @@ class UnitDepartures:
 
 
 def find_departures(created: Parameters) -> UnitDepartures:
-    """Return in what parameters do not keep their units."""
+    """Return the parameters that do not keep their units."""
     departures, base = UnitDepartures(), created(ONE)
     for name, value in base.items():
         if is_float(value):
@@ -199,7 +199,7 @@ def find_departures(created: Parameters) -> UnitDepartures:
 
 
 def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
-    """Return in what a schedule does not keep its units; None if it is never granted."""
+    """Return the departures of a schedule from its units; None if it always refuses."""
     every_one: list[UnitDepartures] = []
     for form, constants, epsilon in itertools.product(("theory", "practical"), USUAL, _EPSILONS):
         created = partial(compute_scaled_schedule, method, form, epsilon, unit, constants)
@@ -219,7 +219,7 @@ def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
 def compute_scaled_schedule(
     method: Any, form: str, epsilon: float, unit: Unit, constants: Constants, scaling: Scaling
 ) -> Mapping[str, Any]:
-    """Return what a method's `theory` or `practical` sets for an accuracy, in other units."""
+    """Return the parameters of a method's `theory` or `practical` schedule, in other units."""
     make = getattr(method, form)
     return get_parameters(make(epsilon * scaling.factor(unit), scaling.constants(constants)))
 

@@ -60,7 +60,7 @@ def judge(
     seed: int = 0,
     case_seed: int = 0,
 ) -> Verdict:
-    """Put one claim to the test in this process.
+    """Check one claim in this process; return the verdict.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class _Request(Generic[Outcome]):
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """How things are put to the test, each in a process that can be killed.
+    """Settings and caches of checks, each run in a process that can be killed.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Session:
         check_integer("case_seed", self.case_seed, minimum=0)
 
     def verify(self, claims: Sequence[Claim], subject: Subject | None = None) -> Verification:
-        """Put claims to the test, with a subject in place of each claim's algorithm.
+        """Check claims, with a subject in place of each claim's algorithm.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class Session:
     def catch_mutants(
         self, mutants: Sequence[Mutant], limit: Callable[[Claim, str], float] | None = None
     ) -> list[MutantOutcome]:
-        """Hold each mutant to the claims that must catch it; errors are those of `verify`.
+        """Check each mutant with the claims that must catch it; raise the errors of `verify`.
 
         `limit` says after how many seconds the check of a claim is killed, by effort; `time_limit`
         if not given.
@@ -176,7 +176,7 @@ class Session:
         ]
 
     def test_faults(self, request: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
-        """Hold each fault to a claim; errors are those of `verify`."""
+        """Check a claim on each fault; raise the errors of `verify`."""
         subjects = [(claim, Subject(fault)) for claim, fault in request]
         return self._outcomes(
             [self._claim_request(claim, subject, subject.label) for claim, subject in subjects]
@@ -185,7 +185,7 @@ class Session:
     def find_equivalences(
         self, faults: Sequence[Fault], subject: Callable[[Fault], Claim | None] = lambda fault: None
     ) -> list[str]:
-        """Return why each fault changes nothing, or ""; errors are those of `verify`.
+        """Return why each fault is equivalent, or ""; raise the errors of `verify`.
 
         `subject` returns the claim about its method, in whose long runs it is compared; if that is
         None, it is compared on small problems.
@@ -201,7 +201,7 @@ class Session:
     def _outcomes(
         self, requests: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
     ) -> list[Outcome]:
-        """Return what becomes of each question; the longest is begun first, unless ranks say."""
+        """Return the result of each request; start the longest first unless ranks are passed."""
         by = ranks or [-request.seconds for request in requests]
         order = sorted(range(len(requests)), key=by.__getitem__)
         results: dict[int, Outcome] = {}
@@ -332,7 +332,7 @@ def _finding_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
 
 
 def _equivalence_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
-    """Return as a store keeps it why a fault changes nothing."""
+    """Return the stored row on why a fault is equivalent."""
     from pfbench.verification.replay.same_runs import is_same_in_long_runs
 
     if claim is None:

@@ -46,7 +46,7 @@ class StepRecord:
 
     @property
     def estimate_point(self) -> Point:
-        """Where the gradient estimate was formed.
+        """Point at which the gradient estimate was formed.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What is put to the test: an algorithm, perhaps edited, or a changed problem that answers it."""
+"""Subject of a check: an algorithm, possibly edited, or a problem with changed oracles."""
 
 import inspect
 import pickle
@@ -170,7 +170,7 @@ def _make_edit(source: str, first: int, before: str, after: str) -> Edit:
 
 
 def _pickling_error(part: Any) -> str:
-    """Return why a class or object cannot be sent to another process; empty if it can."""
+    """Return why a class or object cannot be pickled for another process; empty if it can."""
     try:
         pickle.dumps(part)
     except Exception as error:  # an object may say how it is pickled, and raise anything
@@ -224,7 +224,7 @@ def instantiate_with_parameters(
 def select_accepted(
     algorithm: Any, requested: Collection[str], needed: Collection[str] = ()
 ) -> Collection[str]:
-    """Return which of the wanted parameters an algorithm has, a class or an object.
+    """Return the requested parameters that an algorithm, a class or an object, accepts.
 
     Of a class that takes any it is known only that it has those that are needed, and those of which
     it has an attribute, as a default: what else it is given it may ignore.

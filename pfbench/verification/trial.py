@@ -52,7 +52,7 @@ _FAILED = (Status.ERROR, Status.DIVERGED, Status.KILLED, Status.REFUSED)
 
 @dataclass(frozen=True)
 class Trial:
-    """What a check is given.
+    """Context of one check: the claim, its subject, effort and seeds.
 
     Attributes
     ----------
@@ -310,7 +310,7 @@ class Trial:
     def moves(
         self, problem: Problem, algorithm: Algorithm, seed: int = 0, *, rng: Any = None
     ) -> Iterator[tuple[Any, StepRecord]]:
-        """As `follow`; yield each step with a copy of the iterate before it, first the start."""
+        """Follow a run; yield each step with a copy of the previous iterate, first the start."""
         x = problem.start()
         for step in self.follow(problem, algorithm, rng=rng, seed=seed):
             yield x, step
@@ -369,13 +369,13 @@ _PATH_FRACTIONS: Mapping[str, Measure] = {
 
 
 def _position(r: float, way: Sequence[float]) -> int:
-    """Return which of the numbers is r, up to rounding; -1 if none is."""
+    """Return the index of the number that equals r up to rounding; -1 if none does."""
     deviation = np.abs(np.array(way) - r)
     return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(way).max() else -1
 
 
 def _end_error_type(problem: Problem, raised: bool) -> type[Exception]:
-    """Return what an end is that no run should have.
+    """Return the exception type for an abnormal end of a run.
 
     Where points are factored matrices an error says little: many methods can move arrays only.
     """

@@ -255,7 +255,7 @@ def _method_lines(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]
 
 
 def units_table(results: Sequence[Homogeneity], command: str) -> str:
-    """Return which bounds and schedules keep their units as Markdown, those that do not first.
+    """Return a Markdown table of the bounds and schedules that keep their units, failures first.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def html_page(report: ReportContents) -> str:
 
 
 def _as_template_value(value: Any) -> Any:
-    """Return what stands in a page: in a text, nothing that would act. Our own markup stays."""
+    """Return a template value, with text escaped unless it is markup from pfbench."""
     plain = isinstance(value, str) and not hasattr(value, "__html__")
     return escape_text(value, "\n\t") if plain else value
 

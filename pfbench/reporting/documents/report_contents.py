@@ -1,4 +1,4 @@
-"""What a report says, whatever the format: its parts, and where they come from."""
+"""Contents of a report, independent of its format: its parts, and where they come from."""
 
 import math
 import os
@@ -60,7 +60,7 @@ class ReportPart:
 
     @property
     def id(self) -> str:
-        """Where it stands on the page."""
+        """HTML anchor of the part."""
         return f"study-{self.study.key or 'only'}"
 
     @property
@@ -70,12 +70,12 @@ class ReportPart:
 
     @property
     def failure(self) -> str:
-        """How probable it is that a certified interval is wrong, in words; or nothing."""
+        """Sentence on the probability that a certified interval is wrong; empty without any."""
         return failure_sentence(self.results)
 
     @property
     def unit_sentences(self) -> list[str]:
-        """How the published orders are judged: the paper's unit, forms, and what is ours."""
+        """Sentences on how published rankings are judged: unit, forms of methods, our choices."""
         return ordering_text.ordering_dossier(self.study)
 
     @property
@@ -85,14 +85,14 @@ class ReportPart:
 
     @cached_property
     def candidate_sentences(self) -> list[str]:
-        """Where the one method stands to each target, what failed, and what tuning chose."""
+        """Sentences on the candidate's rank at each target, its failures, and its tuning."""
         if self.front is None:
             return []
         return [self.front.sentence, *front_sentence(self.front), *self.tuning_sentences]
 
     @property
     def tuning_choice_table(self) -> Table | None:
-        """What tuning chose for the one method; None without either."""
+        """Tuned parameters of the candidate; None without a candidate or without tuning."""
         if self.front is None or self.study.tune is None:
             return None
         table = tuning_effects.choice_table(
@@ -102,17 +102,17 @@ class ReportPart:
 
     @cached_property
     def answer_sentences(self) -> list[str]:
-        """Who needs the fewest calls for what, in words."""
+        """Sentences on which method needs the fewest calls to each target."""
         return answer_sentences(self.comparisons)
 
     @cached_property
     def sentences(self) -> list[str]:
-        """What the runs show, in words."""
+        """Sentences on how the runs end."""
         return ending_sentences(self.results)
 
     @cached_property
     def tuning_sentences(self) -> list[str]:
-        """How methods were tuned, in words."""
+        """Sentences on how methods were tuned."""
         return tuning_effects.sentences(self.study)
 
     @property
@@ -147,12 +147,12 @@ class ReportPart:
 
     @cached_property
     def tuning_tables(self) -> list[Table]:
-        """What tuning chose, and all of its trials."""
+        """Tables of the tuned parameters and of all trials."""
         return tuning_effects.tuning_tables(self.study)
 
     @cached_property
     def results_on_page(self) -> StudyResults:
-        """Whose runs are listed one by one: of a report on one method its own."""
+        """Results listed run by run: the candidate's only, if the report has one."""
         if self.front is None:
             return self.results
         return self.results.restrict_algorithms(self.front.candidate_labels)
@@ -219,11 +219,11 @@ class ReportContents:
 
     @property
     def date(self) -> str:
-        """When the report was made."""
+        """Date and time at which the report was written, in UTC."""
         return self.created.strftime("%Y-%m-%d %H:%M UTC")
 
     def provenance(self) -> list[tuple[str, str]]:
-        """Return what made the report, by name."""
+        """Return the entries of the section on reproducibility, each as name and value."""
         seeds = [f"{part.study.title}: {seeds_in_words(part.study)}" for part in self.parts]
         return [
             ("command", self.command),
@@ -237,7 +237,7 @@ class ReportContents:
         ]
 
     def _run_time_entries(self) -> list[tuple[str, str]]:
-        """Return how long the runs took where orders are judged, in seconds among others."""
+        """Return the run times, if the report judges published rankings in seconds."""
         if not any(part.study.orderings for part in self.parts):
             return []
         seconds = [run.seconds for part in self.parts for _, run in part.results.runs]
@@ -251,7 +251,7 @@ class ReportContents:
 
 @dataclass(frozen=True, repr=False)
 class ReportSummary:
-    """What a report says.
+    """Sentences, tables and files of a report.
 
     Attributes
     ----------
@@ -313,7 +313,7 @@ def _make_part(spec: Spec, results: StudyResults, candidates: tuple[str, ...]) -
 
 
 def file_stem(spec: Spec, study: Study) -> str:
-    """Return how the names of a study's files begin."""
+    """Return the common prefix of a study's file names."""
     return f"{spec.name}-{study.key}" if study.key else spec.name
 
 
@@ -326,7 +326,7 @@ def seeds_in_words(study: Study) -> str:
 
 
 def failure_sentence(results: StudyResults) -> str:
-    """Return how probable it is that any certified interval of a study is wrong; or nothing."""
+    """Return a sentence on the probability that any certified interval is wrong; or nothing."""
     probability = math.fsum(run.failure_probability for _, run in results.runs)
     if not probability:
         return ""

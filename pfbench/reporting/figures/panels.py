@@ -1,4 +1,4 @@
-"""What a figure shows, before anything is drawn: bands, ends, ranges and ticks of every panel."""
+"""Contents of a figure before drawing: bands, ends, ranges and ticks of every panel."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +83,7 @@ class AxisScale:
 
     @property
     def clip_range(self) -> tuple[float, float]:
-        """Where lines that leave the panel are cut: far enough outside not to be seen."""
+        """Range to which lines that leave the panel are clipped, wide enough to hide the cut."""
         if self.log:
             length = math.log10(self.high) - math.log10(self.low)
             return 0.0, 10.0 ** min(math.log10(self.high) + length, _DECADES)
@@ -92,7 +92,7 @@ class AxisScale:
 
 @dataclass(frozen=True)
 class FigureData:
-    """What the panels of a study show: a row for each measure, a column for each panel.
+    """Panels of a study: one row for each measure, one column for each problem and setting.
 
     Attributes
     ----------

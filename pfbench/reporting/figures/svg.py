@@ -35,7 +35,7 @@ LOOK = files("pfbench.reporting.figures") / "print.mplstyle"
 
 @dataclass(frozen=True)
 class PrintWidth:
-    """How wide a figure is in print, and what follows from it.
+    """Width of a printed figure, and the layout that follows from it.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class PrintWidth:
     row: float
 
     def panels_per_row(self, panels: int) -> int:
-        """Return how many panels stand in a row, so that the rows have about as many."""
+        """Return the number of panels in a row, chosen so that rows are about equally long."""
         return math.ceil(panels / math.ceil(panels / self.columns))
 
 
@@ -98,7 +98,7 @@ _METADATA: Mapping[str, Mapping[str, None]] = MappingProxyType(
 
 @contextmanager
 def _silence_matplotlib() -> Iterator[None]:
-    """Let matplotlib not report, in three lines, that its folder is read-only."""
+    """Suppress matplotlib's warning about a read-only configuration folder."""
     logger = logging.getLogger("matplotlib")
     before = logger.level
     logger.setLevel(logging.ERROR)
@@ -287,7 +287,7 @@ def _layout_y_axis(axes: "Axes", scale: AxisScale, *, is_named: bool) -> None:
 
 
 def _set_x_limits_and_ticks(axes: "Axes", min_x: float, max_x: float, *, log: bool) -> None:
-    """Lay out the x-axis, which a logarithmic scale needs some positive x for."""
+    """Set scale, limits and ticks of the x-axis; fall back to linear without a positive x."""
     if log and min_x > 0.0:
         from matplotlib.ticker import LogLocator, NullLocator
 

@@ -39,12 +39,12 @@ class _TargetRow:
 
     @property
     def title(self) -> str:
-        """What distinguishes the panel."""
+        """Title of the panel: its problem, setting or both."""
         return self.panel.panel.title
 
     @property
     def hits_by_method(self) -> dict[str, int]:
-        """How many runs of each method reach the target."""
+        """Number of runs that reach the target, by method."""
         return {
             algorithm.group.label: algorithm.calls[-1].hits for algorithm in self.panel.algorithms
         }
@@ -62,7 +62,7 @@ class _TargetRow:
 
     @property
     def cheapest_methods(self) -> str:
-        """Who needs the fewest calls; all that need as few."""
+        """Method with the fewest calls to the target; several joined if they tie."""
         lower = self.methods_by_calls[0][0]
         labels = [
             algorithm.group.label for value, algorithm in self.methods_by_calls if value == lower
@@ -76,7 +76,7 @@ class _TargetRow:
 
 
 def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return what was compared, then for each kind of calls who needs the fewest to the target.
+    """Return sentences on the comparison, then on the cheapest method by each kind of calls.
 
     The target is the hardest that the spec states; without one, the last values are compared.
 
@@ -127,7 +127,7 @@ def _is_compared(results: StudyResults, price: Cost) -> bool:
 def _target_sentences(
     results: StudyResults, target: Stop, rows: Sequence[_TargetRow]
 ) -> Iterator[str]:
-    """Yield what the target is, where nobody reaches it, and who never does."""
+    """Yield the target, the panels where no method reaches it, and methods that never do."""
     level = f"{inline_name(target.measure)} ≤ {format_significant(target.target)}"
     reached = sum(sum(row.hits_by_method.values()) for row in rows)
     if not reached:
@@ -152,7 +152,7 @@ def _target_sentences(
 
 
 def _describe_cheapest(comparison: Comparison, location: str) -> str:
-    """Return which methods need the fewest calls of a kind; nothing if none reaches the target."""
+    """Return a sentence on the methods with the fewest calls; empty if none reaches the target."""
     rows = [_TargetRow(panel) for panel in comparison.panels]
     reached = [row for row in rows if row.methods_by_calls]
     if not reached:
@@ -179,7 +179,7 @@ def _describe_order(row: _TargetRow, calls: str) -> str:
 
 
 def _describe_winners(reached: Sequence[_TargetRow], calls: str, location: str) -> str:
-    """Return who needs the fewest in how many panels, and by how much."""
+    """Return which method needs the fewest calls on how many panels, and by which factor."""
     wins = Counter(row.cheapest_methods for row in reached)
     named = [f"{label} on {format_integer(number)}" for label, number in wins.most_common()]
     text = (
@@ -238,7 +238,7 @@ def _format_range(values: Sequence[float]) -> str:
 
 
 def _format_hits(algorithm: ScoredAlgorithm) -> str:
-    """Return how many runs reach the target, if not all."""
+    """Return "(N of M seeds)" for an algorithm that misses the target on some seeds, else ""."""
     hits, number = algorithm.calls[-1].hits, len(algorithm.group.runs)
     return "" if hits == number else f" ({hits} of {number} seeds)"
 
@@ -251,7 +251,7 @@ def _abbreviate_names(names: Sequence[str], noun: str) -> list[str]:
 
 
 def ending_sentences(results: StudyResults) -> list[str]:
-    """Return what longer runs are cut to, and which measures end below their start."""
+    """Return sentences on truncation to equal counts, and on measures that fall below the start."""
     equal = truncate_study(results)
     measured = [
         measure
@@ -263,7 +263,7 @@ def ending_sentences(results: StudyResults) -> list[str]:
 
 
 def _describe_truncation_to_equal_counts(results: StudyResults) -> Iterator[str]:
-    """Yield what runs are compared within, where some went further."""
+    """Yield a sentence for each panel whose runs were truncated to equal counts."""
     for panel in results.panels:
         limits, equal = truncate_to_equal_counts(panel)
         pairs = zip(panel.groups, equal.groups, strict=True)

@@ -54,7 +54,7 @@ class CandidateFront:
 
     @property
     def price(self) -> Cost:
-        """What is counted first."""
+        """Cost by which the comparison ranks first."""
         return self.comparisons[0].price
 
     @property
@@ -64,7 +64,7 @@ class CandidateFront:
 
     @property
     def kind(self) -> str:
-        """Of which class it is, in words."""
+        """Class of methods that are compared with the candidate, in words."""
         return "methods that never project" if self.not_comparable else "methods"
 
     @cached_property
@@ -224,7 +224,7 @@ class CandidateFront:
         return min(results)[1] if results else "nobody"
 
     def calls_by_method(self) -> dict[str, list[float]]:
-        """Return of each method its expected calls on the pairs where it arrives, in order."""
+        """Return each method's expected calls on the pairs that it reaches, in increasing order."""
         results: dict[str, list[float]] = {}
         for panel in self.comparisons[0].panels:
             for scored in panel.algorithms:
@@ -238,7 +238,7 @@ class CandidateFront:
 
     @property
     def pair_count(self) -> int:
-        """How many pairs of problem and target there are."""
+        """Number of pairs of problem and target."""
         return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
 
 
@@ -274,7 +274,7 @@ def make_candidate_front(
 
 
 def mean_log_budget_ratios(comparison: Comparison) -> dict[str, float]:
-    """Return how far each method stays below the budget: the mean of log(budget/calls) over pairs.
+    """Return the mean of log(budget/calls) over all pairs, by method.
 
     It is the area under its profile, up to the budget, on a logarithmic axis. What it never reaches
     counts 0. No number follows from the other methods.
@@ -308,7 +308,7 @@ def rank_sentence(front: CandidateFront) -> list[str]:
 
 
 def front_sentence(front: CandidateFront) -> list[str]:
-    """Return where a method was refused or failed, and why."""
+    """Return a sentence for each problem on which the candidate was refused or failed."""
     return [
         text
         for label in front.candidate_labels

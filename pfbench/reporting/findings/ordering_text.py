@@ -1,4 +1,4 @@
-"""What became of published orders, in sentences, as a table, and for programs."""
+"""Results for published rankings, as sentences, as a table, and as JSON."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -34,7 +34,7 @@ START = " (its start)"
 
 
 def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
-    """Return which published orders flip, and in what; nothing without orders.
+    """Return sentences on which published rankings flip; empty without rankings.
 
     Where a paper has a unit of its own, its orders are judged there, and what is otherwise in our
     counts is a finding of its own. Without one no order flips: it may be the other way round.
@@ -168,7 +168,7 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
 
 
 def ordering_dossier(study: Study) -> list[str]:
-    """Return how a study judges: the paper's units, the forms of methods, and what is ours."""
+    """Return how a study judges rankings: the paper's units, the forms of methods, our choices."""
     units = [
         f"{_unit_owner(unit, study)} {inline_name(unit.name)}{_format_quote(unit.quotation, unit.location)}: "  # noqa: E501
         f"{_describe_charges(study, unit)}."
@@ -198,14 +198,14 @@ def _unit_owner(unit: CostUnit, study: Study) -> str:
 
 
 def table_heading(results: Sequence[OrderingResult]) -> str:
-    """Return how a table of orders is headed: published ones alone are called so."""
+    """Return the heading of a table of rankings: "published orders" if all are published."""
     return (
         "published orders" if all(result.ordering.is_published for result in results) else "orders"
     )
 
 
 def _describe_charges(study: Study, unit: CostUnit) -> str:
-    """Return what a unit charges each algorithm, at each setting where that differs."""
+    """Return the cost that a unit charges each algorithm, by setting where it differs."""
     report = dict[str, list[str]]()
     for setting in study.settings:
         owner = dict[str, list[str]]()
@@ -237,7 +237,7 @@ def _group_by_panel(results: Sequence[OrderingResult]) -> list[list[OrderingResu
 def _group_items(
     results: Sequence[OrderingResult], key: Callable[[OrderingResult], Hashable]
 ) -> list[list[OrderingResult]]:
-    """Return what belongs together, each group in the place of its first."""
+    """Group results by a key, in the order of each group's first item."""
     result = dict[Hashable, list[OrderingResult]]()
     for item in results:
         result.setdefault(key(item), []).append(item)

@@ -1,4 +1,4 @@
-"""How the algorithms of a panel rank: by expected calls to targets, and by values at equal counts.
+"""Ranks of the algorithms of a panel, by expected calls to targets and values at equal counts.
 
 An algorithm ranks by the hardest target that it reaches, then by the expected calls to it; one that
 reaches none by the median of its last values. The rank is 1 and how many others have a smaller
@@ -46,7 +46,7 @@ _NO_SCORE: Score = (sys.maxsize, np.inf, np.inf)
 
 @dataclass(frozen=True)
 class RankedAlgorithm:
-    """Where an algorithm stands in its panel.
+    """Rank of an algorithm in its panel, with the numbers behind it.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class RankedAlgorithm:
 
     @property
     def statuses(self) -> str:
-        """How the runs ended, in words."""
+        """Number of runs by status, in words."""
         statuses = Counter(run.status for run in self.group.runs)
         return ", ".join(f"{number} {status}" for status, number in statuses.most_common())
 
@@ -93,7 +93,7 @@ Ranking = list[tuple[SettingResults, list[RankedAlgorithm]]]
 def rank_algorithms(
     results: StudyResults, price: Cost | None = None, *, last: bool = True
 ) -> Ranking:
-    """Return how the algorithms of each panel rank, the first first.
+    """Return the algorithms of each panel in the order of their ranks.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def rank_algorithms(
 
 
 def ranking_price(results: StudyResults) -> Cost:
-    """Return what ranks the algorithms of a study: its price, or the first kind of its calls."""
+    """Return the cost that ranks algorithms: the study's price, or its first counted kind."""
     return Cost.from_weights(results.study.price or list_counted_kinds(results)[0])
 
 
@@ -333,7 +333,7 @@ def ranking_sentence(results: StudyResults, price: Cost | None = None) -> str:
 
 
 def _table_note(results: StudyResults) -> str:
-    """Return how the table is to be read."""
+    """Return the note below the table: censored runs, and the meaning of its marks."""
     study = results.study
     # A run that stands at several settings, or for several targets, is one.
     runs = list({id(run): run for _, run in results.runs}.values())

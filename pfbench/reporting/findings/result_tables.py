@@ -70,7 +70,7 @@ def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:
 def results_table(
     comparison: Comparison, *, last: bool = True, only: Collection[str] | None = None
 ) -> Table:
-    """Return who needs how many calls to each target, where all end, and in which order.
+    """Return the table of expected calls to each target, final values and ranks.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def results_table(
 
 
 def _table_note(comparison: Comparison, last: bool) -> str:
-    """Return how to read the table of results."""
+    """Return the note that explains the columns and marks of the table of results."""
     parts = []
     if comparison.targets:
         parts.append(
@@ -159,7 +159,7 @@ def _algorithm_row(
 
 
 def _leader_mark(leading: int | None, index: int) -> str:
-    """Return how the table marks an algorithm."""
+    """Return "best" for the leading algorithm of a column, else an empty string."""
     return "best" if leading == index else ""
 
 

@@ -91,7 +91,7 @@ class OrderingPair:
 
     @property
     def verdict(self) -> str:
-        """What becomes of this pair."""
+        """Verdict on this pair: reproduced, flipped, reversed in part, or open."""
         if self.better_side == 0 or self.p_value > SIGNIFICANT:
             return OPEN
         if self.better_side < 0:
@@ -103,7 +103,7 @@ class OrderingPair:
 
 @dataclass(frozen=True)
 class OrderingUnit:
-    """In what an order is judged.
+    """Unit of cost in which a published ranking is judged.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class OrderingResult:
 
     @property
     def verdict(self) -> str:
-        """What becomes of the order: it flips where a pair does, and needs all to be reproduced.
+        """Verdict on the ranking: it flips if a pair flips, and is reproduced if all pairs are.
 
         In a unit that is not the paper's no order flips or is reproduced: there it is the other
         way round, or holds.
@@ -162,7 +162,7 @@ class OrderingResult:
 
 
 def test_orderings(results: StudyResults) -> list[OrderingResult]:
-    """Return what becomes of each published order of a study, by order, unit and panel.
+    """Test each published ranking of a study; return the results by ranking, unit and panel.
 
     The paper's own units come first, then our counts, but for what is the same.
     """
@@ -199,7 +199,7 @@ def _list_count_kinds(results: StudyResults) -> list[str]:
 def _make_units(
     study: Study, panel: SettingResults, counts: Sequence[str]
 ) -> dict[str, OrderingUnit]:
-    """Return in what a panel is judged, by key; a count that is a paper's unit is left out."""
+    """Return the units that judge a panel, by key; omit a count that equals a paper's unit."""
     setting = next(setting for setting in study.settings if setting.title == panel.setting)
     labels = [group.label for group in panel.groups]
     scales = {}
@@ -235,7 +235,7 @@ def _make_pairs(
 
 
 def _describe_incomplete(pair: OrderingPair) -> OrderingPair:
-    """Return what a pair says where the runs of some forms are not kept.
+    """Return a pair without the statements that need the runs of all forms.
 
     That the first is before every form of the second is not known then.
     """
@@ -258,7 +258,7 @@ def _decide_pair(
     groups: Sequence[RunGroup],
     scale: OrderingUnit,
 ) -> OrderingPair:
-    """Return how the best form of one method stands to the best form of another.
+    """Compare the best form of one method with the best form of another.
 
     The first is before the second if one of its forms is before each form of the second: the
     p-value is the largest of these tests, times the number of forms that are tried. It is the
@@ -291,7 +291,7 @@ def _decide_pair(
 
 
 def _p_value_against(side: int) -> Callable[[OrderingPair], float]:
-    """Return how little a pair says for one side: its p-value, 1 and more if it is the other."""
+    """Return a sort key: a pair's p-value for one side, above 1 if it favours the other."""
     return lambda pair: pair.p_value if pair.better_side == side else 2.0 - pair.p_value
 
 
@@ -334,7 +334,7 @@ def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) 
 def _pair_samples(
     ordering: PublishedOrdering, item: RunGroup, other: RunGroup, scale: OrderingUnit
 ) -> tuple[Array, Array, float]:
-    """Return what is compared of two algorithms, for each of their runs, and what was spent."""
+    """Return the compared values of two algorithms, one for each run, and the cost spent."""
     groups = [(group, scale.prices[group.label]) for group in (item, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)

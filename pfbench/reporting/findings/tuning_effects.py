@@ -1,4 +1,4 @@
-"""What tuning did: what was chosen, and how much the parameters matter."""
+"""Effects of tuning: the chosen parameters, and how much they matter."""
 
 import math
 from collections.abc import Collection, Iterator
@@ -13,14 +13,14 @@ from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, ch
 
 
 def tuning_tables(study: Study) -> list[Table]:
-    """Return what was chosen, and all trials; none without tuning."""
+    """Return the tables of chosen parameters and of all trials; empty without tuning."""
     if study.tune is None or not study.choices:
         return []
     return [choice_table(study, study.tune), all_trials_table(study, study.tune)]
 
 
 def sentences(study: Study) -> list[str]:
-    """Return how the methods were tuned."""
+    """Return sentences on how the methods were tuned; empty without tuning."""
     tune = study.tune
     if tune is None or not study.choices:
         return []
@@ -54,7 +54,7 @@ def _format_level(target: Stop) -> str:
 
 
 def describe_tuning_targets(tune: TuningPlan) -> str:
-    """Return what is tuned for, in words."""
+    """Return the targets of the tuning in words."""
     if len(tune.targets) == 1:
         return _format_level(tune.targets[0])
     return f"{join_items([_format_level(target) for target in tune.targets])}, to each of its own,"
@@ -80,7 +80,7 @@ def _choice_title(problem: LabelledSelector, setting: Setting) -> str:
 
 
 def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = None) -> Table:
-    """Return what was chosen for each method on each problem to each target, and how it matters.
+    """Return the chosen parameters by problem, method and target, and their effect on calls.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
 
 
 def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
-    """Return what was chosen for some methods, for programs; what is infinite is None."""
+    """Return the chosen parameters of some methods as JSON, with None for infinite numbers."""
     tune = study.tune
     return [
         {

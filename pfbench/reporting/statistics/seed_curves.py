@@ -63,7 +63,7 @@ class MedianBand:
 
 @dataclass(frozen=True)
 class RunEnding:
-    """Where a run ends that ends otherwise than planned."""
+    """Last point of a run that ended otherwise than planned."""
 
     x: float
     y: float
@@ -73,7 +73,7 @@ class RunEnding:
 
 @dataclass(frozen=True)
 class FinalSummary:
-    """What runs end with: median, least, greatest, of how many of how many planned."""
+    """Final values of runs: median, minimum, maximum, and how many of the planned runs have one."""
 
     median: float
     low: float
@@ -83,7 +83,7 @@ class FinalSummary:
 
 
 def band_legend(seeds: int) -> str:
-    """Return what line and band of a figure are, in words."""
+    """Return the legend for line and band of a figure."""
     if seeds == 1:
         return "Line: the only seed."
     if seeds < QUARTILES_FROM:
@@ -159,7 +159,7 @@ def early_endings(runs: Sequence[Run], axis: str, measure: str) -> list[RunEndin
 
 
 def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
-    """Return what the runs end with: the last recorded value of each that ends with an answer."""
+    """Summarise the last recorded value of each completed run."""
     last = [
         values[-1]
         for run in runs
@@ -196,7 +196,7 @@ def _runs_equal(first: Run, other: Run) -> bool:
 
 
 def _run_curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
-    """Return where a run was recorded and what was measured there, the last at each place.
+    """Return the positions and values of a run's finite records, the last at each position.
 
     Values beyond `LARGEST` are cut to it.
     """
@@ -218,7 +218,7 @@ def _interpolate(grid: Array, point: Array, values: Array, run: Run) -> Array:
 
 
 def compute_calls_by_iteration(runs: Sequence[Run], axis: str) -> dict[float, float]:
-    """Return what is spent at each recorded iteration, or nothing if the runs differ in it."""
+    """Return the calls at each recorded iteration; empty if the runs differ."""
     by_iteration: dict[float, list[float]] = {}
     for run in runs:
         for iteration, spent in zip(

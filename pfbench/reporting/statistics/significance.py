@@ -39,7 +39,7 @@ Pair = tuple[SeedSample, SeedSample]
 
 
 def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
-    """Return of each pair -1 where the first is told to be smaller, 1 if larger, 0 if neither.
+    """Return for each pair -1 if the first is significantly smaller, 1 if larger, else 0.
 
     The pairs are one family: Holm's correction is over all that are tested. Two samples in which
     nothing varies are compared as they are, and take no part in it.
@@ -61,7 +61,7 @@ def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
 def significant_leaders(
     table: Sequence[Sequence[SeedSample]], displayed: Sequence[Sequence[float]]
 ) -> list[int | None]:
-    """Return of each row of a table the method that is told from every other; None if none is.
+    """Return for each row the method that is significantly better than every other, or None.
 
     The one with the least shown number is tested against each other one. All of these tests, of
     every row, are one family. A further method changes no number; it may take a mark away.

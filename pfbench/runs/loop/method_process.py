@@ -108,7 +108,7 @@ def serve(
 
 
 def _describe(algorithm: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a method says of itself, and its parameters, as plain data."""
+    """Return the described attributes of a method and its parameters, as plain data."""
     described = {
         name: sorted(map(str, value)) if isinstance(value, frozenset | set) else value
         for name in DESCRIBED

@@ -101,7 +101,7 @@ class Code:
         )
 
     def is_repeated(self, node: ast.AST) -> bool:
-        """Whether a node is come to several times in one call: in a loop or a function within."""
+        """Return whether one call may reach a node several times: loops, inner functions."""
         below = node
         for item in self.enclosing(node):
             if item is self.node:
@@ -114,7 +114,7 @@ class Code:
         return False
 
     def is_closure(self, node: ast.AST) -> bool:
-        """Whether a node is in a function within the part's."""
+        """Return whether a node lies in a function nested in this part."""
         above = (node for node in self.enclosing(node) if node is not self.node)
         return any(isinstance(node, _WITHIN) for node in above)
 

@@ -120,13 +120,13 @@ Values = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What a run shows: an array of numbers or a word for each thing that can be compared."""
+    """Comparable outcome of a run: words, and an array of numbers."""
 
     words: tuple[str, ...]
     numbers: np.ndarray[Any, np.dtype[np.float64]]
 
     def is_same(self, other: "RunOutcome") -> bool:
-        """Whether another shows the same, up to rounding."""
+        """Return whether two outcomes agree up to rounding."""
         return (
             self.words == other.words
             and self.numbers.shape == other.numbers.shape
@@ -140,7 +140,7 @@ class RunOutcome:
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return why a fault changes nothing: "runs" or "law"; empty if it does, or is not decided."""
+    """Return how a fault is equivalent, "runs" or "law"; empty if it is not, or is undecided."""
     right = fault.algorithm
     try:
         faulty = compile_fault(fault)
@@ -163,7 +163,7 @@ def _schedules_equal(item: Any, reference: Any) -> bool:
 
 
 def _runs_equal(item: Any, reference: Any, k: int) -> bool:
-    """Whether runs with the parameters k are the same."""
+    """Return whether runs with the k-th parameter choice agree on all test problems and seeds."""
     keys = [(k, p, seed) for p in range(2) for seed in _SEEDS]
     return all(_run(item, reference, *key).is_same(_run_cached(reference, *key)) for key in keys)
 
@@ -280,7 +280,7 @@ _TINY: tuple[Mapping[str, int], ...] = (
 
 
 def _laws_equal(item: Any, reference: Any, k: int) -> bool:
-    """Whether runs with the parameters k, made small, have the same law on small sums."""
+    """Return whether tiny runs with the k-th parameter choice have the same law."""
     try:
         for p in range(2):
             sizes, law = _sizes_and_law(reference, k, p)
@@ -292,7 +292,7 @@ def _laws_equal(item: Any, reference: Any, k: int) -> bool:
 
 
 def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> bool:
-    """Whether runs have a law; the first outcome that is too likely decides that they have not."""
+    """Return whether runs have a law; stop at the first outcome that is too likely."""
     left = dict(law)
     for chance, visited in enumerate_draws(outcome, _MOST_SEQUENCES):
         left[visited] = left.get(visited, 0.0) - chance
@@ -328,7 +328,7 @@ def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, flo
 def _make_tiny_run(
     item: Any, reference: Any, k: int, p: int, sizes: Mapping[str, int]
 ) -> Callable[[Any], Values]:
-    """Return what a run of a method shows with given draws."""
+    """Return a function that runs a method on a tiny problem with prescribed draws."""
     smallests = {
         name: min(value, sizes[name]) if name in sizes and value is not None else value
         for name, value in _parameter_choices(reference)[k].items()

@@ -86,7 +86,7 @@ def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
 
 
 def _canonical_change(code: Code, change: SourceChange) -> str:
-    """Return what changes that differ in parentheses only have in common; empty if unreadable."""
+    """Return a changed source without redundant parentheses; empty if it does not parse."""
     try:
         return code.dump_changed(change.edits)
     except SyntaxError:

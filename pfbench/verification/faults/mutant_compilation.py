@@ -125,7 +125,7 @@ class _FreshModules:
     def _import(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        """As the built-in, for the modules that are made anew."""
+        """Import a module as `__import__` does, with the re-executed modules in place."""
         module = builtins.__import__(name, globals, locals, fromlist, level)
         package = (globals or {}).get("__package__") or ""
         full = importlib.util.resolve_name("." * level + name, package) if level else name

@@ -84,7 +84,7 @@ class CondgCall:
         return None, False
 
     def _exact_step(self, x: Floats, gap: float, v: Floats) -> Floats:
-        """Return where exact line search leads from x toward v."""
+        """Return the minimiser of exact line search from x toward v."""
         d = v - x
         length = float(d @ d)
         return np.asarray(x + min(1.0, gap * self.lam / length) * d) if length > 0.0 else x

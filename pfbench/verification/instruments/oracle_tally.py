@@ -66,7 +66,7 @@ class OracleTally(ObservedBackend):
             self._note(verb, arguments)
 
     def _note(self, verb: str, arguments: tuple[Any, ...]) -> None:
-        """Note what is asked; here nothing."""
+        """Record a query; the base class records nothing."""
 
 
 class ComponentTally(OracleTally):
@@ -78,7 +78,7 @@ class ComponentTally(OracleTally):
 
     @property
     def components(self) -> int:
-        """How many distinct components were asked; 0 where n is above ten millions."""
+        """Number of distinct components queried; 0 for n above ten million."""
         size = self.charged[FO] > 0 and self._distinct.size
         return int(self._distinct.size if size else self._distinct.sum())
 

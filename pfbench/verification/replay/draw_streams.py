@@ -117,7 +117,7 @@ def _make_streams(
 
 @dataclass(frozen=True)
 class DrawLawResult:
-    """What is wrong with the draws of one stream.
+    """Result of the tests of one stream's draws.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResu
 
 
 def _find_repeated_row(fell: Sequence[int], upper: float) -> Rejection | None:
-    """Return where a row of coins comes again that is so long that chance does not explain it."""
+    """Return a rejection if a sequence of coins too long to repeat by chance does repeat."""
     T = len(fell)
     length = int(np.ceil((np.log(max(1.0, T * T / 2.0)) - np.log(LEVEL)) / -np.log(upper)))
     keys, row = set[bytes](), np.array(fell, dtype=np.int8)

@@ -124,7 +124,7 @@ def list_method_forms(kind: Any) -> list[MethodForm]:
 
 
 def _iterate_options(kind: Any) -> Iterator[Parameters]:
-    """Yield what a form sets beside what the method needs."""
+    """Yield the optional parameters of each form of a method."""
     own = _OF_METHODS.get(kind.name, ())
     if own is _SEARCHES:
         yield from own

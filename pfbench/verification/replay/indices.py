@@ -131,7 +131,7 @@ def find_rejection(batches: Sequence[Integers], n: int) -> tuple[Rejection | Non
 
 
 def _first_rejection(logs: Floats) -> tuple[int | None, float]:
-    """Return where an e-process first rejects, None if nowhere, and its p-value."""
+    """Return the index at which an e-process first rejects, or None, and its p-value."""
     p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
     over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
     return (int(over[0]) if over.size else None), p_value
@@ -140,7 +140,7 @@ def _first_rejection(logs: Floats) -> tuple[int | None, float]:
 def _iterate_mirror_tests(
     sample: Integers, batch_of: Integers, n: int
 ) -> Iterator[tuple[int | None, float]]:
-    """Yield as `_first_rejection` whether i comes with n - 1 - i.
+    """Yield, as `_first_rejection` does, results of tests whether i comes with n - 1 - i.
 
     It is looked for in its batch, in that and the one before, and among a twentieth of n draws
     before. The lesser of both is uniform, too, where one that is its own image is left out;
@@ -159,7 +159,7 @@ def _iterate_mirror_tests(
 
 
 def _test_missing_component(sample: Integers, n: int) -> tuple[int | None, float]:
-    """Return where it is first known that a component is not drawn any more, and the p-value.
+    """Return the draw at which a component is known to be missing, or None, and the p-value.
 
     None of K uniform draws begins a stretch of G without the component drawn last but with a chance
     of (1 - 1/n)^G, and so it is for all n components at the beginning.
@@ -231,7 +231,7 @@ def find_choice_rejection(
 
 
 def _log_bets_by_flips_since_rare_side(fell: Integers, chances: Floats) -> Floats:
-    """Return those of bets on a coin that know how many flips ago its rarer side fell last."""
+    """Return the log gains of bets on a coin by the number of flips since its rarer side."""
     flips = np.arange(len(fell))
     newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
     since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
@@ -284,7 +284,7 @@ def _count_previous_occurrences(values: Integers) -> Integers:
 
 
 def _log_repeat_bets(sample: Integers, since: Integers, n: int) -> Floats:
-    """Return those of bets on whether an index is among those drawn since a position before it.
+    """Return the log gains of bets on whether an index repeats within a window before it.
 
     Given the past its chance is that of the distinct ones, k/n.
     """

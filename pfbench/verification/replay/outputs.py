@@ -61,7 +61,7 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
 
 
 def _check_declared_output(trial: Trial, method: Any, first: Any, short: Any, long: Any) -> str:
-    """Return what is wrong with the output that a method declares; empty if nothing is."""
+    """Return the deviation of a method's declared output in words; empty if there is none."""
     outputs = [getattr(item[0], "output", None) for item in (short, long)]
     if outputs[0] != outputs[1]:
         return f"it declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
@@ -144,7 +144,7 @@ def _output_of_last_state(transcript: Transcript) -> Floats | None:
 def _match_output(
     transcript: Transcript, output: Floats, law: str, right: Any, parts: int, rng: Any
 ) -> int:
-    """Return in which part of a law an output lies, -1 if it is none of the points.
+    """Return the part of a law in which an output lies, -1 if it equals no point.
 
     Of points that coincide one is drawn by its chance, so that all parts are equally likely.
     """

@@ -52,7 +52,7 @@ _EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKin
 
 @dataclass
 class ComparisonTally:
-    """What came of the runs of one check.
+    """Collected results of the runs of one check.
 
     Attributes
     ----------
@@ -370,7 +370,7 @@ def _check_seed_and_budget(
 def _describe_run_past_budget(
     trial: Trial, case: ReplayCase, algorithm: Any, seed: int, budget: Budget
 ) -> str:
-    """Return how a run goes on after its budget is spent, in words; empty if that ends it."""
+    """Return in words how a run continues after its budget is spent; empty if it stops."""
     problem: Problem = trial.subject.problem_under_test(case.problem())
     run = steps(problem, algorithm, seed=seed, ledger=Ledger(budget))
     try:

@@ -85,7 +85,7 @@ class Bound:
     is_pooled: bool
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Put it to the test on every instance, at the stated horizon and at longer ones.
+        """Check the bound on every instance, at the stated horizon and at longer ones.
 
         Of a step nothing is known of rounding, which longer runs meet as they converge.
         """
@@ -93,7 +93,7 @@ class Bound:
         return check_horizons(trial, settings, self.decide)
 
     def decide(self, trial: Trial) -> Evidence:
-        """Put it to the test on every instance."""
+        """Check the bound on every instance at one horizon."""
         in_every_run = self.statistic in _EACH
         parts, runs = (
             self._decide_every_run(trial) if in_every_run else self._decide_expectation(trial)
@@ -148,7 +148,7 @@ class Bound:
         return _ROUNDING * abs(as_function(case.problem, self.quantity)(case.problem.start()))
 
     def max_ratio(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
-        """Return what is measured of one run over its bound, the largest of all bounds and t."""
+        """Return the largest ratio of measured value to bound in one run, over all bounds and t."""
         if self.statistic in _EACH:
             return max(
                 measured / self._bound(bound, case, t)
@@ -238,7 +238,7 @@ class Bound:
         return trial.decide_mean_sequentially(ratio, purpose=purpose, batch=_BATCH, limit=by_effort)
 
     def _value_of_run(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
-        """Return what is measured of one run."""
+        """Return the measured quantity of one run."""
         if is_count(self.quantity):
             *_, last = _collect_claim_steps(trial, case, seed)
             return float(last[1].counts().as_dict()[self.quantity])

@@ -37,7 +37,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """What the law of an estimate may depend on, e = g - grad f(x) being the error of one.
+    """Past on which an estimate's law may depend, with the error e = g - grad f(x).
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ def group_errors(
 def iterate_errors(
     problem: Any, estimates: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Past, Any, Any]]:
-    """Yield what each estimate follows from, its error, and all that was told before it.
+    """Yield for each estimate its past, its error, and a key of all earlier points and estimates.
 
     `estimates` are the points where they were formed, with the estimates.
     """

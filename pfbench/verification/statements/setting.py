@@ -219,7 +219,7 @@ def make_other_method(method: Any, parameters: Given | None, case: MethodOnProbl
 
 
 def instance_titles(claim: Claim) -> list[str]:
-    """Return what the instances of a claim are called, each by another name; "" if there is one."""
+    """Return a distinct title for each instance of a claim; "" if there is only one."""
     names = [instance.name for instance in claim.instances]
     if len(names) == 1:
         return [""]

@@ -1,4 +1,4 @@
-"""How the decisions of parts become one."""
+"""Combination of the decisions on parts into one decision."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -104,7 +104,7 @@ def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
 
 
 def _prefix_tight_parts(parts: Mapping[str, Decision]) -> dict[str, float]:
-    """Return where parts are near their bounds, each place after the name of its part."""
+    """Return the locations where parts are near their bounds, prefixed by the part's name."""
     return {
         ": ".join(filter(None, (name, key))): number
         for name, part in parts.items()

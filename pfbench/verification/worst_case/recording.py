@@ -148,7 +148,7 @@ class MethodRecording:
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """What a recording has beyond the oracles of a smooth function.
+    """Options of a recording, beyond the oracles of a smooth function.
 
     Attributes
     ----------
@@ -295,7 +295,7 @@ class _Table:
         return _mean(sample, n, lambda i: component(i, x) - self._gradients[i])
 
     def replace(self, sample: Indices, x: Any) -> Any:
-        """As `difference`, then store grad f_i(x)."""
+        """Return the result of `difference`, then store grad f_i(x)."""
         change = self.difference(sample, x)
         for i in np.unique(index_weights(sample, self._unknowns.n)[0]).tolist():
             self._gradients[i] = self._unknowns.component(i, x)

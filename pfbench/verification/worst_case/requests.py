@@ -1,4 +1,4 @@
-"""Worst cases of what somebody names: his method, or his claim with its bound, step by step."""
+"""Worst cases of a user's method, or of a claim with its bound, step by step."""
 
 import inspect
 import math
@@ -132,7 +132,7 @@ def check_worst_cases(
 def _check_method(
     obj: Any, selector: Selector, parameters: dict[str, Any], full: bool
 ) -> Iterator[WorstCaseCheck]:
-    """Yield those of a class, or of an object, which has its parameters."""
+    """Yield the checks of a class, or of an object with its parameters fixed."""
     numbers: Any = [None]
     if isinstance(obj, type) and "iterations" not in selector.parameters:
         existing = inspect.signature(obj).parameters
@@ -150,7 +150,7 @@ def _check_method(
 def check_claim(
     claim: Claim, overrides: Mapping[str, Any] = MappingProxyType({}), full: bool = False
 ) -> Iterator[WorstCaseCheck]:
-    """Yield those of a claim's method, with its bound; `overrides` as `within` says it.
+    """Yield the checks of a claim's method, with its bound; `overrides` change the constants.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def _check_case(
 def measure_on_worst_function(
     problem: WorstFunction, method: Algorithm, worst: ComputedWorstCase
 ) -> float:
-    """Return what a method measures on a worst function, in expectation over all draws."""
+    """Return the expected measure of a method on a worst function, over all draws."""
 
     def points(rng: np.random.Generator) -> list[Any]:
         run = Steps(problem, method, bundle=Oracles, streams={"algorithm": rng})
