@@ -56,7 +56,7 @@ MOST_REQUIRED = 50
 """Of so many cells a run must be recomputed; there may be more."""
 
 _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
-"""Names that no module of an archive may have, beside those that are installed."""
+"""Names that no module of an archive may have, in addition to installed packages."""
 
 
 @dataclass
@@ -333,7 +333,7 @@ def portable_key(plan: PlannedRun) -> tuple[str, str, int]:
 
 
 def describe_confinement(engine: Engine) -> str:
-    """Return in words what archived code may not do on this system, as a trial shows."""
+    """Describe what archived code may not do on this system, as a trial shows."""
     with TemporaryDirectory(prefix="pfbench-archive-") as folder:
         (result,) = engine.do([Task(confinement_sentence, (), 60.0, "archive", folder)])
     return str(result.value) if result.status == "done" else f"nothing: {result.reason}"

@@ -94,7 +94,7 @@ def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str
                 case = make_case(0)
                 for _ in islice(Trial(claim).follow(case.problem, case.algorithm), STEPS):
                     pass
-                statement[f"{claim.name} {label}"] = "begun"
+                statement[f"{claim.name} {label}"] = "started"
             except (ClaimBroken, NotTestable) as error:
                 statement[f"{claim.name} {label}"] = str(error)
     return statement, files
@@ -110,7 +110,7 @@ def recompute_verdict(theorem: str, name: str, effort: str, seed: int) -> Mappin
 
 
 def recompute_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
-    """Return in words why a claim fails with other data, seed and name; empty if it holds."""
+    """Check a claim with other data, seed and name; return the failure in words, or ""."""
     claim = _claim(theorem, name)
     called = f"problem-{seed:x}"
     instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)

@@ -1,4 +1,4 @@
-"""A folder of archives, each with what its check found beside it."""
+"""Folder of archives, each with a file that stores the result of its check."""
 
 import json
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Keep what a check found beside its archive."""
+    """Write the result of a check next to its archive."""
     text = json.dumps({name: record[name] for name in _FIELDS}, indent=1)
     target = _record_path(path)
     with translate_os_errors(str(target)), atomic_write(target) as file:

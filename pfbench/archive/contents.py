@@ -149,8 +149,8 @@ def _assign_places(
         name = archive_path(text, full, roots, str(Path.cwd()))
         if name is None:
             raise InputError(
-                f"{full} is read, and an archive would not have it where its code looks: put it "
-                "beside the code, and name it from there."
+                f"{full} is read, but an archive would not have it where the code looks: move it "
+                "next to the code, and use a path relative to the code."
             )
         if not is_valid_member_name(name):
             raise InputError(f"{full} is read, and no archive takes such a name: rename it.")
@@ -227,8 +227,8 @@ def _compare_elsewhere(recorded: Mapping[str, Any], recomputed: Any, folder: Pat
     for _, full in opened:
         if full not in sets and is_user_file(full) and not Path(full).is_relative_to(folder):
             raise InputError(
-                f"{full} is read wherever the archive is: put it beside the code, and name it "
-                "from there."
+                f"{full} is read by an absolute path: move it next to the code, and use a path "
+                "relative to the code."
             )
     for name, statement in recorded.items():
         if after.get(name) != statement:

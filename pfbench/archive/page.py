@@ -134,7 +134,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _escape(text: str) -> str:
-    """Return a text without mark-up: no link or picture of an author's, and nobody is called."""
+    """Escape markup of a text, so that it contains no link, image or mention."""
     return escape_text(text).translate(_SIGNS).replace("](", "]\\(")
 
 

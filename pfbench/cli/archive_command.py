@@ -370,7 +370,7 @@ def collect(
 ) -> None:
     """Check the archives of a folder, and write the site of those that are as they say.
 
-    What was checked is kept beside each archive, and is not checked again while its bytes are the
+    The result of a check is stored next to each archive, and is reused while its bytes are the
     same. Exit status 1 if an archive is not as it says; the site leaves it out.
     """
     from pfbench.archive.collection import CheckedArchive, list_archives, read_record, write_record

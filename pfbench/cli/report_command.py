@@ -107,7 +107,7 @@ def report(
 
 
 def _resolve_report_paths(value: Sequence[str] | None, *, everything: bool) -> list[Path]:
-    """Return the files of the reports that are asked for by paths, or by names of known ones."""
+    """Return the files of the requested reports, which are paths or names of built-in reports."""
     paths = report_spec_paths()
     names = value or [MAIN_REPORT]
     if everything:

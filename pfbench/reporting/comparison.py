@@ -128,7 +128,7 @@ class SettingComparison:
     algorithms
         By algorithm.
     leader_by_target, leader_by_measure
-        The number of the algorithm that is told from every other in each column of the table.
+        Index of the algorithm that is significantly better than every other, by column.
     """
 
     panel: SettingResults

@@ -109,7 +109,7 @@ def load_stored_report(
 
 
 def matches_selection(name: str, request: Sequence[str]) -> bool:
-    """Return whether a selector is one that is asked for; all are, if none is."""
+    """Return whether a selector matches a request; an empty request matches all."""
     return not request or any(selector_matches(name, item) for item in request)
 
 

@@ -71,7 +71,7 @@ def compare_on_suite(
     Parameters
     ----------
     method
-        As MODULE:NAME or FILE.py:NAME if it is somebody's own, which is imported.
+        Selector; MODULE:NAME or FILE.py:NAME of a user-defined method, which is imported.
     rerun
         Whether methods without runs are kept, so that they are made.
 

@@ -1,4 +1,4 @@
-"""A report on the disk: every file is written beside its final name first, then renamed."""
+"""Writer of report files: each is written under a temporary name first, then renamed."""
 
 import os
 from collections.abc import Mapping, Sequence

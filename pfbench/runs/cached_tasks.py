@@ -35,7 +35,7 @@ class CachedTask:
     make_row
         The row of what the task returns; itself if not given.
     recompute
-        Whether it is answered anew though the store has its row.
+        Whether the task is executed even if the store has its row.
     worker_requirements
         The fields without which a stored row is no answer.
     """
@@ -144,7 +144,7 @@ def _has_no_user_code(note: Mapping[str, Any]) -> bool:
 
 
 def _with_source_check(task: Task, note: Mapping[str, Any]) -> Task:
-    """Return a task that a worker refuses if it has another source of somebody's modules."""
+    """Return a task that a worker refuses if its source of user modules differs."""
     if _has_no_user_code(note):
         return task
     code = " ".join(name for name in note["modules"] if not is_builtin(name))

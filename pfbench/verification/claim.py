@@ -67,8 +67,8 @@ class Claim:
         The problems on which it is tested: each an `Instance`, or what `make_instance` makes one
         of.
     algorithm
-        The method that it is about, by the catalogue's name or somebody's own class; empty if it is
-        about none.
+        The method that it is about: a catalogue name or a user-defined class; empty if it is about
+        none.
     assumptions
         What it assumes of the problem.
     schedule
@@ -93,7 +93,7 @@ class Claim:
     needs_seed
         Whether sizes and start are drawn, by the `case_seed` of a verification.
     user_source
-        Of a claim of somebody's own where it is stated, by which other processes find it.
+        File or module of a user-defined claim, by which other processes import it.
 
     Raises
     ------
@@ -102,7 +102,7 @@ class Claim:
     """
 
     name: str
-    source: str = "somebody's own"
+    source: str = "user-defined"
     kind: str = ""
     statement: str
     check: "Callable[[Any], Evidence]"

@@ -137,7 +137,7 @@ def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
 def _compute_printed_schedule(
     own: Any, published: PublishedSchedule, request: ScheduleRequest, unit: Unit, scaling: Scaling
 ) -> Mapping[str, Any]:
-    """Return the schedule that a source prints, for what is asked in other units."""
+    """Return the schedule that a source prints, for a request in other units."""
     products = {
         name: value * scaling.factor(_parameter_unit(own, name)) if is_float(value) else value
         for name, value in request.parameters.items()

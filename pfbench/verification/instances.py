@@ -1,4 +1,4 @@
-"""The problems on which a claim is tested: somebody's own, ours, or a family by its selector."""
+"""Problems on which a claim is tested: user-defined, built-in, or a family by its selector."""
 
 import inspect
 from collections.abc import Callable, Mapping

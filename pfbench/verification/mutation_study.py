@@ -162,7 +162,7 @@ def run_mutation_study(
 def _find_equivalences(
     session: Session, faults: Sequence[Fault], at_size: AtSize | None
 ) -> list[str]:
-    """Return why each fault is equivalent; compare late faults in full-size runs only."""
+    """Return the kind of equivalence of each fault, or ""; compare late faults in long runs."""
     early, late = (
         [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
     )

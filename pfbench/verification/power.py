@@ -24,7 +24,7 @@ FACTORS = (1.1, 1.5, 2.0, 4.0, 10.0)
 """The sizes of an error that are tried."""
 
 SEEDS = 3
-"""Two of so many seeds must call an error violated; the last is asked where the others differ."""
+"""Number of seeds, two of which must catch an error; the last runs if the others differ."""
 
 ESTIMATE = "estimate"
 """The error of what the sampled oracles answer; of a method that draws nothing, of the gradient."""

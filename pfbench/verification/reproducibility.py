@@ -32,7 +32,7 @@ _GENERATORS = frozenset(
 def check_reproducible(
     trial: Trial, problem: Problem, algorithm: Algorithm, steps: int | None = None
 ) -> None:
-    """Refuse somebody's method of which runs with one seed differ: its law can be sampled.
+    """Reject a user-defined method whose runs with one seed differ.
 
     Looked at are its first steps, all unless their number is given. Methods of the catalogue draw
     from the stream that they are given, by their tests.

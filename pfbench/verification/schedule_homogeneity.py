@@ -61,7 +61,7 @@ class Homogeneity:
     name, kind
         Of what: a claim, an erratum as printed or corrected, or a schedule.
     homogeneous
-        Whether it does; None where nothing of it has a unit, or that cannot be told.
+        Whether it does; None if nothing of it has a unit, or if that is unknown.
     description
         What was looked at, or in what it does not.
     normalised

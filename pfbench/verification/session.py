@@ -47,7 +47,7 @@ _ERRATUM_FIELDS = ("name", "as_printed", "corrected", "examine", "dossier")
 Outcome = TypeVar("Outcome")
 
 Progress = Callable[[Any, bool], object]
-"""Is told each outcome as it comes, and whether it was made now (not found in the store)."""
+"""Callback with each result, and whether it was executed now (not read from the store)."""
 
 
 # --- in this process ------------------------------------------------------------------------------
@@ -117,8 +117,8 @@ class Session:
     on_expected_time
         Called with the seconds that those take which are not stored, before the first of them.
     order
-        By what of a claim those of `verify` are begun, the least first; None: the longest first,
-        after which all are done soonest.
+        Sort key of the claims of `verify`, the smallest first; None: the longest check first,
+        which minimises the total time.
 
     Raises
     ------
@@ -185,7 +185,7 @@ class Session:
     def find_equivalences(
         self, faults: Sequence[Fault], subject: Callable[[Fault], Claim | None] = lambda fault: None
     ) -> list[str]:
-        """Return why each fault is equivalent, or ""; raise the errors of `verify`.
+        """Return the kind of equivalence of each fault, or ""; raise the errors of `verify`.
 
         `subject` returns the claim about its method, in whose long runs it is compared; if that is
         None, it is compared on small problems.
@@ -348,7 +348,7 @@ def time_limit(claim: Claim, effort: str) -> float:
 
 
 def choose_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
-    """Return the seed that draws where claims look: that given, else 0, for somebody's a fresh one.
+    """Return the test-case seed: `value`, else 0, or a random one for a user-defined method.
 
     0 where no claim has a place to be drawn.
     """

@@ -1,4 +1,4 @@
-"""One update of a run that is followed: what was yielded, and what was asked for it."""
+"""One step of a followed run: the yielded state, and the oracle calls of the step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

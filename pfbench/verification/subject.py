@@ -170,7 +170,7 @@ def _make_edit(source: str, first: int, before: str, after: str) -> Edit:
 
 
 def _pickling_error(part: Any) -> str:
-    """Return why a class or object cannot be pickled for another process; empty if it can."""
+    """Return the reason that a class or object cannot be pickled; empty if it can."""
     try:
         pickle.dumps(part)
     except Exception as error:  # an object may say how it is pickled, and raise anything

@@ -181,7 +181,7 @@ class Trial:
             )
             steps = np.diff(way)
             if not (len(way) > 1 and abs(np.sign(steps).sum()) == len(steps)):
-                return Decision("inconclusive", "Its iterates cannot be told apart.", {}, None)
+                return Decision("inconclusive", "Its iterates cannot be distinguished.", {}, None)
             T = max(T, len(steps))
             sample.append(_position(float(run.x[0]), way) - (not any(point)))
         return decide_uniform(sample, T)
@@ -202,8 +202,8 @@ class Trial:
         Raises
         ------
         ClaimBroken
-            If the run diverged, its output is outside the set, or the counts are not those of what
-            was asked.
+            If the run diverged, its output is outside the set, or the counts differ from the
+            queries.
         MethodFailed
             If it raised, was killed or refused, or asked what it does not declare.
         UnsupportedPoints
@@ -253,7 +253,7 @@ class Trial:
         Raises
         ------
         ClaimBroken
-            If it yields no finite point of the set, or the counts are not those of what was asked.
+            If it yields no finite point of the set, or the counts differ from the queries.
         MethodFailed
             If it raises, yields what is no state, asks too much in one step, or asks what it does
             not declare.
@@ -401,11 +401,12 @@ def _copy_state(state: State) -> State:
 
 
 def _check_counts(counts: Sequence[int], witness: ComponentTally) -> None:
-    """Refuse counts that are not those of what was asked."""
+    """Raise if the counts differ from the queries."""
     for kind, number, call_count in zip(COUNTED, counts, witness.charged, strict=True):
         if number != call_count:
             raise ClaimBroken(
-                f"it asked beside the ledger: {call_count} {kind.upper()} were asked, {number} counted"  # noqa: E501
+                f"it queries outside the ledger: {call_count} {kind.upper()} were made, "
+                f"{number} counted"
             )
 
 

@@ -291,7 +291,7 @@ def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]
 
 
 def _numbers_by_name(parts: Any) -> Mapping[str, Any] | None:
-    """Return the numbers of an object by name; None if they cannot be told."""
+    """Return the numbers of an object by name; None if its kind is unknown."""
     if isinstance(parts, dict):
         return parts
     if hasattr(parts, "_asdict"):

@@ -49,7 +49,7 @@ def load_claims(reference: str) -> Paper:
 
 @dataclass(frozen=True)
 class UserClaimFile:
-    """A file or module of somebody's own that states claims.
+    """A user's file or module that states claims.
 
     Attributes
     ----------
@@ -70,13 +70,12 @@ class UserClaimFile:
 
 
 def check_ready(claims: Iterable[Claim], effort: str) -> None:
-    """Refuse claims of somebody's own that cannot be tested, before any run.
+    """Raise for user-defined claims that cannot be tested, before any run.
 
     Raises
     ------
     InputError
-        If an instance cannot be made or does not fit the method, or a function that he states
-        raises.
+        If an instance cannot be built or does not fit the method, or a stated function raises.
     """
     for claim in claims:
         if claim.user_source is None:

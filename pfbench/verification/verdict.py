@@ -117,7 +117,7 @@ class Verdict:
 
     @classmethod
     def from_stored(cls, claim: Claim, stored: Mapping[str, Any]) -> Self:
-        """Return the verdict that a store has; what stands there beside it is left out."""
+        """Return a verdict from its stored fields; ignore other stored fields."""
         fields = {name: stored[name] for name in FIELDS}
         if "verdict" in fields["measured"]:
             name = VerdictName(fields["measured"]["verdict"])
@@ -126,7 +126,7 @@ class Verdict:
 
 
 FIELDS = frozenset(field.name for field in fields(Verdict)) - {"claim"}
-"""What a stored verdict must have, beside what it is the verdict on."""
+"""Fields that a stored verdict must have, in addition to its claim."""
 
 
 _OTHER_DIRECTION = (

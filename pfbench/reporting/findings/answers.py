@@ -140,7 +140,7 @@ def _target_sentences(
         if not any(row.hits_by_method.get(label) for row in rows)
     ]
     location = (
-        f"; nobody does on {join_items(_abbreviate_names(titles, results.panel_position))}"
+        f"; no method does on {join_items(_abbreviate_names(titles, results.panel_position))}"
         if titles
         else ""
     )
@@ -179,13 +179,13 @@ def _describe_order(row: _TargetRow, calls: str) -> str:
 
 
 def _describe_winners(reached: Sequence[_TargetRow], calls: str, location: str) -> str:
-    """Return which method needs the fewest calls on how many panels, and by which factor."""
+    """Count the panels on which each method needs the fewest calls; add the factors by which."""
     wins = Counter(row.cheapest_methods for row in reached)
     named = [f"{label} on {format_integer(number)}" for label, number in wins.most_common()]
     text = (
         f"Fewest {calls}: {join_items(_abbreviate_names(named, 'method'))} of "
         f"{pluralize(len(reached), location)}, on {format_integer(sum(row.clear for row in reached))} of "  # noqa: E501
-        "them told from all others by a rank test over the seeds"
+        "them significantly (rank test over the seeds)"
     )
     target_rows = [
         row for row in reached if 0.0 < row.methods_by_calls[0][0] < row.methods_by_calls[-1][0]

@@ -30,7 +30,7 @@ from pfbench.runs.planning.study import Study
 REVERSED_IS = f"is {REVERSED}"
 
 START = " (its start)"
-"""Beside a value that is that of the start: at these calls the method has made no iterate yet."""
+"""Mark of a value at the start: with these calls the method has made no iterate yet."""
 
 
 def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
@@ -168,7 +168,7 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
 
 
 def ordering_dossier(study: Study) -> list[str]:
-    """Return how a study judges rankings: the paper's units, the forms of methods, our choices."""
+    """Describe how a study judges rankings: the paper's units, forms of methods, our choices."""
     units = [
         f"{_unit_owner(unit, study)} {inline_name(unit.name)}{_format_quote(unit.quotation, unit.location)}: "  # noqa: E501
         f"{_describe_charges(study, unit)}."

@@ -33,7 +33,7 @@ KINDS = ("sfo", "lo", "po", *(k for k in COUNTED if k not in ("sfo", "lo", "po",
 """The counts of a comparison; the first that is made in a study is the one that ranks."""
 
 MAX_ROWS = 14
-"""Lines of a figure that are still told apart."""
+"""Maximum number of lines in a figure, so that a reader can distinguish them."""
 
 Score = tuple[int, float, float]
 """Targets missed, calls to the hardest one reached, and last value: each infinite if unknown.
@@ -345,5 +345,5 @@ def _table_note(results: StudyResults) -> str:
                 f"{len(runs) - hits} of {len(runs)} runs miss the hardest target and are censored: "
                 f"“> N”: no run reached a target, and each spent N or more."
             )
-    bold = "Bold: told from every other by a rank test over the seeds (Holm)."
+    bold = "Bold: significantly better than every other method (rank test, Holm)."
     return " ".join([ranking_sentence(results), bold, *statement])

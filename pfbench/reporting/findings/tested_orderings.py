@@ -50,7 +50,7 @@ SHORTEST = 1.0
 """Seconds that it takes to judge by seconds: what else a machine does takes tenths of one."""
 
 ROUNDING = 1e-12
-"""Values that differ by so much of the largest first one are told apart by rounding alone."""
+"""Differences up to this fraction of the largest first value are rounding errors."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pfbench.runs.loop.processes import prepare_child_process
 from pfbench.runs.loop.streams import HiddenSeed, PrefetchingGenerator
 
 KEPT = ("hessian", "table")
-"""Verbs whose answer stays where the problem is, and is asked further."""
+"""Verbs whose result stays with the problem; the method queries it by further verbs."""
 
 DESCRIBED = (
     *("name", "requires", "asks", "assumes", "output", "deterministic", "iterations"),

@@ -193,7 +193,7 @@ class Code:
 
     @cached_property
     def points(self) -> tuple[str, ...]:
-        """The names of its iterates: what is asked about, and copies and moves of these."""
+        """Names of its iterates: points of oracle calls, and copies and updates of these."""
         full_names = {
             full_name(call.args[position])
             for call in self.calls(*POINTS_OF)

@@ -96,7 +96,7 @@ _GIVEN: tuple[Mapping[str, Any], ...] = (
     {"sigma": 0.3},
     {"sampling": "importance"},
 )
-"""What is given to a schedule beside the accuracy."""
+"""Parameters of a schedule in addition to the accuracy."""
 
 _CONSTANTS = (
     Constants(
@@ -140,7 +140,7 @@ class RunOutcome:
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return how a fault is equivalent, "runs" or "law"; empty if it is not, or is undecided."""
+    """Return the kind of equivalence, "runs" or "law"; empty if there is none, or undecided."""
     right = fault.algorithm
     try:
         faulty = compile_fault(fault)

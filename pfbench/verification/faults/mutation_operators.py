@@ -290,7 +290,7 @@ def change_output(code: Code) -> Iterator[SourceChange]:
 
 
 def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
-    """Answer one oracle call beside the ledger."""
+    """Yield the changes by which one oracle call bypasses the ledger."""
     for node in code.calls(*sorted(ORACLES)):
         if isinstance(node.func, ast.Attribute) and not is_own_method_call(node):
             value = node.func.value

@@ -73,7 +73,7 @@ def run_memory(method: Any, oracles: Any) -> dict[str, Any]:
 
 
 def has_passed_call_count(memory: dict[str, Any], times: int) -> bool:
-    """Return whether this is asked more often than so many times."""
+    """Count this call; return whether there were more than `times` calls."""
     memory["times"] = memory.get("times", 0) + 1
     return bool(memory["times"] > times)
 

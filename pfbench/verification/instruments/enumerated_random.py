@@ -30,7 +30,7 @@ _MOST_OPTIONS = 4096
 
 
 def rounding_key(array: Floats) -> bytes:
-    """Return an array up to rounding: what was told, or computed, in different ways is the same."""
+    """Return a hashable key of an array that ignores rounding errors."""
     return (np.round(array, 9) + 0.0).tobytes()
 
 

@@ -193,7 +193,7 @@ def _test_batches(
 
 
 def _is_without_replacement(sample: Sequence[Integers], n: int) -> bool:
-    """Return whether no batch repeats a component, although many would if they were drawn anew."""
+    """Return whether no batch repeats a component, although independent draws would."""
     sizes = np.array([len(batch) for batch in sample])
     if sizes.max() > n:
         return False

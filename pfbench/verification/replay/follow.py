@@ -237,7 +237,7 @@ def _check_surplus(replay: ReplayOracles, step: int) -> None:
 
 
 def _describe_difference(observed: Floats, expected: Floats) -> str:
-    """Return in words where two arrays differ: shapes, or the first entries that differ most."""
+    """Describe where two arrays differ: their shapes, or the entries that differ most."""
     if observed.shape != expected.shape:
         return f"of shape {observed.shape}, expected {expected.shape}"
     deviation = np.abs(observed - expected)

@@ -6,8 +6,8 @@ looked at. It bets on what it saw: on bins by their frequencies so far (Dirichle
 Trofimov), on repeats by several ratios at once. One begins at each eighth of the run, and one lives
 for each batch alone, so that what is late or rare is not outweighed by what was right before.
 
-Beside them batches are looked up among all earlier ones: several in a row come again with a chance
-that is bounded for all places together.
+In addition, batches are looked up among all earlier ones: the chance that several in a row repeat
+is bounded over all positions together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -188,8 +188,8 @@ def _find_repeated_batches(batches: Sequence[Integers], n: int) -> tuple[int | N
     Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
     times the product of c_i!), the c_i as equal as can be. So as many in a row as make the product
     of their q small come again anywhere among T batches with a chance of at most T^2/2 times that.
-    A stream that is seeded anew, and indices that are walked through twice, show so however late
-    they do.
+    A stream that is seeded again, and indices that are used twice, are detected however late it
+    happens.
     """
     T, sizes = len(batches), np.array([len(batch) for batch in batches])
     each, rest = sizes // n, sizes % n
@@ -322,7 +322,7 @@ def _log_mean_e_process(rows: Floats, first: int = 0) -> Floats:
 
 
 def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
-    """Return the logarithm of all bets of `_log_bin_bets` together, for each batch anew."""
+    """Return the total log gain of the bets of `_log_bin_bets`, separately for each batch."""
     K, T = len(shares), batch_of[-1] + 1
     counts = np.bincount(batch_of * K + bins, minlength=T * K).reshape(T, K)
     prior = 0.5 * K * shares

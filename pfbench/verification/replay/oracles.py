@@ -263,7 +263,7 @@ class ReplayOracles:
         return heads
 
     def pick(self, count: int) -> int:
-        """Return which of the next points was picked, from the later query of a full gradient."""
+        """Return the index of the picked point, from the later query of a full gradient."""
         transcript, last = self.transcript, self.step + count - 1
         points = [
             transcript.estimate_point(step)

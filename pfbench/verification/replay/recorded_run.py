@@ -228,7 +228,7 @@ def record_run(
 
 
 def _describe_count_difference(counted: list[int], created: list[int]) -> str:
-    """Return in words the first oracle kind whose count differs from the queries made."""
+    """Describe the first oracle kind whose count differs from the queries made."""
     pairs = zip(COUNTED, counted, created, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
     return f"it queries outside the ledger: {true} {kind.upper()} were made, {number} counted"

@@ -370,7 +370,7 @@ def _check_seed_and_budget(
 def _describe_run_past_budget(
     trial: Trial, case: ReplayCase, algorithm: Any, seed: int, budget: Budget
 ) -> str:
-    """Return in words how a run continues after its budget is spent; empty if it stops."""
+    """Describe how a run continues after its budget is spent; return "" if it stops."""
     problem: Problem = trial.subject.problem_under_test(case.problem())
     run = steps(problem, algorithm, seed=seed, ledger=Ledger(budget))
     try:

@@ -340,7 +340,7 @@ def bound(
         best.
     is_pooled
         Whether a bound of every run is decided on all instances together: then it is near its bound
-        where one is, and they are not told apart.
+        where one is, without a decision on each.
 
     Raises
     ------

@@ -2,8 +2,8 @@
 
 Points and gradients are arrays of coefficients. Entry 0 belongs to the start: it is 1 of a point
 and 0 of a gradient, and the others belong to the answers in their order. So a method that only adds
-and scales what it is answered runs as it stands, whatever the function is; one that does more is
-refused, and told what it did.
+and scales what it is answered runs as it stands, whatever the function is; a method
+that does more raises an error that names the operation.
 """
 
 from collections.abc import Callable, Iterable, Iterator

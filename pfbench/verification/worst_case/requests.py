@@ -40,7 +40,7 @@ QUICK, FULL = 4, 8
 """So many steps at most, where nothing says how many."""
 
 QUICK_UNKNOWNS = 16
-"""So many gradients and vertices at most, beyond one step, unless full effort is asked."""
+"""Maximum number of gradients and vertices beyond one step, with quick effort."""
 
 _OVER: Mapping[str, str] = {"least": "least", "mean": "mean", "output": "mean", "last": "last"}
 _CLASS = ("n", "L", "D", "delta", "convex")
@@ -101,7 +101,7 @@ def _as_json_value(value: Any) -> Any:
 def check_worst_cases(
     reference: str, function_class: str = "", *, full: bool = False
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the worst case of somebody's method, or claim, for more and more steps.
+    """Yield the worst cases of a user's method or claim for 1, 2, ... steps.
 
     Parameters
     ----------
@@ -206,8 +206,7 @@ def _is_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bo
 def _parameters(setting: ClaimSetting, constants: Constants, N: int) -> dict[str, Any]:
     """Return a claim's parameters for N steps.
 
-    Its function is told N where it takes it, as `T` or `iterations`: what it computes may depend on
-    it.
+    A function of parameters receives N if it has a parameter `T` or `iterations`.
     """
     parameters: Any = setting.parameters
     if callable(parameters):
