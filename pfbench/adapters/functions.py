@@ -173,7 +173,7 @@ def _copy_as_real_array(source: str, value: Any) -> Floats:
 
 
 def _make_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
-    """Return g -> v for a linear minimisation in either form."""
+    """Return g -> v for an lmo called with g alone, or in copt's form with -g."""
     if _count_required_arguments(lmo) < 2:
         return lambda g: _copy_as_real_array("lmo", lmo(g))
 

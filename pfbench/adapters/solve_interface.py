@@ -166,7 +166,7 @@ def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
 
 
 def _instantiate(subject: Any) -> Any:
-    """Instantiate a class with its defaults, or call a function that needs no arguments."""
+    """Instantiate a class, or call a function, if it needs no arguments; else return it."""
     if not isinstance(subject, type) and not inspect.isroutine(subject):
         return subject
     if isinstance(subject, type) and not any(hasattr(subject, part) for part in ("run", "start")):

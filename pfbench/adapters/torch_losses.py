@@ -55,7 +55,7 @@ class _ModuleLosses:
         return np.concatenate(flat)
 
     def check(self) -> None:
-        """Raise if the loss of an input depends on the other inputs."""
+        """Raise if the loss is random, or that of an input depends on the other inputs."""
         with self._torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of shapes that differ, which is the error below
             first, recomputed, both = (self._per_input_losses(slice(stop)) for stop in (1, 1, 2))

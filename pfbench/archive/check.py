@@ -113,7 +113,7 @@ class CheckOutcome:
             self.p_values.append((f"{kind} of {name} has another law now ({text})", p))
 
     def compare(self) -> None:
-        """Add a deviation for each law that differs from the recorded one; family-wise `LEVEL`."""
+        """Note the differences of distribution that are significant at `LEVEL` all together."""
         self.deviations += [text for text, p in self.p_values if p <= LEVEL / len(self.p_values)]
 
 
@@ -168,7 +168,7 @@ class Check:
 
     @property
     def code(self) -> str:
-        """The folder of its code."""
+        """Folder of the archive's code."""
         return str(self.folder / CODE)
 
     @property
@@ -186,7 +186,7 @@ class Check:
         return self.rng.sample(items, min(limit, len(items)))
 
     def do(self, tasks: Sequence[CheckTask]) -> None:
-        """Do tasks as far as the time suffices, and note what had to be done and was not."""
+        """Process tasks until the time is over; note the required ones that were not reached."""
         ends, reached = monotonic() + self.seconds, set()
         with closing(self.engine.do([item.task for item in tasks])) as results:  # type: ignore[type-var]
             for result in results:
@@ -212,7 +212,7 @@ class Check:
     # --- runs -------------------------------------------------------------------------------------
 
     def run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield re-runs of one run per cell, then runs with new seeds, then re-runs of the rest."""
+        """Yield tasks that re-run: one run of each cell, then new seeds, then the other runs."""
         usable = [entry for entry in stored_runs if entry.run.status not in BY_THE_CLOCK]
         self.outcome.runs[1] = len(usable)
         cells = self.shuffle_sample(list(self.cells(usable)))

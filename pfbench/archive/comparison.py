@@ -36,7 +36,7 @@ class ArchivedRuns:
     def fetch(
         self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
     ) -> Sequence[PlanOutcome]:
-        """Return runs; refuse to go on without one."""
+        """Return the outcomes of plans from the archive; raise if a run is missing."""
         placed = [drop_file_paths(plan) for plan in plans]
         lacking = [plan for plan in placed if plan not in self.stored_runs]
         if lacking:
@@ -49,7 +49,7 @@ class ArchivedRuns:
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Return no sentences: an archived comparison does not state where its runs come from."""
+        """Return no lines: of archived runs no provenance is printed."""
         return []
 
 
@@ -59,7 +59,7 @@ def redraw(
     shipped: str,
     stored_runs: Sequence[tuple[PlannedRun, StoredRun]],
 ) -> list[Any]:
-    """Return sentence and table of an archive, as `summarise` does, and "", or why there is none.
+    """Return [sentence, table, ""] as `summarise` gives them, or ["", [], reason].
 
     The method is imported: a checker calls this in a confined process.
 

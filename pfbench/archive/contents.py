@@ -136,7 +136,7 @@ def _probe_in_folder(probe: Probe, argument: Any, code: str | None) -> Any:
 def _assign_places(
     opened: Iterable[tuple[str, str]], declared: Mapping[str, tuple[str, str]], roots: Iterable[str]
 ) -> tuple[dict[str, Path], dict[str, str], dict[str, str]]:
-    """Return the files that are read by their names, those with an origin, and the data sets."""
+    """Return files by archive name, origins of those declared with one, and data set digests."""
     sets = _data_set_names_by_file()
     files_by_name: dict[str, Path] = {}
     origins, data = {}, {}

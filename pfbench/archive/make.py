@@ -185,7 +185,7 @@ class ArchiveWriter:
 
 
 def _claim_title(theorem: str) -> str:
-    """Return paper, sources and author of claims, in that order, as they state them."""
+    """Return the title of an archive of claims: paper, sources and author."""
     paper = load_claims(theorem)
     named = dict.fromkeys(
         claim.name if claim.source == Claim.source else claim.source for claim in paper.claims

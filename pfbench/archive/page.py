@@ -39,7 +39,7 @@ def tightness(verdict: Mapping[str, Any]) -> float | None:
 
 
 def summary(fields: Mapping[str, Any]) -> list[str]:
-    """Return the phrases of an archive's badge: verdicts, tightness, sizes, faults."""
+    """Return the phrases on the badge of an archive: verdict or counts, and their extent."""
     if fields["kind"] == "comparison":
         return [fields["suite"], fields["says"]]
     if fields["kind"] == "sweep":
@@ -123,7 +123,7 @@ def _claim_row(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> tuple[st
 
 
 def units(claim: Mapping[str, Any]) -> str:
-    """Return whether a claim keeps its units, and why it need not."""
+    """Return the result of the unit check of a claim as a mark, with the reason if it fails."""
     words = {True: "✓", False: "✗", None: "none"}[claim["homogeneous"]]
     return f"{words} {claim['normalised']}".strip()
 

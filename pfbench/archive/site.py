@@ -85,7 +85,7 @@ def _write_pages(item: CheckedArchive, folder: Path) -> None:
 def _claim_rows(
     manifest: Mapping[str, Any], link: str, how: str
 ) -> Iterator[tuple[str, float, Row]]:
-    """Yield class, rank and cells of each claim."""
+    """Yield the assumption class, the sort rank and the table cells of each claim."""
     caught, faults = count_faults(manifest)
     for claim, verdict in zip(manifest["claims"], manifest["verdicts"], strict=True):
         kind = ", ".join(claim["assumptions"]) or f"not stated, {claim['method'] or 'no method'}"

@@ -65,7 +65,7 @@ def read_runs(folder: Path) -> list[StoredRun]:
 
 
 def take_files(manifest: Mapping[str, Any], folder: Path, neighbour: Path) -> dict[str, str]:
-    """Take from a folder the files that are named in an archive, and not in it.
+    """Link files that an archive names but lacks; return the reason for each that fails.
 
     Returns
     -------

@@ -360,7 +360,7 @@ class AlgorithmChecks(RunRecords):
         return "old points are copies"
 
     def check_output(self) -> str:
-        """Check that the output is the last iterate, or one of the points it is drawn from."""
+        """Check that the weights of a weighted output are non-negative and not all 0."""
         method, states = self.algorithm, self.seed_zero_run.states
         if method.output == "weighted":
             weights = [float(method.output_weight(k)) for k in range(1, len(states) + 1)]

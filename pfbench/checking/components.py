@@ -128,7 +128,7 @@ class ComponentChecks(ProblemChecks):
         )
 
     def samples(self) -> str:
-        """Check that batches and differences are means over the sample, with multiplicity."""
+        """Check that batch and difference are means over the sample, with multiplicity."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "batch")

@@ -286,7 +286,7 @@ class ConstantSearch(ProblemChecks):
             yield Witness(point_norm(x), {"x": x})
 
     def decrease(self) -> Iterator[Witness]:
-        """Yield norms of members."""
+        """Yield f(start) - f(x), with the penalty if there is one, along a descent."""
         problem, h = self.problem, self.problem.penalty
 
         def objective(x: Point) -> float:
@@ -326,7 +326,7 @@ class ConstantSearch(ProblemChecks):
             yield keep(x), keep(self.space.sample_near(x))
 
     def _steepest(self, gradient: Callable[[Point], Any], share: float) -> Witness:
-        """Return the largest |g(x) - g(y)|/|x - y|, by ascent from random points."""
+        """Return the witness of the largest |g(x) - g(y)|/|x - y|, by ascent from random points."""
         return _select_largest(self._ascent(gradient, share))
 
     def _ascent(self, gradient: Callable[[Point], Any], share: float) -> Iterator[Witness]:

@@ -163,7 +163,7 @@ class EstimatorChecks:
     # --- checks -----------------------------------------------------------------------------------
 
     def check_form(self) -> str:
-        """Check that each estimate is an array like a gradient."""
+        """Check that each estimate is finite and has the gradient's shape."""
         walked = self.estimate_path(np.random.default_rng(0))
         right = np.asarray(self.problem.gradient(keep(self.path[0])))
         for t, g in enumerate(walked.estimates):
@@ -246,7 +246,7 @@ class EstimatorChecks:
         return "old points are copies"
 
     def check_reference(self) -> str:
-        """Check that the error is 0 where the reference is renewed, whatever is drawn."""
+        """Check that the estimate is the gradient at each renewal of the reference."""
         period = self._period
         if period is None:
             raise CheckSkipped("it has no period")

@@ -185,7 +185,7 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
 
 
 def _load_algorithm(selector: Selector) -> Any:
-    """Return a built-in algorithm; a class if required parameters are missing."""
+    """Return a built-in algorithm with usual required parameters; its class if none is given."""
     cls, parameters = ALGORITHMS[selector.name], selector.parameters
     if not parameters:
         return cls

@@ -60,7 +60,7 @@ def check_unit_invariance(runs: RunRecords) -> str:
 
 
 def _compare_runs(runs: RunRecords, locations: Sequence[str]) -> str:
-    """Return the observation; raise as `check_unit_invariance`."""
+    """Return the observation, as text; raise as `check_unit_invariance` where runs differ."""
     compare_schedules = scheduled = _compare_schedules(runs)
     if compare_schedules:
         raise CheckFailed(

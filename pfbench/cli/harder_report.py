@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def try_harder_instances(
     work: VerificationJob, rows: "Sequence[Verdict]", includes_all: bool
 ) -> "list[HardestInstance]":
-    """Search harder instances for inconclusive bounds (or all of them), and for rates."""
+    """Search harder instances for user-defined bounds that are inconclusive, and for rates."""
     from pfbench.base.verdicts import Verdict as VerdictName
     from pfbench.claims.harder_instances import (
         SECONDS,

@@ -137,7 +137,7 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _check_parameters(selector: Selector, item: CatalogueItem) -> None:
-    """Raise for parameters that an algorithm does not have."""
+    """Raise for parameters that the item does not have."""
     from pfbench.algorithms import ALGORITHMS
     from pfbench.algorithms.catalogue import select_algorithm
     from pfbench.base.parameters import check_parameter_names
@@ -336,7 +336,7 @@ def _describe_report(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _describe_suite(selector: Selector, item: CatalogueItem) -> Described:
-    """Return the description of a report, and the text of the file, as a template."""
+    """Return the description of a suite, and the text of its spec file as a template."""
     from pfbench.runs.planning.spec import load_spec
 
     facts, parts = _describe_report(selector, item)

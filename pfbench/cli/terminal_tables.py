@@ -111,7 +111,7 @@ def make_table(
     right: Sequence[str] = (),
     wrap: bool = True,
 ) -> Table:
-    """Return a table with a header; the first column and those in `right` never wrap."""
+    """Return a table; its first column, and right-aligned ones in `right`, never wrap."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index, name in enumerate(names):
         table.add_column(

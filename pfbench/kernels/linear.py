@@ -163,7 +163,7 @@ def add_full_gradient(kind: int, data: RowData, x: Floats, scale: float, g: Floa
 
 @compile_serial
 def write_curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
-    """Write phi'(<a_i, x>) of every row to out."""
+    """Write phi''(<a_i, x>) of every row to out."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     for i in range(data.labels.size):

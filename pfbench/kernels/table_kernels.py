@@ -6,7 +6,7 @@ from pfbench.kernels.numba_compilation import check_index, compile_serial
 
 @compile_serial
 def move_to_slot(indices: Integers, slot: int, slots: Integers, users: Integers) -> None:
-    """Move components to a slot; a repeated index has moved already."""
+    """Assign components to a slot, and update the sizes; a repeated index moves once."""
     for s in range(indices.size):
         i = check_index(indices[s], slots.size)
         if slots[i] != slot:

@@ -148,7 +148,7 @@ class FiniteSum(ABC):
 
     @overridable_property
     def is_bounded(self) -> bool:
-        """Whether there is a feasible set."""
+        """Whether the feasible set is bounded; false without a set."""
         return math.isfinite(self.set.diameter)
 
     @overridable_property

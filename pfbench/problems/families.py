@@ -47,7 +47,7 @@ def source_field(default: str) -> Any:
 
 
 def tolerance_field() -> Any:
-    """Return the parameter for the linear minimisation over the nuclear-norm ball in a run."""
+    """Return the dataclass field for the tolerance of linear minimisation in a run."""
     return parameter(1e-4, "relative residual at which a run's linear minimisation stops")
 
 

@@ -79,7 +79,7 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
         return self._minimiser.lo(self._operator(g), self._make_gap_share(g))
 
     def _make_gap_share(self, g: Any) -> GapShare | None:
-        """Return the residual that leaves the share of the gap at the point of the last query.
+        """Return the stopping rule for the last queried point's gap, and forget that point.
 
         None if that gap is not available. With a residual r, sigma^2 is within r sigma of an
         eigenvalue of g'g, and sigma within r/2 of the largest, if that is the one.

@@ -85,7 +85,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @property
     def sensing_variance(self) -> float:
-        """w: 0 for loss (7), positive for loss (8)."""
+        """Variance w of noise in the sensing matrices: 0 for loss (7), positive for loss (8)."""
         return self.data.sensing_variance
 
     @cached_property
@@ -124,7 +124,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return self._mean_slope(x) - self.sensing_variance * x
 
     def _mean_slope(self, x: Floats) -> Floats:
-        """Return E (<Z, x> - y) Z, shape (M, N)."""
+        """Return the gradient E (<Z, x> - y) Z of the squared loss alone, shape (M, N)."""
         data = self.data
         return data.sum_weighted_residuals(data.all, np.full(self.n, 1.0 / self.n), data.y, x)
 

@@ -32,7 +32,7 @@ Stated = dict[str, tuple[float, str]]
 
 
 def reasons_against_norm_methods(problem: Any) -> dict[str, str]:
-    """Return reasons why a problem does not suit methods for norms, or for one in `KINDS`."""
+    """Return, by unmet norm requirement, the reason why the problem does not meet it."""
     if problem.norm is None:
         return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), "it has no norm")
     if problem.is_bounded:

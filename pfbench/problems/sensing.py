@@ -123,7 +123,7 @@ class SensingData:
         return np.arange(self.n)
 
     def _chunk_bounds(self, count: int) -> Integers:
-        """Return the bounds of the chunks of `count` rows, one for each thread."""
+        """Divide rows evenly among threads; return the bounds of the chunks."""
         many = count * self.rows.shape[1] >= _PARALLEL_ENTRIES
         return np.linspace(0, count, (thread_count() if many else 1) + 1).astype(np.int64)
 

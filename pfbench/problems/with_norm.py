@@ -71,7 +71,7 @@ class NormedProblem(ProblemWrapper):
         return lacking | reasons_against_norm_methods(self)
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the backend of a run: with a set, that of the problem; else this problem."""
+        """Return the oracles of a run: this problem if it has no set, else the inner backend."""
         return self.inner.open(rng) if self.is_bounded else self
 
     def measures(self) -> Mapping[str, Measure]:

@@ -95,7 +95,7 @@ def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
 
 
 def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
-    """Return the reported fields of each planned run, and the number of damaged files."""
+    """Return the record of each planned run by its plan, and the number of damaged files."""
     listing = store.listing()
     runs: dict[str, Mapping[str, Any]] = {}
     damaged = len(listing.damaged)

@@ -43,7 +43,7 @@ class StoredStudy(Study):
     def plans_by_target(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
-        """Return the runs of an algorithm on a problem; none, if there are none."""
+        """Return the stored runs of an algorithm on a problem, the same for every target."""
         plans = self.stored_runs.get((problem.selector, algorithm.selector), ())
         return dict.fromkeys(self.targets or (None,), plans)
 
@@ -114,7 +114,7 @@ def matches_selection(name: str, request: Sequence[str]) -> bool:
 
 
 def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Return the one problem that those are, which differ in the seed of their run alone."""
+    """Map selectors that differ only in the run's seed to one template with ``{seed}``."""
     seeds = defaultdict(set)
     templates: dict[str, str] = {}
     for problem, seed in runs:
@@ -149,7 +149,7 @@ _NOTES = ("best_known", "promised")
 
 
 def _printable_entry(entry: StoredRun) -> StoredRun:
-    """Return a run with the fields that a report shows; equal parts of many runs share memory."""
+    """Keep what a report needs of a stored run, and share equal parts."""
     run = entry.run
     names = ("problem", "algorithm", "schedule", "status", "stop_reason", "columns")
     shared: dict[str, Any] = {name: _intern(getattr(run, name)) for name in names}
@@ -170,7 +170,7 @@ def _parse_interned(text: str) -> Any:
 
 
 def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
-    """Return the plan of a run; without a stored plan, one made from the run's own fields."""
+    """Return the stored plan of a run, or one made from the run itself."""
     if plan is not None:
         planned_run = PlannedRun.from_json(plan)
         if (planned_run.problem, planned_run.algorithm, planned_run.seed) == (

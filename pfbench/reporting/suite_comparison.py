@@ -25,15 +25,15 @@ from pfbench.runs.tuning import resolve_tuning
 
 
 class RunSource(Protocol):
-    """Source of the runs of a comparison."""
+    """Source of the runs of a comparison, cached or new."""
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
-        """Return the planned runs that are cached and need no execution."""
+        """Return the plans whose runs are cached."""
 
     def fetch(
         self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
     ) -> Sequence[PlanOutcome]:
-        """Execute or look up runs; `candidate_plans` are those of the candidate."""
+        """Return the outcomes of planned runs, made if they are not cached."""
 
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
@@ -43,7 +43,7 @@ class RunSource(Protocol):
 
 @dataclass(frozen=True)
 class SuiteComparison:
-    """A method on a suite.
+    """Comparison of a candidate with the methods of a suite.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class SuiteComparison:
 def compare_on_suite(
     suite: Spec, method: str, runs: RunSource, *, rerun: bool = False
 ) -> SuiteComparison:
-    """Compare a method on a suite: tune it if needed, reuse or execute runs, and report.
+    """Compare a method with a suite: tune it if needed, make missing runs, and report.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def compare_on_suite(
 def remove_refused(
     suite: Spec, labels: Collection[str], outcomes: Sequence[PlanOutcome]
 ) -> tuple[Spec, list[str]]:
-    """Return a suite without the methods of which every run was refused, but for some; and them."""
+    """Remove methods whose every run was refused, except some; return them too."""
     refused = {outcome.plan for outcome in outcomes if outcome.entry.run.status == Status.REFUSED}
     rest = [label for label in suite.study.labels if label not in labels]
     unfit = [label for label in rest if suite_runs(suite, [label]) <= refused]

@@ -151,7 +151,7 @@ def count_table(results: StudyResults) -> Table:
 
 
 def column_meaning(head: str) -> str:
-    """Return the explanation of a column's head, an oracle or a term; empty if it has none."""
+    """Return the explanation of a column heading; '' if there is none."""
     return MEANING.get(head.lower(), WORDS.get(head.lower(), ""))
 
 
@@ -232,7 +232,7 @@ def unmet_sentences(results: StudyResults) -> list[str]:
 
 
 def is_as_planned(plan: PlannedRun, run: Run) -> bool:
-    """Return whether a run ended with its schedule, at its target, or with its own budget."""
+    """Return whether a run ended by its schedule, at its target or by its planned budget."""
     return run.status in {Status.FINISHED, Status.TARGET} or (
         run.status == Status.BUDGET and plan.budget is not None
     )
@@ -331,7 +331,7 @@ def format_extent(cell: FinalSummary) -> str:
 
 
 def format_survivors(cell: FinalSummary) -> str:
-    """Return "[N of M runs]" if some runs have no final value, else an empty string."""
+    """Return ``[8 of 10 runs]``; '' if all runs have a last value."""
     return "" if cell.runs == cell.planned_runs else f"[{cell.runs} of {cell.planned_runs} runs]"
 
 

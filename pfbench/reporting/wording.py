@@ -18,7 +18,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
 
 
 def anchor(word: str) -> str:
-    """Return the place of a word on a page."""
+    """Return the HTML anchor of a glossary word."""
     return "word-" + ("even" if word == "≈" else word.lower().replace(" ", "-"))
 
 
@@ -29,7 +29,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def inline_name(name: str) -> str:
-    """Return a measure's name as it stands inside a sentence."""
+    """Return a measure's display name with a small first letter, for use in a sentence."""
     title = measure_name(name)
     keeps = title.startswith(("RMSE", "Frank")) or title == name
     return title if keeps else title[0].lower() + title[1:]
@@ -61,7 +61,7 @@ def round_as_printed(number: float) -> float:
 
 
 def format_call_number(number: float) -> str:
-    """Return a number of calls, as of a median or a mean, as it stands inside a sentence."""
+    """Return a number of calls for a sentence: ``never`` if infinite."""
     if math.isinf(number):
         return "never"
     every_digit = 100 <= number < 1e7 or (number < 1e7 and number == round(number))

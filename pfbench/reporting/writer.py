@@ -27,7 +27,7 @@ EXTRA = 'pip install "pfbench[report]"'
 
 
 def prepare_folder(folder: Path) -> None:
-    """Refuse what would stop `write_report`, before minutes of runs; nothing is left behind.
+    """Raise if `write_report` would fail: a package is missing or the folder not writable.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def _report_files(everything: ReportContents) -> dict[str, bytes]:
 
 
 def _drawings(part: ReportPart, labels: Sequence[str]) -> dict[str, svg.DeferredDrawing | None]:
-    """Return the figures of a study, by what its files have behind their names."""
+    """Return the figures of a study, by the suffix of their file names."""
     curves = svg.curves_drawing(part.figure, labels)
     if part.front is not None:
         return {"": curves, "-profile": draw_profile(part.front)}

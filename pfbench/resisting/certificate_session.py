@@ -170,7 +170,7 @@ def count_calls_per_lower_bound(
     engine: Engine,
     progress: Progress | None = None,
 ) -> list[FamilyRun]:
-    """Return the LO calls of each algorithm to its target, for each lower bound T(eps).
+    """Run each algorithm to its target for each lower bound T(eps); return the runs.
 
     Parameters
     ----------

@@ -211,7 +211,7 @@ def check_contestant(algorithm: Algorithm) -> None:
 
 
 def _admit_kind(kind: type[Algorithm]) -> None:
-    """Raise for a randomised kind of algorithm, whatever its parameters."""
+    """Raise RefusedError for a randomised class of algorithms."""
     if not kind.deterministic and not _draws_components_only(kind):
         raise RefusedError(
             f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "

@@ -65,7 +65,7 @@ def execute(
     on_missing: Callable[[Sequence[PlannedRun]], None] | None = None,
     recomputed: Collection[str] = (),
 ) -> list[PlanOutcome]:
-    """Make the runs that the store lacks, and return all, in the given order.
+    """Execute the runs that the store lacks; return all outcomes in the given order.
 
     Names and parameters of all runs are checked before the first one starts; see `execute_sweep`.
 
@@ -246,7 +246,7 @@ _keys = use_single_thread()(
 
 
 def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
-    """Return a run of other limits as if it had been planned so."""
+    """Return the outcome of a plan from a stored run with other limits or selectors."""
     run = replace(
         entry.run,
         problem=plan.problem,
@@ -258,7 +258,7 @@ def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: st
 
 
 def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
-    """Return when a run has its turn: with others of its problem, of code that is ours first.
+    """Return the sort key of a run: problems in hash order, each with built-in code first.
 
     Problems come in no order of their names, which is often one of their sizes: so what is done
     tells how long the others take.

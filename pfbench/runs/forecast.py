@@ -47,7 +47,7 @@ class Forecast:
 def forecast(
     run: ResolvedRun, *, seed: int, budget: Budget | None, time_limit: float | None
 ) -> Forecast:
-    """Forecast a run from a short trial with the same seed."""
+    """Estimate iterations, seconds and memory of a run from a short trial with its seed."""
     quiet = replace(run, measures={})
     trial, _ = _run_trials(quiet, budget, TRIALS, seed=seed)
     is_complete = trial.status != Status.TIMEOUT

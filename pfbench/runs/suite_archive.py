@@ -61,7 +61,7 @@ _NOTES = ("plan", "best_known", "promised", "dimension")
 
 @dataclass(frozen=True)
 class SuiteArchive:
-    """Runs of a suite archive.
+    """Stored runs of a suite archive, and the version and day of their creation.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ def _decode_columns(data: bytes, kind: str, number: int, rows: int) -> "np.ndarr
 
 
 def read_suite_archive(path: Path) -> SuiteArchive:
-    """Read such a file; nothing that it names is imported or opened.
+    """Read a suite archive; nothing that it names is imported or opened.
 
     Raises
     ------

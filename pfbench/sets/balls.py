@@ -23,7 +23,7 @@ class L1Ball(VectorSet, NormBall):
 
     @property
     def omega(self) -> float:
-        """Exact: sqrt(d), where all moduli are equal."""
+        """Exact: max |x|_1/|x|_2 = sqrt(d), where all moduli are equal."""
         return math.sqrt(self.d)
 
     def norm(self, x: Floats) -> float:
@@ -113,7 +113,7 @@ class LinfBall(VectorSet, NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact: sqrt(d), where all moduli are equal."""
+        """Exact: max |x|_*/|x|_2 = sqrt(d), where all moduli are equal."""
         return math.sqrt(self.d)
 
     def norm(self, x: Floats) -> float:

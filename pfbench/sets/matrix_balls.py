@@ -79,7 +79,7 @@ class SpectralBall(MatrixBall, NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact: sqrt(min(M, N)), where all singular values are equal."""
+        """Exact: max |x|_*/|x|_F = sqrt(min(M, N)), where all singular values are equal."""
         return math.sqrt(min(self.shape))
 
     @property

@@ -233,7 +233,7 @@ class NormProduct(NormBall):
 
     @property
     def max_norm(self) -> float:
-        """Exact: rho_2 = zeta."""
+        """Largest Euclidean norm of a point, exact: zeta."""
         return self.zeta
 
     @property

@@ -74,7 +74,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         return value
 
     def _check_submodular(self) -> None:
-        """Test f(S+i) + f(S+j) >= f(S+i+j) + f(S) for random S, i, j."""
+        """Raise if f is not submodular on one of some random S, i, j."""
         rng = np.random.default_rng(0)
         for _ in range(_SPOT_CHECKS if self.d > 1 else 0):
             order = rng.permutation(self.d)

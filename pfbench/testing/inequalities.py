@@ -148,7 +148,7 @@ class lmo(_Stated):  # noqa: N801 - it is used as a function
         self._buffers: list[Any] = []
 
     def begin(self) -> "lmo":
-        """Return the inequality with the momentum of a new run."""
+        """Clear the momentum for a new run, and return the inequality itself."""
         self._buffers = []
         return self
 

@@ -67,7 +67,7 @@ class BatchReplay:
         self._before = [p.detach().clone() for p in self._parameters]
 
     def receive(self, batch: Any, counts: Any) -> None:
-        """Take the next batch; it is fresh for the step before it."""
+        """Take the next batch; on one fresh sample of it measure L_ms of the step before."""
         self._batch = batch
         if self._fresh is None:
             return
@@ -127,7 +127,7 @@ class BatchReplay:
     # --- quantities -------------------------------------------------------------------------------
 
     def _curvature(self, f: float, f_after: float, slope: float, length: float) -> float:
-        """Return the smallest L that the descent inequality allows here; NaN below rounding."""
+        """Record and return the L that the descent inequality needs here; NaN below rounding."""
         excess = 2 * (f_after - f - slope)
         if abs(excess) < _ROUNDING * self._unit * max(abs(f), abs(f_after)):
             self.below_rounding += 1

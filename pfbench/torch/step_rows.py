@@ -125,7 +125,7 @@ class GroupReader:
         return "muon" in self.methods
 
     def count(self) -> tuple[int, int, bool]:
-        """Return the parameters without gradient, the minimised layers, and whether any has one."""
+        """Return the parameters without and spectral layers with gradient; note largest lr."""
         missing = layers = present = 0
         groups = zip(self._optimizer.param_groups, self._methods(), strict=True)
         for i, (group, method) in enumerate(groups):

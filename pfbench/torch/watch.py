@@ -214,7 +214,7 @@ class Watch:
     # --- hooks ------------------------------------------------------------------------------------
 
     def _register(self) -> Iterator[Any]:
-        """Register functions, not methods: a deep copy of the model does not copy Watch."""
+        """Register all hooks and yield their handles; raise if no parameter has a gradient."""
         yield self.model.register_forward_hook(
             lambda module, args, kwargs, output: self._handle_forward(args, kwargs, output),
             with_kwargs=True,
@@ -232,7 +232,7 @@ class Watch:
         )
 
     def _handle_forward(self, args: Any, kwargs: Any, output: Any) -> None:
-        """Register hooks on the output that report the samples of this call."""
+        """Put hooks on the outputs: a backward pass through them announces the samples."""
         if self._busy or not torch.is_grad_enabled():
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters

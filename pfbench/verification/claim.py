@@ -37,7 +37,7 @@ KINDS = {
 
 
 class ClaimSource(Protocol):
-    """File or module that states user-defined claims."""
+    """File or module in which user-defined claims are stated."""
 
     @property
     def reference(self) -> str:

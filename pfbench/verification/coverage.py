@@ -54,7 +54,7 @@ class Coverage:
         self.work += measured + _ENTRY * d * sum(witness.charged)
 
     def reset(self, to: "Coverage") -> None:
-        """Forget what was seen after a copy was taken."""
+        """Restore the sizes of an earlier copy."""
         for field in fields(self):
             setattr(self, field.name, getattr(to, field.name))
 

@@ -231,7 +231,7 @@ def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
 def _make_scaled_case(
     trial: Trial, setting: ClaimSetting, problem: Any, full_list: Mapping[str, Unit]
 ) -> Case:
-    """Return constants and parameters of a claim as a function of the units."""
+    """Return a function of a scaling: constants and parameters in the scaled units."""
     own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
     statement = problem.constants(problem.start())
     existing = statement if setting.constants is None else setting.constants(problem)

@@ -20,7 +20,7 @@ _MOST_KILLED = 2
 
 @dataclass(frozen=True, kw_only=True)
 class StudiedFault:
-    """Result of the study of one fault.
+    """A fault of a mutation study, with its verdicts and whether it had to be caught.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class StudiedFault:
 
     @property
     def raises_error(self) -> bool:
-        """Whether it was found because it raised, not by a number."""
+        """Whether a claim caught the fault because the method raised, not by a number."""
         return any(
             verdict.catches_fault and verdict.verdict == VerdictName.FAILED
             for verdict in self.verdicts
@@ -101,7 +101,7 @@ def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
 
 
 def catches_by_claim(studied_faults: Sequence[StudiedFault]) -> Mapping[str, int]:
-    """Return the number of faults that each claim caught first, in decreasing order."""
+    """Return the number of faults that each claim was the first to catch, largest first."""
     return dict(
         Counter(study.caught_by for study in studied_faults if study.caught_by).most_common()
     )
@@ -114,7 +114,7 @@ def run_mutation_study(
     admissible: Sequence[AdmissibleFault] = (),
     at_size: AtSize | None = None,
 ) -> list[StudiedFault]:
-    """Find the faults that change nothing, and hold the others to claims until one notices it.
+    """Find equivalent faults, and test each other one until a claim or session catches it.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:
 def _run_claims(
     session: Session, faults: Sequence[Fault], claims: Sequence[Sequence[Claim]]
 ) -> list[list[Verdict]]:
-    """Check the claims on each fault in turn, until one catches it."""
+    """Test each fault on its claims in turn until one catches it; return all verdicts."""
     verdicts: list[list[Verdict]] = [[] for _ in faults]
     waiting = [k for k in range(len(faults)) if claims[k]]
     while waiting:

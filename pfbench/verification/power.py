@@ -80,7 +80,7 @@ def scalable_parameters(method: Any) -> list[str]:
 
 
 def _has_implicit_parameter(method: Any, parameter: str) -> bool:
-    """Return whether a method says the tolerance or curvature that it takes if none is given."""
+    """Return whether a method has its own value of a tolerance or curvature that is not set."""
     return parameter == "curvature" or (parameter == "tolerance" and hasattr(method, "eta"))
 
 
@@ -120,7 +120,7 @@ def _scale_parameter(algorithm: Any, parameter: str, factor: float) -> Any:
 
 
 def find_sampled_oracle(method: Any) -> str:
-    """Return the oracle whose answers are made wrong."""
+    """Return the name of the oracle whose answers are to be multiplied by the error factor."""
     return next(name for name in _ANSWERS if name in method.requires)
 
 
@@ -208,7 +208,7 @@ class PowerSearch:
         return Mutant(name=name, subject=error, expected_claims=(self.claim,))
 
     def skip_larger_errors(self, search: "PowerSearch") -> None:
-        """Try only errors that are smaller than the least that less effort found."""
+        """Search only below the smallest error that a search of less effort caught."""
         self.high = search.high
 
     def record_result(self, is_found: bool) -> None:

@@ -32,7 +32,7 @@ _GENERATORS = frozenset(
 def check_reproducible(
     trial: Trial, problem: Problem, algorithm: Algorithm, steps: int | None = None
 ) -> None:
-    """Reject a user-defined method whose runs with one seed differ.
+    """Raise `NotRepeatable` if runs of a user-defined method with one seed differ.
 
     Looked at are its first steps, all unless their number is given. Methods of the catalogue draw
     from the stream that they are given, by their tests.
@@ -51,7 +51,7 @@ def check_reproducible(
 
 
 def check_seed(trial: Trial, problem: Problem, algorithm: Algorithm) -> None:
-    """Refuse to say of a method that draws the same in every run that its law is another one.
+    """Raise `MethodFailed` if a method that makes its own generator ignores the seed.
 
     Raises
     ------

@@ -30,7 +30,7 @@ _MOST_WORK = 10.0
 
 
 def check_in_other_units(trial: Trial, evidence: Evidence) -> Evidence:
-    """Return the evidence on a bound; of one that keeps no units with instances in other units.
+    """Re-test a bound that is not homogeneous in other units; return the new evidence.
 
     Where it breaks there it is *violated*, with the instance; else it is *inconclusive*. A claim
     that says why it is not homogeneous (`normalised`) is left as it is.

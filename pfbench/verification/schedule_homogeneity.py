@@ -149,7 +149,7 @@ def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
 
 @dataclass(frozen=True)
 class UnitDepartures:
-    """Departures of real and of integer parameters from their units, and off-by-one roundings.
+    """The departures of real and integer parameters from their units, and roundings by one.
 
     `for_all_arguments`: whenever it was looked at a real one, and no whole one that it may follow
     from.
@@ -174,7 +174,7 @@ class UnitDepartures:
 
 
 def find_departures(created: Parameters) -> UnitDepartures:
-    """Return the parameters that do not keep their units."""
+    """Return the parameters that do not scale with their units."""
     departures, base = UnitDepartures(), created(ONE)
     for name, value in base.items():
         if is_float(value):

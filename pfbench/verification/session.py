@@ -88,7 +88,7 @@ def examine(erratum: Erratum, effort: str = "quick", seed: int = 0) -> ErratumFi
 
 @dataclass(frozen=True)
 class _Request(Generic[Outcome]):
-    """A question, its usual seconds, and what its row or the loss of its task becomes."""
+    """A cached task, its expected seconds, and how its row or failure becomes an outcome."""
 
     question: CachedTask
     seconds: float
@@ -311,13 +311,13 @@ def search_counterexamples(
 
 
 def _verdict_row(claim: Claim, subject: Subject, neighbour: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a verdict as a store keeps it."""
+    """Judge a claim and return the verdict as a row of the store."""
     verdict = judge(claim, subject, *(neighbour[name] for name in ("effort", "seed", "at_seed")))
     return {**verdict.as_json(), "lost": verdict.lost, **neighbour}
 
 
 def _finding_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
-    """Return a finding as a store keeps it."""
+    """Examine an erratum and return the finding as a row of the store."""
     started = perf_counter()
     finding = examine(erratum, effort, seed)
     return {
@@ -332,7 +332,7 @@ def _finding_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
 
 
 def _equivalence_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
-    """Return the stored row on why a fault is equivalent."""
+    """Find why a fault changes nothing and return that as a row of the store."""
     from pfbench.verification.replay.same_runs import is_same_in_long_runs
 
     if claim is None:

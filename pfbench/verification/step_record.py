@@ -108,7 +108,7 @@ def is_multiple(g: Floats, source: Any) -> bool:
 
 
 class StepRecorder(ComponentTally):
-    """A witness that keeps what reaches `lo` in a step.
+    """A component tally that also keeps the inputs of `lo` in the present step.
 
     Inner loops ask `lo` or `value`: one that does not end is stopped, by `MethodFailed`.
     """

@@ -120,7 +120,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class EditedMethod(Subject):
-    """A planted fault: a method in whose source something else stands, all the rest is the method.
+    """A subject whose method has a planted fault: its source with one or more edits.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ def _pickling_error(part: Any) -> str:
 def instantiate_with_parameters(
     algorithm: Any, needed: Collection[str] = (), /, **requested: Any
 ) -> Algorithm:
-    """Return the algorithm with those of the wanted parameters that it has.
+    """Return the algorithm with those of the requested parameters that it accepts.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
 
 
 def describe_deciding_evidence(measured: Mapping[str, Any], over: str) -> str:
-    """Return advice on how to decide an inconclusive user-defined bound.
+    """Describe which further evidence could decide an inconclusive user-defined bound.
 
     Parameters
     ----------

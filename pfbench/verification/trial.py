@@ -310,7 +310,7 @@ class Trial:
     def moves(
         self, problem: Problem, algorithm: Algorithm, seed: int = 0, *, rng: Any = None
     ) -> Iterator[tuple[Any, StepRecord]]:
-        """Follow a run; yield each step with a copy of the previous iterate, first the start."""
+        """Yield the iterate before each step, and the step's record as `follow` yields it."""
         x = problem.start()
         for step in self.follow(problem, algorithm, rng=rng, seed=seed):
             yield x, step
@@ -375,7 +375,7 @@ def _position(r: float, way: Sequence[float]) -> int:
 
 
 def _end_error_type(problem: Problem, raised: bool) -> type[Exception]:
-    """Return the exception type for an abnormal end of a run.
+    """Return the exception class for a run that failed; the points decide which.
 
     Where points are factored matrices an error says little: many methods can move arrays only.
     """

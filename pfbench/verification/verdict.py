@@ -71,7 +71,7 @@ class Verdict:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the statement was measured false, the method failed, or its check was lost."""
+        """Whether the verdict is *violated* or *failed*, or the check was lost."""
         return self.lost or self.verdict.is_wrong
 
     @property

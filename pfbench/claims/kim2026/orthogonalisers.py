@@ -53,7 +53,7 @@ def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProb
 
 
 def spectra(rng: np.random.Generator, count: int, minimum: float = 1e-6) -> Floats:
-    """Return singular values, log-uniform in [least, 1], shape (count, 4), of Frobenius norm 1."""
+    """Return singular values, log-uniform from `minimum` to 1, scaled to norm 1: (count, 4)."""
     s = np.exp(rng.uniform(np.log(minimum), 0.0, (count, SHAPE[0])))
     return np.asarray(s / np.linalg.norm(s, axis=1, keepdims=True))
 

@@ -23,7 +23,7 @@ _STEPS = 30
 
 
 class CurvatureAndGap(NamedTuple):
-    """A C >= C_f of a problem, and its h0."""
+    """A curvature bound C >= C_f of a problem, and h0 = f(x_0) - min f."""
 
     C: float
     h0: float
@@ -42,7 +42,7 @@ def min_decrease(gap: float, C: float) -> float:
 
 
 def unit_bound(c: CurvatureAndGap, a: Any, t: int) -> float:
-    """Return 1, the bound of a share."""
+    """Return 1, the bound of the promised over the actual decrease of a step."""
     return 1.0
 
 
@@ -80,7 +80,7 @@ QUADRATICS = tuple(
 
 
 def rule_parameters(c: CurvatureAndGap, *, rule: str) -> dict[str, Any]:
-    """Return the parameters of a run."""
+    """Return the parameters of a run by a step rule."""
     return {"step": rule, "curvature": c.C, "iterations": _STEPS}
 
 

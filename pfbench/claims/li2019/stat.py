@@ -69,7 +69,7 @@ def check(trial: Trial) -> Evidence:
 def _final_gap_and_squared_distances(
     trial: Trial, problem: KnownQuadratic, error: float
 ) -> tuple[float, list[float]]:
-    """Run to the gap sigma_hat eps_stat^2 and return the last gap over it.
+    """Run to the gap sigma_hat eps_stat^2; return the last gap over it, and distance ratios.
 
     The second result is |y - theta_hat|^2/eps_stat^2 of all points that have that gap.
     """
@@ -142,13 +142,13 @@ def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadrat
 
 
 def _compute_squared_distance(share: float, gap: float) -> float:
-    """Return |theta - theta_hat|^2 at that point."""
+    """Return |theta - theta_hat|^2 at the point of `_make_problem_and_flat_point`."""
     problem, point = _make_problem_and_flat_point(share, gap)
     return float(np.sum((point - problem.minimiser) ** 2))
 
 
 def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
-    """Return the largest |theta_t - theta_hat|^2, t = 1, 2, of CGS that starts there."""
+    """Return the largest |theta_t - theta_hat|^2 of CGS from the flat point, t = 1, 2."""
     problem, point = _make_problem_and_flat_point(share, gap)
     problem = replace(problem, begin=point)
     constants = problem.constants(point)

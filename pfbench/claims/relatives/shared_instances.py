@@ -66,7 +66,7 @@ def compute_squared_gradient_norm(problem: Any, x: Any) -> float:
 
 
 def gap(problem: Any, x: Any) -> float:
-    """Return V(x)."""
+    """Return the Frank-Wolfe gap V(x)."""
     g = problem.gradient(np.asarray(x))
     return float(g @ x) - float(problem.minimum(g)[0])
 

@@ -23,7 +23,7 @@ LENGTH_OF_RUN = 10**6
 def bound_coefficients(
     L: float, G: float, delta: float, sigma: float, b: int, T: int
 ) -> tuple[float, float]:
-    """Return w and M."""
+    """Return the coefficients w and M of the bounds."""
     k = b * G ** (2.0 / 3.0) / L
     c = 28.0 * L**2 + G**2 / (7.0 * L * k**3)
     w = max((4.0 * L * k) ** 3, 2.0 * G**2, (c * k / (4.0 * L)) ** 3)

@@ -156,7 +156,7 @@ class TableRow:
 
     @property
     def shrink(self) -> float:
-        """Delta shrinks as this power of epsilon, and is divided out."""
+        """Power of epsilon with which Delta shrinks; it is divided out."""
         return 0.0 if self.uses_last_iterate else float(self.family.parameters.get("shrink", 1.0))
 
 

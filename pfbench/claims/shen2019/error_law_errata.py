@@ -234,7 +234,7 @@ def examine_mean_value(
 
 
 def _ratio_and_deviation_where_attained() -> tuple[float, float]:
-    """Return the ratios at which the 1/4 and the (i-1/2)^2 are attained for constant h'' = L2."""
+    """Return the variance over the law with 1/4, and the largest deviation from (i-1/2)^2."""
     problem, eta, p = ForcedPath(2, 2, L=1.0, L2=1.0), 1e-3, 20
     points = [np.array([i * eta, 0.0]) for i in range(p + 1)]
     first = single_draw_variance(problem, points[p], points[0], points[0])

@@ -116,7 +116,7 @@ class PathCase:
         return min(self._cost_without_cap(p, seed), float(self.n))
 
     def _cost_without_cap(self, p: int, seed: int) -> float:
-        """Return the cost without that limit; where the batch is above n, by proportion.
+        """Return the SFO an iteration with the least batch for (9), which may exceed n.
 
         A batch S whose squared error is r times epsilon^2/4 is followed by r S, until r is near 1.
         """

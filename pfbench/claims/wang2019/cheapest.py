@@ -72,7 +72,7 @@ def fit_cheapest_exponent(trial: Trial, curvature: float) -> tuple[Exponent, int
 
 
 def _schedule_steps(problem: RotatingBowl) -> float:
-    """Return L Delta/epsilon^2."""
+    """Return L Delta/epsilon^2, the steps of the theorem up to a constant."""
     constants = problem.constants(problem.start())
     return constants.L * float(constants.delta) / _epsilon(problem) ** 2
 

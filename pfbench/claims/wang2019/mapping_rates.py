@@ -187,7 +187,7 @@ class RateCase:
         return (self.slope_instance, *bowl, *rest, *((_CHAIN,) if self.chain else ()))
 
     def complexity(self, method: str) -> Complexity:
-        """Return it as the complexity of a method."""
+        """Return the exponents as the complexity of a method."""
         return complexity(method, MAPPING, SFO=(self.sfo, self.size), PO=self.po)
 
 

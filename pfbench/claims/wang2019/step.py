@@ -154,7 +154,7 @@ class FixedLengthSteps(SpiderBoost):
     """Divides its steps by |v| and keeps their first length."""
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Normalise."""
+        """Yield the states of steps of constant length."""
         estimate = self.estimator.start(ask, rng)
         first = None
         for _ in range(self.iterations):

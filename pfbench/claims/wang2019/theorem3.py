@@ -27,7 +27,7 @@ _CONSTANT = make_instance(ConstantSlopeProblem, n=16, g=1e-3, gap=3e-5, weight=1
 
 
 def check(trial: Trial) -> Evidence:
-    """Fit the calls, given that momentum is the theorem's and the estimate keeps its law."""
+    """Check the growth of the calls, if momentum and the estimate's error law are as stated."""
     evidence = check_rates(trial, (_RATE,))
     conditions = {
         "momentum": decide_momentum(trial),
@@ -38,7 +38,7 @@ def check(trial: Trial) -> Evidence:
 
 
 def decide_momentum(trial: Trial) -> Decision:
-    """Compare z_k on a constant slope with those of lambda_k = beta and (1 + alpha_{k+1}) beta.
+    """Decide whether a run on a constant slope stays in the range of admissible momentum.
 
     In units of beta times the slope the first are k. Between the two lies every choice of lambda_k
     that the theorem allows, as z_k grows with each of them.

@@ -286,7 +286,7 @@ def _parse_and_hash(
 
 @contextmanager
 def _check_scikit_learn_set(record: DataSet) -> Iterator[None]:
-    """Raise if data of scikit-learn differ from the record."""
+    """Raise DataError that names the scikit-learn set where the body raises ContentError."""
     try:
         yield
     except ContentError as fault:
@@ -411,7 +411,7 @@ def _check_equal(subject: str, result: object, expected: object) -> None:
 
 
 def _compare_with_recorded_digest(subject: str, name: str, recorded: str | None) -> bool:
-    """Compare a sum with the recorded one; return whether there is one."""
+    """Raise if a digest differs from the recorded one; return whether one is recorded."""
     if recorded is not None:
         _check_equal(subject, name, recorded)
     return recorded is not None

@@ -71,13 +71,13 @@ def html_page(report: ReportContents) -> str:
 
 
 def _as_template_value(value: Any) -> Any:
-    """Return a template value, with text escaped unless it is markup from pfbench."""
+    """Escape a plain string for the page; return markup and other values unchanged."""
     plain = isinstance(value, str) and not hasattr(value, "__html__")
     return escape_text(value, "\n\t") if plain else value
 
 
 def paragraphs(text: str) -> list[str]:
-    """Return the paragraphs of a text, which empty lines divide."""
+    """Split a text at empty lines into paragraphs."""
     # Not by split(): it would take narrow spaces, which keep numbers together, for ends of words.
     return [
         " ".join(re.findall(r"[^ \t\r\n]+", part)) for part in text.split("\n\n") if part.strip()

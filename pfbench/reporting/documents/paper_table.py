@@ -107,7 +107,7 @@ def paper_table(
 def _sample(
     comparison: Comparison, scored: ScoredAlgorithm, column: int
 ) -> tuple[SeedSample, float]:
-    """Return the values over the seeds in a column, and the number that it shows."""
+    """Return the values by seed of a table column, and the number it displays."""
     if comparison.targets:
         return scored.sample(column), scored.calls_to_target(column)
     measure = comparison.measures[column]

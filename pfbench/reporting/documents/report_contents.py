@@ -60,39 +60,39 @@ class ReportPart:
 
     @property
     def id(self) -> str:
-        """HTML anchor of the part."""
+        """Anchor of the study on the page."""
         return f"study-{self.study.key or 'only'}"
 
     @property
     def seeds(self) -> str:
-        """The seeds, in words."""
+        """Seeds as text."""
         return seeds_in_words(self.study)
 
     @property
     def failure(self) -> str:
-        """Sentence on the probability that a certified interval is wrong; empty without any."""
+        """Bound on the probability that a certified interval is wrong, as a sentence; or ''."""
         return failure_sentence(self.results)
 
     @property
     def unit_sentences(self) -> list[str]:
-        """Sentences on how published rankings are judged: unit, forms of methods, our choices."""
+        """Sentences on the units, forms and assumed settings used to judge published orders."""
         return ordering_text.ordering_dossier(self.study)
 
     @property
     def brief_sentences(self) -> list[str]:
-        """Which of the published orders flip, and who needs the fewest calls for what, in words."""
+        """Sentences on flipped published orders and on the methods with the fewest calls."""
         return [*ordering_text.flip_sentences(self.ordering_results), *self.answer_sentences]
 
     @cached_property
     def candidate_sentences(self) -> list[str]:
-        """Sentences on the candidate's rank at each target, its failures, and its tuning."""
+        """Sentences on the candidate: its rank on each pair, its failures and its tuning."""
         if self.front is None:
             return []
         return [self.front.sentence, *front_sentence(self.front), *self.tuning_sentences]
 
     @property
     def tuning_choice_table(self) -> Table | None:
-        """Tuned parameters of the candidate; None without a candidate or without tuning."""
+        """Table of the candidate's tuned parameters; None without a candidate or tuning."""
         if self.front is None or self.study.tune is None:
             return None
         table = tuning_effects.choice_table(
@@ -102,22 +102,22 @@ class ReportPart:
 
     @cached_property
     def answer_sentences(self) -> list[str]:
-        """Sentences on which method needs the fewest calls to each target."""
+        """Sentences on which methods need the fewest calls to the target."""
         return answer_sentences(self.comparisons)
 
     @cached_property
     def sentences(self) -> list[str]:
-        """Sentences on how the runs end."""
+        """Sentences on truncated runs, and on whether each measure ends below its start."""
         return ending_sentences(self.results)
 
     @cached_property
     def tuning_sentences(self) -> list[str]:
-        """Sentences on how methods were tuned."""
+        """Sentences on how the methods were tuned."""
         return tuning_effects.sentences(self.study)
 
     @property
     def all_sentences(self) -> list[str]:
-        """All that is said of the study in words."""
+        """All sentences on the study; only the candidate's in a report on one method."""
         if self.front is not None:
             return self.candidate_sentences
         return [
@@ -130,46 +130,46 @@ class ReportPart:
 
     @cached_property
     def results_tables(self) -> list[Table]:
-        """The results, a table for each kind of calls; of a report on one method the first."""
+        """Results, one table for each price; only the first in a report on one method."""
         if self.front is None:
             return results_tables(self.comparisons)
         return [results_table(self.comparisons[0], only={*self.front.methods_in_colour})]
 
     @cached_property
     def significance_table(self) -> Table | None:
-        """The verdicts on published orders."""
+        """Table of the verdicts on published orders; None without orders."""
         return ordering_text.order_verdict_table(self.study, self.ordering_results)
 
     @property
     def significance_heading(self) -> str:
-        """The heading above the verdicts."""
+        """Heading of the table of verdicts on published orders."""
         return ordering_text.table_heading(self.ordering_results)
 
     @cached_property
     def tuning_tables(self) -> list[Table]:
-        """Tables of the tuned parameters and of all trials."""
+        """Tables of the tuned parameters and of all tuning trials."""
         return tuning_effects.tuning_tables(self.study)
 
     @cached_property
     def results_on_page(self) -> StudyResults:
-        """Results listed run by run: the candidate's only, if the report has one."""
+        """Results whose runs are listed: the candidate's in a report on one method, else all."""
         if self.front is None:
             return self.results
         return self.results.restrict_algorithms(self.front.candidate_labels)
 
     @cached_property
     def early(self) -> Table | None:
-        """The runs that did not end as planned."""
+        """Table of the runs that did not end as planned; None if all did."""
         return early_endings_table(self.results_on_page)
 
     @cached_property
     def counts(self) -> Table:
-        """The exact counts."""
+        """Table of the exact oracle counts."""
         return count_table(self.results)
 
     @cached_property
     def runs(self) -> Table:
-        """Every run, with its command."""
+        """Table of every listed run with its command."""
         return run_table(self.results_on_page)
 
     @property
@@ -187,7 +187,7 @@ class ReportPart:
 
     @property
     def interval_sentence(self) -> str:
-        """A sentence on measures that are intervals, or nothing."""
+        """Sentence that names the measures with certified intervals; or ''."""
         names = [name for name in self.study.measures if _is_interval(self.results, name)]
         if not names:
             return ""
@@ -197,7 +197,7 @@ class ReportPart:
 
 @dataclass(frozen=True)
 class ReportContents:
-    """A whole report."""
+    """Everything that one report shows, for all formats."""
 
     spec: Spec
     parts: tuple[ReportPart, ...]
@@ -210,7 +210,7 @@ class ReportContents:
 
     @property
     def labels(self) -> list[str]:
-        """All algorithms, in the order in which they get their colours."""
+        """Labels of all algorithms, in the order of their colours."""
         first = [
             label for part in self.parts if part.front for label in part.front.methods_in_colour
         ]
@@ -219,11 +219,11 @@ class ReportContents:
 
     @property
     def date(self) -> str:
-        """Date and time at which the report was written, in UTC."""
+        """Creation time of the report as text, in UTC."""
         return self.created.strftime("%Y-%m-%d %H:%M UTC")
 
     def provenance(self) -> list[tuple[str, str]]:
-        """Return the entries of the section on reproducibility, each as name and value."""
+        """Return (name, text) pairs: command, version, commit, date, seeds, machine."""
         seeds = [f"{part.study.title}: {seeds_in_words(part.study)}" for part in self.parts]
         return [
             ("command", self.command),
@@ -237,7 +237,7 @@ class ReportContents:
         ]
 
     def _run_time_entries(self) -> list[tuple[str, str]]:
-        """Return the run times, if the report judges published rankings in seconds."""
+        """Return the total and longest run time as a provenance entry; [] without orders."""
         if not any(part.study.orderings for part in self.parts):
             return []
         seconds = [run.seconds for part in self.parts for _, run in part.results.runs]
@@ -251,7 +251,7 @@ class ReportContents:
 
 @dataclass(frozen=True, repr=False)
 class ReportSummary:
-    """Sentences, tables and files of a report.
+    """Sentences, tables and files of a report, for printing and Jupyter.
 
     Attributes
     ----------
@@ -278,7 +278,7 @@ class ReportSummary:
 def make_contents(
     report: Report, command: str, commit: str | None, created: datetime
 ) -> ReportContents:
-    """Return everything that a report says."""
+    """Compute everything that a report shows."""
     # Only the command line imports the front door; by now it is loaded in any case.
     version = str(sys.modules[__name__.partition(".")[0]].__version__)
     return ReportContents(
@@ -313,12 +313,12 @@ def _make_part(spec: Spec, results: StudyResults, candidates: tuple[str, ...]) -
 
 
 def file_stem(spec: Spec, study: Study) -> str:
-    """Return the common prefix of a study's file names."""
+    """Return the common beginning of the names of a study's files."""
     return f"{spec.name}-{study.key}" if study.key else spec.name
 
 
 def seeds_in_words(study: Study) -> str:
-    """Return the seeds of a study."""
+    """Return the seeds as text, e.g. ``0 to 9``."""
     first, last = study.seeds[0], study.seeds[-1]
     if len(study.seeds) > 2 and study.seeds == tuple(range(first, last + 1)):
         return f"{first} to {last}"
@@ -326,7 +326,7 @@ def seeds_in_words(study: Study) -> str:
 
 
 def failure_sentence(results: StudyResults) -> str:
-    """Return a sentence on the probability that any certified interval is wrong; or nothing."""
+    """Return a bound on the probability that a certified interval is wrong; or ''."""
     probability = math.fsum(run.failure_probability for _, run in results.runs)
     if not probability:
         return ""

@@ -61,7 +61,7 @@ def figure_data_json(
     labels: Sequence[str],
     rates: Sequence[RateLine] = (),
 ) -> str:
-    """Return all that the script needs, as JSON.
+    """Return the data of all interactive figures of the page as JSON.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def figure_data_json(
 
 
 class _StudyData:
-    """The figures of one study."""
+    """Builder of the JSON record of one study's figures."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class _StudyData:
         }
 
     def _is_counted(self, group: RunGroup, axis: str) -> bool:
-        """Return whether a group has a line on an axis."""
+        """Return whether a group makes calls of an axis, so that it has a line there."""
         if axis == PRICE and self._cost is not None:
             return any(map(self._cost.total_cost, group.runs))
         return axis not in COUNTED or group.makes_calls(axis)
@@ -206,7 +206,7 @@ class _StudyData:
         return scales
 
     def _group_record(self, group: RunGroup) -> dict[str, Any]:
-        """Return the lines of an algorithm in a panel: bands on a shared grid, and its seeds.
+        """Return the JSON record of one algorithm in one panel: bands and single runs.
 
         Where the runs agree in how much they spent at each iteration, all axes share the bands, and
         `x` has what was spent on the grid; otherwise `other` has bands of that axis.
@@ -259,7 +259,7 @@ def _scale_record(scale: AxisScale | None) -> list[Any] | None:
 
 
 def _spread(band: MedianBand, grid: Sequence[float]) -> MedianBand:
-    """Return a band on a finer grid, without a value where it has none."""
+    """Return a band on a finer grid, NaN at points where it has no value."""
     index = np.searchsorted(grid, band.x)
     columns = []
     for values in (band.median, band.low, band.high, band.runs):
@@ -271,7 +271,7 @@ def _spread(band: MedianBand, grid: Sequence[float]) -> MedianBand:
 
 
 def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
-    """Return median, and the ends of the band and how many runs it has where these say anything."""
+    """Return the JSON record of a band: median, ends, and number of runs if it varies."""
     record = {"y": _numbers(band.median)}
     if len(group.runs) > 1:
         record |= {"low": _numbers(band.low), "high": _numbers(band.high)}
@@ -294,7 +294,7 @@ def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> floa
 
 
 def _thin_runs(runs: Sequence[Run], targets: Sequence[Stop], cost: Cost | None) -> tuple[Run, ...]:
-    """Return runs with the rows that the page keeps, and what each row cost at the stated price."""
+    """Keep only the displayed rows of runs, and append a column with the price of each."""
     retained = list_displayed_iterations(runs, targets)
     return tuple(_thin_run(run, retained, cost) for run in runs)
 
@@ -335,7 +335,7 @@ def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> f
 
 
 def _numbers(values: Any, digits: int = 5) -> Any:
-    """Return numbers as JSON: whole ones as differences, others to some digits, None for NaN."""
+    """Encode numbers for JSON: integers as differences, others rounded, NaN as None."""
     array = np.asarray(values, dtype=float)
     if array.size and (np.abs(array) < 2.0**53).all() and (array == np.round(array)).all():
         return {"d": np.diff(array, prepend=0).astype(np.int64).tolist()}

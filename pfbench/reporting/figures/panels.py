@@ -58,7 +58,7 @@ class PanelLine:
 
     @property
     def diverges(self) -> bool:
-        """Whether a run diverged, or would have with more calls: the line still grows at its end.
+        """Whether a run diverged, or the median still grows steeply at its end.
 
         An error that is rounding at the start and grows to its usual size does not.
         """
@@ -83,7 +83,7 @@ class AxisScale:
 
     @property
     def clip_range(self) -> tuple[float, float]:
-        """Range to which lines that leave the panel are clipped, wide enough to hide the cut."""
+        """Range to which lines are clipped, far enough outside the panel not to be seen."""
         if self.log:
             length = math.log10(self.high) - math.log10(self.low)
             return 0.0, 10.0 ** min(math.log10(self.high) + length, _DECADES)

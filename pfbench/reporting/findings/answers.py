@@ -39,12 +39,12 @@ class _TargetRow:
 
     @property
     def title(self) -> str:
-        """Title of the panel: its problem, setting or both."""
+        """Title of the panel."""
         return self.panel.panel.title
 
     @property
     def hits_by_method(self) -> dict[str, int]:
-        """Number of runs that reach the target, by method."""
+        """Number of runs that reach the target, by label."""
         return {
             algorithm.group.label: algorithm.calls[-1].hits for algorithm in self.panel.algorithms
         }
@@ -62,7 +62,7 @@ class _TargetRow:
 
     @property
     def cheapest_methods(self) -> str:
-        """Method with the fewest calls to the target; several joined if they tie."""
+        """Label of the method with the fewest calls, or of all that share the minimum."""
         lower = self.methods_by_calls[0][0]
         labels = [
             algorithm.group.label for value, algorithm in self.methods_by_calls if value == lower
@@ -71,7 +71,7 @@ class _TargetRow:
 
     @property
     def clear(self) -> bool:
-        """Whether a rank test over the seeds tells the first from all others."""
+        """Whether the method with the fewest calls is significantly better than all others."""
         return self.panel.leader_by_target[-1] is not None
 
 
@@ -119,7 +119,7 @@ def _comparison_sentence(results: StudyResults) -> str:
 
 
 def _is_compared(results: StudyResults, price: Cost) -> bool:
-    """Return whether every method makes such calls: else to need none of them says little."""
+    """Return whether every method makes calls that the price charges."""
     recorded = [group.runs for group in results if any(run.rows for run in group.runs)]
     return all(any(price.total_cost(run) for run in runs) for runs in recorded)
 
@@ -127,7 +127,7 @@ def _is_compared(results: StudyResults, price: Cost) -> bool:
 def _target_sentences(
     results: StudyResults, target: Stop, rows: Sequence[_TargetRow]
 ) -> Iterator[str]:
-    """Yield the target, the panels where no method reaches it, and methods that never do."""
+    """Yield a sentence on how many runs reach the target, and who and where none does."""
     level = f"{inline_name(target.measure)} ≤ {format_significant(target.target)}"
     reached = sum(sum(row.hits_by_method.values()) for row in rows)
     if not reached:
@@ -238,7 +238,7 @@ def _format_range(values: Sequence[float]) -> str:
 
 
 def _format_hits(algorithm: ScoredAlgorithm) -> str:
-    """Return "(N of M seeds)" for an algorithm that misses the target on some seeds, else ""."""
+    """Return ``(8 of 10 seeds)``; '' if all runs reach the target."""
     hits, number = algorithm.calls[-1].hits, len(algorithm.group.runs)
     return "" if hits == number else f" ({hits} of {number} seeds)"
 
@@ -251,7 +251,7 @@ def _abbreviate_names(names: Sequence[str], noun: str) -> list[str]:
 
 
 def ending_sentences(results: StudyResults) -> list[str]:
-    """Return sentences on truncation to equal counts, and on measures that fall below the start."""
+    """Return sentences on truncated runs, and on whether each measure ends below its start."""
     equal = truncate_study(results)
     measured = [
         measure
@@ -263,7 +263,7 @@ def ending_sentences(results: StudyResults) -> list[str]:
 
 
 def _describe_truncation_to_equal_counts(results: StudyResults) -> Iterator[str]:
-    """Yield a sentence for each panel whose runs were truncated to equal counts."""
+    """Yield, for each panel with longer runs, the budget to which they are cut."""
     for panel in results.panels:
         limits, equal = truncate_to_equal_counts(panel)
         pairs = zip(panel.groups, equal.groups, strict=True)

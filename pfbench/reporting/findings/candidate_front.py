@@ -27,7 +27,7 @@ MAX_ROWS = 6
 
 @dataclass(frozen=True)
 class CandidateFront:
-    """One method of a study against the others of its class.
+    """Candidate of a study against the rivals of its class.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class CandidateFront:
 
     @property
     def results(self) -> StudyResults:
-        """The runs."""
+        """Results of the study."""
         return self.comparisons[0].results
 
     @property
     def price(self) -> Cost:
-        """Cost by which the comparison ranks first."""
+        """Price of the first comparison, which decides."""
         return self.comparisons[0].price
 
     @property
@@ -64,12 +64,12 @@ class CandidateFront:
 
     @property
     def kind(self) -> str:
-        """Class of methods that are compared with the candidate, in words."""
+        """Noun for the class of rivals: ``methods`` or ``methods that never project``."""
         return "methods that never project" if self.not_comparable else "methods"
 
     @cached_property
     def duels(self) -> list[Duel]:
-        """It against the best of its class, by panel and target."""
+        """Duels of the candidate with the best rival, by panel and target."""
         return self._duels(self.comparisons[0])
 
     def _duels(self, comparison: Comparison) -> list[Duel]:
@@ -79,7 +79,7 @@ class CandidateFront:
 
     @cached_property
     def duels_by_outcome(self) -> tuple[list[Duel], list[Duel], list[Duel], list[Duel]]:
-        """The pairs of problem and target that count; where it is first, near, and nowhere."""
+        """Duels in four lists: all that count, candidate first, near the first, not there."""
         duels = [
             duel
             for duel in self.duels
@@ -95,7 +95,7 @@ class CandidateFront:
 
     @cached_property
     def sentence(self) -> str:
-        """On how many pairs of problem and target it is first, near, behind, or nowhere."""
+        """Sentence on how many pairs the candidate is first, near, behind, or not there."""
         duels, leads, near, never = self.duels_by_outcome
         left = sum(
             not (duel.starts_within_target or duel.rank or duel.best_other) for duel in self.duels
@@ -130,7 +130,7 @@ class CandidateFront:
 
     @cached_property
     def table(self) -> Table:
-        """For each problem and target its calls, the best of its class, and the ratio."""
+        """Table of the duels: expected calls, best rival, its calls, ratio."""
         comparisons = [
             comparison for comparison in self.comparisons[1:] if self._counts_calls(comparison)
         ]
@@ -180,7 +180,7 @@ class CandidateFront:
         return f"the {rest} among the {self.kind}" if self.not_comparable else f"all {rest}"
 
     def _counts_calls(self, comparison: Comparison) -> bool:
-        """Return whether it makes calls of this kind; a price that is stated is the only scale."""
+        """Return whether a comparison is by a kind of calls that the candidate makes."""
         return (
             not self.results.study.price
             and str(comparison.price) in {"SFO", "LO", "PO"}
@@ -192,7 +192,7 @@ class CandidateFront:
         )
 
     def _dominating_rival(self, duel: Duel) -> str | None:
-        """Return the rival that needs less of each kind of calls, None where it never arrives."""
+        """Return the rival with fewer calls of each kind, 'nobody', or None without arrival."""
         if duel.rank is None or duel.starts_within_target:
             return None
         results: list[tuple[float, str]] = []
@@ -224,7 +224,7 @@ class CandidateFront:
         return min(results)[1] if results else "none"
 
     def calls_by_method(self) -> dict[str, list[float]]:
-        """Return each method's expected calls on the pairs that it reaches, in increasing order."""
+        """Return, by label, the sorted expected calls on the pairs that the method reaches."""
         results: dict[str, list[float]] = {}
         for panel in self.comparisons[0].panels:
             for scored in panel.algorithms:
@@ -296,7 +296,7 @@ def mean_log_budget_ratios(comparison: Comparison) -> dict[str, float]:
 
 
 def rank_sentence(front: CandidateFront) -> list[str]:
-    """Return on how many pairs of problem and target a method is first, near, behind, nowhere."""
+    """Return four phrases: on how many pairs it is first, near, behind, not there."""
     counted, leads, near, never = front.duels_by_outcome
     behind = len(counted) - len(leads) - len(near) - len(never)
     return [
@@ -308,7 +308,7 @@ def rank_sentence(front: CandidateFront) -> list[str]:
 
 
 def front_sentence(front: CandidateFront) -> list[str]:
-    """Return a sentence for each problem on which the candidate was refused or failed."""
+    """Return sentences on where the candidate was refused or failed, and why."""
     return [
         text
         for label in front.candidate_labels

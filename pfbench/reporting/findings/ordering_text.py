@@ -134,7 +134,7 @@ def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Tabl
 
 
 def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
-    """Return the same for programs; what is infinite is None."""
+    """Return the tested orders as JSON records; infinite numbers are None."""
     return [
         {
             "source": result.ordering.source,
@@ -168,7 +168,7 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
 
 
 def ordering_dossier(study: Study) -> list[str]:
-    """Describe how a study judges rankings: the paper's units, forms of methods, our choices."""
+    """Return sentences on the units, method forms and own settings that judge orders."""
     units = [
         f"{_unit_owner(unit, study)} {inline_name(unit.name)}{_format_quote(unit.quotation, unit.location)}: "  # noqa: E501
         f"{_describe_charges(study, unit)}."
@@ -190,7 +190,7 @@ def format_order(ordering: PublishedOrdering) -> str:
 
 
 def _unit_owner(unit: CostUnit, study: Study) -> str:
-    """Return whose unit it is: the paper's where it states it for an order of the study."""
+    """Return the beginning of a sentence on a unit: the paper's, or a further one."""
     statement = any(unit.covers_ordering(ordering) for ordering in study.orderings)
     return (
         "The paper counts in" if statement else "A further unit, not the paper's for these orders:"
@@ -237,7 +237,7 @@ def _group_by_panel(results: Sequence[OrderingResult]) -> list[list[OrderingResu
 def _group_items(
     results: Sequence[OrderingResult], key: Callable[[OrderingResult], Hashable]
 ) -> list[list[OrderingResult]]:
-    """Group results by a key, in the order of each group's first item."""
+    """Group results by key, in the order of first occurrence."""
     result = dict[Hashable, list[OrderingResult]]()
     for item in results:
         result.setdefault(key(item), []).append(item)
@@ -266,7 +266,7 @@ def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:
 
 
 def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
-    """Return against which forms of the methods an order is judged."""
+    """Return text on which forms of the methods an order is judged in."""
     if ordering.stated_settings:
         return f"in the form that the paper states, “{ordering.stated_settings}”"
     group = [name for name in dict.fromkeys(ordering.names) if len(study.expand_form(name)) > 1]

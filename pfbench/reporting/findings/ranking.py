@@ -46,7 +46,7 @@ _NO_SCORE: Score = (sys.maxsize, np.inf, np.inf)
 
 @dataclass(frozen=True)
 class RankedAlgorithm:
-    """Rank of an algorithm in its panel, with the numbers behind it.
+    """Algorithm with its rank in its panel.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def initially_shown_algorithms(results: StudyResults) -> tuple[str, ...]:
 
 
 def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits] = ()) -> Run:
-    """Return a run with those rows of its trace alone that its rank follows from.
+    """Return a run with only the trace rows that determine its rank.
 
     These are the first that reach each target, and the last with a value of each measure, in the
     whole run and within each of some limits; and the next row, which a shortened run is charged.
@@ -218,7 +218,7 @@ def table(results: StudyResults) -> Table:
 
 
 def as_json(results: StudyResults) -> list[dict[str, Any]]:
-    """Return the same for programs; what is infinite is None."""
+    """Return the ranking of every panel as JSON records; infinite numbers are None."""
 
     def finite_or_none(value: float) -> float | None:
         return value if np.isfinite(value) else None
@@ -320,7 +320,7 @@ def _format_calls(ranked: RankedAlgorithm, kind: str) -> str:
 
 
 def ranking_sentence(results: StudyResults, price: Cost | None = None) -> str:
-    """Return a sentence on what the ranks follow from."""
+    """Return a sentence that states by which calls or last values the ranks are computed."""
     study, price = results.study, price or ranking_price(results)
     if study.final_target is None:
         last = inline_name(find_compared_measure(results))

@@ -70,7 +70,7 @@ def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:
 def results_table(
     comparison: Comparison, *, last: bool = True, only: Collection[str] | None = None
 ) -> Table:
-    """Return the table of expected calls to each target, final values and ranks.
+    """Return the table of expected calls to each target, last values and places.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _table_note(comparison: Comparison, last: bool) -> str:
 
 
 def _seed_warning(comparison: Comparison) -> str:
-    """Return a sentence where so few seeds can tell nothing, whatever they are."""
+    """Return a sentence if there are too few seeds for any significant result; or ''."""
     columns = len(comparison.targets) + len(comparison.measures)
     pairs = columns * sum(len(panel.algorithms) - 1 for panel in comparison.panels)
     return seed_warning(
@@ -159,7 +159,7 @@ def _algorithm_row(
 
 
 def _leader_mark(leading: int | None, index: int) -> str:
-    """Return "best" for the leading algorithm of a column, else an empty string."""
+    """Return ``best`` for the significant leader of a column, else ''."""
     return "best" if leading == index else ""
 
 

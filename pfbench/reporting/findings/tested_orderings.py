@@ -91,7 +91,7 @@ class OrderingPair:
 
     @property
     def verdict(self) -> str:
-        """Verdict on this pair: reproduced, flipped, reversed in part, or open."""
+        """Verdict on this pair, one of `VERDICTS`."""
         if self.better_side == 0 or self.p_value > SIGNIFICANT:
             return OPEN
         if self.better_side < 0:
@@ -103,7 +103,7 @@ class OrderingPair:
 
 @dataclass(frozen=True)
 class OrderingUnit:
-    """Unit of cost in which a published ranking is judged.
+    """Unit of cost in which an order is judged.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class OrderingUnit:
 
     @property
     def is_timed(self) -> bool:
-        """Whether seconds are charged, which vary in any case."""
+        """Whether seconds are charged."""
         return any(name == "seconds" for price in self.prices.values() for name, _ in price.weights)
 
 
@@ -162,7 +162,7 @@ class OrderingResult:
 
 
 def test_orderings(results: StudyResults) -> list[OrderingResult]:
-    """Test each published ranking of a study; return the results by ranking, unit and panel.
+    """Test each order of a study, by order, unit and panel.
 
     The paper's own units come first, then our counts, but for what is the same.
     """
@@ -199,7 +199,7 @@ def _list_count_kinds(results: StudyResults) -> list[str]:
 def _make_units(
     study: Study, panel: SettingResults, counts: Sequence[str]
 ) -> dict[str, OrderingUnit]:
-    """Return the units that judge a panel, by key; omit a count that equals a paper's unit."""
+    """Return the units in which a panel is judged, by key: the spec's, then our counts."""
     setting = next(setting for setting in study.settings if setting.title == panel.setting)
     labels = [group.label for group in panel.groups]
     scales = {}
@@ -235,7 +235,7 @@ def _make_pairs(
 
 
 def _describe_incomplete(pair: OrderingPair) -> OrderingPair:
-    """Return a pair without the statements that need the runs of all forms.
+    """Weaken the result of a pair where the runs of some forms are not kept.
 
     That the first is before every form of the second is not known then.
     """
@@ -258,7 +258,7 @@ def _decide_pair(
     groups: Sequence[RunGroup],
     scale: OrderingUnit,
 ) -> OrderingPair:
-    """Compare the best form of one method with the best form of another.
+    """Compare the best forms of two methods; return their pair with the side and p-values.
 
     The first is before the second if one of its forms is before each form of the second: the
     p-value is the largest of these tests, times the number of forms that are tried. It is the
@@ -291,7 +291,7 @@ def _decide_pair(
 
 
 def _p_value_against(side: int) -> Callable[[OrderingPair], float]:
-    """Return a sort key: a pair's p-value for one side, above 1 if it favours the other."""
+    """Return a key: the p-value if the pair favours the side, else 2 - p."""
     return lambda pair: pair.p_value if pair.better_side == side else 2.0 - pair.p_value
 
 
@@ -324,7 +324,7 @@ def _test_pair(
 
 
 def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
-    """Return whether a median is that of the start, of an order that compares values."""
+    """Return whether the median value of a group is still that of its start."""
     starts = [
         source[0] for run in group.runs if (source := trace_column(run, ordering.measure)).size
     ]
@@ -334,7 +334,7 @@ def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) 
 def _pair_samples(
     ordering: PublishedOrdering, item: RunGroup, other: RunGroup, scale: OrderingUnit
 ) -> tuple[Array, Array, float]:
-    """Return the compared values of two algorithms, one for each run, and the cost spent."""
+    """Return the compared values of both groups by run, and the calls spent."""
     groups = [(group, scale.prices[group.label]) for group in (item, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)

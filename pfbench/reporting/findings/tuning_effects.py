@@ -54,14 +54,14 @@ def _format_level(target: Stop) -> str:
 
 
 def describe_tuning_targets(tune: TuningPlan) -> str:
-    """Return the targets of the tuning in words."""
+    """Return the targets of the tuning as text."""
     if len(tune.targets) == 1:
         return _format_level(tune.targets[0])
     return f"{join_items([_format_level(target) for target in tune.targets])}, to each of its own,"
 
 
 def search_calls(choice: TuningChoice) -> int:
-    """Return the calls of a search."""
+    """Return the total calls of all trials of a search."""
     return sum(trial.total_calls for trial in choice.trials)
 
 
@@ -135,7 +135,7 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
 
 
 def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
-    """Return the chosen parameters of some methods as JSON, with None for infinite numbers."""
+    """Return the tuned parameters of some methods as JSON records."""
     tune = study.tune
     return [
         {

@@ -52,7 +52,7 @@ def _bootstrap_indices(problem: int, runs: int, resamples: int) -> Array:
 
 @lru_cache(maxsize=64)
 def _compact_indices(problem: int, runs: int, resamples: int) -> "np.ndarray[Any, Any]":
-    """Return the same as whole numbers of a few bytes: of very many runs there are many."""
+    """Draw the resampling counts of one problem as small integers."""
     rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
     multinomial = rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples)
     return multinomial.astype(np.min_scalar_type(runs))

@@ -63,7 +63,7 @@ class MedianBand:
 
 @dataclass(frozen=True)
 class RunEnding:
-    """Last point of a run that ended otherwise than planned."""
+    """Last point, seed and status of a run that did not end as planned."""
 
     x: float
     y: float
@@ -83,7 +83,7 @@ class FinalSummary:
 
 
 def band_legend(seeds: int) -> str:
-    """Return the legend for line and band of a figure."""
+    """Return the legend text that explains line and band."""
     if seeds == 1:
         return "Line: the only seed."
     if seeds < QUARTILES_FROM:
@@ -196,7 +196,7 @@ def _runs_equal(first: Run, other: Run) -> bool:
 
 
 def _run_curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
-    """Return the positions and values of a run's finite records, the last at each position.
+    """Return the x and y of a run's recorded rows, only the last row at each x.
 
     Values beyond `LARGEST` are cut to it.
     """
@@ -210,7 +210,7 @@ def _run_curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
 
 
 def _interpolate(grid: Array, point: Array, values: Array, run: Run) -> Array:
-    """Return a run's values on a grid: NaN before its first, and after the end of a failure."""
+    """Interpolate a run linearly on a grid; NaN before its start and after its failure."""
     if not point.size:
         return np.full(grid.size, np.nan)
     after = values[-1] if run.status in COMPLETED else np.nan
@@ -218,7 +218,7 @@ def _interpolate(grid: Array, point: Array, values: Array, run: Run) -> Array:
 
 
 def compute_calls_by_iteration(runs: Sequence[Run], axis: str) -> dict[float, float]:
-    """Return the calls at each recorded iteration; empty if the runs differ."""
+    """Return the calls at each recorded iteration, {} if the runs differ in them."""
     by_iteration: dict[float, list[float]] = {}
     for run in runs:
         for iteration, spent in zip(

@@ -133,7 +133,7 @@ class RemoteMethod:
 
 
 def isolate(algorithm: Any) -> Any:
-    """Return a method as one in a process of its own, made there from its class and parameters.
+    """Return a method that is rebuilt from class and parameters in its own process.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def _receive_next(
 
 
 def _check_entries(state: Any) -> None:
-    """Refuse a point whose entries are not those of its factors: both are measured."""
+    """Raise for a factored point whose stored entries differ from those of its factors."""
     if not isinstance(state, State):
         raise InputError(f"the algorithm yielded a {type(state).__name__}, not a State")
     for part in (state.x, state.at, state.output):

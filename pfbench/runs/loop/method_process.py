@@ -52,7 +52,7 @@ class _RemoteOracles:
 
 
 class _RemoteObject:
-    """Hessians or a table, which lie where the problem is."""
+    """Hessians or gradient table in the process of the problem; each access is a message."""
 
     def __init__(self, oracles: _RemoteOracles, index: int) -> None:
         self._oracles, self._position = oracles, index
@@ -82,7 +82,7 @@ def build_from_class(module: str, name: str, parameters: Mapping[str, Any]) -> t
 def serve(
     pipe: Connection, number: int, folder: str, build: Callable[..., Any], arguments: Any
 ) -> None:
-    """Make a method, describe it, and run it to its end; runs in its own process."""
+    """Build a method in this child process, describe it, and run it on request."""
     prepare_child_process(number, folder)
     link = MethodEnd(pipe, 1)
     try:

@@ -43,7 +43,7 @@ _KINDS = "biuf"
 
 
 def encode(value: Any, number: Callable[[Any], int]) -> bytes:
-    """Return a value as bytes; `number` names what is shared.
+    """Encode a value as bytes; `number` returns the number of a shared object.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _encode(value: Any, number: Callable[[Any], int], arrays: list[Any]) -> Any:
 
 
 def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
-    """Decode bytes of `encode`; `shared` returns an object by its kind and number.
+    """Decode bytes from `encode`; `shared` returns a shared object by kind and number.
 
     Raises
     ------

@@ -50,12 +50,12 @@ def kill_process_group(process: BaseProcess) -> None:
 
 
 def prepare_child_process(number: int = 1, folder: str = "") -> None:
-    """Make this process one that was `start_process`: it ends with its parent, which alone hears Ctrl-C.
+    """Set up this child process: own group, no Ctrl-C, one thread, optional confinement.
 
     It leads a group of its own, so that what it starts ends with it. It computes with one thread,
     so that N workers use N cores; in compiled loops with `number`. With a folder of code that is
     not trusted it is confined, and what that prints is dropped.
-    """  # noqa: E501
+    """
     if hasattr(os, "setsid") and os.getsid(0) != os.getpid():
         os.setsid()
     if folder:

@@ -98,7 +98,7 @@ def _signature_parameters(name: str) -> Mapping[str, inspect.Parameter]:
 
 
 def _fill_templates(selector: Selector, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters; of those with names in braces, only the ones whose names are tuned."""
+    """Return parameters with names in braces replaced, except by names that are tuned."""
     values = {**_numeric_defaults(selector), **selector.texts, **parameters}
     values = {
         key: f"{{{key}}}" if isinstance(value, list) else value for key, value in values.items()

@@ -245,7 +245,7 @@ def _with_tuning(table: _SpecTable, study: Study) -> Study:
 
 
 def _with_plan(table: _SpecTable, started: Study) -> Study | None:
-    """Return a study with the fields that its templates depend on; None if one is wrong."""
+    """Return a study with problems, algorithms, settings, seeds, every and budget, or None."""
     before, noting = len(table.noting), table.noting
     problems = table.read_required("problems", spec_fields.parse_entries, ())
     algorithms = table.read_required("algorithms", spec_fields.parse_entries, ())

@@ -47,7 +47,7 @@ def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
 
 
 def drop_unsearched(suite: Spec, labels: Collection[str], available: AvailableRuns) -> Spec:
-    """Return a suite without the tuned methods whose search has not been run, except some."""
+    """Return a suite without tuned methods whose search has no runs; keep some labels."""
     tune = suite.study.tune
     if tune is None:
         return suite
@@ -66,7 +66,7 @@ def drop_unsearched(suite: Spec, labels: Collection[str], available: AvailableRu
 
 
 def drop_unrun(suite: Spec, labels: Collection[str], available: AvailableRuns) -> Spec:
-    """Return a suite without the methods whose runs do not exist, except some."""
+    """Return a suite without methods that have no runs; keep some labels."""
     study = suite.study
     planned_runs = {label: suite_runs(suite, [label]) for label in study.labels}
     existing = {

@@ -80,7 +80,7 @@ class _ListedRow(Row):
 
 
 def list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
-    """Return a listing from the columns `LISTED` of rows, each with the bytes of its entry."""
+    """Return a listing of the valid rows and the damaged ones, by their checksums."""
     damaged, valid = [], []
     shared: dict[Any, Any] = {}
     share = shared.setdefault

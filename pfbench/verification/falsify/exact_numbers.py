@@ -183,7 +183,7 @@ class Exact(Number):
         return (self.square > other.square) - (self.square < other.square)
 
     def round(self, apply: Callable[[Any], Any]) -> Any:
-        """Return a function of a rational."""
+        """Return `apply` of the rational; raise Inexact if the number is irrational."""
         return apply(_root(self.square, "an irrational number is rounded, or its root is taken"))
 
     def __str__(self) -> str:
@@ -194,7 +194,7 @@ class Exact(Number):
 
 
 def _root(square: Fraction, reason: str) -> Fraction:
-    """Return the rational with this square, whose sign is that of the square."""
+    """Return sign(square) sqrt(|square|); raise Inexact with a reason if irrational."""
     p, q = math.isqrt(abs(square.numerator)), math.isqrt(square.denominator)
     if p * p != abs(square.numerator) or q * q != square.denominator:
         raise Inexact(reason)
@@ -248,7 +248,7 @@ class Digits(Number):
         return (difference > 0) - (difference < 0)
 
     def round(self, apply: Callable[[Any], Any]) -> Any:
-        """Return a rounded value, and log how far the number is from it."""
+        """Return `apply` of the decimal, and log how far the number is from the result."""
         integer = apply(self.value)
         self.differences.append(self.context.subtract(self.value, Decimal(integer)))
         return integer

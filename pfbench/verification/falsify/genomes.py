@@ -211,7 +211,7 @@ def _cost(value: Any) -> float:
 
 
 def genome_cost(genome: Genome) -> float:
-    """Return the cost of a genome, which shrinking lowers."""
+    """Return the complexity of a genome by its sizes and numbers, which shrinking lowers."""
     costs = [2.0 + _cost(container[key]) for container, key in list_positions(genome)]
     return 6.0 * float(genome["d"]) + 10.0 * float(genome["n"]) + sum(costs)
 

@@ -163,7 +163,7 @@ def _schedules_equal(item: Any, reference: Any) -> bool:
 
 
 def _runs_equal(item: Any, reference: Any, k: int) -> bool:
-    """Return whether runs with the k-th parameter choice agree on all test problems and seeds."""
+    """Whether both run alike with one choice of parameters, on all problems and seeds."""
     keys = [(k, p, seed) for p in range(2) for seed in _SEEDS]
     return all(_run(item, reference, *key).is_same(_run_cached(reference, *key)) for key in keys)
 
@@ -177,7 +177,7 @@ def _run_cached_schedules(algorithm: Any) -> list[RunOutcome]:
 
 
 def _schedules(algorithm: Any) -> Iterator[RunOutcome]:
-    """Yield the parameters of a theorem's schedules, or the name of what it raises."""
+    """Yield outcomes of `theory` on all inputs: the parameters, or the error it raises."""
     theory = getattr(algorithm, "theory", None)
     for constants in _CONSTANTS if theory else ():
         for epsilon in _EPSILONS:
@@ -328,7 +328,7 @@ def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, flo
 def _make_tiny_run(
     item: Any, reference: Any, k: int, p: int, sizes: Mapping[str, int]
 ) -> Callable[[Any], Values]:
-    """Return a function that runs a method on a tiny problem with prescribed draws."""
+    """Return a function of a random stream: the outcome of a run at tiny sizes."""
     smallests = {
         name: min(value, sizes[name]) if name in sizes and value is not None else value
         for name, value in _parameter_choices(reference)[k].items()

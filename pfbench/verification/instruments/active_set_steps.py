@@ -16,7 +16,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class ActiveSetStep:
-    """One step.
+    """Kind of a step of an active-set method, and the spread of <g, v> before it.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class ActiveSetTracker:
         self._vertices, self._weights = v[None].copy(), np.array([1.0])
 
     def classify_step(self, x: Floats, point: Floats, g: Floats, w: Floats) -> ActiveSetStep:
-        """Take the step from x to another point into the weights, and say what it was."""
+        """Update the weights by the step from x to the next iterate; return its kind."""
         products = self._vertices @ g
         a, low = int(np.argmax(products)), int(np.argmin(products))
         spread = float(products[a] - g @ w)

@@ -284,7 +284,7 @@ def transform_quadratic(
 def make_slope_quadratic(
     smoothness: float, steps: float, rise: float, n: int = 1
 ) -> IndefiniteQuadratic:
-    """Return a quadratic that is linear along a box, so that a gradient step never gains more.
+    """Return a quadratic linear along a box: gradient steps gain the least possible.
 
     f(x) = -g x_0 + L x_1^2/2 from 0 on [0, l] x [-1, 1], l = steps g/L, where g^2 = L rise/steps:
     so many steps of length g/L reach the end, where f = -rise.
@@ -308,7 +308,7 @@ def make_slope_quadratic(
 
 
 def spread_on_simplex(d: int, offset: float = 0.0) -> IndefiniteQuadratic:
-    """Return |x - 1/d|^2/2 + push x_0 on the simplex, from the first vertex.
+    """Return |x - 1/d|^2/2 + offset x_0 on the simplex, from the first vertex.
 
     Its minimiser is spread over d vertices (over all but the first if push >= 1/d).
     """

@@ -78,7 +78,7 @@ class ComponentTally(OracleTally):
 
     @property
     def components(self) -> int:
-        """Number of distinct components queried; 0 for n above ten million."""
+        """Number of distinct components queried; 0 where n exceeds ten million."""
         size = self.charged[FO] > 0 and self._distinct.size
         return int(self._distinct.size if size else self._distinct.sum())
 

@@ -30,7 +30,7 @@ def nfwu(
 def run_best(
     ask: Any, start: Any, rng: Any, s: Any, k: int, estimator: Callable[..., Estimate]
 ) -> Iterator[State]:
-    """Remark 3.1: of k runs from the start, the drawn iterate with the least Frank-Wolfe gap."""
+    """Yield k runs from one start; the output is the candidate with the least Frank-Wolfe gap."""
     best, lower = start, math.inf
     for _ in range(k):
         t0 = int(rng.integers(s.iterations)) if s.output == "uniform" else None

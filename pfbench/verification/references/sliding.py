@@ -83,7 +83,7 @@ def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def _draw_indices(rng: Any, n: int, m: int) -> Any:
-    """Return m uniform indices; above n as the counts of each component."""
+    """Return m uniform indices below n; if m > n, each drawn component with its count."""
     if m <= n:
         return rng.integers(n, size=m)
     counts = rng.multinomial(m, np.full(n, 1.0 / n))

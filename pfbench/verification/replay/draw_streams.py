@@ -46,7 +46,7 @@ SEEDS, SHORT = 40, 12
 
 @dataclass(frozen=True)
 class DrawStream:
-    """Runs whose draws are tested together.
+    """A case and the number of its runs whose draws are tested together.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[DrawStream]:
 def _make_streams(
     method: Any, first: Mapping[str, Any], kind: Mapping[str, Any], sizes: Mapping[str, Any]
 ) -> Iterator[DrawStream]:
-    """Yield a stream of some sizes, of those that the method has; none without batches there."""
+    """Yield the stream with these sizes; nothing if the method cannot have them."""
     n = int(sizes["n"])
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
     usual = {f.name: f.default for f in fields(method)}
@@ -237,7 +237,7 @@ def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResu
 
 
 def _find_repeated_row(fell: Sequence[int], upper: float) -> Rejection | None:
-    """Return a rejection if a sequence of coins too long to repeat by chance does repeat."""
+    """Return the first repeat of a sequence of coins that is too long to occur by chance."""
     T = len(fell)
     length = int(np.ceil((np.log(max(1.0, T * T / 2.0)) - np.log(LEVEL)) / -np.log(upper)))
     keys, row = set[bytes](), np.array(fell, dtype=np.int8)

@@ -227,7 +227,7 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
 
 
 def _check_surplus(replay: ReplayOracles, step: int) -> None:
-    """Refuse queries of earlier steps that nothing explains."""
+    """Raise `MismatchError` if a query of an earlier step is unexplained."""
     for pending in replay.window.pending:
         if pending.query.step >= step:
             return

@@ -46,7 +46,7 @@ _TESTS = 17
 
 @dataclass(frozen=True)
 class Rejection:
-    """A test that rejects.
+    """A rejected test of indices: its description, and the batch at which it rejects.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ def _iterate_mirror_tests(
 
 
 def _test_missing_component(sample: Integers, n: int) -> tuple[int | None, float]:
-    """Return the draw at which a component is known to be missing, or None, and the p-value.
+    """Return the first draw by which a component is no longer drawn, and the p-value.
 
     None of K uniform draws begins a stretch of G without the component drawn last but with a chance
     of (1 - 1/n)^G, and so it is for all n components at the beginning.
@@ -183,7 +183,7 @@ def _test_missing_component(sample: Integers, n: int) -> tuple[int | None, float
 
 
 def _find_repeated_batches(batches: Sequence[Integers], n: int) -> tuple[int | None, float]:
-    """Return the last of the first batches in a row that came before in a row, and its p-value.
+    """Return the end of the first repeated sequence of batches, and the p-value.
 
     Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
     times the product of c_i!), the c_i as equal as can be. So as many in a row as make the product
@@ -231,7 +231,7 @@ def find_choice_rejection(
 
 
 def _log_bets_by_flips_since_rare_side(fell: Integers, chances: Floats) -> Floats:
-    """Return the log gains of bets on a coin by the number of flips since its rarer side."""
+    """Return log ratios of bets on a coin given the flips since its rarer side last fell."""
     flips = np.arange(len(fell))
     newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
     since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
@@ -284,7 +284,7 @@ def _count_previous_occurrences(values: Integers) -> Integers:
 
 
 def _log_repeat_bets(sample: Integers, since: Integers, n: int) -> Floats:
-    """Return the log gains of bets on whether an index repeats within a window before it.
+    """Return log ratios of bets that an index repeats one drawn since its window's start.
 
     Given the past its chance is that of the distinct ones, k/n.
     """

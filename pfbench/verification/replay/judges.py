@@ -151,7 +151,7 @@ class ReplayedSubroutines:
             del replay.value
 
     def _snap_to_end(self, part: float) -> float:
-        """Return a part of the segment; near an end it may be the end, which is decided."""
+        """Return a fraction of a segment, moved to an end of it that is near (a decision)."""
         for end in (0.0, 1.0):
             if abs(part - end) <= _SNAP:
                 return end

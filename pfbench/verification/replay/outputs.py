@@ -144,7 +144,7 @@ def _output_of_last_state(transcript: Transcript) -> Floats | None:
 def _match_output(
     transcript: Transcript, output: Floats, law: str, right: Any, parts: int, rng: Any
 ) -> int:
-    """Return the part of a law in which an output lies, -1 if it equals no point.
+    """Return the equal-chance part of a law in which an output lies; -1 if in none.
 
     Of points that coincide one is drawn by its chance, so that all parts are equally likely.
     """

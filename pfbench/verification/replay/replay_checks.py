@@ -52,7 +52,7 @@ _EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKin
 
 @dataclass
 class ComparisonTally:
-    """Collected results of the runs of one check.
+    """The tally of one comparison with a reference: agreeing runs and steps, mismatch, notes.
 
     Attributes
     ----------
@@ -323,7 +323,7 @@ def _add_outcome(
 
 
 def _parts_by_rounding(trial: Trial, case: ReplayCase, steps: int) -> bool:
-    """Return whether rounding parts the catalogue's method and its plain reference as early.
+    """Return whether rounding alone separates the built-in method from its reference so early.
 
     The run has converged there. Runs that part within the shorter horizons are never excused.
     """
@@ -396,7 +396,7 @@ def _case_horizon(case: ReplayCase) -> int:
 
 
 def _max_steps(case: ReplayCase) -> int:
-    """Return after how many states a run is left: it makes far more than it should."""
+    """Return the number of states after which a recording of a case is stopped."""
     s = case.parameters
     restarts = s.get("restarts", 3 if "probability" in s else 1)
     return int(2 * restarts * s.get("iterations", s.get("period", 100)) + 10)

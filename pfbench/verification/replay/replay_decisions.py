@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ReadingDecision:
-    """One decision.
+    """One choice between readings of a transcript, and for how many steps it can be revised.
 
     Attributes
     ----------

@@ -159,7 +159,7 @@ class Bound:
         return self._value_of_run(trial, case, seed) / lower
 
     def values(self, case: MethodOnProblem) -> dict[str, float]:
-        """Return the bounds on a case by label; of a bound for every t that at t = 1."""
+        """Return the value of each bound on a case, by label; at t = 1 if it depends on t."""
         return {label: self._bound(bound, case, 1) for label, bound in self.bounds.items()}
 
     # --- every run --------------------------------------------------------------------------------

@@ -189,7 +189,7 @@ def group_errors(
 def iterate_errors(
     problem: Any, estimates: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Past, Any, Any]]:
-    """Yield for each estimate its past, its error, and a key of all earlier points and estimates.
+    """Yield the past of each estimate, its error, and all points and estimates before it.
 
     `estimates` are the points where they were formed, with the estimates.
     """

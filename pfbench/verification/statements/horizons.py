@@ -34,7 +34,7 @@ is left out."""
 def check_horizons(
     trial: Trial, settings: Iterable[ClaimSetting], check: Callable[[Trial], Evidence]
 ) -> Evidence:
-    """Return the evidence of a check at the stated horizon, and at longer ones while it holds.
+    """Return the evidence at the stated horizon and, while the claim holds, at longer ones.
 
     Instances that are made for the horizon go on where the others take too long. The seconds that
     are left are for runs on the instances of shorter horizons, the longest runs first.
@@ -131,7 +131,7 @@ def _horizon_multiples(limit: int) -> list[int]:
 
 
 def split_by_growth(claim: Claim) -> list[Claim]:
-    """Return the claim on the instances that are made for a horizon, and on the others."""
+    """Split a claim into those of its instances that depend on the horizon, and the others."""
     grows = [lengthen_instance(item, FACTOR**2) is not item for item in claim.instances]
     if len(set(grows)) == 1:
         return [claim]
@@ -147,7 +147,7 @@ def instance_names(claim: Claim) -> str:
 
 
 def use_shorter_instances(claim: Claim, longer: int, shorter: int) -> Claim:
-    """Return a claim on the instances for a shorter horizon that no longer run has."""
+    """Return a claim on the instances of a shorter horizon that differ from the longer one's."""
     instances = []
     for instance in claim.instances:
         multiples = (1, shorter, longer)

@@ -244,7 +244,7 @@ def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
 
 
 def lengthen_instance(instance: Instance, stretch: int) -> Instance:
-    """Return an instance that is as hard for a longer run: its free `T` or `epsilon` are changed.
+    """Return an instance for a longer run: its default `T` or `epsilon` is adapted.
 
     A right method reaches its accuracy after a part of the run, and the rest shows what comes late.
     """

@@ -65,7 +65,7 @@ class EProcess:
         self._log_wealth = np.zeros(GRID.size)
 
     def add(self, x: float) -> float:
-        """Take one more sample and return the logarithm of the e-value.
+        """Add a sample and return the logarithm of the e-value.
 
         An infinite sample makes the e-value infinite for good.
 

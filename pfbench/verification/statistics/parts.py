@@ -12,7 +12,7 @@ _NEVER_NEAR = ("by_schedule", "by_own_constant")
 
 
 def mark_by_schedule(part: Decision) -> Decision:
-    """Return the decision on what follows from a schedule, whatever the method: *holds* at best.
+    """Cap a decision that the schedule alone determines at *holds*, with a mark of why.
 
     Where it is why a row says *holds*, `measured` has "by_schedule": true.
     """
@@ -20,7 +20,7 @@ def mark_by_schedule(part: Decision) -> Decision:
 
 
 def mark_by_own_constant(part: Decision) -> Decision:
-    """Return the decision on a bound with a constant that no paper states: *holds* at best.
+    """Cap a decision on a bound with a constant of ours at *holds*, with a mark of why.
 
     Where it is why a row says *holds*, `measured` has "by_own_constant": true.
     """
@@ -51,7 +51,7 @@ def combine_with_conditions(
 
 
 def combine_families(parts: Mapping[str, Decision]) -> Decision:
-    """Return the decision on a claim tested on several families: near its bound if it is on one.
+    """Combine decisions on several families: the worst if one is not kept, else the tightest.
 
     Of those on which it is, the one with the largest number is named.
     """
@@ -104,7 +104,7 @@ def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
 
 
 def _prefix_tight_parts(parts: Mapping[str, Decision]) -> dict[str, float]:
-    """Return the locations where parts are near their bounds, prefixed by the part's name."""
+    """Return the ratios near their bound of all parts, keyed by part name and location."""
     return {
         ": ".join(filter(None, (name, key))): number
         for name, part in parts.items()

@@ -302,7 +302,7 @@ class WorstCaseProgram:
         return g**2 if measure == "gradient_mapping_sq" else g * (x - self._lo(g))
 
     def proof(self) -> DualCertificate:
-        """Return the dual certificate that no function of the class is worse."""
+        """Return the dual certificate: the proof that no function of the class is worse."""
         return self._estimation.proof([*self._functions, *([self._set] if self._set else [])])
 
     def make_worst_function(self) -> WorstFunction:

@@ -88,7 +88,7 @@ class PerformanceEstimation:
     def add_components(
         self, n: int, L: float, start: Vector, gradient: Vector | None = None
     ) -> tuple[list[Function], Function]:
-        """Return n smooth functions, equal up to first order at the start, and their mean.
+        """Return n smooth functions with equal gradient and value at the start, and their mean.
 
         That loses nothing for methods that see differences of component gradients and the full
         gradient: linear functions of mean 0 can be added to the components unseen.
@@ -102,7 +102,7 @@ class PerformanceEstimation:
     def add_composite(
         self, n: int, L: float, start: Vector
     ) -> tuple[list[Function], Function, Function]:
-        """Return the same, stationary at the start, and any closed convex function h, 0 there.
+        """Return n components and their mean, stationary at the start, and a convex h, 0 there.
 
         That loses nothing for proximal steps along gradients: a linear function can be moved from
         the components to h unseen.

@@ -82,7 +82,7 @@ class Coefficients(np.ndarray[Any, Any]):
 
 
 def _is_scaled(name: str, value: tuple[Any, ...]) -> bool:
-    """Return whether one of two factors, or the divisor, is a number that was not answered."""
+    """Return whether an operation multiplies or divides by a plain number."""
     numbers = [not isinstance(item, Coefficients) and np.ndim(item) == 0 for item in value]
     return numbers[1] if name == "divide" else any(numbers)
 

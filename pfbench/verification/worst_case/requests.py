@@ -132,7 +132,7 @@ def check_worst_cases(
 def _check_method(
     obj: Any, selector: Selector, parameters: dict[str, Any], full: bool
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the checks of a class, or of an object with its parameters fixed."""
+    """Yield the worst case of a class for N = 1, 2, ..., or of one instance."""
     numbers: Any = [None]
     if isinstance(obj, type) and "iterations" not in selector.parameters:
         existing = inspect.signature(obj).parameters
@@ -150,7 +150,7 @@ def _check_method(
 def check_claim(
     claim: Claim, overrides: Mapping[str, Any] = MappingProxyType({}), full: bool = False
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the checks of a claim's method, with its bound; `overrides` change the constants.
+    """Yield the worst case of a claim's method, with the claim's bound, for N = 1, 2, ...
 
     Raises
     ------
