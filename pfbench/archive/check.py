@@ -113,7 +113,7 @@ class CheckOutcome:
             self.p_values.append((f"{kind} of {name} has another law now ({text})", p))
 
     def compare(self) -> None:
-        """Note the differences of distribution that are significant at `LEVEL` all together."""
+        """Add a deviation for each difference of distribution that is significant at `LEVEL`."""
         self.deviations += [text for text, p in self.p_values if p <= LEVEL / len(self.p_values)]
 
 

@@ -112,7 +112,7 @@ def _limit_import() -> Iterator[None]:
 
 
 def _locate_module(location: str, module: str) -> str:
-    """Put the folder of a location on `sys.path`; return the module name, checked."""
+    """Add the folder of a location to `sys.path`; return the checked module name."""
     path = Path(location) if location.endswith(FILE) else None
     if path is not None and path.is_dir():
         raise InputError(f"{location} is a folder: give the path of a file.")

@@ -232,7 +232,7 @@ class Watch:
         )
 
     def _handle_forward(self, args: Any, kwargs: Any, output: Any) -> None:
-        """Put hooks on the outputs: a backward pass through them announces the samples."""
+        """Register hooks on the outputs; a backward pass through them reports the samples."""
         if self._busy or not torch.is_grad_enabled():
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters

@@ -163,7 +163,7 @@ def _schedules_equal(item: Any, reference: Any) -> bool:
 
 
 def _runs_equal(item: Any, reference: Any, k: int) -> bool:
-    """Whether both run alike with one choice of parameters, on all problems and seeds."""
+    """Return whether both runs agree for one choice of parameters, on all problems and seeds."""
     keys = [(k, p, seed) for p in range(2) for seed in _SEEDS]
     return all(_run(item, reference, *key).is_same(_run_cached(reference, *key)) for key in keys)
 
