@@ -66,10 +66,10 @@ def make(
     options.check_engine_options(jobs, scheduler)
     check_writable(output, f"--output {output}", error=StorageError)
     if suite is None and price is not None:
-        raise InputError("--price goes with --suite: give both.")
+        raise InputError("--price needs --suite: give both.")
     if subject.endswith(".toml") or suite is not None:
         if full or faults is not None or seed:
-            raise InputError("--full, --faults and --seed go with claims: leave them out.")
+            raise InputError("--full, --faults and --seed need claims: remove them.")
         spec = load_spec(Path(subject)) if suite is None else None
         with closing(options.make_engine(jobs, scheduler)) as engine:
             writer = _writer(output, store, engine)
@@ -275,7 +275,7 @@ def _check_theorem(archive: "Archive", theorem: str) -> None:
 
     module, manifest = theorem_module(theorem), archive.manifest
     if manifest["kind"] != "claim" or manifest["theorem"] != module:
-        terminal.exit_with_error(f"{archive.path} is no archive of {theorem}.")
+        terminal.exit_with_error(f"{archive.path} is not an archive of {theorem}.")
     home, _ = split_reference(theorem)
     name = f"code/{module.partition(':')[0]}.py"
     if home.endswith(".py") and (

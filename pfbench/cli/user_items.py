@@ -38,7 +38,7 @@ def infer_kind(name: str, obj: Any) -> str:
         return answers(obj, name)
     except InputError:
         raise InputError(
-            f"{name} is {cls.__name__}, and no algorithm, problem, set, penalty, estimator, claim "
+            f"{name} is {cls.__name__}, not an algorithm, problem, set, penalty, estimator, claim "
             "or measure."
         ) from None
 

@@ -138,7 +138,7 @@ def _write_files(folder: Path, written: Mapping[str, bytes]) -> list[Path]:
             partial[name].replace(folder / name)
     except OSError as error:
         raise StorageError(
-            f"the report cannot be written to {folder} ({error.strerror}): free some space, mend "
+            f"the report cannot be written to {folder} ({error.strerror}): free some space, fix "
             "its permissions or choose another folder with -o; runs are safe in the store."
         ) from error
     finally:

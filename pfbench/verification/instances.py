@@ -193,7 +193,7 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
     if callable(source):
         return Instance(source, parameters)
     raise InputError(
-        f"{source!r} is no instance of a claim: give a problem, what makes one, or a selector."
+        f"{source!r} is not an instance of a claim: give a problem, what makes one, or a selector."
     )
 
 

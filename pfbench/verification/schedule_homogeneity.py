@@ -225,6 +225,6 @@ def compute_scaled_schedule(
 
 
 def get_parameters(algorithm: Any) -> Mapping[str, Any]:
-    """Return the parameters of an algorithm; of one that is no dataclass its plain attributes."""
+    """Return the parameters of an algorithm, or its plain attributes if it is no dataclass."""
     parameters = parameters_of(algorithm) or dict(getattr(algorithm, "__dict__", {}))
     return {k: v for k, v in parameters.items() if isinstance(v, bool | int | float | str | None)}

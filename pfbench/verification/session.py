@@ -371,7 +371,7 @@ def select_by_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:
 
 
 def check_engine(engine: Any) -> None:
-    """Refuse what is no engine.
+    """Refuse what is not an engine.
 
     Raises
     ------
@@ -381,6 +381,6 @@ def check_engine(engine: Any) -> None:
     works = all(callable(getattr(engine, verb, None)) for verb in ("environment", "do"))
     if isinstance(engine, type) or not works:
         raise InputError(
-            f"engine={engine!r} is no engine: give an object with the methods of "
+            f"engine={engine!r} is not an engine: give an object with the methods of "
             "pfbench.runs.engines.engine.Engine, as LocalProcesses(4)."
         )

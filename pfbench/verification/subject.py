@@ -89,7 +89,7 @@ class Subject:
         return OverriddenProblem(problem, self.oracles) if self.oracles else problem
 
     def check_importable(self) -> None:
-        """Refuse what is no algorithm, or one that no other process can import.
+        """Refuse what is not an algorithm, or one that no other process can import.
 
         Raises
         ------
@@ -187,7 +187,7 @@ def instantiate_with_parameters(
     ----------
     algorithm
         A class whose parameters are its constructor's, or an object, which is returned itself if it
-        is no dataclass.
+        is not a dataclass.
     needed
         Those of the wanted that it must have, since a check counts on them.
     requested
@@ -257,7 +257,7 @@ def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
     Raises
     ------
     SubjectLacksParameter
-        If it is no dataclass, or lacks one of them.
+        If it is not a dataclass, or lacks one of them.
     """
     if not is_dataclass(algorithm):
         raise SubjectLacksParameter(

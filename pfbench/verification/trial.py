@@ -346,7 +346,7 @@ def claim_method(claim: Claim) -> Any:
     NotTestable
         If it is about none.
     InputError
-        If the catalogue has none of that name, or what is given is no algorithm.
+        If the catalogue has none of that name, or what is given is not an algorithm.
     """
     algorithm = claim.algorithm
     if not algorithm:
@@ -355,7 +355,7 @@ def claim_method(claim: Claim) -> Any:
         return find_entry("algorithm", algorithm, ALGORITHMS)
     if not callable(getattr(algorithm, "run", None)):
         raise InputError(
-            f"{claim.method} is no algorithm: it needs a method run(ask, x, rng), which yields "
+            f"{claim.method} is not an algorithm: it needs a method run(ask, x, rng), which yields "
             "states."
         )
     return algorithm

@@ -106,10 +106,10 @@ def test_a_fault_that_is_planted_in_what_is_written_is_found(pfbench, written):
         ("algorithm", "a/b", "must be letters and digits"),
         ("algorithm", "../b", "must be letters and digits"),
         ("algorithm", "a--b", "must be letters and digits"),
-        ("set", "random", "random is a module or a word of Python"),
-        ("set", "lambda", "lambda is a module or a word of Python"),
-        ("set", "Pfbench", "pfbench is a module or a word of Python"),
-        ("problem", "numpy", "numpy is a module or a word of Python"),
+        ("set", "random", "random is a Python module or keyword"),
+        ("set", "lambda", "lambda is a Python module or keyword"),
+        ("set", "Pfbench", "pfbench is a Python module or keyword"),
+        ("problem", "numpy", "numpy is a Python module or keyword"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused(pfbench, folder, kind, name, says):

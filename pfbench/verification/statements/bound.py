@@ -355,7 +355,7 @@ def bound(
         arguments = "problem, before, after" if statistic == "step" else "problem, x"
         check_function("quantity", quantity, arguments)
     if is_pooled and statistic not in _EACH:
-        raise InputError(f"pooled goes with statistic={', '.join(_EACH)}: leave it out.")
+        raise InputError(f"pooled needs statistic={' or '.join(_EACH)}: remove it.")
     return Bound(
         bounds=bounds,
         quantity=quantity,

@@ -48,7 +48,7 @@ class ParameterNamespace(SimpleNamespace):
         if name.startswith("__"):
             raise AttributeError(name)
         text = ", ".join(vars(self)) or "none"
-        raise InputError(f"a claim asks for the parameter {name}, and states {text}.")
+        raise InputError(f"a claim needs the parameter {name}, but states only {text}.")
 
 
 @dataclass(frozen=True, kw_only=True)

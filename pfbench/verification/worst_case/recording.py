@@ -261,20 +261,20 @@ class _UnknownOracles:
             request = self.coefficients(x - lam * g, 1.0)
             return self.start() + self._answer(PROX, request, length=lam)
         if not self._smooth:
-            raise NonlinearMethodError("projects, or asks for proximal maps")
+            raise NonlinearMethodError("projects, or queries proximal maps")
         return x - lam * g
 
     def value(self, x: Any) -> Never:
         """Refuse."""
-        raise NonlinearMethodError("asks for values")
+        raise NonlinearMethodError("queries values")
 
     def hessian(self, s: Any) -> Never:
         """Refuse."""
-        raise NonlinearMethodError("asks for Hessians")
+        raise NonlinearMethodError("queries Hessians")
 
     def component_smoothness(self) -> Never:
         """Refuse."""
-        raise NonlinearMethodError("asks for the smoothness of components")
+        raise NonlinearMethodError("queries the smoothness of components")
 
 
 class _Table:
