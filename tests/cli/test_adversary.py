@@ -270,7 +270,7 @@ A = ("-a", OPEN_LOOP)
 
 CASES = {
     "nothing": ((), "--horizon, --family and --check"),
-    "two modes": ((*A, "--horizon", 5, "--family", "2,4"), "--horizon and --family"),
+    "two modes": ((*A, "--horizon", 5, "--family", "2,4"), "exactly one of --horizon"),
     "no algorithm": (("--horizon", 5), "needs --algorithm"),
     "algorithm to check": ((*A, "--check", "c.json"), "takes no --algorithm"),
     "horizon of none": ((*A, "--horizon", 0), "--horizon=0"),

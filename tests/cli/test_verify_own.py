@@ -129,7 +129,7 @@ def claim(**given):
             "A = claim(check=bound(lambda c, a: a.T, 'value', parameters={'iterations': 3, "
             "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh')",
             "bad.py",
-            "the parameter T, and states iterations, step",
+            "the parameter T, but states only iterations, step",
         ),
         (
             "A = claim(check=bound(lambda c, a: c.delta, 'values', parameters={'iterations': 3, "
