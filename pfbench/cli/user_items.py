@@ -104,7 +104,7 @@ def iterate_plugins(kind: str, builtin_names: Collection[str] = ()) -> Iterator[
         try:
             item = make_user_item(plugin.target, plugin.name, plugin.package)
             if item.kind != kind and (kind, item.kind) != ("set", "penalty"):
-                raise InputError(f"{plugin.target} is no {kind}, but a {item.kind}.")
+                raise InputError(f"{plugin.target} is a {item.kind}, not of kind {kind}.")
             if plugin.name in builtin_names:
                 raise InputError(f"{plugin.name} is one of ours: name it {plugin.target}.")
             yield item
