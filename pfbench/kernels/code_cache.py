@@ -20,7 +20,7 @@ def enable_cache(dispatcher: Any) -> None:
         warn_uncached_loops("no cache folder can be written")
 
 
-def read_cache_only() -> None:
+def allow_read_only_cache_folders() -> None:
     """Allow numba to read compiled code from cache folders that are read-only."""
     from numba.core.caching import _CacheLocator
 

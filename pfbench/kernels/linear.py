@@ -151,7 +151,7 @@ def total_loss(kind: int, data: RowData, x: Floats) -> float:
 
 
 @compile_serial
-def add_full_gradient(kind: int, data: RowData, x: Floats, scale: float, g: Floats) -> None:
+def add_gradient_sum(kind: int, data: RowData, x: Floats, scale: float, g: Floats) -> None:
     """Add scale * sum of all component gradients to g."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)

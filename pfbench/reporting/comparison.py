@@ -55,7 +55,7 @@ class GroupAtEqualCounts(RunGroup):
         return group if isinstance(group, GroupAtEqualCounts) else self
 
     @cached_property
-    def traces(self) -> tuple[Array, ...]:
+    def trace_arrays(self) -> tuple[Array, ...]:
         """Traces of the runs as float arrays, NaN where a value is missing."""
         return tuple(map(trace_array, self.runs))
 
@@ -249,17 +249,17 @@ def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
 
 
 def score_panel(
-    results: StudyResults, equal: SettingResults, price: Cost
+    results: StudyResults, truncated_panel: SettingResults, price: Cost
 ) -> tuple[ScoredAlgorithm, ...]:
     """Return the algorithms of a panel at equal counts, with their calls at a price."""
     study = results.study
     algorithms = []
-    for group in equal.groups:
+    for group in truncated_panel.groups:
         if not isinstance(group, GroupAtEqualCounts):
             raise AssertionError("panels are compared at equal counts")
         to = tuple(map(group.restrict_to_target, study.targets))
         calls = tuple(
-            make_runtimes(counts.runs, target, price, counts.traces)
+            make_runtimes(counts.runs, target, price, counts.trace_arrays)
             for counts, target in zip(to, study.targets, strict=True)
         )
         last = {

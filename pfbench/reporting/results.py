@@ -60,7 +60,7 @@ class RunGroup:
         return next((part for stop, part in self.parts if stop == target), self)
 
     @property
-    def groups_by_target(self) -> "list[RunGroup]":
+    def groups_by_tuning(self) -> "list[RunGroup]":
         """The groups tuned for easier targets, then this one."""
         groups = {part.plans: part for _, part in self.parts if part.plans != self.plans}
         return [*groups.values(), self]
@@ -138,7 +138,7 @@ class StudyResults:
         return ", ".join(names) or ("setting" if self.panels[0].setting else "problem")
 
     @property
-    def panel_position(self) -> str:
+    def panel_noun(self) -> str:
         """Noun for one panel: ``problem``, ``setting`` or ``panel``."""
         return "panel" if "," in self.head else self.head
 

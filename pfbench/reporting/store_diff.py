@@ -103,7 +103,7 @@ def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
         if row["kind"] != "run":
             continue
         try:
-            header = store.header("run", row["key"])
+            header = store.read_metadata("run", row["key"])
         except DamagedFileError:
             damaged += 1
             continue

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import selector_matches
+from pfbench.base.selectors import selector_or_name_equals
 from pfbench.reporting.report import Report, collect_report
 from pfbench.reporting.wording import pluralize
 from pfbench.runs.execute import PlanOutcome
@@ -110,7 +110,7 @@ def load_stored_report(
 
 def matches_selection(name: str, request: Sequence[str]) -> bool:
     """Return whether a selector matches a request; an empty request matches all."""
-    return not request or any(selector_matches(name, item) for item in request)
+    return not request or any(selector_or_name_equals(name, item) for item in request)
 
 
 def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
@@ -134,11 +134,11 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
 def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
     """Return a run with its plan; None if its file is damaged, or tells of no plan."""
     try:
-        looked = store.stat_entry("run", key)
+        looked = store.read_content_and_metadata("run", key)
         if looked is None:
             return None
         entry: StoredRun = looked[0]
-        stored_run = _printable_entry(entry)
+        stored_run = _strip_and_intern_entry(entry)
         return PlanOutcome(_read_plan(stored_run.run, entry.notes.get("plan")), stored_run)
     except (DamagedFileError, InputError):
         return None
@@ -148,7 +148,7 @@ _NOTES = ("best_known", "promised")
 """What a report asks of a run's notes."""
 
 
-def _printable_entry(entry: StoredRun) -> StoredRun:
+def _strip_and_intern_entry(entry: StoredRun) -> StoredRun:
     """Keep what a report needs of a stored run, and share equal parts."""
     run = entry.run
     names = ("problem", "algorithm", "schedule", "status", "stop_reason", "columns")

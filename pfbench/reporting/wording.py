@@ -28,7 +28,7 @@ MISSING_MARK = "–"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def inline_name(name: str) -> str:
+def name_within_sentence(name: str) -> str:
     """Return a measure's display name with a small first letter, for use in a sentence."""
     title = measure_name(name)
     keeps = title.startswith(("RMSE", "Frank")) or title == name
@@ -60,7 +60,7 @@ def round_as_printed(number: float) -> float:
     return float(round(number)) if number >= 100 else float(f"{number:.2e}")
 
 
-def format_call_number(number: float) -> str:
+def format_calls_in_sentence(number: float) -> str:
     """Return a number of calls for a sentence: ``never`` if infinite."""
     if math.isinf(number):
         return "never"

@@ -161,7 +161,7 @@ def _certify_selector(
     )
 
 
-def count_calls_per_lower_bound(
+def run_family_at_lower_bounds(
     selectors: Sequence[str],
     horizons: Sequence[int],
     *,

@@ -135,7 +135,7 @@ def _read_stored_row(store: Store, question: CachedTask, key: str) -> Mapping[st
     row = store.get_row(question.kind, key)
     if row is None or all(map(is_builtin, question.modules)):
         return row
-    header = store.header(question.kind, key) or {}
+    header = store.read_metadata(question.kind, key) or {}
     return None if find_changed_file(header.get("notes", {}).get("files", {})) else row
 
 

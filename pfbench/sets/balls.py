@@ -131,7 +131,7 @@ class LinfBall(VectorSet, NormBall):
         check_finite_winner(g, int(np.argmax(np.abs(g))))
         return np.where(g > 0.0, -self.radius, self.radius)
 
-    def steepest_direction(self, g: Any) -> Floats:
+    def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return -radius sgn(g), sgn(0) = 0."""
         return np.asarray(-self.radius * np.sign(check_gradient(g, self.shape)))
 

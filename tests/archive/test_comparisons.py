@@ -93,7 +93,7 @@ def checked(home, tmp_path, monkeypatch):
         folder.mkdir()
         check = checking(path, folder)
         _redraw_table(check, suite, read_runs(folder))
-        check.do(list(_tasks(check, read_runs(folder))))
+        check.process_until_time_limit(list(_tasks(check, read_runs(folder))))
         return check.outcome
 
     yield of
@@ -198,7 +198,7 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone():
     honest.compare_fresh("cell", runs[::3], [*runs[1::3], *runs[2::3]])
     wrong.compare_fresh("cell", runs[:10], runs[10:])
     for each in (honest, wrong):
-        each.compare()
+        each.note_significant_differences()
     assert honest.p_values
     assert honest.deviations == []
     assert "sfo of cell has another law now" in wrong.deviations[0]

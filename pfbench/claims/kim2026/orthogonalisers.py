@@ -329,7 +329,7 @@ class LowerDegree(WrongPolynomial):
         return newton_schulz(X, ball.degree - 1, ball.steps)
 
 
-class HundredfoldNormScaling(OverriddenOracles):
+class DividesByHundredfoldNorm(OverriddenOracles):
     """Scales by a hundred times the Frobenius norm."""
 
     def lo(self, g: Gradient) -> Point:
@@ -364,7 +364,7 @@ class QuinticForNewtonSchulz(WrongPolynomial):
 
 MUTANTS = (
     Mutant.from_oracles("ns-degree-off-by-one", LowerDegree, RESIDUAL, DEFICIT),
-    Mutant.from_oracles("ns-unscaled", HundredfoldNormScaling, RESIDUAL, DEFICIT),
+    Mutant.from_oracles("ns-unscaled", DividesByHundredfoldNorm, RESIDUAL, DEFICIT),
     Mutant.from_oracles("ns-quintic-under-the-name", QuinticForNewtonSchulz, RESIDUAL),
     Mutant.from_oracles("quintic-by-newton-schulz", NewtonSchulzForQuintic, CYCLES, INTERVAL),
     Mutant.from_oracles("quintic-one-step", OneQuinticStep, CYCLES, INTERVAL),

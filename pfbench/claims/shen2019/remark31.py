@@ -30,9 +30,9 @@ from pfbench.verification.statistics import (
 from pfbench.verification.units import GRADIENT, VALUE, formula, power_product
 
 
-def run_count(probability: float) -> int:
+def run_count(failure_probability: float) -> int:
     """Return k, for which all runs miss twice the bound in expectation at most that often."""
-    return math.ceil(math.log2(1.0 / probability))
+    return math.ceil(math.log2(1.0 / failure_probability))
 
 
 def gap_level_at_probability(epsilon: float, D: float) -> float:
@@ -72,7 +72,9 @@ def check_best_of_runs(trial: Trial) -> Evidence:
     missed = [float(gap > gap_level_at_probability(epsilon, constants.D)) for gap in chosen]
     by_all = [float(gap > level) / by_one**k for gap in chosen]
     grown = [
-        ratio for seed in seeds[:10] for ratio in _gap_ratios_of_outputs(trial, problem, best, seed)
+        ratio
+        for seed in seeds[:10]
+        for ratio in _gap_ratios_of_successive_outputs(trial, problem, best, seed)
     ]
     conditions = {
         "all runs miss the level": decide_not_rejected(by_all, f"that {k} runs miss independently"),
@@ -87,7 +89,7 @@ def check_best_of_runs(trial: Trial) -> Evidence:
     )
 
 
-def _gap_ratios_of_outputs(
+def _gap_ratios_of_successive_outputs(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
 ) -> list[float]:
     """Return V of each output that a run announces over V of the one before, without the start."""

@@ -52,7 +52,7 @@ def online_spider_parameters(epsilon: float, constants: Constants) -> Mapping[st
     return {"snapshot": root * root, "batch": root, "period": root}
 
 
-def max_smoothness_sigma(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+def sigma_parameter_from_L_max(epsilon: float, constants: Constants) -> Mapping[str, Any]:
     """Return sigma = L_max."""
     return {"sigma": constants.L_max}
 
@@ -118,7 +118,7 @@ TABLE = {
                 sigma=math.sqrt(8.0),
                 shrink=5 / 3,
                 formulas=(SFO, PO),  # its step, too, is a formula in epsilon
-                parameters=max_smoothness_sigma,
+                parameters=sigma_parameter_from_L_max,
             ),
             takes=(None, 55.0),
         ),

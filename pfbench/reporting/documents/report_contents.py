@@ -15,10 +15,10 @@ from pfbench.base.notebook import html_text
 from pfbench.reporting.comparison import Comparison, truncate_study
 from pfbench.reporting.figures.panels import FigureData, compute_figure
 from pfbench.reporting.findings import ordering_text, ranking, tested_orderings, tuning_effects
-from pfbench.reporting.findings.answers import answer_sentences, ending_sentences
+from pfbench.reporting.findings.answers import answer_sentences, truncation_and_decrease_sentences
 from pfbench.reporting.findings.candidate_front import (
     CandidateFront,
-    front_sentence,
+    candidate_failure_sentences,
     make_candidate_front,
 )
 from pfbench.reporting.findings.result_tables import (
@@ -69,14 +69,14 @@ class ReportPart:
         return seeds_in_words(self.study)
 
     @property
-    def failure(self) -> str:
+    def interval_failure_sentence(self) -> str:
         """Bound on the probability that a certified interval is wrong, as a sentence; or ''."""
-        return failure_sentence(self.results)
+        return interval_failure_sentence(self.results)
 
     @property
-    def unit_sentences(self) -> list[str]:
+    def ordering_setup_sentences(self) -> list[str]:
         """Sentences on the units, forms and assumed settings used to judge published orders."""
-        return ordering_text.ordering_dossier(self.study)
+        return ordering_text.ordering_setup_sentences(self.study)
 
     @property
     def brief_sentences(self) -> list[str]:
@@ -88,7 +88,11 @@ class ReportPart:
         """Sentences on the candidate: its rank on each pair, its failures and its tuning."""
         if self.front is None:
             return []
-        return [self.front.sentence, *front_sentence(self.front), *self.tuning_sentences]
+        return [
+            self.front.outcome_counts_sentence,
+            *candidate_failure_sentences(self.front),
+            *self.tuning_sentences,
+        ]
 
     @property
     def tuning_choice_table(self) -> Table | None:
@@ -106,14 +110,14 @@ class ReportPart:
         return answer_sentences(self.comparisons)
 
     @cached_property
-    def sentences(self) -> list[str]:
+    def truncation_and_decrease_sentences(self) -> list[str]:
         """Sentences on truncated runs, and on whether each measure ends below its start."""
-        return ending_sentences(self.results)
+        return truncation_and_decrease_sentences(self.results)
 
     @cached_property
     def tuning_sentences(self) -> list[str]:
         """Sentences on how the methods were tuned."""
-        return tuning_effects.sentences(self.study)
+        return tuning_effects.tuning_sentences(self.study)
 
     @property
     def all_sentences(self) -> list[str]:
@@ -121,10 +125,10 @@ class ReportPart:
         if self.front is not None:
             return self.candidate_sentences
         return [
-            *self.unit_sentences,
+            *self.ordering_setup_sentences,
             *ordering_text.flip_sentences(self.ordering_results),
             *self.answer_sentences,
-            *self.sentences,
+            *self.truncation_and_decrease_sentences,
             *self.tuning_sentences,
         ]
 
@@ -136,12 +140,12 @@ class ReportPart:
         return [results_table(self.comparisons[0], only={*self.front.methods_in_colour})]
 
     @cached_property
-    def significance_table(self) -> Table | None:
+    def ordering_verdict_table(self) -> Table | None:
         """Table of the verdicts on published orders; None without orders."""
         return ordering_text.order_verdict_table(self.study, self.ordering_results)
 
     @property
-    def significance_heading(self) -> str:
+    def ordering_verdict_heading(self) -> str:
         """Heading of the table of verdicts on published orders."""
         return ordering_text.table_heading(self.ordering_results)
 
@@ -151,7 +155,7 @@ class ReportPart:
         return tuning_effects.tuning_tables(self.study)
 
     @cached_property
-    def results_on_page(self) -> StudyResults:
+    def results_of_listed_runs(self) -> StudyResults:
         """Results whose runs are listed: the candidate's in a report on one method, else all."""
         if self.front is None:
             return self.results
@@ -160,7 +164,7 @@ class ReportPart:
     @cached_property
     def early(self) -> Table | None:
         """Table of the runs that did not end as planned; None if all did."""
-        return early_endings_table(self.results_on_page)
+        return early_endings_table(self.results_of_listed_runs)
 
     @cached_property
     def counts(self) -> Table:
@@ -170,13 +174,13 @@ class ReportPart:
     @cached_property
     def runs(self) -> Table:
         """Table of every listed run with its command."""
-        return run_table(self.results_on_page)
+        return run_table(self.results_of_listed_runs)
 
     @property
     def tables(self) -> list[Table]:
         """All tables that are read on a screen."""
         tables = [
-            self.significance_table,
+            self.ordering_verdict_table,
             ranking.table(self.results),
             *self.results_tables,
             *self.tuning_tables,
@@ -186,7 +190,7 @@ class ReportPart:
         return [table for table in tables if table is not None]
 
     @property
-    def interval_sentence(self) -> str:
+    def interval_certificate_sentence(self) -> str:
         """Sentence that names the measures with certified intervals; or ''."""
         names = [name for name in self.study.measures if _is_interval(self.results, name)]
         if not names:
@@ -209,7 +213,7 @@ class ReportContents:
     theory: MethodTheory
 
     @property
-    def labels(self) -> list[str]:
+    def labels_in_colour_order(self) -> list[str]:
         """Labels of all algorithms, in the order of their colours."""
         first = [
             label for part in self.parts if part.front for label in part.front.methods_in_colour
@@ -231,12 +235,12 @@ class ReportContents:
             ("commit", self.commit),
             ("date", self.date),
             ("runs", str(len(self.spec.runs()))),
-            *self._run_time_entries(),
+            *self._run_duration_entries(),
             ("seeds", "; ".join(seeds)),
             ("written on", describe_machine()),
         ]
 
-    def _run_time_entries(self) -> list[tuple[str, str]]:
+    def _run_duration_entries(self) -> list[tuple[str, str]]:
         """Return the total and longest run time as a provenance entry; [] without orders."""
         if not any(part.study.orderings for part in self.parts):
             return []
@@ -325,7 +329,7 @@ def seeds_in_words(study: Study) -> str:
     return join_items([str(seed) for seed in study.seeds])
 
 
-def failure_sentence(results: StudyResults) -> str:
+def interval_failure_sentence(results: StudyResults) -> str:
     """Return a bound on the probability that a certified interval is wrong; or ''."""
     probability = math.fsum(run.failure_probability for _, run in results.runs)
     if not probability:

@@ -16,7 +16,7 @@ from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.bootstrap import EVEN
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.tables import EQUAL_MARK, Cell, Table, TableRow
-from pfbench.reporting.wording import inline_name, pluralize
+from pfbench.reporting.wording import name_within_sentence, pluralize
 
 NEAR_RATIO = 2.0
 """Within so many times the calls of the best a method counts as near."""
@@ -63,7 +63,7 @@ class CandidateFront:
         return (*self.candidate_labels, *self.rivals[:MAX_ROWS])
 
     @property
-    def kind(self) -> str:
+    def rival_class_noun(self) -> str:
         """Noun for the class of rivals: ``methods`` or ``methods that never project``."""
         return "methods that never project" if self.not_comparable else "methods"
 
@@ -94,7 +94,7 @@ class CandidateFront:
         return duels, leads, near, [duel for duel in duels if not duel.rank]
 
     @cached_property
-    def sentence(self) -> str:
+    def outcome_counts_sentence(self) -> str:
         """Sentence on how many pairs the candidate is first, near, behind, or not there."""
         duels, leads, near, never = self.duels_by_outcome
         left = sum(
@@ -104,7 +104,7 @@ class CandidateFront:
         behind = len(duels) - len(leads) - len(near) - len(never)
         return (
             f"On {pluralize(len(duels), 'pair')} of problem and target, by {self.price} among "
-            f"{pluralize(len(self.rivals) + 1, 'method')}{self.kind.removeprefix('methods')}, "
+            f"{pluralize(len(self.rivals) + 1, 'method')}{self.rival_class_noun.removeprefix('methods')}, "  # noqa: E501
             f"{self.label} is first on {len(leads)}, within {NEAR_RATIO:g} times the first on "
             f"{len(near)}, slower on {behind}, and misses {pluralize(len(never), 'target')}"
             f"{unreached}{self._nearest_rival_text}."
@@ -132,7 +132,9 @@ class CandidateFront:
     def table(self) -> Table:
         """Table of the duels: expected calls, best rival, its calls, ratio."""
         comparisons = [
-            comparison for comparison in self.comparisons[1:] if self._counts_calls(comparison)
+            comparison
+            for comparison in self.comparisons[1:]
+            if self._is_call_kind_of_candidate(comparison)
         ]
         further = [
             {(d.title, d.target_index): d for d in self._duels(comparison)}
@@ -144,7 +146,7 @@ class CandidateFront:
             cells: list[Cell] = [*_duel_cells(duel)]
             for duels_of in further:
                 cells += _duel_cells(duels_of[duel.title, duel.target_index])
-            cells += [self._dominating_rival(duel)] if comparisons else []
+            cells += [self._dominating_rival_or_nobody(duel)] if comparisons else []
             name = f"{target}, where runs begin" if duel.starts_within_target else target
             best = frozenset(
                 {0} if duel.is_significant and duel.calls < duel.best_other_calls else ()
@@ -160,7 +162,7 @@ class CandidateFront:
         )
         heads += [f"fewer {both}"] if comparisons else []
         frontier = f" Last column: a method that needs fewer {both}; none: on the Pareto front."
-        measure = inline_name(self.comparisons[0].targets[-1].measure)
+        measure = name_within_sentence(self.comparisons[0].targets[-1].measure)
         return Table(
             f"{self.label} against the best of its class",
             f"Expected calls until {measure} is at most the target, at equal counts, and hits; "
@@ -177,9 +179,13 @@ class CandidateFront:
     def _rival_class_text(self) -> str:
         """The others of its class, in words."""
         rest = pluralize(len(self.rivals), "other")
-        return f"the {rest} among the {self.kind}" if self.not_comparable else f"all {rest}"
+        return (
+            f"the {rest} among the {self.rival_class_noun}"
+            if self.not_comparable
+            else f"all {rest}"
+        )
 
-    def _counts_calls(self, comparison: Comparison) -> bool:
+    def _is_call_kind_of_candidate(self, comparison: Comparison) -> bool:
         """Return whether a comparison is by a kind of calls that the candidate makes."""
         return (
             not self.results.study.price
@@ -191,14 +197,18 @@ class CandidateFront:
             )
         )
 
-    def _dominating_rival(self, duel: Duel) -> str | None:
+    def _dominating_rival_or_nobody(self, duel: Duel) -> str | None:
         """Return the rival with fewer calls of each kind, 'nobody', or None without arrival."""
         if duel.rank is None or duel.starts_within_target:
             return None
         results: list[tuple[float, str]] = []
         kinds = [
             self.comparisons[0],
-            *(comparison for comparison in self.comparisons[1:] if self._counts_calls(comparison)),
+            *(
+                comparison
+                for comparison in self.comparisons[1:]
+                if self._is_call_kind_of_candidate(comparison)
+            ),
         ]
         panels = [
             next(panel for panel in comparison.panels if panel.panel.title == duel.title)
@@ -265,7 +275,7 @@ def make_candidate_front(
     projecting = duels.projecting_methods(results)
     if not projecting & {*candidates}:
         outside = projecting
-    rank = mean_log_budget_ratios(comparisons[0])
+    rank = mean_log_budget_over_calls(comparisons[0])
     rivals = [label for label in results.study.labels if label not in {*candidates, *outside}]
     rivals.sort(key=lambda label: -rank.get(label, 0.0))
     return CandidateFront(
@@ -273,7 +283,7 @@ def make_candidate_front(
     )
 
 
-def mean_log_budget_ratios(comparison: Comparison) -> dict[str, float]:
+def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
     """Return the mean of log(budget/calls) over all pairs, by method.
 
     It is the area under its profile, up to the budget, on a logarithmic axis. What it never reaches
@@ -295,7 +305,7 @@ def mean_log_budget_ratios(comparison: Comparison) -> dict[str, float]:
     return comparison_sentences
 
 
-def rank_sentence(front: CandidateFront) -> list[str]:
+def describe_outcome_counts(front: CandidateFront) -> list[str]:
     """Return four phrases: on how many pairs it is first, near, behind, not there."""
     counted, leads, near, never = front.duels_by_outcome
     behind = len(counted) - len(leads) - len(near) - len(never)
@@ -307,7 +317,7 @@ def rank_sentence(front: CandidateFront) -> list[str]:
     ]
 
 
-def front_sentence(front: CandidateFront) -> list[str]:
+def candidate_failure_sentences(front: CandidateFront) -> list[str]:
     """Return sentences on where the candidate was refused or failed, and why."""
     return [
         text

@@ -24,7 +24,12 @@ from pfbench.reporting.statistics.runtimes import ert, make_runtimes
 from pfbench.reporting.statistics.seed_curves import trace_column
 from pfbench.reporting.statistics.significance import SeedSample, median, significant_leaders
 from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
-from pfbench.reporting.wording import format_integer, inline_name, join_items, round_as_printed
+from pfbench.reporting.wording import (
+    format_integer,
+    join_items,
+    name_within_sentence,
+    round_as_printed,
+)
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.tune import make_tuned_label
@@ -212,7 +217,7 @@ def table(results: StudyResults) -> Table:
     return Table(
         f"{study.title}: results",
         _table_note(results),
-        (*head, f"last {inline_name(measure)}", "ended"),
+        (*head, f"last {name_within_sentence(measure)}", "ended"),
         rows,
     )
 
@@ -319,16 +324,16 @@ def _format_calls(ranked: RankedAlgorithm, kind: str) -> str:
     )
 
 
-def ranking_sentence(results: StudyResults, price: Cost | None = None) -> str:
+def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> str:
     """Return a sentence that states by which calls or last values the ranks are computed."""
     study, price = results.study, price or ranking_price(results)
     if study.final_target is None:
-        last = inline_name(find_compared_measure(results))
+        last = name_within_sentence(find_compared_measure(results))
         return f"Ranked by the last {last} (median over the seeds; there is no target)."
     levels = join_items([f"{target.target:g}" for target in study.targets])
     return (
         f"Ranked by expected {price.description} to the hardest target that a method reaches "
-        f"({inline_name(study.final_target.measure)} at most {levels}), as printed; equal numbers share a rank."  # noqa: E501
+        f"({name_within_sentence(study.final_target.measure)} at most {levels}), as printed; equal numbers share a rank."  # noqa: E501
     )
 
 
@@ -346,4 +351,4 @@ def _table_note(results: StudyResults) -> str:
                 f"“> N”: no run reached a target, and each spent N or more."
             )
     bold = "Bold: significantly better than every other method (rank test, Holm)."
-    return " ".join([ranking_sentence(results), bold, *statement])
+    return " ".join([ranking_basis_sentence(results), bold, *statement])

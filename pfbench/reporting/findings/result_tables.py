@@ -14,13 +14,13 @@ from pfbench.reporting.comparison import (
     compare_algorithms,
     truncate_to_equal_counts,
 )
-from pfbench.reporting.findings.ranking import rank_algorithms, ranking_sentence
+from pfbench.reporting.findings.ranking import rank_algorithms, ranking_basis_sentence
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.cost import PRODUCTS, Cost
 from pfbench.reporting.statistics.seed_curves import FinalSummary
 from pfbench.reporting.statistics.significance import seed_warning
 from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
-from pfbench.reporting.wording import AXES, inline_name
+from pfbench.reporting.wording import AXES, name_within_sentence
 
 CSV_HEAD = (
     "problem",
@@ -90,7 +90,7 @@ def results_table(
                 continue
             rows.append(_algorithm_row(compared, index, ranks[scored.group.label], displayed))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
-    measures = [f"last {inline_name(measure)}" for measure in displayed]
+    measures = [f"last {name_within_sentence(measure)}" for measure in displayed]
     limited = any(panel.limits for panel in comparison.panels)
     return Table(
         f"{study.title}: {comparison.price} to each target"
@@ -116,7 +116,7 @@ def _table_note(comparison: Comparison, last: bool) -> str:
         parts.append(
             f"Last values are medians (least to greatest) {_panel_title(comparison)}{equal}."
         )
-    parts.append(ranking_sentence(comparison.results, comparison.price))
+    parts.append(ranking_basis_sentence(comparison.results, comparison.price))
     parts.append(
         "Bold: better than every other by a rank test over the seeds (Holm at 5 % over the tests "
         "of the best against each other one, in all columns)."

@@ -231,10 +231,10 @@ def _make_pairs(
     for first, second in ordering.pairs:
         pair = _decide_pair(ordering, retained[first], retained[second], scale)
         is_complete = all(len(retained[name]) == len(groups[name]) for name in (first, second))
-        yield pair if is_complete else _describe_incomplete(pair)
+        yield pair if is_complete else _weaken_incomplete_pair(pair)
 
 
-def _describe_incomplete(pair: OrderingPair) -> OrderingPair:
+def _weaken_incomplete_pair(pair: OrderingPair) -> OrderingPair:
     """Weaken the result of a pair where the runs of some forms are not kept.
 
     That the first is before every form of the second is not known then.
@@ -254,8 +254,8 @@ def _counts_calls(group: RunGroup, scale: OrderingUnit) -> bool:
 
 def _decide_pair(
     ordering: PublishedOrdering,
-    ones: Sequence[RunGroup],
-    groups: Sequence[RunGroup],
+    first_forms: Sequence[RunGroup],
+    second_forms: Sequence[RunGroup],
     scale: OrderingUnit,
 ) -> OrderingPair:
     """Compare the best forms of two methods; return their pair with the side and p-values.
@@ -265,7 +265,10 @@ def _decide_pair(
     other way round if a form of the second is ahead of each form of the first. Whether each form
     of the second is, which the authors may have run, is tested by the largest p-value of all.
     """
-    table = [[_test_pair(ordering, group, other, scale) for other in groups] for group in ones]
+    table = [
+        [_test_pair(ordering, group, other, scale) for other in second_forms]
+        for group in first_forms
+    ]
     columns = list(zip(*table, strict=True))
     # Of forms that are told apart alike the best one of each method is shown.
     ahead = min(
@@ -274,41 +277,43 @@ def _decide_pair(
     behind = min(
         (max(row, key=_strongest_opponent_key(1)) for row in columns), key=_strongest_form_key(1)
     )
-    flipped = len(groups) * _p_value_against(1)(behind) < len(ones) * _p_value_against(-1)(ahead)
-    pair, side, tried = (behind, 1, len(groups)) if flipped else (ahead, -1, len(ones))
+    flipped = len(second_forms) * _p_value_for_side(1)(behind) < len(
+        first_forms
+    ) * _p_value_for_side(-1)(ahead)
+    pair, side, tried = (behind, 1, len(second_forms)) if flipped else (ahead, -1, len(first_forms))
     p = min(1.0, tried * pair.p_value)
     last = max(
-        (max(column, key=_p_value_against(1)) for column in columns), key=_p_value_against(1)
+        (max(column, key=_p_value_for_side(1)) for column in columns), key=_p_value_for_side(1)
     )
     return replace(
         pair,
         # Where each has a form that the other does not beat, nothing is told.
         better_side=side if pair.better_side == side else 0,
         p_value=p,
-        every_form_p_value=min(1.0, _p_value_against(1)(last)) if flipped else p,
+        every_form_p_value=min(1.0, _p_value_for_side(1)(last)) if flipped else p,
         behind=last.second if flipped else "",
     )
 
 
-def _p_value_against(side: int) -> Callable[[OrderingPair], float]:
+def _p_value_for_side(side: int) -> Callable[[OrderingPair], float]:
     """Return a key: the p-value if the pair favours the side, else 2 - p."""
     return lambda pair: pair.p_value if pair.better_side == side else 2.0 - pair.p_value
 
 
 def _strongest_opponent_key(side: int) -> Callable[[OrderingPair], tuple[float, float]]:
     """Return a key that is greatest for the least sure and best opponent of the side's form."""
-    return lambda pair: (_p_value_against(side)(pair), -pair.values[1 if side < 0 else 0])
+    return lambda pair: (_p_value_for_side(side)(pair), -pair.values[1 if side < 0 else 0])
 
 
 def _strongest_form_key(side: int) -> Callable[[OrderingPair], tuple[float, float]]:
     """Return a key that is least for the side's form that is ahead most surely, then the best."""
-    return lambda pair: (_p_value_against(side)(pair), pair.values[0 if side < 0 else 1])
+    return lambda pair: (_p_value_for_side(side)(pair), pair.values[0 if side < 0 else 1])
 
 
 def _test_pair(
     ordering: PublishedOrdering, group: RunGroup, other: RunGroup, scale: OrderingUnit
 ) -> OrderingPair:
-    x, y, spent = _pair_samples(ordering, group, other, scale)
+    x, y, spent = _pair_samples_and_calls_spent(ordering, group, other, scale)
     values = median(x), median(y)
     unmoved = (
         _stays_at_start(ordering, group, values[0]),
@@ -331,7 +336,7 @@ def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) 
     return ordering.target is None and bool(starts) and math.isclose(value, median(starts))
 
 
-def _pair_samples(
+def _pair_samples_and_calls_spent(
     ordering: PublishedOrdering, item: RunGroup, other: RunGroup, scale: OrderingUnit
 ) -> tuple[Array, Array, float]:
     """Return the compared values of both groups by run, and the calls spent."""

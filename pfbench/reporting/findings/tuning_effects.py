@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from pfbench.reporting.tables import Cell, Table, TableRow
-from pfbench.reporting.wording import format_integer, inline_name, join_items, pluralize
+from pfbench.reporting.wording import format_integer, join_items, name_within_sentence, pluralize
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.labels import setting_title
 from pfbench.runs.planning.study import LabelledSelector, Setting, Study
@@ -19,7 +19,7 @@ def tuning_tables(study: Study) -> list[Table]:
     return [choice_table(study, study.tune), all_trials_table(study, study.tune)]
 
 
-def sentences(study: Study) -> list[str]:
+def tuning_sentences(study: Study) -> list[str]:
     """Return sentences on how the methods were tuned; empty without tuning."""
     tune = study.tune
     if tune is None or not study.choices:
@@ -50,7 +50,7 @@ def sentences(study: Study) -> list[str]:
 
 
 def _format_level(target: Stop) -> str:
-    return f"{inline_name(target.measure)} ≤ {target.target:g}"
+    return f"{name_within_sentence(target.measure)} ≤ {target.target:g}"
 
 
 def describe_tuning_targets(tune: TuningPlan) -> str:

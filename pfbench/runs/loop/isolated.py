@@ -115,7 +115,7 @@ class RemoteMethod:
                 kind, *reported = _receive_next(link, process, ledger)
                 if kind == "state":
                     (state,) = reported
-                    _check_entries(state)
+                    _check_entries_match_factors(state)
                     yield state
                     link.send("on")
                 elif kind == "end":
@@ -177,7 +177,7 @@ def _receive_next(
     return message
 
 
-def _check_entries(state: Any) -> None:
+def _check_entries_match_factors(state: Any) -> None:
     """Raise for a factored point whose stored entries differ from those of its factors."""
     if not isinstance(state, State):
         raise InputError(f"the algorithm yielded a {type(state).__name__}, not a State")

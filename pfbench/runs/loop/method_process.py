@@ -38,7 +38,7 @@ class _RemoteOracles:
 
         def call(*args: Any) -> Any:
             answer = self._send_query(0, verb, args)
-            return _RemoteObject(self, answer) if verb in KEPT else answer
+            return _RemoteOracleResult(self, answer) if verb in KEPT else answer
 
         return call
 
@@ -51,7 +51,7 @@ class _RemoteOracles:
         return answer
 
 
-class _RemoteObject:
+class _RemoteOracleResult:
     """Hessians or gradient table in the process of the problem; each access is a message."""
 
     def __init__(self, oracles: _RemoteOracles, index: int) -> None:
@@ -80,10 +80,10 @@ def build_from_class(module: str, name: str, parameters: Mapping[str, Any]) -> t
 
 
 def serve(
-    pipe: Connection, number: int, folder: str, build: Callable[..., Any], arguments: Any
+    pipe: Connection, loop_threads: int, folder: str, build: Callable[..., Any], arguments: Any
 ) -> None:
     """Build a method in this child process, describe it, and run it on request."""
-    prepare_child_process(number, folder)
+    prepare_child_process(loop_threads, folder)
     link = MethodEnd(pipe, 1)
     try:
         algorithm, schedule = build(*arguments)

@@ -136,11 +136,11 @@ def _make(kind: Any, fields: dict[str, Any]) -> Any:
             Atoms.__init__(instance, (1, 1), 0)
         for name, value in fields.items():
             object.__setattr__(instance, name, tuple(value) if name == "shape" else value)
-    _check(instance)
+    _check_parts_fit(instance)
     return instance
 
 
-def _check(instance: Any) -> None:
+def _check_parts_fit(instance: Any) -> None:
     """Refuse an object whose parts do not fit together."""
     if isinstance(instance, RankOne):
         _expect(_is_vector(instance.u), _is_vector(instance.v), type(instance.scale) is float)
@@ -173,7 +173,7 @@ def _check(instance: Any) -> None:
         _expect((left.shape[1], right.shape[1]) == instance.pattern.shape == instance.shape)
 
 
-def check_storage(parts: Mapping[str, Any]) -> None:
+def check_iterate_storage(parts: Mapping[str, Any]) -> None:
     """Refuse the storage of a sequence whose parts do not fit together.
 
     Raises

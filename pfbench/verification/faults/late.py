@@ -46,7 +46,7 @@ def _iterate_delayed_changes(
     """Yield the changes of an operator, made only after a number of times."""
     for change in operator(code):
         first, *edits = change.edits
-        node = code.find_expression(first)
+        node = code.find_replaced_expression(first)
         # The loop that all estimates share calls the move of a method: it counts in the run.
         is_move = code.part.name.endswith(".move") and "ask" in code.argument_names
         if node is not None and (is_move or code.is_repeated(node)):

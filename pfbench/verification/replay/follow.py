@@ -185,7 +185,7 @@ def _replay_and_compare_steps(
                 raise MismatchError(step, f"it raised {format_error_with_notes(transcript.error)}")
             raise FewerStatesError(step, f"it yields {step} states, the reference yields more")
         _compare_states(replay, step, state)
-        _check_surplus(replay, step)
+        _check_earlier_queries_explained(replay, step)
         step += 1
         replay.begin_step(step, transcript.states[step - 1].x)
     if transcript.error is not None:
@@ -193,7 +193,7 @@ def _replay_and_compare_steps(
     if len(transcript.states) > step:
         extra = len(transcript.states)
         raise MismatchError(step, f"it yields {extra} states, the reference {step}")
-    _check_surplus(replay, step + 1)
+    _check_earlier_queries_explained(replay, step + 1)
     return step
 
 
@@ -226,7 +226,7 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
         )
 
 
-def _check_surplus(replay: ReplayOracles, step: int) -> None:
+def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
     """Raise `MismatchError` if a query of an earlier step is unexplained."""
     for pending in replay.window.pending:
         if pending.query.step >= step:

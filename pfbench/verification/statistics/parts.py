@@ -62,11 +62,13 @@ def combine_families(parts: Mapping[str, Decision]) -> Decision:
         parts,
         key=lambda name: (_rank(parts[name]), max(parts[name].tight_on.values(), default=0.0)),
     )
-    return replace(_join_parts(parts, best), tight_on=_prefix_tight_parts({best: parts[best]}))
+    return replace(
+        _join_parts(parts, best), tight_on=_merge_tight_ratios_by_part({best: parts[best]})
+    )
 
 
 def _rank(part: Decision) -> int:
-    return Verdict(part.verdict).rank
+    return Verdict(part.verdict).rank_from_worst
 
 
 def _cap_at_holds(part: Decision, mark: str, why: str) -> Decision:
@@ -99,11 +101,11 @@ def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
         measured,
         min((part.p_value for part in tested if part.p_value is not None), default=None),
         sum(part.test_count for part in tested),
-        _prefix_tight_parts(parts) if decision.verdict in NEAR else {},
+        _merge_tight_ratios_by_part(parts) if decision.verdict in NEAR else {},
     )
 
 
-def _prefix_tight_parts(parts: Mapping[str, Decision]) -> dict[str, float]:
+def _merge_tight_ratios_by_part(parts: Mapping[str, Decision]) -> dict[str, float]:
     """Return the ratios near their bound of all parts, keyed by part name and location."""
     return {
         ": ".join(filter(None, (name, key))): number

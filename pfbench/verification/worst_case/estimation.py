@@ -85,7 +85,7 @@ class PerformanceEstimation:
         kind = self._functions.SmoothConvexFunction if convex else self._functions.SmoothFunction
         return self._problem.declare_function(kind, L=L)
 
-    def add_components(
+    def add_components_equal_at_start(
         self, n: int, L: float, start: Vector, gradient: Vector | None = None
     ) -> tuple[list[Function], Function]:
         """Return n smooth functions with equal gradient and value at the start, and their mean.
@@ -99,7 +99,7 @@ class PerformanceEstimation:
             f_i.add_point((start, common, self._zero))
         return components, mean(components)
 
-    def add_composite(
+    def add_composite_stationary_at_start(
         self, n: int, L: float, start: Vector
     ) -> tuple[list[Function], Function, Function]:
         """Return n components and their mean, stationary at the start, and a convex h, 0 there.
@@ -107,7 +107,7 @@ class PerformanceEstimation:
         That loses nothing for proximal steps along gradients: a linear function can be moved from
         the components to h unseen.
         """
-        components, f = self.add_components(n, L, start, self.add_start())
+        components, f = self.add_components_equal_at_start(n, L, start, self.add_start())
         h = self._problem.declare_function(self._functions.ConvexFunction)
         self._penalties.append((h, start))
         return components, f, h
