@@ -264,7 +264,7 @@ class FunctionChecks(ProblemChecks):
 
     # --- what else a problem says -----------------------------------------------------------------
 
-    def check_backend(self) -> str:
+    def check_backend_matches_problem(self) -> str:
         """Check that the backend of a run answers as the problem does."""
         problem, space = self.problem, self.space
         backend = problem.open(np.random.default_rng(0))

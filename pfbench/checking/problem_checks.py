@@ -50,7 +50,7 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
         ("samples by counts", components.check_counted_samples),
         ("hessian", function.check_hessian),
         ("table", components.check_table),
-        ("backend", function.check_backend),
+        ("backend", function.check_backend_matches_problem),
         ("linear minimisation", function.check_linear_minimisation),
         ("proximal map", lambda: _check_proximal_map(problem, space)),
         ("measures", function.check_measures_at_start),

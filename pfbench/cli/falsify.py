@@ -63,7 +63,6 @@ def falsify(
     folder = store / "searches"
     arguments |= {"allow": tuple(allow or ()), "saved": (folder, resume)}
     check_writable(folder, f"--store {store}", folder=True, error=StorageError)
-    folder.mkdir(parents=True, exist_ok=True)
     title = f"search, at most {seconds:g} s per claim"
     with (
         closing(options.make_engine(jobs, None)) as engine,

@@ -20,7 +20,7 @@ from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator
 from pfbench.problems.array_losses import ArrayLoss, ComponentBlock, Dense, make_array_loss
 from pfbench.problems.base import (
     BackendWithStatefulLmo,
-    ComponentHessians,
+    ComponentHessiansAtPoint,
     check_dense_point,
     content_digest,
     index_weights,
@@ -133,7 +133,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         columns = [sums.get(index, zero) for index in range(0, loss.columns, width)]
         return self.library.as_numpy(xp.concat(columns, axis=1)).reshape(self.shape)
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return all component Hessians at s: phi'' of every row in host memory, 8 n width B."""
         loss, curvatures = self.loss, self.apply_to_component_products(s, self.loss.curvatures)
 
@@ -147,7 +147,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
             g = self.mean_gradient(sample, apply_to_block)
             return g - loss.ridge * u if loss.ridge else g
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> Table:
         """Return a table with every component gradient at x; loss (8) uses compiled loops."""

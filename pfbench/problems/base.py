@@ -322,7 +322,7 @@ def index_weights(sample: Indices, n: int) -> tuple[Integers, Floats]:
     return indices, weights
 
 
-class ComponentHessians:
+class ComponentHessiansAtPoint:
     """All component Hessians at one point, applied to the difference of two others.
 
     Parameters
@@ -354,9 +354,9 @@ class ConstantHessians(FiniteSum):
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, as at one point."""
         return self.apply_mean_hessian(sample, x - y)
 
-    def hessian(self, s: Any) -> ComponentHessians:
+    def hessian(self, s: Any) -> ComponentHessiansAtPoint:
         """Return all component Hessians, the same at every point; nothing is stored."""
-        return ComponentHessians(self.apply_mean_hessian)
+        return ComponentHessiansAtPoint(self.apply_mean_hessian)
 
 
 class BackendWithStatefulLmo:

@@ -20,7 +20,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, count_indices
 from pfbench.kernels import linear, loop_inputs
-from pfbench.problems.base import ComponentHessians, FiniteSum, content_digest
+from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, content_digest
 from pfbench.problems.features import as_csr
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
@@ -200,7 +200,7 @@ class LinearModel(FiniteSum):
         )
         return g
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return all component Hessians: phi'' of rows, r'' of coordinates, 8 (n + d) bytes."""
         curvature, everyone, q = np.empty(self.n), np.arange(self.n), 1.0 + s * s
         linear.write_curvatures(self.loss.kind, self.data, s, curvature)
@@ -212,7 +212,7 @@ class LinearModel(FiniteSum):
             linear.add_hessian_vector_products(self.data, *indices, curvature, u, g)
             return g
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "LinearTable":
         """Return a table with every component gradient at x."""

@@ -83,14 +83,14 @@ def check_gap_rate(trial: Trial) -> Evidence:
     return Evidence(combine_families(parts), {"exponent": 2.0}, runs)
 
 
-def _lo_and_fo_calls_on_chain(trial: Trial, T: int) -> tuple[float, float]:
-    """Return LO and FO to V <= 0.04 D on the chain of T links; infinite if they do not suffice."""
-    problem = CHAIN(T=T)
+def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:
+    """Return LO and FO to V <= 0.04 D on a zero chain; infinite if they do not suffice."""
+    problem = CHAIN(T=chain_length)
     run = trial.run(
         problem,
         trial.make(step="line-search"),
         stop=Stop("fw_gap", GAP * problem.set.diameter),
-        budget=Budget(lo=100.0 + T * T),
+        budget=Budget(lo=100.0 + chain_length * chain_length),
     )
     if run.status != Status.TARGET:
         return math.inf, math.inf

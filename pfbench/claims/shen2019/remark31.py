@@ -30,9 +30,9 @@ from pfbench.verification.statistics import (
 from pfbench.verification.units import GRADIENT, VALUE, formula, power_product
 
 
-def run_count(failure_probability: float) -> int:
+def restart_count(probability_that_all_miss: float) -> int:
     """Return k, for which all runs miss twice the bound in expectation at most that often."""
-    return math.ceil(math.log2(1.0 / failure_probability))
+    return math.ceil(math.log2(1.0 / probability_that_all_miss))
 
 
 def gap_level_at_probability(epsilon: float, D: float) -> float:
@@ -53,7 +53,7 @@ def check_best_of_runs(trial: Trial) -> Evidence:
     """Check how often the chosen output misses 4 eps D, its choice, and its cost."""
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
-    k = run_count(PROBABILITY)
+    k = restart_count(PROBABILITY)
     algorithm = trial.make_scheduled(epsilon, constants)
     best = trial.make_scheduled(epsilon, constants, probability=PROBABILITY)
     before = trial.run(problem, algorithm, seed=trial.seeds(1, "one")[0], measures="fw_gap")
@@ -143,7 +143,7 @@ def examine_failure_probability(
     V = compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon, constants), seed)
     finer = compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed)
     aim = level * epsilon * constants.D
-    k = run_count(PROBABILITY)
+    k = restart_count(PROBABILITY)
 
     def failure_probability(values: Floats, aim: float, runs: int) -> float:
         return float(np.mean(values > aim)) ** runs / PROBABILITY

@@ -144,7 +144,7 @@ def examine_sizes_under_scaling_of_f(
     printed = worst.pop("printed")
     recovery = Constants(n=n, L_f=1 / n, L_ms=n**-0.5, L_max=1.0, L2_ms=1.38 * n**-0.5, sigma2=1.0)
     chosen = created(1e-4, recovery)
-    law = sizes.law_at_distance(estimator, chosen.p, 1e-4, chosen.S, recovery) / 1e-8
+    law = sizes.error_law_since_snapshot(estimator, chosen.p, 1e-4, chosen.S, recovery) / 1e-8
     return compare_ratios(
         printed,
         max(corrected),

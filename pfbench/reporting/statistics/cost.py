@@ -78,7 +78,7 @@ class Cost:
     def column_costs(self, run: Run) -> list[tuple[str, float]]:
         """Return (trace column, price of one unit) pairs for a run."""
         return [
-            ("lo", weight * _products_per_lmo(run)) if name == "products" else (name, weight)
+            ("lo", weight * _matrix_products_per_lmo(run)) if name == "products" else (name, weight)
             for name, weight in self.weights
         ]
 
@@ -99,7 +99,7 @@ PRODUCTS = Cost.from_weights("products")
 """The products of matrices in linear minimisations, of runs that measure lmo_products."""
 
 
-def _products_per_lmo(run: Run) -> float:
+def _matrix_products_per_lmo(run: Run) -> float:
     """Return the matrix products of each linear minimisation of a run; 0 if not measured."""
     full_list = trace_column(run, "lmo_products")
     return float(full_list[0]) if full_list.size else 0.0

@@ -205,15 +205,15 @@ _OF_AN_ALGORITHM = ("name", "requires", "output", "run")
 def _check_kinds(problem: Any, algorithm: Any) -> None:
     """Raise for an object that is neither a problem nor an algorithm, including a class."""
     for kind, value, parts in (
-        ("problem", problem, _OF_A_PROBLEM),
-        ("algorithm", algorithm, _OF_AN_ALGORITHM),
+        ("a problem", problem, _OF_A_PROBLEM),
+        ("an algorithm", algorithm, _OF_AN_ALGORITHM),
     ):
-        if kind == "algorithm" and isinstance(value, AlgorithmSpec):
+        if kind == "an algorithm" and isinstance(value, AlgorithmSpec):
             continue
         lacks = [part for part in parts if not hasattr(value, part)]
         if lacks or isinstance(value, type):
             why = f"it lacks {', '.join(lacks)}" if lacks else "make an object of it"
-            raise InputError(f"{brief_repr(value)} is no {kind}: {why}.")
+            raise InputError(f"{brief_repr(value)} is not {kind}: {why}.")
 
 
 def _check_point(start: Any) -> Point:

@@ -70,7 +70,7 @@ def add_worst_ratios(
 def _add_report(row: Verdict, report: SearchReport) -> Verdict:
     if report.verdict == REFUSED:
         return row
-    row = replace(row, measured={**row.measured, **report.worst_ratio})
+    row = replace(row, measured={**row.measured, **report.ratio_and_place})
     claim, is_complete = row.claim, not any("no assumption" in remark for remark in report.lint)
     if not (isinstance(report, Counterexample) and report.assumptions):
         return row

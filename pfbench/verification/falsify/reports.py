@@ -76,7 +76,7 @@ class SearchReport:
         return [*lines, "  This is not a proof."]
 
     @property
-    def worst_ratio(self) -> dict[str, Any]:
+    def ratio_and_place(self) -> dict[str, Any]:
         """The largest ratio and its place, as a verdict has them."""
         return {"worst ratio": self.ratio, "worst ratio at": self.place_of_worst_ratio}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from pfbench.base.errors import StorageError
 from pfbench.base.files import atomic_write
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.evaluation import Ratio
@@ -40,11 +41,16 @@ class SavedSearch:
         content = repr((version, claim.name, options)).encode() + Path(source).read_bytes()
         self.path = folder / f"{claim.name}-{sha256(content).hexdigest()[:16]}.json"
         if is_resumed and self.path.exists():
-            saved = json.loads(self.path.read_text(encoding="utf-8"))
-            self.state = saved["state"]
-            for record in saved["reports"]:
-                kind = Counterexample if record["verdict"] == VIOLATED else SearchReport
-                self.reports.append(kind(**record | {"lint": tuple(record["lint"])}))
+            try:
+                saved = json.loads(self.path.read_text(encoding="utf-8"))
+                self.state = saved["state"]
+                for record in saved["reports"]:
+                    kind = Counterexample if record["verdict"] == VIOLATED else SearchReport
+                    self.reports.append(kind(**record | {"lint": tuple(record["lint"])}))
+            except (ValueError, TypeError, KeyError) as error:
+                raise StorageError(
+                    f"{self.path} is damaged: delete it, or omit --resume."
+                ) from error
 
     def finish(self, report: SearchReport) -> None:
         """Add the report on a statement."""
@@ -78,6 +84,7 @@ class SavedSearch:
         self.time = monotonic()
         if self.path is not None:
             saved = {"reports": [report.as_json() for report in self.reports], "state": state}
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(self.path) as file:
                 file.write(json.dumps(saved, default=float).encode())
 

@@ -13,7 +13,7 @@ from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weight_indices
-from pfbench.problems.base import ComponentHessians, FiniteSum
+from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum
 from pfbench.verification.instruments.indefinite import ConvexHull
 
 
@@ -142,7 +142,7 @@ class ForcedPath(FiniteSum):
         change = self.L + self.L2 * (r + s) / 2.0 - self.kappa * (r * r + r * s + s * s) / 6.0
         return self._mean_of_signed_axes(sample, change * (r - s))
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return all s_i h'(r) (e_0 e_k' + e_k e_0'), which act along the segment, of mean 0."""
         slope = self.h_derivative(float(s[0]))
 
@@ -153,7 +153,7 @@ class ForcedPath(FiniteSum):
                 else self._mean_of_signed_axes(sample, slope * float(u[0]))
             )
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "ForcedTable":
         """Return a table filled at x; one number for each component."""

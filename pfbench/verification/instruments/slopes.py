@@ -18,7 +18,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weight_indices
-from pfbench.problems.base import ComponentHessians, FiniteSum
+from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum
 from pfbench.sets import Box
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeSpace
@@ -200,7 +200,7 @@ class Valley(ConstantSlopeProblem):
         length = self.overshoot + float(self.start()[0])
         return replace(super().constants(start), D=length)
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return all f_i'' at s."""
         r = float(s[0])
         bent = self.max_curvature / math.cosh(self.max_curvature * r / self.g) ** 2
@@ -210,7 +210,7 @@ class Valley(ConstantSlopeProblem):
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             return np.asarray((bent if sample is None else bent + _mean_sign(sample) * above) * u)
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
 
 def _mean_sign(sample: Indices) -> float:

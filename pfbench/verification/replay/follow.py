@@ -14,7 +14,7 @@ from pfbench.base.errors import format_error_with_notes
 from pfbench.base.state import State
 from pfbench.points import keep
 from pfbench.verification.replay.draws import DrawNeededNowError, ResolvedDraws
-from pfbench.verification.replay.judges import ReplayedSubroutines
+from pfbench.verification.replay.judges import RecordedChoiceJudges
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 from pfbench.verification.replay.recorded_run import Transcript, copy_dense
@@ -164,7 +164,7 @@ def _replay_and_compare_steps(
     """
     transcript = replay.transcript
     name = getattr(algorithm, "name", "")
-    judges = ReplayedSubroutines(replay, name not in TOLERANCE_ALONE)
+    judges = RecordedChoiceJudges(replay, name not in TOLERANCE_ALONE)
     replay.begin_step(0, transcript.start)
     if reference is None:
         judged = copy.copy(algorithm)

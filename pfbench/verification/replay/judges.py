@@ -30,7 +30,7 @@ _SAME = 1e-6
 _MAX_INNER = 100_000
 
 
-class ReplayedSubroutines:
+class RecordedChoiceJudges:
     """Replacements for the `condg` and `line_search` of a replayed reference.
 
     Parameters

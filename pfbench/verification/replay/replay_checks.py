@@ -424,5 +424,5 @@ class _ComponentCounts:
         full = any(query.kind in ("gradient", "table") for query in transcript.queries)
         indices = [query.indices for query in transcript.queries if query.indices is not None]
         some = len(np.unique(np.concatenate(indices))) if indices else 0
-        self.components = transcript.problem.n if full else some
+        self.distinct_components = transcript.problem.n if full else some
         self.charged = transcript.spent
