@@ -20,7 +20,7 @@ from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
 
 _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
-"""Names that no module of an archive may have, beside those that are installed."""
+"""Names that no module of an archive may have, in addition to installed packages."""
 
 
 @contextmanager

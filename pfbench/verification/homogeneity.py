@@ -102,7 +102,7 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
 
 
 def _describe(subject: str, gone: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
-    """Return what was looked at, or how it departs from its unit; and whether it keeps that."""
+    """Return a description of the subject or of its departure, and whether it keeps its unit."""
     return (str(gone), False) if gone else (f"{subject} ({format_unit(unit)})", True)
 
 
@@ -114,7 +114,7 @@ def _check_formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
 
 
 def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
-    """Yield of a claim about a schedule whether what its source prints keeps the units."""
+    """Yield, for a claim about a schedule, whether its published formula keeps the units."""
     published = getattr(claim.check, "keywords", {}).get("published")
     if getattr(claim.check, "func", None) is not check_published_schedule or published is None:
         return
@@ -137,7 +137,7 @@ def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
 def _compute_printed_schedule(
     own: Any, published: PublishedSchedule, request: ScheduleRequest, unit: Unit, scaling: Scaling
 ) -> Mapping[str, Any]:
-    """Return the schedule that a source prints, for what is asked in other units."""
+    """Return the schedule that a source prints, for a request in other units."""
     products = {
         name: value * scaling.factor(_parameter_unit(own, name)) if is_float(value) else value
         for name, value in request.parameters.items()

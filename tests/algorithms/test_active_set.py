@@ -94,7 +94,7 @@ def test_it_runs_on_matrices(name):
     ("over", "words"),
     [
         ({"set": "l2", "radius": 1}, "is for problems over a polytope, .*: the set l2 is none"),
-        ({"set": "none"}, "asks for lo, .*it has no feasible set"),
+        ({"set": "none"}, "queries lo, .*it has no feasible set"),
     ],
 )
 def test_what_is_no_polytope_is_refused(name, over, words):

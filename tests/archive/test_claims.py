@@ -252,8 +252,8 @@ def test_pages_that_lie_are_seen(archive, tmp_path, monkeypatch, name):
         (["record", "add", "a", "b.zip"], "`pfbench record` is now `pfbench archive collect`"),
         (["archive", "make", "page-count", "-o", "a.zip"], "is no SPEC.toml, FILE.py"),
         (["archive", "make", "a.py", "-o", "none/a.zip"], "no folder none"),
-        (["archive", "make", "a.py", "-o", "a.zip", "--price", "sfo=1"], "goes with --suite"),
-        (["archive", "make", "a.toml", "-o", "a.zip", "--full"], "go with claims"),
+        (["archive", "make", "a.py", "-o", "a.zip", "--price", "sfo=1"], "needs --suite"),
+        (["archive", "make", "a.toml", "-o", "a.zip", "--full"], "need claims"),
         (["archive", "check", "none.zip"], "none.zip"),
     ],
 )

@@ -63,7 +63,9 @@ def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[C
         for k, (call, created) in enumerate(pairs, 1):
             words = f"The condg of step {k} makes {created} LO, not {call.exact_line_search_calls}."
             if call.is_missed_by_exact_line_search:
-                wrong = wrong or f"The condg of step {k} goes another way."
+                wrong = (
+                    wrong or f"The inner loop of step {k} deviates from the published recursion."
+                )
             elif call.exact_line_search_calls is None:
                 unknown += 1
             elif created < call.exact_line_search_calls:

@@ -51,7 +51,7 @@ def svrg(ask: Any, rng: Any, s: Any) -> Estimate:
 
 
 def svrg_with_batch_at_snapshot(ask: Any, rng: Any, s: Any) -> Estimate:
-    """As `svrg`; a batch is drawn and queried at w itself, too."""
+    """Yield estimates like `svrg`, with a batch that is also drawn and queried at w."""
     x = yield
     while True:
         w, mean = x, _reference_gradient(ask, rng, s, x)
@@ -71,7 +71,7 @@ def spider(ask: Any, rng: Any, s: Any) -> Estimate:
 
 
 def spider_by_smoothness(ask: Any, rng: Any, s: Any) -> Estimate:
-    """As `spider`; i has the chance q_i = L_i/(sum of L_j), its difference the weight 1/(n q_i)."""
+    """Yield estimates like `spider`, drawing i with q_i = L_i/(sum of L_j) and weight 1/(n q_i)."""
     L = ask.component_smoothness()
     q = L / L.sum()
     x = yield
@@ -110,7 +110,7 @@ def casvrg(ask: Any, rng: Any, s: Any) -> Estimate:
 
 
 def caspider(ask: Any, rng: Any, s: Any) -> Estimate:
-    """As `spider`, with [H - H_S](w) (x_t - x_{t-1}) more, w the first point of the epoch."""
+    """Yield estimates of `spider` plus [H - H_S](w) (x_t - x_{t-1}), w the epoch's start."""
     x = yield
     while True:
         g, H = ask.gradient(x), ask.hessian(x)
@@ -198,7 +198,7 @@ def zerosarah(ask: Any, rng: Any, s: Any) -> Estimate:
 
 
 def zerosarah_from_zeros(ask: Any, rng: Any, s: Any) -> Estimate:
-    """As `zerosarah`, with a table that begins with zeros; each component is queried by itself."""
+    """Yield estimates like `zerosarah`, from a zero table, with one query for each component."""
     lam = s.table_weight
     x = yield
     a = np.zeros((ask.n, *x.shape))

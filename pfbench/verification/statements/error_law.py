@@ -37,7 +37,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """What the law of an estimate may depend on, e = g - grad f(x) being the error of one.
+    """Past on which an estimate's law may depend, with the error e = g - grad f(x).
 
     Attributes
     ----------
