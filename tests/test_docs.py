@@ -93,7 +93,7 @@ def test_comparing_your_method(tmp_path, monkeypatch):
             out[command] = result.stdout
     finally:
         sys.modules.pop("my_methods", None)
-    run, page, printed, compared, stored, both = out.values()
+    compared, run, page, printed, stored, both = out.values()
     assert re.search(r"mine +1", run)
     assert "seeds to 0.05" in run
     assert page.startswith("build/report/mine.html")
