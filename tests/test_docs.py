@@ -254,7 +254,7 @@ def test_reading_a_stored_run(tmp_path, monkeypatch):
 
 def test_blocks_that_need_a_cluster_are_python():
     for block in blocks("docs/clusters.md"):
-        assert "_jobqueue" in block or "_kubernetes" in block
+        assert "_jobqueue" in block
         compile(block, "clusters.md", "exec")
 
 
