@@ -92,7 +92,7 @@ def test_comparing_your_method(tmp_path, monkeypatch):
             out[command] = result.stdout
     finally:
         sys.modules.pop("my_methods", None)
-    run, page, printed, compared, stored, both = out.values()
+    compared, run, page, printed, stored, both = out.values()
     assert re.search(r"mine +1", run)
     assert "seeds to 0.05" in run
     assert page.startswith("build/report/mine.html")
@@ -104,9 +104,9 @@ def test_comparing_your_method(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_your_own_theorem(tmp_path, monkeypatch, capsys):
-    """The two files of the page, every command of it, and the fit."""
-    descent, page, fit = blocks("docs/your-theorem.md")
+def test_your_own_theorem(tmp_path, monkeypatch):
+    """The two files of the page, and every command of it."""
+    descent, page = blocks("docs/your-theorem.md")
     text = (ROOT / "docs/your-theorem.md").read_text(encoding="utf-8")
     assert len(page.splitlines()) < 80
     monkeypatch.chdir(tmp_path)
@@ -138,9 +138,6 @@ def test_your_own_theorem(tmp_path, monkeypatch, capsys):
     assert "tested on quadratic" in explained
     assert "3 holds, 2 within-10" in of_page
     assert "[page-thm1, page-lemma]" in stale
-    exec(compile(fit, "your-theorem.md", "exec"), {})
-    printed = fit.splitlines()[-1].removeprefix("# ")
-    assert printed in capsys.readouterr().out
 
 
 def test_is_it_true(tmp_path, monkeypatch):
@@ -256,7 +253,7 @@ def test_reading_a_stored_run(tmp_path, monkeypatch):
 
 def test_blocks_that_need_a_cluster_are_python():
     for block in blocks("docs/clusters.md"):
-        assert "_jobqueue" in block or "_kubernetes" in block
+        assert "_jobqueue" in block
         compile(block, "clusters.md", "exec")
 
 
