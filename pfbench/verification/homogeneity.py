@@ -27,7 +27,7 @@ from pfbench.verification.schedules import (
     check_published_schedule,
 )
 from pfbench.verification.statements.bound import Bound
-from pfbench.verification.statements.error_law import ErrorLaw, Past
+from pfbench.verification.statements.error_law import ErrorLawCheck, Past
 from pfbench.verification.statements.exact_counts import ExactCounts
 from pfbench.verification.statements.setting import (
     ClaimSetting,
@@ -154,11 +154,11 @@ def _compute_printed_schedule(
 def _check_statement(claim: Claim) -> Iterator[tuple[str, bool]]:
     """Yield, of a check that is a word of `stating`, what was looked at and whether it is right."""
     check = claim.check
-    if not isinstance(check, Bound | ExactCounts | ErrorLaw):
+    if not isinstance(check, Bound | ExactCounts | ErrorLawCheck):
         return
     trial = Trial(claim)
     _, problem = next(iterate_problems(trial))
-    settings = {"": check.setting} if isinstance(check, ErrorLaw) else check.settings
+    settings = {"": check.setting} if isinstance(check, ErrorLawCheck) else check.settings
     for label, setting in settings.items():
         explicit = {} if callable(setting.parameters) else setting.parameters
         tried = (
@@ -197,7 +197,7 @@ def _iterate_bound_functions(
             return list((formula.as_dict() if isinstance(formula, Counts) else formula).values())
 
         yield "the count", counts, NUMBER
-    elif isinstance(check, ErrorLaw):
+    elif isinstance(check, ErrorLawCheck):
         for name, law, unit in (("square", check.square, SQUARE), ("mean", check.mean, GRADIENT)):
             if law is not None:
                 yield name, partial(_evaluate_law, law, case, problem), unit

@@ -146,7 +146,7 @@ class CandidateFront:
             cells: list[Cell] = [*_duel_cells(duel)]
             for duels_of in further:
                 cells += _duel_cells(duels_of[duel.title, duel.target_index])
-            cells += [self._dominating_rival_or_nobody(duel)] if comparisons else []
+            cells += [self._dominating_rival_or_word_none(duel)] if comparisons else []
             name = f"{target}, where runs begin" if duel.starts_within_target else target
             best = frozenset(
                 {0} if duel.is_significant and duel.calls < duel.best_other_calls else ()
@@ -197,8 +197,8 @@ class CandidateFront:
             )
         )
 
-    def _dominating_rival_or_nobody(self, duel: Duel) -> str | None:
-        """Return the rival with fewer calls of each kind, 'nobody', or None without arrival."""
+    def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
+        """Return the rival with fewer calls of each kind, "none", or None without arrival."""
         if duel.rank is None or duel.starts_within_target:
             return None
         results: list[tuple[float, str]] = []

@@ -270,7 +270,7 @@ def _decide_pair(
         for group in first_forms
     ]
     columns = list(zip(*table, strict=True))
-    # Of forms that are told apart alike the best one of each method is shown.
+    # Of forms whose differences are equally significant the best one of each method is shown.
     ahead = min(
         (max(row, key=_strongest_opponent_key(-1)) for row in table), key=_strongest_form_key(-1)
     )

@@ -55,7 +55,7 @@ class CondgCall:
         return self._replay[0]
 
     @property
-    def is_missed_by_exact_line_search(self) -> bool:
+    def is_answer_off_line_search_path(self) -> bool:
         """Whether exact line search never comes to the answer: its phi falls below, elsewhere."""
         return self._replay[1]
 
