@@ -218,7 +218,7 @@ WRONG = {
     "a parameter twice": (lambda: pf.problem("quadratic[rows=3]", rows=4), ("given twice",)),
     "another kind": (
         lambda: pf.solve("frank-wolfe", "quadratic"),
-        ("frank-wolfe is an algorithm", "no problem", "pfbench list problems"),
+        ("frank-wolfe is an algorithm", "not a problem", "pfbench list problems"),
     ),
     "a file alone": (lambda: pf.solve(PROBLEM, "mine.py"), ("FILE.py:NAME",)),
     "a budget of a number": (lambda: pf.solve(PROBLEM, METHOD, budget="100"), ("COUNT=NUMBER",)),

@@ -17,7 +17,7 @@ import pfbench as package
 def action(pfbench, folder):
     told = pfbench("new", "action", "lazy-descent")
     assert "sh lazy_descent_action/verify.sh lazy_descent.py" in told.out
-    assert "is there" in pfbench("new", "action", "lazy-descent").refusal
+    assert "exists" in pfbench("new", "action", "lazy-descent").refusal
     return folder / "lazy_descent_action"
 
 

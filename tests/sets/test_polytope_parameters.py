@@ -72,7 +72,7 @@ REFUSED = {
     "tree parts": (lambda: SpanningTreePolytope([(0, 1), (2, 3)]), ["2 parts", "MatroidBase"]),
     "tree missing node": (lambda: SpanningTreePolytope([(0, 1), (1, 3)]), ["4 nodes", "2 parts"]),
     "tree loop": (lambda: SpanningTreePolytope([(0, 1), (1, 1)]), ["edge 1", "itself"]),
-    "no matroid": (lambda: MatroidBasePolytope(len), ["no matroid", "OracleMatroid"]),
+    "not a matroid": (lambda: MatroidBasePolytope(len), ["not a matroid", "OracleMatroid"]),
     "uniform k": (lambda: UniformMatroid(3, 4), ["k=4", "d=3"]),
     "uniform negative": (lambda: UniformMatroid(3, -1), ["k=-1"]),
     "partition capacity": (lambda: PartitionMatroid([0, 2], [1, 1]), ["class 2", "3 capacities"]),
