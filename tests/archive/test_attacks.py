@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import socket
 import sys
+import time
 import zipfile
 from dataclasses import replace
 
@@ -120,9 +122,11 @@ def test_a_file_is_where_code_looks_for_it():
 # --- what its code does ---------------------------------------------------------------------------
 
 HOSTILE = """
+import ctypes
 import os
 import socket
 import sys
+import time
 
 
 class Text(str):
@@ -168,6 +172,39 @@ def forge():
         except OSError:
             pass
     return "forged"
+
+
+def local(path):
+    socket.socket(socket.AF_UNIX).connect(path)
+    return True
+
+
+def unlock(path):
+    "Takes the read-only flag away again, as whoever set it can."
+    attributes = (ctypes.c_uint64 * 4)(0, 1, 0, 0)
+    ctypes.CDLL(None).syscall(442, -100, b"/", 0x8000, attributes, 32)
+    return write(path)
+
+
+def daemon(path):
+    "Leaves the group and the parent, and beats on."
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(1, 0)
+        os.setsid()
+        if os.fork() == 0:
+            while True:
+                with open(path, "a") as file:
+                    file.write("x")
+                time.sleep(0.02)
+        os._exit(0)
+    while not os.path.exists(path):
+        time.sleep(0.02)
+    return True
+
+
+def daemon_and_end(path):
+    daemon(path)
+    os._exit(0)
 
 
 def loud():
@@ -264,3 +301,30 @@ def test_it_has_no_secret_and_cannot_leave_its_folder(hostile, tmp_path, capfd):
     assert hostile("parent_memory").status == "error"
     assert hostile("loud").value is True
     assert "red" not in "".join(capfd.readouterr())
+
+
+def has_stopped(path):
+    """Return whether a file has its size for a while."""
+    size = os.path.getsize(path)
+    time.sleep(0.3)
+    return os.path.getsize(path) == size
+
+
+@linux
+def test_it_has_neither_network_nor_sockets_and_takes_no_right_back(hostile, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert hostile("connect", server.getsockname()[1]).status == "error"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        server.listen()
+        assert "Permission denied" in hostile("local", str(tmp_path / "s")).reason
+    if hostile("write", str(tmp_path / "outside")).status == "error":
+        assert "Read-only" in hostile("unlock", str(tmp_path / "outside")).reason
+
+
+@linux
+@pytest.mark.parametrize("name", ["daemon", "daemon_and_end"])
+def test_a_process_that_leaves_its_group_and_its_parent_ends(hostile, tmp_path, name):
+    beats = tmp_path / "code" / "beats"
+    assert hostile(name, str(beats)).status == ("done" if name == "daemon" else "died")
+    assert has_stopped(beats)
