@@ -55,9 +55,6 @@ FAULTS = 4
 MOST_REQUIRED = 50
 """Of so many cells a run must be recomputed; there may be more."""
 
-_TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
-"""Names that no module of an archive may have, beside those that are installed."""
-
 
 @dataclass
 class CheckOutcome:

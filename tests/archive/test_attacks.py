@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+import struct
 import sys
 import time
 import zipfile
@@ -11,6 +12,7 @@ from dataclasses import replace
 import pytest
 from forged_archives import checking, forged, run
 
+from pfbench.archive import unpacking
 from pfbench.archive.contents import archive_path
 from pfbench.archive.unpacking import check_module_names, read_runs
 from pfbench.base.counts import Counts
@@ -70,13 +72,76 @@ def before_and_after(path, to):
     to.write_bytes(b"<html><script>alert(1)</script></html>" + path.read_bytes() + b"z")
 
 
+def outside(path, to):
+    rewrite(path, to, lambda old: {"/etc/escaped.py": b""})
+
+
+def backslash(path, to):
+    rewrite(path, to, lambda old: {"code\\..\\..\\escaped.py": b""})
+
+
+def link(path, to):
+    entry = zipfile.ZipInfo("code/data.csv")
+    entry.external_attr = 0o120777 << 16
+    rewrite(path, to, lambda old: {entry: b"/etc/passwd"})
+
+
+def listed_with(path, to, name, size):
+    """One file is said to have so many bytes once it is unpacked."""
+    data = bytearray(path.read_bytes())
+    at = data.rindex(name.encode()) - 46
+    data[at + 24 : at + 28] = size.to_bytes(4, "little")
+    to.write_bytes(data)
+
+
+def huge(path, to):
+    listed_with(path, to, "code/lazy_descent.py", 2**31)
+
+
+def huge_together(path, to):
+    listed_with(path, to, "store.sqlite", 2**30)
+
+
+def larger_than_listed(path, to):
+    """A gigabyte of zeros would be 1 MB in the file."""
+    rewrite(path, to.with_suffix(".old"), lambda old: {"code/zeros.csv": bytes(2**24)})
+    listed_with(to.with_suffix(".old"), to, "code/zeros.csv", 10)
+
+
+def listed_elsewhere(path, to):
+    """The list that zipfile reads is another than the last bytes name."""
+    data = path.read_bytes()
+    to.write_bytes(data[:-22] + b"PK\x06\x07" + bytes(16) + data[-22:])
+
+
 @pytest.mark.parametrize(
-    "trick", [changed_case, beside, entry_points, other_local_name, before_and_after]
+    "trick",
+    [
+        *(changed_case, beside, entry_points, other_local_name, before_and_after, outside),
+        *(backslash, link, huge, huge_together, larger_than_listed, listed_elsewhere),
+    ],
 )
 def test_what_is_no_plain_archive_is_refused(archive, tmp_path, trick):
     trick(archive, tmp_path / "tricky.zip")
     with pytest.raises(InputError):
         open_archive(tmp_path / "tricky.zip").unpack(tmp_path)
+
+
+def test_a_list_of_millions_of_files_is_not_read(tmp_path, monkeypatch):
+    size = 2**24 + 46
+    end = b"PK\x05\x06" + struct.pack("<4H2LH", 0, 0, 65535, 65535, size, 0, 0)
+    (tmp_path / "long.zip").write_bytes(bytes(size) + end)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with pytest.raises(InputError, match="its list of files has"):
+        open_archive(tmp_path / "long.zip")
+
+
+def test_runs_that_unpack_to_more_than_memory_are_refused(archive, tmp_path, monkeypatch):
+    """Each alone is as long as a run may be, and zeros are a thousandth of it in the file."""
+    open_archive(archive).unpack(tmp_path)
+    monkeypatch.setattr(unpacking, "MOST_NUMBERS", 1000)
+    with pytest.raises(InputError, match="more than 1,000 numbers"):
+        read_runs(tmp_path)
 
 
 def test_another_file_in_its_place_while_it_is_checked_changes_nothing(archive, tmp_path):

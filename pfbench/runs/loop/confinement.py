@@ -129,7 +129,7 @@ def _list_descendants(ancestor: int) -> list[int]:
 
 
 def _supervise(child: int, sentinel: int) -> NoReturn:
-    """Wait for the end of a child or of the parent; end what the child started, and end likewise."""
+    """Wait for the end of a child or of the parent; end what the child started, then likewise."""
     status = 0
     try:
         os.closerange(0, sentinel)

@@ -32,6 +32,7 @@ SAMPLE = {
 METHODS = '''
 import gc
 import os
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,27 @@ class Cheat(pf.Algorithm):
         for _ in range(self.iterations):
             x = x - 0.1 * problem.gradient(x)
             yield pf.State(problem.set.project(x))
+
+
+class Walking(Cheat):
+    """Follows frames, and what its oracles refer to, as far as they lead."""
+
+    def run(self, ask, x, rng):
+        frame, reached = sys._getframe(), {}
+        waiting = [ask, rng, self]
+        while frame is not None:
+            waiting += [*frame.f_locals.values()]
+            frame = frame.f_back
+        while waiting:
+            one = waiting.pop()
+            if id(one) not in reached and not isinstance(one, type | type(gc)):
+                reached[id(one)] = one
+                waiting += gc.get_referents(one)
+        known = {type(one).__name__ for one in [*reached.values(), *gc.get_objects()]}
+        wanted = {"Ledger", "Oracles", "NonconvexLogistic"} & known
+        ask.gradient(x)
+        yield pf.State(x)
+        raise RuntimeError(f"reached {sorted(wanted)} of {len(reached)}")
 
 
 class Endless(Cheat):
@@ -275,6 +297,16 @@ def test_what_finds_the_problem_in_its_memory_finds_nothing(methods):
     alone = solve(problem, cheat, isolated=True)
     assert alone.status == "error"
     assert "unpack" in alone.stop_reason
+
+
+def test_what_walks_frames_and_references_reaches_no_counter(methods):
+    problem, method = tiny_logistic(), methods.Walking(iterations=1)
+    inside = solve(problem, method).stop_reason
+    assert "reached ['Ledger'" in inside
+    assert "'NonconvexLogistic'" in inside
+    apart = solve(problem, method, isolated=True)
+    assert "reached [] of" in apart.stop_reason
+    assert apart.counts.fo == 1
 
 
 def test_the_budget_ends_it_at_the_same_call():
