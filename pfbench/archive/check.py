@@ -6,7 +6,7 @@ confined processes, which answer with JSON.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -68,6 +68,10 @@ class CheckOutcome:
         How many were recomputed, of how many.
     fresh_runs
         Runs of new seeds.
+    outside_runs
+        How many of all these runs were measured where no code of the archive is imported.
+    inside
+        How much was computed where it is imported, by subject.
     p_values
         Tests that compare them with the old ones: what differs if they do, and the p-value. A test
         of equal numbers is none.
@@ -80,6 +84,8 @@ class CheckOutcome:
     verdicts: list[int] = field(default_factory=lambda: [0, 0])
     faults: list[int] = field(default_factory=lambda: [0, 0])
     fresh_runs: int = 0
+    outside_runs: int = 0
+    inside: Counter[str] = field(default_factory=Counter)
     p_values: list[tuple[str, float]] = field(default_factory=list)
     unreached_tasks: list[str] = field(default_factory=list)
 
@@ -122,6 +128,7 @@ class CheckTask:
     on_result: Callable[[Any], object]
     description: str
     is_required: bool = True
+    subject: str = "runs"
 
 
 @dataclass(frozen=True)
@@ -192,6 +199,7 @@ class Check:
                 if result.status == "done":
                     try:
                         item.on_result(result.value)
+                        self._note_where(item, result.value)
                     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
                         self.outcome.note(f"{item.description}: its code answers something else")
                 elif item.is_required:
@@ -205,6 +213,14 @@ class Check:
             for index, item in enumerate(tasks)
             if item.is_required and index not in reached
         ]
+
+    def _note_where(self, item: CheckTask, value: Any) -> None:
+        """Note whether something was computed where code of the archive is imported."""
+        number = len(value) if item.task.function is measure else 1
+        if item.task.folder:
+            self.outcome.inside[item.subject] += number
+        elif item.task.function is measure:
+            self.outcome.outside_runs += number
 
     # --- runs -------------------------------------------------------------------------------------
 

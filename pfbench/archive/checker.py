@@ -10,7 +10,7 @@ from typing import Any
 
 from pfbench.archive import claim_tasks
 from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, make_plan, portable_key
-from pfbench.archive.comparison import redraw
+from pfbench.archive.comparison import describe_method, read_interface, redraw
 from pfbench.archive.page import pages
 from pfbench.archive.reruns import TOLERANCE
 from pfbench.archive.unpacking import list_changed_data, read_runs, take_files, unpack_archive
@@ -19,6 +19,8 @@ from pfbench.base.errors import InputError
 from pfbench.base.failures import end_sentence
 from pfbench.kernels.libraries import use_recorded_blas_kernels
 from pfbench.runs.engines.engine import Engine
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.planning.candidate import CandidateInterface
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.archive import SPEC, Archive
@@ -26,6 +28,10 @@ from pfbench.runs.storage.serialization import StoredRun
 
 REDRAWN = frozenset({"bound", "count"})
 """Kinds of claims that must hold on every problem of a family; others may be of one alone."""
+
+
+_STATEMENTS = "statements"
+"""What code says of itself, in words or as numbers that nothing else measures."""
 
 
 @dataclass(frozen=True)
@@ -141,10 +147,21 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
             check.outcome.note(f"its runs say {says}, and it says {manifest['says']}")
         tables.extend(table)
 
+    def take_interface(answer: Any) -> None:
+        interfaces.append(read_interface(answer))
+
+    interfaces = list[CandidateInterface]()
+    if ":" in manifest["method"]:
+        described = check.make_confined_task(describe_method, manifest["method"])
+        text = "the interface of its method"
+        check.do([CheckTask(described, take_interface, text, subject=_STATEMENTS)])
+        if not interfaces:
+            return []
+    interface = interfaces[0] if interfaces else None
     shipped = "" if suite is None else str(suite.resolve())
     runs = [(make_plan(entry, manifest["reads"]), entry) for entry in stored_runs]
-    task = check.make_confined_task(redraw, str(check.folder / SPEC), dict(manifest), shipped, runs)
-    check.do([CheckTask(task, take, "its table")])
+    arguments = (str(check.folder / SPEC), dict(manifest), shipped, runs, interface)
+    check.do([CheckTask(Task(redraw, arguments, check.seconds), take, "its table")])
     return tables
 
 
@@ -168,9 +185,11 @@ class _ClaimTasks:
         fields, fresh = self.fields, self.check.rng.randrange(2**31)
         self.check.outcome.verdicts[1] = len(fields["verdicts"])
         task = self.ask(claim_tasks.describe_claims, fields["faults"]["most"])
-        yield CheckTask(task, self.take_statements, "statements")
+        yield CheckTask(task, self.take_statements, "statements", subject=_STATEMENTS)
         task = self.ask(claim_tasks.list_claim_runs, fields["seed"])
-        yield CheckTask(task, partial(self.take_plans, stored_runs), "the plan of its runs")
+        yield CheckTask(
+            task, partial(self.take_plans, stored_runs), "the plan of its runs", subject=_STATEMENTS
+        )
         yield from self.verdicts(fresh)
         yield from self.findings()
 
@@ -180,7 +199,9 @@ class _ClaimTasks:
         for k, verdict in enumerate(shuffle(self.fields["verdicts"])):
             name = verdict["claim"]
             task = self.ask(claim_tasks.recompute_verdict, name, *self.effort_and_seed)
-            yield CheckTask(task, partial(self.take_verdict, verdict), f"verdict on {name}", not k)
+            yield CheckTask(
+                task, partial(self.take_verdict, verdict), f"verdict on {name}", not k, "verdicts"
+            )
         sound = {
             item["claim"]
             for item in self.fields["verdicts"]
@@ -192,7 +213,9 @@ class _ClaimTasks:
             task = self.ask(
                 claim_tasks.recompute_with_other_data, name, self.fields["effort"], fresh
             )
-            yield CheckTask(task, self.check.outcome.note, f"{name} with other data", not k)
+            yield CheckTask(
+                task, self.check.outcome.note, f"{name} with other data", not k, "verdicts"
+            )
 
     def findings(self) -> Iterator[CheckTask]:
         """Yield errata and faults to be examined again."""
@@ -200,7 +223,9 @@ class _ClaimTasks:
         for k, item in enumerate(shuffle(self.fields["errata"])):
             name = item["erratum"]
             task = self.ask(claim_tasks.recompute_erratum, name, *self.effort_and_seed)
-            yield CheckTask(task, partial(self.take_erratum, item), f"erratum {name}", not k)
+            yield CheckTask(
+                task, partial(self.take_erratum, item), f"erratum {name}", not k, "errata"
+            )
         counted = [
             *(("", item["mutant"], by) for item in faults["planted"] for by in item["caught_by"]),
             *(
@@ -213,7 +238,7 @@ class _ClaimTasks:
         for fault in shuffle(counted, FAULTS):
             task = self.ask(claim_tasks.recompute_fault, fault, *self.effort_and_seed)
             take = partial(self.take_fault, *fault[1:])
-            yield CheckTask(task, take, f"fault {fault[1]}", is_required=False)
+            yield CheckTask(task, take, f"fault {fault[1]}", False, "faults")
 
     # --- what becomes of it -----------------------------------------------------------------------
 

@@ -252,6 +252,10 @@ def check(
             ("versions and machine", "the same" if record["same"] else "others"),
             *((title, f"{record[name][0]} of {record[name][1]}") for name, title in _OF.items()),
             ("runs with new seeds", f"{record['new']}, least p-value {record['least_p']:.2g}"),
+            (
+                "computed by its code",
+                ", ".join(f"{number} {name}" for name, number in record["inside"].items()),
+            ),
             ("not as it says", str(len(record["off"]))),
             ("not checked", str(len(record["unreached"]))),
             ("its code had", record["confined"]),
@@ -321,6 +325,7 @@ def check_archive(
         "same": report.same,
         "runs": outcome.runs,
         "new": outcome.fresh_runs,
+        "inside": dict(outcome.inside),
         "least_p": outcome.min_p_value,
         "verdicts": outcome.verdicts,
         "faults": outcome.faults,
@@ -348,12 +353,18 @@ def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: 
         if outcome.verdicts[1]
         else ""
     )
+    inside = [f"{number} {subject}" for subject, number in sorted(outcome.inside.items())]
+    trust = (
+        f"{outcome.outside_runs} of these {outcome.runs[0] + outcome.fresh_runs} runs were counted "
+        "and measured by processes that import nothing of it; its own code computed "
+        f"{', '.join(inside) or 'nothing'}."
+    )
     end = f"NOT AS IT SAYS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
     return (
         f"The archive {archive.path.name} (sha256 {archive.sha256[:16]}) of "
         f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order drawn by "
         f"its hash and the salt {salt}, {outcome.runs[0]} of {outcome.runs[1]} runs were "
-        f"recomputed and compared in their {bits}{claims}. {fresh} {end}"
+        f"recomputed and compared in their {bits}{claims}. {fresh} {trust} {end}"
     )
 
 
