@@ -6,7 +6,7 @@ from pathlib import Path
 from time import perf_counter
 
 from pfbench.runs.engines.engine import MultiProcessEngine
-from pfbench.runs.execute import execute_sweep
+from pfbench.runs.execute import iterate_plan_outcomes
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
@@ -17,7 +17,7 @@ LONG = "nonconvex-logistic[source=synthetic,rows=20000,columns=200,set=l1,radius
 def seconds(plans, jobs, folder):
     """Make all runs for a store; return the time that it takes."""
     started = perf_counter()
-    for _ in execute_sweep(plans, Store(folder), MultiProcessEngine(jobs)):
+    for _ in iterate_plan_outcomes(plans, Store(folder), MultiProcessEngine(jobs)):
         pass
     return perf_counter() - started
 

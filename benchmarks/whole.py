@@ -126,9 +126,9 @@ class Stored(InFolder, Timed):
 def exported(store, form, folder):
     """Export a store, and delete what was written."""
     from pfbench.runs.storage.exports import export
-    from pfbench.runs.storage.exports.measure_curves import ExportView
+    from pfbench.runs.storage.exports.measure_curves import ExportOptions
 
-    export(store, store.rows(), form, folder, ExportView())
+    export(store, store.rows(), form, folder, ExportOptions())
     shutil.rmtree(folder)
 
 

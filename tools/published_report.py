@@ -71,7 +71,9 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     lines = (line for lines in part.figure.lines.values() for line in lines)
     is_cut = part.figure.log and any((line.band.x <= 0.0).any() for line in lines)
     start = " The start, at 0, has no place on the logarithmic axis." if is_cut else ""
-    message = f"{band_legend(len(study.seeds))}{omission}{start}{part.interval_sentence}"
+    message = (
+        f"{band_legend(len(study.seeds))}{omission}{start}{part.interval_certificate_sentence}"
+    )
     caption = f"{message} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (

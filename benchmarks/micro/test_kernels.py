@@ -48,7 +48,7 @@ def sampled(rng):
 
 def test_linear_full_gradient(benchmark, data, sampled):
     _, x, _, g = sampled
-    benchmark(linear.add_full_gradient, loop_inputs.LOGISTIC, data, x, 1.0, g)
+    benchmark(linear.add_gradient_sum, loop_inputs.LOGISTIC, data, x, 1.0, g)
 
 
 def test_linear_total_loss(benchmark, data, sampled):

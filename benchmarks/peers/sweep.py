@@ -9,7 +9,7 @@ from timing import OURS, compare
 
 import pfbench as pf
 from pfbench.runs.engines.engine import MultiProcessEngine
-from pfbench.runs.execute import execute_sweep
+from pfbench.runs.execute import iterate_plan_outcomes
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
@@ -42,7 +42,7 @@ def comparisons(quick):
 
         def stored(plans=plans):
             with tempfile.TemporaryDirectory() as folder:
-                list(execute_sweep(plans, Store(Path(folder)), MultiProcessEngine(2)))
+                list(iterate_plan_outcomes(plans, Store(Path(folder)), MultiProcessEngine(2)))
 
         def bare(selector=selector, iterations=iterations, runs=runs):
             built = problem(selector.name, **selector.parameters)

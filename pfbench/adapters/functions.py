@@ -74,7 +74,10 @@ class FunctionSet(ConvexBody):
     ) -> None:
         self._start = _copy_start(start)
         _check_functions(lmo=lmo, project=project, contains=contains)
-        self._minimiser, self._label = _make_lmo(lmo), getattr(lmo, "__qualname__", "lmo")
+        self._minimiser, self._label = (
+            _adapt_plain_or_copt_lmo(lmo),
+            getattr(lmo, "__qualname__", "lmo"),
+        )
         self._project, self._contains = project, contains
         if diameter is not None:
             self.diameter = check_real("diameter", diameter, above=0.0)
@@ -172,8 +175,8 @@ def _copy_as_real_array(source: str, value: Any) -> Floats:
     return np.array(value, dtype=np.float64)
 
 
-def _make_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
-    """Return g -> v for a linear minimisation in either form."""
+def _adapt_plain_or_copt_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
+    """Return g -> v for an lmo called with g alone, or in copt's form with -g."""
     if _count_required_arguments(lmo) < 2:
         return lambda g: _copy_as_real_array("lmo", lmo(g))
 

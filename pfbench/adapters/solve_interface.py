@@ -123,7 +123,7 @@ def as_problem(subject: Any) -> Problem:
     problem = (
         select_problem(expand_plugin_name("problem", subject))
         if isinstance(subject, str)
-        else _instantiate(subject)
+        else _instantiate_or_call(subject)
     )
     if isinstance(problem, type) or not all(hasattr(problem, part) for part in ("start", "set")):
         if inspect.isroutine(subject) or isinstance(subject, tuple):
@@ -155,7 +155,7 @@ def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
         offered = frozenset(v for v in ORACLES if v not in lacks and hasattr(on, v))
         method = method_class(subject)
         subject = method if method.arguments else method_class(subject, requires=offered)
-    result = _instantiate(subject)
+    result = _instantiate_or_call(subject)
     if not isinstance(result, AlgorithmSpec) and not callable(getattr(result, "run", None)):
         raise InputError(
             f"{brief_repr(subject)} is no algorithm: give a name, as in 'frank-wolfe[iterations=100]', what "  # noqa: E501
@@ -165,8 +165,8 @@ def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
     return cast(AlgorithmSpec | Algorithm, result)
 
 
-def _instantiate(subject: Any) -> Any:
-    """Instantiate a class with its defaults, or call a function that needs no arguments."""
+def _instantiate_or_call(subject: Any) -> Any:
+    """Instantiate a class, or call a function, if it needs no arguments; else return it."""
     if not isinstance(subject, type) and not inspect.isroutine(subject):
         return subject
     if isinstance(subject, type) and not any(hasattr(subject, part) for part in ("run", "start")):

@@ -54,8 +54,8 @@ class _ModuleLosses:
         flat = [np.zeros(p.numel()) if g is None else g.numpy().ravel() for g, p in pairs]
         return np.concatenate(flat)
 
-    def check(self) -> None:
-        """Raise if the loss of an input depends on the other inputs."""
+    def check_independent_and_deterministic(self) -> None:
+        """Raise if the loss is random, or that of an input depends on the other inputs."""
         with self._torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of shapes that differ, which is the error below
             first, recomputed, both = (self._per_input_losses(slice(stop)) for stop in (1, 1, 2))
@@ -136,7 +136,7 @@ def from_module(
         If torch is not installed, or an argument does not fit.
     """
     losses = _ModuleLosses(module, loss, inputs, targets)
-    losses.check()
+    losses.check_independent_and_deterministic()
     return from_functions(
         losses.value,
         losses.gradient,

@@ -124,7 +124,7 @@ class AwayStepFW(ActiveSetMethod):
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w, or away from a, whichever is the better descent direction."""
-        a, _ = S.find_extreme_vertices(g)
+        a, _ = S.argmax_and_argmin_product(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
         else:
@@ -142,7 +142,7 @@ class PairwiseFW(ActiveSetMethod):
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to w."""
-        a, _ = S.find_extreme_vertices(g)
+        a, _ = S.argmax_and_argmin_product(g)
         end = partial(S.point_without_vertex, a, w)
         S.transfer(a, w, self.step_size(ask, x, g, w - S.vertex(a), S.weights[a], end))
 
@@ -161,7 +161,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to l, or move toward w, whichever is the better descent direction."""
-        a, low = S.find_extreme_vertices(g)
+        a, low = S.argmax_and_argmin_product(g)
         pair = S.vertex(low) - S.vertex(a)
         if -inner(g, pair) >= inner(g, x - w):
             end = partial(S.point_without_vertex, a, S.vertex(low))
@@ -188,7 +188,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
         self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, phi: float
     ) -> float:
         """Move S as `move` does if its own pair is not enough; return phi."""
-        a, low = S.find_extreme_vertices(g)
+        a, low = S.argmax_and_argmin_product(g)
         pair = S.vertex(low) - S.vertex(a)
         if len(S) > 1 and -inner(g, pair) >= phi / 2.0:
             end = partial(S.point_without_vertex, a, S.vertex(low))

@@ -28,7 +28,7 @@ from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
     Parameter,
     check_parameter_names,
-    check_text_parameters,
+    check_string_parameter_values,
     text_parameter_names,
 )
 from pfbench.base.relative import evaluate_formulas
@@ -185,7 +185,7 @@ def select_user_algorithm(cls: type[Algorithm], selector: Selector) -> Algorithm
 def _select(name: str, cls: type[Algorithm], parameters: Mapping[str, Any]) -> AlgorithmChoice:
     existing = {**cls.parameters(), **_OF_SCHEDULES}
     check_parameter_names(name, parameters, existing)
-    check_text_parameters(parameters, existing)
+    check_string_parameter_values(parameters, existing)
     if "schedule" in parameters:
         check_choice("schedule", parameters["schedule"], SCHEDULES)
     return AlgorithmChoice(name, MappingProxyType(dict(parameters)), cls)

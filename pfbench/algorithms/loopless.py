@@ -58,20 +58,20 @@ def lsvrg_error_constant(batch: int, refresh: float) -> float:
     return 2.0 * (1.0 - refresh) * (2.0 - refresh) / (refresh**2 * batch)
 
 
-def renewal_probability(n: int, batch: int) -> float:
+def table_entry_refresh_probability(n: int, batch: int) -> float:
     """Return q = 1 - (1 - 1/n)^b, the probability that a step stores an entry of a table again."""
     return 1.0 - (1.0 - 1.0 / n) ** batch
 
 
 def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
     """Return c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2), a = lam (2 - lam), of a full table."""
-    q, a = renewal_probability(n, batch), lam * (2.0 - lam)
+    q, a = table_entry_refresh_probability(n, batch), lam * (2.0 - lam)
     return 2.0 / (a * batch) * (1.0 + 2.0 * lam**2 * (1.0 - q) * (2.0 - q) / q**2)
 
 
-def max_step_schedule(error: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
+def max_step_schedule(error_constant: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
     """Return the largest step for c^2 = error, and T with 2 h0/(eta T) <= epsilon^2."""
-    step = 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * error)))
+    step = 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * error_constant)))
     return {"step": step, "iterations": max(1, round_up(2.0 * h0 / (step * epsilon**2)))}
 
 
@@ -206,7 +206,7 @@ class ZeroSARAHMethod(ProximalMethod):
             )
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         n, b = constants.n, round_up(math.sqrt(constants.n))
-        lam = renewal_probability(n, b) / 2.0
+        lam = table_entry_refresh_probability(n, b) / 2.0
         schedule = max_step_schedule(zerosarah_error_constant(n, b, lam), L, h0, epsilon)
         return cls.from_schedule(overrides, batch=b, table_weight=lam, **schedule)
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 from pfbench.algorithms.base import SamplingAlgorithm, round_down, round_up, smallest_integer
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import Guarantee, gap_guarantee
-from pfbench.algorithms.loopless import page_parameters, renewal_probability
+from pfbench.algorithms.loopless import page_parameters, table_entry_refresh_probability
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe, constant_step_schedule
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, parameter, positive
@@ -175,7 +175,7 @@ class ZeroSARAHFW(StochasticFrankWolfe):
         """b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b; c^2 = 4/(ab), a = lambda (2 - lambda)."""
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         b = round_up(math.sqrt(constants.n))
-        lam = renewal_probability(constants.n, b) / 2.0
+        lam = table_entry_refresh_probability(constants.n, b) / 2.0
         error = 0.5 + 2.0 / math.sqrt(lam * (2.0 - lam) * b)
         return cls.from_schedule(
             overrides, batch=b, table_weight=lam, **constant_step_schedule(error, L, D, h0, epsilon)

@@ -36,14 +36,14 @@ class StochasticFrankWolfe(EstimatorAlgorithm):
 
 
 def constant_step_schedule(
-    error: float, L: float, D: float, h0: float, epsilon: float
+    error_constant: float, L: float, D: float, h0: float, epsilon: float
 ) -> dict[str, Any]:
     """Return T and gamma for which h0/(T gamma) + error L D^2 gamma is at most epsilon.
 
     The best gamma is sqrt(h0/(error T L D^2)), which gives 2 sqrt(error L D^2 h0/T); T is raised
     if gamma would exceed 1.
     """
-    curvature = error * L * D * D
+    curvature = error_constant * L * D * D
     iterations = max(1, round_up(4.0 * curvature * h0 / epsilon**2), round_up(h0 / curvature))
     step = min(1.0, math.sqrt(h0 / (iterations * curvature)))
     return {"iterations": iterations, "step": step}

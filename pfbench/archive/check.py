@@ -21,11 +21,11 @@ import numpy as np
 from pfbench.archive.reruns import (
     BY_THE_CLOCK,
     describe_difference,
-    drop_file_paths,
-    is_measured_apart,
+    has_builtin_problem_and_measures,
     list_file_names,
     measure,
-    read_measured,
+    parse_run_and_problem_digest,
+    replace_files_by_modules,
 )
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, replace_file_by_module
@@ -115,8 +115,8 @@ class CheckOutcome:
             text = f"median {np.median(new):g} for {np.median(old):g}, p = {p:.1g}"
             self.p_values.append((f"{kind} of {name} has another law now ({text})", p))
 
-    def compare(self) -> None:
-        """Note which laws differ from the old ones, at `LEVEL` all together."""
+    def note_significant_differences(self) -> None:
+        """Note the differences of distribution that are significant at `LEVEL` all together."""
         self.deviations += [text for text, p in self.p_values if p <= LEVEL / len(self.p_values)]
 
 
@@ -171,8 +171,8 @@ class Check:
     outcome: CheckOutcome = field(default_factory=CheckOutcome)
 
     @property
-    def code(self) -> str:
-        """The folder of its code."""
+    def code_folder(self) -> str:
+        """Folder of the archive's code."""
         return str(self.folder / CODE)
 
     @property
@@ -183,14 +183,14 @@ class Check:
 
     def make_confined_task(self, function: Callable[..., Any], *args: Any) -> Task:
         """Return a call in a process that may import the archive's code."""
-        return Task(function, args, self.seconds, "archive", self.code)
+        return Task(function, args, self.seconds, "archive", self.code_folder)
 
     def shuffle_sample(self, items: Sequence[Any], limit: int = 10**9) -> list[Any]:
         """Return all of it, or so many, in an order that is drawn."""
         return self.rng.sample(items, min(limit, len(items)))
 
-    def do(self, tasks: Sequence[CheckTask]) -> None:
-        """Do tasks as far as the time suffices, and note what had to be done and was not."""
+    def process_until_time_limit(self, tasks: Sequence[CheckTask]) -> None:
+        """Process tasks until the time is over; note the required ones that were not reached."""
         ends, reached = monotonic() + self.seconds, set()
         with closing(self.engine.do([item.task for item in tasks])) as results:  # type: ignore[type-var]
             for result in results:
@@ -224,8 +224,8 @@ class Check:
 
     # --- runs -------------------------------------------------------------------------------------
 
-    def run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield what is asked of runs: of each cell one again, then new seeds, then the others."""
+    def iterate_run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
+        """Yield tasks that re-run: one run of each cell, then new seeds, then the other runs."""
         usable = [entry for entry in stored_runs if entry.run.status not in BY_THE_CLOCK]
         self.outcome.runs[1] = len(usable)
         cells = self.shuffle_sample(list(self.cells(usable)))
@@ -269,9 +269,9 @@ class Check:
 
     def _measure_task(self, plans: Sequence[PlannedRun]) -> Task:
         """Return the task that measures runs: where no code of the archive is, if that can be."""
-        if all(map(is_measured_apart, plans)):
+        if all(map(has_builtin_problem_and_measures, plans)):
             own = any(plan.user_selectors for plan in plans)
-            return Task(measure, (list(plans), self.code if own else ""), self.seconds)
+            return Task(measure, (list(plans), self.code_folder if own else ""), self.seconds)
         return self.make_confined_task(measure, list(plans))
 
     def _rerun_task(
@@ -284,7 +284,7 @@ class Check:
         """Compare runs that were recomputed."""
         environment = dict(self.engine.environment())
         for entry, answer in zip(entries, answers, strict=True):
-            run, digest = read_measured(answer)
+            run, digest = parse_run_and_problem_digest(answer)
             self.outcome.runs[0] += 1
             same = self.same_versions and dict(entry.environment) == environment
             exact = same and entry.run.status != Status.ERROR  # its words may differ
@@ -301,7 +301,7 @@ class Check:
 
     def _take_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
         """Compare runs of new seeds, which must have the law of the old ones."""
-        new = [read_measured(answer)[0] for answer in answers]
+        new = [parse_run_and_problem_digest(answer)[0] for answer in answers]
         old = [entry.run for entry in cell.stored_runs]
         self.outcome.compare_fresh(cell.name, [*map(_numbers, old)], [*map(_numbers, new)])
 
@@ -320,7 +320,7 @@ def _with_data_seed(problem: str, seed: int) -> str:
     return str(Selector(selector.name, {**selector.parameters, "seed": seed}))
 
 
-def make_plan(entry: StoredRun, reads: Collection[str] = ()) -> PlannedRun:
+def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> PlannedRun:
     """Return the plan of a stored run, wherever the files of its selectors lie.
 
     Raises
@@ -328,20 +328,20 @@ def make_plan(entry: StoredRun, reads: Collection[str] = ()) -> PlannedRun:
     InputError
         If it has none, or that of another run.
     """
-    plan = drop_file_paths(PlannedRun.from_json(entry.notes.get("plan", {})))
+    plan = replace_files_by_modules(PlannedRun.from_json(entry.notes.get("plan", {})))
     run = entry.run
     named = replace_file_by_module(run.problem), replace_file_by_module(run.algorithm), run.seed
     if (plan.problem, plan.algorithm, plan.seed) != named:
         raise InputError(f"the run {entry.key} is stored with the plan of another run.")
     for name in [*list_file_names(plan.problem), *list_file_names(plan.algorithm)]:
-        if PurePath(name).as_posix() not in reads:
+        if PurePath(name).as_posix() not in archived_file_names:
             raise InputError(f"the run {entry.key} names the file {name}, which is not inside.")
     return plan
 
 
 def portable_key(plan: PlannedRun) -> tuple[str, str, int]:
     """Return what a run is, wherever the files lie that its selectors name."""
-    plan = drop_file_paths(plan)
+    plan = replace_files_by_modules(plan)
     return plan.problem, plan.algorithm, plan.seed
 
 

@@ -10,14 +10,19 @@ from typing import Any
 
 from pfbench.archive import claim_tasks
 from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, make_plan, portable_key
-from pfbench.archive.comparison import describe_method, read_interface, redraw
+from pfbench.archive.comparison import describe_method, read_interface, redraw_table_or_explain
 from pfbench.archive.page import pages
 from pfbench.archive.reruns import TOLERANCE
-from pfbench.archive.unpacking import list_changed_data, read_runs, take_files, unpack_archive
+from pfbench.archive.unpacking import (
+    link_external_files,
+    list_changed_data,
+    read_runs,
+    unpack_archive,
+)
 from pfbench.archive.version_lock import list_changed_versions
 from pfbench.base.errors import InputError
 from pfbench.base.failures import end_sentence
-from pfbench.kernels.libraries import use_recorded_blas_kernels
+from pfbench.kernels.libraries import use_recorded_blas_in_child_processes
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.candidate import CandidateInterface
@@ -85,11 +90,11 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
     notes = [f"{name}: {effort_and_seed}" for name, effort_and_seed in versions.items()]
     blas = ", ".join({environment.get("blas", "") for environment in manifest["environments"]})
     rng = random.Random(f"{archive.sha256} {request.salt}")
-    kernels = use_recorded_blas_kernels(blas, current.get("blas", ""))
+    kernels = use_recorded_blas_in_child_processes(blas, current.get("blas", ""))
     with unpack_archive(archive) as folder, kernels as loaded_kernels:
         if loaded_kernels:
             notes.append(f"OpenBLAS's kernels {loaded_kernels} are taken, as its author had them")
-        for name, why in take_files(manifest, folder, request.neighbour).items():
+        for name, why in link_external_files(manifest, folder, request.neighbour).items():
             raise InputError(f"{name}, which is not in {archive.path}, {end_sentence(why)}")
         stored_runs = read_runs(folder)
         check = Check(manifest, folder, engine, rng, not versions, request.seconds)
@@ -101,8 +106,8 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
             raise InputError(f"it is no whole archive ({kind}{error}): get it again.") from error
-        check.do(tasks)
-        check.outcome.compare()
+        check.process_until_time_limit(tasks)
+        check.outcome.note_significant_differences()
         for name, text in page_files.items():
             if archive.read(name) == text:
                 continue
@@ -122,7 +127,7 @@ def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask
         _note_missing_runs(check, stored_runs, load_spec(check.folder / SPEC).runs())
     if manifest["kind"] == "claim":
         yield from _ClaimTasks(check, manifest).all(stored_runs)
-    yield from check.run_tasks(stored_runs)
+    yield from check.iterate_run_tasks(stored_runs)
 
 
 def _note_missing_runs(
@@ -154,14 +159,18 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
     if ":" in manifest["method"]:
         described = check.make_confined_task(describe_method, manifest["method"])
         text = "the interface of its method"
-        check.do([CheckTask(described, take_interface, text, subject=_STATEMENTS)])
+        check.process_until_time_limit(
+            [CheckTask(described, take_interface, text, subject=_STATEMENTS)]
+        )
         if not interfaces:
             return []
     interface = interfaces[0] if interfaces else None
     shipped = "" if suite is None else str(suite.resolve())
     runs = [(make_plan(entry, manifest["reads"]), entry) for entry in stored_runs]
     arguments = (str(check.folder / SPEC), dict(manifest), shipped, runs, interface)
-    check.do([CheckTask(Task(redraw, arguments, check.seconds), take, "its table")])
+    check.process_until_time_limit(
+        [CheckTask(Task(redraw_table_or_explain, arguments, check.seconds), take, "its table")]
+    )
     return tables
 
 
@@ -193,7 +202,7 @@ class _ClaimTasks:
         yield from self.verdicts(fresh)
         yield from self.findings()
 
-    def verdicts(self, fresh: int) -> Iterator[CheckTask]:
+    def verdicts(self, fresh_seed: int) -> Iterator[CheckTask]:
         """Yield verdicts to be recomputed, and claims to be judged with other seeds and data."""
         shuffle = self.check.shuffle_sample
         for k, verdict in enumerate(shuffle(self.fields["verdicts"])):
@@ -211,7 +220,10 @@ class _ClaimTasks:
         names = [name for name, kind in kinds.items() if kind in REDRAWN and name in sound]
         for k, name in enumerate(shuffle(names)):
             task = self.ask(
-                claim_tasks.recompute_with_other_data, name, self.fields["effort"], fresh
+                claim_tasks.describe_failure_with_other_data,
+                name,
+                self.fields["effort"],
+                fresh_seed,
             )
             yield CheckTask(
                 task, self.check.outcome.note, f"{name} with other data", not k, "verdicts"

@@ -26,21 +26,21 @@ STEPS = 3
 """Steps of a run by which is seen what user-defined code reads."""
 
 
-def theorem_module(reference: str) -> str:
+def as_module_reference(reference: str) -> str:
     """Return MODULE or MODULE:NAME for FILE.py or FILE.py:NAME, wherever the file lies."""
     home, attribute = split_reference(reference)
     module = module_name(f"{home}:")
     return replace_file_by_module(f"{module}:{attribute}") if attribute else module
 
 
-def describe_claims(theorem: str, limit: int) -> dict[str, Any]:
+def describe_claims(theorem: str, max_generated_faults: int) -> dict[str, Any]:
     """Return what a theorem states, and the faults and errata that follow from it.
 
     Parameters
     ----------
     theorem
         FILE.py, FILE.py:NAME, MODULE or MODULE:NAME.
-    limit
+    max_generated_faults
         Generated faults of each method.
     """
     paper = load_claims(theorem)
@@ -48,7 +48,11 @@ def describe_claims(theorem: str, limit: int) -> dict[str, Any]:
     faults = [
         fault
         for method in methods
-        for fault in (sample_faults(generate_faults(method), limit) if limit else ())
+        for fault in (
+            sample_faults(generate_faults(method), max_generated_faults)
+            if max_generated_faults
+            else ()
+        )
     ]
     return {
         "claims": [_describe_claim(claim) for claim in paper.claims],
@@ -109,7 +113,7 @@ def recompute_verdict(theorem: str, name: str, effort: str, seed: int) -> Mappin
     return judge(_claim(theorem, name), effort=effort, seed=seed).as_json()
 
 
-def recompute_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
+def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
     """Return how a claim is wrong with a new seed, other data and another name; empty if not."""
     claim = _claim(theorem, name)
     called = f"problem-{seed:x}"

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pfbench.archive.reruns import drop_file_paths
+from pfbench.archive.reruns import replace_files_by_modules
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.reporting.findings.candidate_front import (
-    front_sentence,
+    candidate_failure_sentences,
+    describe_outcome_counts,
     make_candidate_front,
-    rank_sentence,
 )
 from pfbench.reporting.findings.result_tables import compare_by_each_price
 from pfbench.reporting.statistics.cost import Cost
@@ -32,13 +32,13 @@ class ArchivedRuns:
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
         """Return those runs that are there."""
-        return {plan for plan in plans if drop_file_paths(plan) in self.stored_runs}
+        return {plan for plan in plans if replace_files_by_modules(plan) in self.stored_runs}
 
     def fetch(
         self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
     ) -> Sequence[PlanOutcome]:
-        """Return runs; refuse to go on without one."""
-        placed = [drop_file_paths(plan) for plan in plans]
+        """Return the outcomes of plans from the archive; raise if a run is missing."""
+        placed = [replace_files_by_modules(plan) for plan in plans]
         lacking = [plan for plan in placed if plan not in self.stored_runs]
         if lacking:
             raise InputError(
@@ -50,7 +50,7 @@ class ArchivedRuns:
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Say nothing of where they come from."""
+        """Return no lines: of archived runs no provenance is printed."""
         return []
 
 
@@ -77,14 +77,14 @@ def read_interface(answer: Any) -> CandidateInterface:
     return CandidateInterface(frozenset(requires), tuple(required), defaults)
 
 
-def redraw(
+def redraw_table_or_explain(
     spec: str,
     fields: Mapping[str, Any],
     shipped: str,
     stored_runs: Sequence[tuple[PlannedRun, StoredRun]],
     interface: CandidateInterface | None,
 ) -> list[Any]:
-    """Return sentence and table of an archive, as `summarise` does, and "", or why there is none.
+    """Return [sentence, table, ""] as `summarise` gives them, or ["", [], reason].
 
     Nothing of the archive is imported: the table follows from runs and from plain data.
 
@@ -118,7 +118,7 @@ def summarise(comparison: SuiteComparison) -> tuple[str, list[list[str]]]:
     """Return where a method stands, in a sentence, and the table behind it with its head."""
     (results,) = comparison.report.results
     front = make_candidate_front(tuple(compare_by_each_price(results)), comparison.labels)
-    says = " · ".join(rank_sentence(front))
-    sentences = [front.sentence, *front_sentence(front)]
+    says = " · ".join(describe_outcome_counts(front))
+    sentences = [front.outcome_counts_sentence, *candidate_failure_sentences(front)]
     rows = [[*map(str, row)] for *_, row in front.table.lines()]
     return says, [sentences, [*front.table.head], *rows]

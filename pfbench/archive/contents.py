@@ -23,7 +23,7 @@ from pfbench.problems.data.management import status
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.storage.archive import CODE, MOST_OF_FILE, is_valid_member_name
-from pfbench.runs.storage.content_keys import reachable
+from pfbench.runs.storage.content_keys import find_reachable_files
 
 LIMIT = 600.0
 """Seconds that a probe may take."""
@@ -77,7 +77,9 @@ def collect_contents(
         If a module or file cannot be in an archive, or what comes of it is another thing there.
     """
     names = frozenset(name for name in modules if not is_builtin(name))
-    paths = {name: path for name, path in reachable(names).items() if not is_builtin(name)}
+    paths = {
+        name: path for name, path in find_reachable_files(names).items() if not is_builtin(name)
+    }
     files, roots = {}, set()
     for module, path in paths.items():
         parts, package = module.split("."), Path(path).name == "__init__.py"
@@ -87,7 +89,7 @@ def collect_contents(
         files[f"{CODE}{'/'.join(parts)}{last}"] = Path(path).read_bytes()
         roots.add(str(Path(os.path.abspath(path)).parents[len(parts) - (not package)]))
     statement, declared, opened = _run_probe(probe, argument)
-    files_by_name, origins, data = _assign_places(opened, declared, roots)
+    files_by_name, origins, data = _collect_files_origins_and_data_sets(opened, declared, roots)
     for name, file in files_by_name.items():
         if name in origins:
             continue
@@ -133,10 +135,10 @@ def _probe_in_folder(probe: Probe, argument: Any, code: str | None) -> Any:
     return statement, declared, list(watch.opened)
 
 
-def _assign_places(
+def _collect_files_origins_and_data_sets(
     opened: Iterable[tuple[str, str]], declared: Mapping[str, tuple[str, str]], roots: Iterable[str]
 ) -> tuple[dict[str, Path], dict[str, str], dict[str, str]]:
-    """Return the files that are read by their names, those with an origin, and the data sets."""
+    """Return files by archive name, origins of those declared with one, and data set digests."""
     sets = _data_set_names_by_file()
     files_by_name: dict[str, Path] = {}
     origins, data = {}, {}

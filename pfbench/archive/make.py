@@ -8,12 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pfbench.archive.claim_tasks import probe_claims, theorem_module
+from pfbench.archive.claim_tasks import as_module_reference, probe_claims
 from pfbench.archive.comparison import summarise
 from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
 from pfbench.archive.page import pages
-from pfbench.archive.reruns import drop_file_paths, list_file_names
-from pfbench.archive.version_lock import collect_versions, format_requirements
+from pfbench.archive.reruns import list_file_names, replace_files_by_modules
+from pfbench.archive.version_lock import collect_loaded_distributions, format_requirements
 from pfbench.base.files import translate_os_errors
 from pfbench.base.selectors import module_name, replace_file_by_module
 from pfbench.base.status import Status
@@ -110,7 +110,7 @@ class ArchiveWriter:
         self, evidence: ClaimEvidence, outcomes: Sequence[PlanOutcome]
     ) -> Mapping[str, Any]:
         """Write claims with their verdicts and runs."""
-        theorem = theorem_module(evidence.theorem)
+        theorem = as_module_reference(evidence.theorem)
         module = theorem.partition(":")[0]
         title = _claim_title(evidence.theorem)
         fields = {**vars(evidence), "kind": "claim", "title": title, "theorem": theorem}
@@ -145,7 +145,7 @@ class ArchiveWriter:
         for entry in entries:
             if dict(entry.environment) not in environments:
                 environments.append(dict(entry.environment))
-        versions = collect_versions()
+        versions = collect_loaded_distributions()
         problems = {
             replace_file_by_module(plan.problem): resolve(plan).built_problem.digest
             for plan in {plan.problem: plan for plan in plans}.values()
@@ -185,7 +185,7 @@ class ArchiveWriter:
 
 
 def _claim_title(theorem: str) -> str:
-    """Return paper, sources and author of claims, in that order, as they state them."""
+    """Return the title of an archive of claims: paper, sources and author."""
     paper = load_claims(theorem)
     named = dict.fromkeys(
         claim.name if claim.source == Claim.source else claim.source for claim in paper.claims
@@ -209,7 +209,7 @@ def collect_run_contents(plans: Sequence[PlannedRun]) -> ArchiveContents:
     if not chosen:
         return ArchiveContents()
     names = list_user_code_names(text for plan in chosen for text in plan.user_selectors)
-    elsewhere = [drop_file_paths(plan) for plan in chosen]
+    elsewhere = [replace_files_by_modules(plan) for plan in chosen]
     return collect_contents(map(module_name, names), _probe_runs, chosen, elsewhere)
 
 
@@ -228,7 +228,7 @@ def _probe_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], dict[str, 
         limit = min(PROBE_SECONDS, plan.time_limit or PROBE_SECONDS)
         run = execute_plan(replace(plan, time_limit=limit))
         failed = f", {run.stop_reason}" if run.status == Status.ERROR else ""
-        placed = drop_file_paths(plan)
+        placed = replace_files_by_modules(plan)
         statement[f"{placed.algorithm} on {placed.problem}"] = f"data {built.digest}{failed}"
     return statement, files
 

@@ -16,7 +16,7 @@ _SIGNS = str.maketrans({"|": "\\|", "<": "&lt;", "`": "'", "@": "&#64;"})
 def find_worst_verdict(fields: Mapping[str, Any]) -> Verdict:
     """Return the worst verdict of an archive of claims."""
     verdicts = [Verdict(verdict["verdict"]) for verdict in fields["verdicts"]]
-    return min(verdicts, key=lambda verdict: verdict.rank)
+    return min(verdicts, key=lambda verdict: verdict.rank_from_worst)
 
 
 def count_faults(fields: Mapping[str, Any]) -> tuple[int, int]:
@@ -38,8 +38,8 @@ def tightness(verdict: Mapping[str, Any]) -> float | None:
     return max(numbers, default=None) if verdict["kind"] in ("bound", "certificate") else None
 
 
-def summary(fields: Mapping[str, Any]) -> list[str]:
-    """Return what the badge of an archive says: what was seen, and how much of it."""
+def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
+    """Return the phrases on the badge of an archive: verdict or counts, and their extent."""
     if fields["kind"] == "comparison":
         return [fields["suite"], fields["says"]]
     if fields["kind"] == "sweep":
@@ -72,17 +72,22 @@ def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dic
     table
         Of a comparison its sentences, and its table with the head.
     """
-    words = summary(fields)
-    lines = [f"# {_escape(fields['title'])}", "", f"**{_escape(' · '.join(words))}**", ""]
+    words = badge_phrases(fields)
+    lines = [
+        f"# {_escape_markdown(fields['title'])}",
+        "",
+        f"**{_escape_markdown(' · '.join(words))}**",
+        "",
+    ]
     if fields["kind"] == "claim":
         lines += [*_claim_lines(fields)]
     elif table:
         sentences, *rows = table
-        lines += [*map(_escape, sentences), "", *_table(rows)]
+        lines += [*map(_escape_markdown, sentences), "", *_table(rows)]
     versions = [" ".join(pair) for pair in sorted(fields["environments"][0].items())]
     lines += [
-        f"Made on {_escape(fields['made'])} by pfbench {_escape(fields['pfbench'])}; "
-        f"{_escape(', '.join(versions))}.",
+        f"Made on {_escape_markdown(fields['made'])} by pfbench {_escape_markdown(fields['pfbench'])}; "  # noqa: E501
+        f"{_escape_markdown(', '.join(versions))}.",
         "Check it: `pfbench archive check FILE.zip` runs its code again, also with new seeds.",
     ]
     colour = _NEUTRAL
@@ -110,8 +115,10 @@ def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
     ] + [item["mutant"] for item in fields["faults"]["planted"] if not item["caught_by"]]
     caught, faults = count_faults(fields)
     listed = f" Missed: {'; '.join(missed)}." if missed else ""
-    yield _escape(f"{caught} of {faults} faults are caught ({fields['faults']['drawn']}).{listed}")
-    yield _escape(f"Seed {fields['seed']}, {fields['effort']}.")
+    yield _escape_markdown(
+        f"{caught} of {faults} faults are caught ({fields['faults']['drawn']}).{listed}"
+    )
+    yield _escape_markdown(f"Seed {fields['seed']}, {fields['effort']}.")
 
 
 def _claim_row(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> tuple[str, ...]:
@@ -119,21 +126,28 @@ def _claim_row(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> tuple[st
     number = measured.get("ratio", measured.get("median", measured.get("exponent")))
     text = verdict["reason"].rstrip(".") if number is None else f"{number:.4g}"
     tested = sizes_in_words(measured)
-    return claim["name"], claim["statement"], verdict["verdict"], text, tested, units(claim)
+    return (
+        claim["name"],
+        claim["statement"],
+        verdict["verdict"],
+        text,
+        tested,
+        unit_check_text(claim),
+    )
 
 
-def units(claim: Mapping[str, Any]) -> str:
-    """Return whether a claim keeps its units, and why it need not."""
+def unit_check_text(claim: Mapping[str, Any]) -> str:
+    """Return the result of the unit check of a claim as a mark, with the reason if it fails."""
     words = {True: "✓", False: "✗", None: "none"}[claim["homogeneous"]]
     return f"{words} {claim['normalised']}".strip()
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    head, *rest = [f"| {' | '.join(_escape(cell) for cell in row)} |" for row in rows]
+    head, *rest = [f"| {' | '.join(_escape_markdown(cell) for cell in row)} |" for row in rows]
     yield from [head, "| " + " | ".join("---" for _ in rows[0]) + " |", *rest, ""]
 
 
-def _escape(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Return a text without mark-up: no link or picture of an author's, and nobody is called."""
     return escape_text(text).translate(_SIGNS).replace("](", "]\\(")
 

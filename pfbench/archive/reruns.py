@@ -47,14 +47,14 @@ def measure(plans: Sequence[PlannedRun], folder: str = "") -> list[Any]:
     return results
 
 
-def is_measured_apart(plan: PlannedRun) -> bool:
-    """Return whether nothing but the algorithm of a run is user-defined."""
+def has_builtin_problem_and_measures(plan: PlannedRun) -> bool:
+    """Return whether problem, measures and target of a run use no user-defined code."""
     target = () if plan.stop is None else (plan.stop.measure,)
     return not list_user_code_names((plan.problem, *plan.measures, *target))
 
 
-def read_measured(answer: Any) -> tuple[Run, str]:
-    """Return a run of `measure`, and the digest of its problem.
+def parse_run_and_problem_digest(answer: Any) -> tuple[Run, str]:
+    """Return the run and the problem's digest of one answer of `measure`.
 
     Raises
     ------
@@ -71,8 +71,8 @@ def list_file_names(selector: str) -> list[str]:
     return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]
 
 
-def drop_file_paths(plan: PlannedRun) -> PlannedRun:
-    """Return a plan with MODULE:NAME for FILE.py:NAME, wherever the files lie."""
+def replace_files_by_modules(plan: PlannedRun) -> PlannedRun:
+    """Return a plan whose selectors have MODULE:NAME for FILE.py:NAME."""
     return replace(
         plan,
         problem=replace_file_by_module(plan.problem),

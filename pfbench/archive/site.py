@@ -9,7 +9,7 @@ from typing import Any
 
 from pfbench.archive.collection import CheckedArchive
 from pfbench.archive.markup import document, escape_html, table
-from pfbench.archive.page import count_faults, pages, tightness, units
+from pfbench.archive.page import count_faults, pages, tightness, unit_check_text
 from pfbench.base.files import atomic_write, translate_os_errors
 from pfbench.runs.storage.archive import BADGE, PAGE, SPEC
 
@@ -51,7 +51,7 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
             _write_pages(item, output / location)
             link, how = f"{location}/index.html", escape_html(_describe_check(item.record))
             if manifest["kind"] == "claim":
-                claims += _claim_rows(manifest, link, how)
+                claims += _claim_classes_ranks_and_cells(manifest, link, how)
                 errata += _erratum_rows(manifest, link, how)
             elif manifest["kind"] == "comparison":
                 digest = hashlib.sha256(item.archive.read(SPEC)).hexdigest()[:12]
@@ -82,10 +82,10 @@ def _write_pages(item: CheckedArchive, folder: Path) -> None:
     _write(folder, "index.html", document(manifest["title"], [f"<pre>{displayed}</pre>"]).encode())
 
 
-def _claim_rows(
+def _claim_classes_ranks_and_cells(
     manifest: Mapping[str, Any], link: str, how: str
 ) -> Iterator[tuple[str, float, Row]]:
-    """Yield class, rank and cells of each claim."""
+    """Yield the assumption class, the sort rank and the table cells of each claim."""
     caught, faults = count_faults(manifest)
     for claim, verdict in zip(manifest["claims"], manifest["verdicts"], strict=True):
         kind = ", ".join(claim["assumptions"]) or f"not stated, {claim['method'] or 'no method'}"
@@ -95,7 +95,7 @@ def _claim_rows(
             _link(link, claim["name"]),
             *map(escape_html, (claim["statement"], claim["method"], verdict["verdict"])),
             "" if share is None else f"{share:.3f}",
-            escape_html(units(claim)),
+            escape_html(unit_check_text(claim)),
             f"{caught} of {faults}",
             escape_html(manifest["title"]),
             how,

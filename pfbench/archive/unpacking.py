@@ -59,7 +59,7 @@ def read_runs(folder: Path) -> list[StoredRun]:
     entries, numbers = [], 0
     for key in [*store.keys()]:
         try:
-            entry = store.stat_entry("run", key)
+            entry = store.read_content_and_metadata("run", key)
         except DamagedFileError as damage:
             raise InputError(f"the run {key} of the archive is damaged ({damage}).") from damage
         if entry is None:
@@ -72,8 +72,10 @@ def read_runs(folder: Path) -> list[StoredRun]:
     return entries
 
 
-def take_files(manifest: Mapping[str, Any], folder: Path, neighbour: Path) -> dict[str, str]:
-    """Take from a folder the files that are named in an archive, and not in it.
+def link_external_files(
+    manifest: Mapping[str, Any], folder: Path, source_folder: Path
+) -> dict[str, str]:
+    """Link files that an archive names but lacks; return the reason for each that fails.
 
     Returns
     -------
@@ -82,13 +84,13 @@ def take_files(manifest: Mapping[str, Any], folder: Path, neighbour: Path) -> di
     """
     lacking = {}
     for name, origin in manifest["origins"].items():
-        paths = (neighbour / name, neighbour / Path(name).name)
+        paths = (source_folder / name, source_folder / Path(name).name)
         path = next((path.resolve() for path in paths if path.is_file()), None)
         inside = folder / CODE / name
         if path is None:
-            lacking[name] = f"is not in {neighbour}: get it from {origin}"
+            lacking[name] = f"is not in {source_folder}: get it from {origin}"
         elif file_digest(path) != manifest["reads"][name]:
-            lacking[name] = f"has other bytes in {neighbour} than its author's, from {origin}"
+            lacking[name] = f"has other bytes in {source_folder} than its author's, from {origin}"
         elif not inside.exists():
             inside.parent.mkdir(parents=True, exist_ok=True)
             inside.symlink_to(path)

@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).parents[1]
 _OWN = _PACKAGE.name
 
 
-def collect_versions() -> dict[str, dict[str, str]]:
+def collect_loaded_distributions() -> dict[str, dict[str, str]]:
     """Return version and content of each distribution that this process has loaded, by name."""
     loaded = {name.partition(".")[0] for name in list(sys.modules)}
     packages = distributions()

@@ -22,7 +22,7 @@ def norm(x: Floats) -> float:
     return math.sqrt(flat.dot(flat))
 
 
-def nan_or_maximum(*numbers: float) -> float:
+def maximum_nan_as_infinity(*numbers: float) -> float:
     """Return the largest number, or infinity if any is NaN (`max` can ignore a NaN)."""
     return math.inf if any(map(math.isnan, numbers)) else max(numbers)
 

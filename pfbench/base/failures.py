@@ -54,11 +54,11 @@ def locate_error(error: BaseException) -> SourceLocation | None:
     return None
 
 
-def is_raised_within(error: BaseException, room: str) -> bool:
+def is_raised_within(error: BaseException, subpackage: str) -> bool:
     """Return whether an error was raised by, or below, the code of a subpackage."""
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename.startswith(f"{_OURS}/{room}/"):
+        if trace.tb_frame.f_code.co_filename.startswith(f"{_OURS}/{subpackage}/"):
             return True
         trace = trace.tb_next
     return False

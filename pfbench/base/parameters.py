@@ -136,7 +136,9 @@ def check_parameter_names(kind: str, names: Iterable[str], existing: Collection[
     check_names(f"parameter of {kind}", names, existing)
 
 
-def check_text_parameters(parameters: Mapping[str, Any], existing: Mapping[str, Parameter]) -> None:
+def check_string_parameter_values(
+    parameters: Mapping[str, Any], existing: Mapping[str, Parameter]
+) -> None:
     """Raise if the value of a string parameter cannot be a string."""
     for name, value in parameters.items():
         if existing[name].text and value is not None and not isinstance(value, (str, int, float)):

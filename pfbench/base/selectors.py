@@ -123,7 +123,7 @@ def _name_of_non_ascii_character(text: str) -> str:
     return result and f", which has the character {unicodedata.name(result, ascii(result))}"
 
 
-def selector_matches(selector: str, requested: str) -> bool:
+def selector_or_name_equals(selector: str, requested: str) -> bool:
     """Return whether a selector, or its name alone, equals the requested one."""
     return requested in (selector, selector.partition("[")[0])
 

@@ -16,7 +16,7 @@ class Status(StrEnum):
     REFUSED = "refused"
 
     @property
-    def meaning(self) -> str:
+    def end_reason(self) -> str:
         """Reason for the end of the run, in words."""
         return _MEANINGS[self]
 

@@ -56,7 +56,7 @@ def load_user_object(name: str) -> Any:
     location, _, attribute = name.rpartition(":")
     if not (location and attribute):
         raise name_format_error(name)
-    module = _locate_module(location, module_name(name))
+    module = _make_module_importable(location, module_name(name))
     try:
         with redirect_stdout(sys.stderr), _limit_import():
             result = importlib.import_module(module)
@@ -111,8 +111,8 @@ def _limit_import() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _locate_module(location: str, module: str) -> str:
-    """Return the module name of a location; its folder comes first on the path."""
+def _make_module_importable(location: str, module: str) -> str:
+    """Put the folder of a location on `sys.path`; return the module name, checked."""
     path = Path(location) if location.endswith(FILE) else None
     if path is not None and path.is_dir():
         raise InputError(f"{location} is a folder: give the path of a file.")

@@ -25,7 +25,7 @@ class Verdict(StrEnum):
         return _WORDS[self]
 
     @property
-    def rank(self) -> int:
+    def rank_from_worst(self) -> int:
         """Position of the verdict from the worst, 0, to the best."""
         return _WORST_FIRST.index(self)
 

@@ -13,7 +13,7 @@ from pfbench.base.errors import RefusedError
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUT_RULES
 from pfbench.base.status import Status
-from pfbench.checking.examples import explain_stale_points, make_moving_points_problem
+from pfbench.checking.examples import fail_if_stale_skip_if_unsupported, make_moving_points_problem
 from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
@@ -25,9 +25,9 @@ from pfbench.checking.findings import (
 from pfbench.checking.traced_runs import (
     RunRecord,
     RunRecords,
+    entries_with_gradient,
     follow_guarded,
     points_identical,
-    visible_entries,
 )
 from pfbench.checking.uncounted_calls import (
     NegatedBackend,
@@ -48,7 +48,10 @@ from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.sets.named_norms import vector_norm_ball
 from pfbench.verification.instruments.oracle_tally import OracleTally
 from pfbench.verification.parameter_units import USUAL
-from pfbench.verification.subject import accepts_any_parameters, instantiate_with_parameters
+from pfbench.verification.subject import (
+    accepts_any_parameters,
+    instantiate_with_accepted_parameters,
+)
 
 _SAMPLED = frozenset({"batch", "difference", "table", "hessian"})
 """Oracles that take a sample; a method of full gradients need not declare that it draws none."""
@@ -87,16 +90,16 @@ def check_algorithm(
     for check, point in (
         ("it yields states, finite and in the set", tried.check_feasibility),
         ("it asks only what it requires", tried.check_declared_oracles),
-        ("its calls go through the oracles", tried.check_oracle_use),
+        ("its calls go through the oracles", tried.check_all_computations_counted),
         ("its iterates follow the answers", tried.check_oracle_dependence),
         ("the same seed gives the same bits", tried.check_reproducibility),
         ("measures change neither counts nor bits", tried.check_trace_invariance),
         ("a budget stops it before it is exceeded", tried.check_budget_stop),
         ("its start point stays as it was", tried.check_start_unchanged),
-        ("it keeps the points that it needs", tried.check_kept_points),
-        ("its output is what it declares", tried.check_output),
+        ("it keeps the points that it needs", tried.check_keeps_needed_points),
+        ("its output is what it declares", tried.check_output_weights),
         ("a shorter run begins a longer one", tried.check_anytime),
-        ("a smaller epsilon takes more", tried.check_schedule),
+        ("a smaller epsilon takes more", tried.check_iterations_grow_with_accuracy),
     ):
         look(check, point, locations=points)
     look("its run is the same in other units", check_unit_invariance, tried, locations=points)
@@ -110,7 +113,7 @@ def with_default_parameters(algorithm: Any) -> Algorithm:
         return algorithm  # type: ignore[no-any-return]
     needed = {"iterations", *getattr(algorithm, "list_required_parameters", lambda: list(USUAL))()}
     expected = {name: value for name, value in USUAL.items() if name in needed}
-    return instantiate_with_parameters(
+    return instantiate_with_accepted_parameters(
         algorithm, expected if accepts_any_parameters(algorithm) else (), **expected
     )
 
@@ -221,7 +224,7 @@ class AlgorithmChecks(RunRecords):
             )
         return f"it asked {', '.join(sorted(tally.calls))}"
 
-    def check_oracle_use(self) -> str:
+    def check_all_computations_counted(self) -> str:
         """Check that the ledger counts all computations of the problem."""
         with UncountedCallDetector(self.problem) as bypass:
             run, tally = self._run_with_tally()
@@ -330,7 +333,7 @@ class AlgorithmChecks(RunRecords):
         x0 = keep(self.problem.start())
         if isinstance(x0, np.ndarray) and self.problem.set.contains(x0 + 0.1):
             x0 = x0 + 0.1  # not 0, which some faults would leave as it is
-        before = visible_entries(x0).copy()
+        before = entries_with_gradient(x0).copy()
         if not isinstance(x0, np.ndarray):
             raise CheckSkipped("points are moved by combine alone")
 
@@ -339,7 +342,7 @@ class AlgorithmChecks(RunRecords):
 
         for _ in islice(follow_guarded(self.problem, self.algorithm, begin=begin), self.max_states):
             pass
-        if not np.array_equal(visible_entries(x0), before):
+        if not np.array_equal(entries_with_gradient(x0), before):
             raise CheckFailed(
                 "its start point as it was",
                 "it changes its start point in place: move a copy with combine",
@@ -347,20 +350,20 @@ class AlgorithmChecks(RunRecords):
             )
         return "unchanged"
 
-    def check_kept_points(self) -> str:
+    def check_keeps_needed_points(self) -> str:
         """Check that it keeps a copy of each point needed later than the next one."""
         on = make_moving_points_problem()
         try:
             resolve_run(on, self.algorithm).check_requirements(on.open(np.random.default_rng(0)))
         except RefusedError as error:
             raise CheckSkipped(f"factored matrices do not fit: {error}") from error
-        with explain_stale_points("move"):
+        with fail_if_stale_skip_if_unsupported("move"):
             for step in islice(follow_guarded(on, self.algorithm), self.max_states):
                 keep(step.state.x)
         return "old points are copies"
 
-    def check_output(self) -> str:
-        """Check that the output is the last iterate, or one of the points it is drawn from."""
+    def check_output_weights(self) -> str:
+        """Check that the weights of a weighted output are non-negative and not all 0."""
         method, states = self.algorithm, self.seed_zero_run.states
         if method.output == "weighted":
             weights = [float(method.output_weight(k)) for k in range(1, len(states) + 1)]
@@ -382,7 +385,9 @@ class AlgorithmChecks(RunRecords):
         if getattr(method, "iterations", None) is None:
             raise CheckSkipped("it has no iterations")
         runs = [
-            self.record_run(algorithm=instantiate_with_parameters(method, (), iterations=T))
+            self.record_run(
+                algorithm=instantiate_with_accepted_parameters(method, (), iterations=T)
+            )
             for T in (7, 13)
         ]
         if not runs[0].has_same_iterates(runs[1], min(len(run.states) for run in runs)):
@@ -394,7 +399,7 @@ class AlgorithmChecks(RunRecords):
             )
         return "the run of 7 iterations begins that of 13"
 
-    def check_schedule(self) -> str:
+    def check_iterations_grow_with_accuracy(self) -> str:
         """Check that the theorem's schedule has no fewer iterations for a smaller epsilon."""
         kind = type(self.algorithm)
         if not hasattr(kind, "theory"):

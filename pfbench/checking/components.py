@@ -17,8 +17,8 @@ from pfbench.checking.findings import (
 )
 from pfbench.checking.lines import (
     ProblemChecks,
+    central_difference_at_finest_step,
     derivative,
-    fine_difference,
     norm,
     restrict_to_line,
 )
@@ -63,11 +63,11 @@ class ComponentChecks(ProblemChecks):
                 {"x": x},
                 points,
             )
-        self._curl()
+        self._check_derivatives_symmetric()
         alone = "" if call_count == n else f" at once, {call_count} alone"
-        return f"the mean of {n} components{alone}{self._scales()}"
+        return f"the mean of {n} components{alone}{self._remark_on_gradient_scales()}"
 
-    def _curl(self) -> None:
+    def _check_derivatives_symmetric(self) -> None:
         """Raise if the derivative of a component is not symmetric: then it is not a gradient."""
         problem, space = self.problem, self.space
         if not space.dense:
@@ -92,7 +92,7 @@ class ComponentChecks(ProblemChecks):
             if asymmetry > 20.0 * error + 1e-6 * scale + rounding:
                 tolerance = 0.01 * asymmetry / max(first.length, second.length)
                 fine = [
-                    fine_difference(restrict_to_line(component, line), tolerance)
+                    central_difference_at_finest_step(restrict_to_line(component, line), tolerance)
                     for line in (first, second)
                 ]
                 a, b = second.directional_derivative(fine[0]), first.directional_derivative(fine[1])
@@ -111,7 +111,7 @@ class ComponentChecks(ProblemChecks):
         usual = max(norm(problem.gradient(keep(x))) for x in (self.space.start(), *points))
         return float(np.finfo(float).eps) * usual
 
-    def _scales(self) -> str:
+    def _remark_on_gradient_scales(self) -> str:
         """Return a remark if the entries of gradients differ very much in scale."""
         if not self.space.dense:
             return ""
@@ -127,8 +127,8 @@ class ComponentChecks(ProblemChecks):
             "is saturated at most points, and a gap of 0 there says nothing, so scale the columns"
         )
 
-    def samples(self) -> str:
-        """Check that batches and differences are means over the sample, with multiplicity."""
+    def check_batches_and_differences(self) -> str:
+        """Check that batch and difference are means over the sample, with multiplicity."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "batch")
@@ -157,7 +157,7 @@ class ComponentChecks(ProblemChecks):
                 )
         return "means with multiplicity"
 
-    def samples_by_counts(self) -> str:
+    def check_counted_samples(self) -> str:
         """Check that a `Sample` is equivalent to the index array that it counts."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "batch")
@@ -182,7 +182,7 @@ class ComponentChecks(ProblemChecks):
         check_equal("difference of a Sample to be that of S", batch, right, point, points)
         return "as index arrays"
 
-    def table(self) -> str:
+    def check_table(self) -> str:
         """Check that a table has the component gradients of their last query."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "table")
@@ -226,9 +226,9 @@ def check_equal(
     expected: Any,
     arguments: dict[str, Any],
     locations: tuple[str, ...],
-    size: float = 0.0,
+    scale: float = 0.0,
 ) -> None:
-    """Raise if two arrays differ by more than rounding, relative to `size`."""
+    """Raise if two arrays differ by more than rounding, relative to `scale`."""
     if np.shape(obj) != np.shape(expected):
         raise CheckFailed(
             f"{statement}, of shape {np.shape(expected)}",
@@ -237,7 +237,7 @@ def check_equal(
             locations,
         )
     deviation = norm(np.asarray(obj) - np.asarray(expected))
-    if not deviation <= _ROUNDING * max(norm(obj), norm(expected), size):
+    if not deviation <= _ROUNDING * max(norm(obj), norm(expected), scale):
         raise CheckFailed(
             statement,
             f"{format_brief(np.asarray(obj))} instead of {format_brief(np.asarray(expected))}, off by "  # noqa: E501

@@ -107,15 +107,15 @@ class ConstantSearch(ProblemChecks):
 
     # --- smoothness -------------------------------------------------------------------------------
 
-    def gradients(self) -> Iterator[Witness]:
+    def gradient_change_ratios(self) -> Iterator[Witness]:
         """Yield |grad f(x) - grad f(y)|/|x - y|."""
-        yield self._steepest(self.problem.gradient, 1.0)
+        yield self._find_largest_change_ratio(self.problem.gradient, 1.0)
 
-    def components(self) -> Iterator[Witness]:
+    def component_change_ratios(self) -> Iterator[Witness]:
         """Yield |grad f_i(x) - grad f_i(y)|/|x - y|."""
         problem = self.problem
         skip_unless_offered(problem, "batch")
-        yield self._steepest(problem.gradient, 0.2)
+        yield self._find_largest_change_ratio(problem.gradient, 0.2)
         chosen: dict[int, float] = {}
         for x, y in self._pairs(30, self.patience / 2.0):
             far = distance(x, y)
@@ -130,10 +130,10 @@ class ConstantSearch(ProblemChecks):
                 chosen[i] = max(chosen.get(i, 0.0), float(sizes[worst]) / far)
         for i in sorted(chosen, key=chosen.__getitem__, reverse=True)[:3]:
             item = np.array([i])
-            witness = self._steepest(partial(problem.batch, item), 0.1)
+            witness = self._find_largest_change_ratio(partial(problem.batch, item), 0.1)
             yield Witness(witness.value, {**witness.arguments, "i": i})
 
-    def component_means(self) -> Iterator[Witness]:
+    def mean_component_change_ratios(self) -> Iterator[Witness]:
         """Yield the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y|.
 
         Raises
@@ -151,7 +151,7 @@ class ConstantSearch(ProblemChecks):
             statement = problem.component_smoothness()[self._indices]
             for k in np.argsort(largest / np.maximum(statement, 1e-300))[::-1][:3].tolist():
                 indices = self._indices[k : k + 1]
-                witness = self._steepest(partial(problem.batch, indices), 0.1)
+                witness = self._find_largest_change_ratio(partial(problem.batch, indices), 0.1)
                 largest[k] = max(largest[k], witness.value)
                 if not largest[k] <= statement[k] * (1.0 + _SLACK):
                     brief, (_, meaning) = format_brief(float(statement[k])), SEARCHES["L_max"]
@@ -161,26 +161,28 @@ class ConstantSearch(ProblemChecks):
                         witness.arguments,
                         locate_methods(problem, "component_smoothness"),
                     )
-        yield Witness(self._mean(largest), pair)
+        yield Witness(self._lower_mean_bound(largest), pair)
 
-    def mean_square(self) -> Iterator[Witness]:
+    def mean_square_change_ratios(self) -> Iterator[Witness]:
         """Yield sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|."""
         skip_unless_offered(self.problem, "batch")
-        yield self._steepest(self.problem.gradient, 0.2)  # at most the one in mean square
+        yield self._find_largest_change_ratio(
+            self.problem.gradient, 0.2
+        )  # at most the one in mean square
         patience = TimeLimit(0.8 * self.patience)
         for _ in patience.rounds(6):
             x = self.space.random_member()
             y = self.space.sample_near(x)
             for _ in patience.rounds(_ASCENT):
                 changes = self._components(x) - self._components(y)
-                root = math.sqrt(self._mean((changes**2).sum(axis=1)))
+                root = math.sqrt(self._lower_mean_bound((changes**2).sum(axis=1)))
                 yield Witness(self._remove_rounding(root, x, y), {"x": x, "y": y})
                 if root == 0.0 or not self.space.dense:
                     y = self.space.sample_near(x)
                     continue
-                y = self.space.sample_toward(x, self._second(x, changes, root))
+                y = self.space.sample_member_toward(x, self._power_iteration_step(x, changes, root))
 
-    def _second(self, x: Floats, changes: Floats, root: float) -> Floats:
+    def _power_iteration_step(self, x: Floats, changes: Floats, root: float) -> Floats:
         """Return the mean of H_i w_i for the changes w_i = H_i u: a step of a power iteration."""
         u = np.zeros(x.shape)
         h = 1e-4 * self.space.scale / root
@@ -192,7 +194,7 @@ class ConstantSearch(ProblemChecks):
                 u = u + (np.ravel(batch) - at_x[k]).reshape(x.shape)
         return u
 
-    def hessians(self) -> Iterator[Witness]:
+    def hessian_change_ratios(self) -> Iterator[Witness]:
         """Yield sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)."""
         skip_unless_offered(self.problem, "hessian")
         skip_unless_offered(self.problem, "batch")
@@ -208,7 +210,7 @@ class ConstantSearch(ProblemChecks):
                 squares.append(norm(change) ** 2)
             scale = far * line.length
             if scale > 0.0:
-                root = math.sqrt(self._mean(np.array(squares)))
+                root = math.sqrt(self._lower_mean_bound(np.array(squares)))
                 noise = 1e-13 * norm(H.product(line.y, line.x)) / scale
                 yield Witness(root / scale - noise, {"x": x, "y": y, "u": line.y})
 
@@ -239,7 +241,7 @@ class ConstantSearch(ProblemChecks):
                     break
                 L = max(L, norm(change) / far)
                 yield x, y
-                y = self.space.sample_toward(x, L * (y - x) - change)
+                y = self.space.sample_member_toward(x, L * (y - x) - change)
 
     def variance(self) -> Iterator[Witness]:
         """Yield the largest E_i |grad f_i(x) - grad f(x)|^2."""
@@ -256,13 +258,13 @@ class ConstantSearch(ProblemChecks):
                     best.arguments["x"], space.vertex(), 10.0 ** space.rng.uniform(-2.0, 0.0)
                 )
             mean = np.ravel(self.problem.gradient(keep(x)))
-            spread = self._mean(((self._components(x) - mean) ** 2).sum(axis=1))
+            spread = self._lower_mean_bound(((self._components(x) - mean) ** 2).sum(axis=1))
             best = _select_largest([best, Witness(spread, {"x": x})])
         yield best
 
     # --- the set and the start --------------------------------------------------------------------
 
-    def diameter(self) -> Iterator[Witness]:
+    def member_distances(self) -> Iterator[Witness]:
         """Yield distances of two members."""
         skip_unless_offered(self.problem, "lo")
         start, space = self.space.start(), self.space
@@ -285,8 +287,8 @@ class ConstantSearch(ProblemChecks):
                 x = move_point(x, space.vertex(-x if space.dense and k % 2 else None), 1.0)
             yield Witness(point_norm(x), {"x": x})
 
-    def decrease(self) -> Iterator[Witness]:
-        """Yield norms of members."""
+    def objective_decreases(self) -> Iterator[Witness]:
+        """Yield f(start) - f(x), with the penalty if there is one, along a descent."""
         problem, h = self.problem, self.problem.penalty
 
         def objective(x: Point) -> float:
@@ -325,8 +327,8 @@ class ConstantSearch(ProblemChecks):
             x = self.space.random_member()
             yield keep(x), keep(self.space.sample_near(x))
 
-    def _steepest(self, gradient: Callable[[Point], Any], share: float) -> Witness:
-        """Return the largest |g(x) - g(y)|/|x - y|, by ascent from random points."""
+    def _find_largest_change_ratio(self, gradient: Callable[[Point], Any], share: float) -> Witness:
+        """Return the witness of the largest |g(x) - g(y)|/|x - y|, by ascent from random points."""
         return _select_largest(self._ascent(gradient, share))
 
     def _ascent(self, gradient: Callable[[Point], Any], share: float) -> Iterator[Witness]:
@@ -339,7 +341,7 @@ class ConstantSearch(ProblemChecks):
                 yield Witness(self._remove_rounding(norm(change), x, y), {"x": x, "y": y})
                 if not change.any() or patience.is_over:
                     break
-                y = space.sample_toward(x, change)
+                y = space.sample_member_toward(x, change)
 
     def _remove_rounding(self, change: float, x: Point, y: Point) -> float:
         """Return a change of gradients over the distance, less a bound of its rounding error."""
@@ -369,7 +371,7 @@ class ConstantSearch(ProblemChecks):
         rows = [self.problem.batch(chosen[k : k + 1], request) for k in range(chosen.size)]
         return np.array([np.ravel(row) for row in rows])
 
-    def _mean(self, squares: Floats) -> float:
+    def _lower_mean_bound(self, squares: Floats) -> float:
         """Return the mean over all components; of drawn ones, six standard errors less."""
         mean, m = float(squares.mean()), squares.size
         if m == self.problem.n:
@@ -396,18 +398,27 @@ def check_convexity(problem: Any, space: PointSampler, patience: float) -> str:
 SEARCHES: Mapping[str, tuple[Callable[[ConstantSearch], Iterator[Witness]], str]] = (
     MappingProxyType(
         {
-            "D": (ConstantSearch.diameter, "the distance of two members"),
-            "L_f": (ConstantSearch.gradients, "|grad f(x) - grad f(y)|/|x - y|"),
-            "L_ms": (ConstantSearch.mean_square, "sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|"),
-            "L_max": (ConstantSearch.components, "|grad f_i(x) - grad f_i(y)|/|x - y|"),
+            "D": (ConstantSearch.member_distances, "the distance of two members"),
+            "L_f": (ConstantSearch.gradient_change_ratios, "|grad f(x) - grad f(y)|/|x - y|"),
+            "L_ms": (
+                ConstantSearch.mean_square_change_ratios,
+                "sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|",
+            ),
+            "L_max": (
+                ConstantSearch.component_change_ratios,
+                "|grad f_i(x) - grad f_i(y)|/|x - y|",
+            ),
             "L_mean": (
-                ConstantSearch.component_means,
+                ConstantSearch.mean_component_change_ratios,
                 "the mean of the largest |grad f_i(x) - grad f_i(y)|/|x - y|",
             ),
-            "L2_ms": (ConstantSearch.hessians, "sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)"),
+            "L2_ms": (
+                ConstantSearch.hessian_change_ratios,
+                "sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)",
+            ),
             "sigma2": (ConstantSearch.variance, "E_i |grad f_i(x) - grad f(x)|^2"),
             "delta": (
-                ConstantSearch.decrease,
+                ConstantSearch.objective_decreases,
                 "f(start) - f(x), with the penalty if there is one,",
             ),
             "M": (ConstantSearch.member_norms, "|x|"),

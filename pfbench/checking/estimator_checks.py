@@ -19,7 +19,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.checking.examples import explain_stale_points, make_moving_points_problem
+from pfbench.checking.examples import fail_if_stale_skip_if_unsupported, make_moving_points_problem
 from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
@@ -30,9 +30,9 @@ from pfbench.checking.findings import (
     make_with_defaults,
 )
 from pfbench.checking.lines import PointSampler, norm
-from pfbench.checking.traced_runs import visible_entries
+from pfbench.checking.traced_runs import entries_with_gradient
 from pfbench.checking.uncounted_calls import (
-    GuardedOracles,
+    PrivateAccessRecordingOracles,
     UncountedCallDetector,
     format_counts,
     guard_oracles,
@@ -45,7 +45,7 @@ from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.oracle_tally import OracleTally
-from pfbench.verification.subject import NotTestable, instantiate_with_parameters
+from pfbench.verification.subject import NotTestable, instantiate_with_accepted_parameters
 
 USUAL: Mapping[str, Any] = MappingProxyType(
     {"batch": 2, "period": 3, "snapshot": None, "refresh": 0.4, "alpha": 0.3, "lam": 0.3}
@@ -89,15 +89,15 @@ def check_estimator(
     ):
         return on
     walk = EstimatorChecks(with_default_parameters(estimator), on)
-    if not look("it estimates gradients", walk.check_form, locations=points):
+    if not look("it estimates gradients", walk.check_estimates_finite_and_shaped, locations=points):
         return on
     for check, point in (
-        ("its calls go through the oracles", walk.check_oracle_use),
+        ("its calls go through the oracles", walk.check_all_computations_counted),
         ("the same stream gives the same bits", walk.check_reproducibility),
         ("it keeps nothing from run to run", walk.check_independent_runs),
         ("points and earlier estimates stay as they were", walk.check_inputs_unchanged),
-        ("it keeps the points that it needs", walk.check_kept_points),
-        ("its reference is the gradient", walk.check_reference),
+        ("it keeps the points that it needs", walk.check_keeps_needed_points),
+        ("its reference is the gradient", walk.check_exact_at_reference_renewal),
         ("its mean is the gradient", walk.check_unbiased),
     ):
         look(check, point, locations=points)
@@ -116,7 +116,7 @@ def with_default_parameters(estimator: Any, **requested: Any) -> Any:
         return estimator
     signature = inspect.signature(estimator).parameters.values()
     needed = [parameter.name for parameter in signature if parameter.default is parameter.empty]
-    return instantiate_with_parameters(
+    return instantiate_with_accepted_parameters(
         estimator, (), **{k: v for k, v in USUAL.items() if k in needed} | requested
     )
 
@@ -149,7 +149,7 @@ class EstimatorChecks:
         results = [np.array(estimate(x)) for x in self._points(steps)]
         return WalkResult(tuple(results), ledger.counts(), Counts(*backend.charged))
 
-    def _make_guarded_oracles(self) -> GuardedOracles:
+    def _make_guarded_oracles(self) -> PrivateAccessRecordingOracles:
         return guard_oracles(self.problem, self.problem.open(np.random.default_rng(0)))
 
     def _points(self, steps: int) -> list[Point]:
@@ -162,8 +162,8 @@ class EstimatorChecks:
 
     # --- checks -----------------------------------------------------------------------------------
 
-    def check_form(self) -> str:
-        """Check that each estimate is an array like a gradient."""
+    def check_estimates_finite_and_shaped(self) -> str:
+        """Check that each estimate is finite and has the gradient's shape."""
         walked = self.estimate_path(np.random.default_rng(0))
         right = np.asarray(self.problem.gradient(keep(self.path[0])))
         for t, g in enumerate(walked.estimates):
@@ -175,7 +175,7 @@ class EstimatorChecks:
                 )
         return f"{_STEPS} estimates, {format_counts(walked.counts)}"
 
-    def check_oracle_use(self) -> str:
+    def check_all_computations_counted(self) -> str:
         """Check that the ledger counts all computations of the problem."""
         with UncountedCallDetector(self.problem) as bypass:
             walked = self.estimate_path(np.random.default_rng(0))
@@ -216,9 +216,9 @@ class EstimatorChecks:
         estimate = self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(0))
         last: tuple[Any, Floats] | None = None
         for t, x in enumerate(self._points(_STEPS)):
-            before = visible_entries(x).copy()
+            before = entries_with_gradient(x).copy()
             g = estimate(x)
-            if not np.array_equal(before, visible_entries(x)):
+            if not np.array_equal(before, entries_with_gradient(x)):
                 raise CheckFailed("x as it was", f"it is changed at t = {t}", {"x": self.path[t]})
             if last is not None and not np.array_equal(last[0], last[1]):
                 raise CheckFailed(
@@ -229,24 +229,24 @@ class EstimatorChecks:
             last = g, np.array(g)
         return "nothing is changed in place"
 
-    def check_kept_points(self) -> str:
+    def check_keeps_needed_points(self) -> str:
         """Check that it keeps a copy of each point needed later than the next one."""
         problem = make_moving_points_problem()
         rng = np.random.default_rng(0)
         # Within a short period, a snapshot may still be the point before.
         estimator = self.estimator
         if self._period:
-            estimator = instantiate_with_parameters(estimator, (), period=_STEPS)
+            estimator = instantiate_with_accepted_parameters(estimator, (), period=_STEPS)
         estimate = estimator.start(guard_oracles(problem, problem.open(rng)), rng)
         x, space = problem.start(), PointSampler(problem)
-        with explain_stale_points("take"):
+        with fail_if_stale_skip_if_unsupported("take"):
             for _ in range(_STEPS):
                 estimate(x)
                 x = combine(x, space.vertex(), 0.2)
         return "old points are copies"
 
-    def check_reference(self) -> str:
-        """Check that the error is 0 where the reference is renewed, whatever is drawn."""
+    def check_exact_at_reference_renewal(self) -> str:
+        """Check that the estimate is the gradient at each renewal of the reference."""
         period = self._period
         if period is None:
             raise CheckSkipped("it has no period")
@@ -296,7 +296,7 @@ class EstimatorChecks:
         if getattr(self.estimator, "batch", 1) != 1 and is_dataclass(self.estimator):
             with suppress(NotEnumerable, NotTestable):
                 alone = EstimatorChecks(
-                    instantiate_with_parameters(self.estimator, (), batch=1), self.problem
+                    instantiate_with_accepted_parameters(self.estimator, (), batch=1), self.problem
                 )
                 means, errors, how = alone._enumerate_means()
                 return means, errors, f"{how} with batch = 1"

@@ -30,7 +30,7 @@ _GRAPH = np.array([(0, 1), (1, 2), (0, 2), (2, 3), (1, 3), (0, 1), (3, 4)])
 _COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({0, 3, 4}))
 
 
-def _coverage(members: Any) -> float:
+def _count_covered_elements(members: Any) -> float:
     """Return the number of elements that some sets cover: a submodular function."""
     return float(len(frozenset().union(*(_COVERED[i] for i in members))))
 
@@ -39,14 +39,14 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
     {
         "unit-flow": lambda: UnitFlowPolytope(_FLOW, 4, 0),
         "spanning-tree": lambda: SpanningTreePolytope(_GRAPH),
-        "submodular-base": lambda: SubmodularBasePolytope(4, _coverage),
+        "submodular-base": lambda: SubmodularBasePolytope(4, _count_covered_elements),
     }
 )
 """Example sets, by name."""
 
 
 @contextmanager
-def explain_stale_points(item: str) -> Iterator[None]:
+def fail_if_stale_skip_if_unsupported(verb: str) -> Iterator[None]:
     """Convert errors of the block: a stale point fails the check, unsupported points skip it."""
     try:
         yield
@@ -57,7 +57,7 @@ def explain_stale_points(item: str) -> Iterator[None]:
         ) from error
     except Exception as error:
         raise CheckSkipped(
-            f"it does not {item} factored matrices ({type(error).__name__})"
+            f"it does not {verb} factored matrices ({type(error).__name__})"
         ) from error
 
 

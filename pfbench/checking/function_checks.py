@@ -24,14 +24,14 @@ from pfbench.checking.lines import (
     LineSegment,
     ProblemChecks,
     as_dense_array,
+    central_difference_at_finest_step,
     complex_step_derivative,
     derivative,
     evaluate_value,
-    fine_difference,
     norm,
     restrict_to_line,
 )
-from pfbench.checking.traced_runs import visible_entries
+from pfbench.checking.traced_runs import entries_with_gradient
 from pfbench.points import infer_format, inner, keep
 
 _RELATIVE = 1e-7
@@ -45,7 +45,7 @@ class FunctionChecks(ProblemChecks):
 
     # --- start and values -------------------------------------------------------------------------
 
-    def start(self) -> str:
+    def check_start(self) -> str:
         """Check that the start is in the set, and a fresh copy each time."""
         problem = self.problem
         x, start = problem.start(), problem.start()
@@ -72,9 +72,9 @@ class FunctionChecks(ProblemChecks):
         """Check that value and gradient depend on x alone, keep x, and return new arrays."""
         problem, space = self.problem, self.space
         x, y = space.random_member(), space.random_member()
-        before = visible_entries(x).copy()
+        before = entries_with_gradient(x).copy()
         value, g = evaluate_value(problem, x), problem.gradient(x)
-        if not np.array_equal(before, visible_entries(x)):
+        if not np.array_equal(before, entries_with_gradient(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             raise CheckFailed(
                 f"{verb}(x) to leave x as it is",
@@ -115,13 +115,13 @@ class FunctionChecks(ProblemChecks):
 
     def _changes(self, verb: Callable[[Point], Any]) -> bool:
         x = self.space.random_member()
-        before = visible_entries(x).copy()
+        before = entries_with_gradient(x).copy()
         verb(x)
-        return not np.array_equal(before, visible_entries(x))
+        return not np.array_equal(before, entries_with_gradient(x))
 
     # --- derivatives ------------------------------------------------------------------------------
 
-    def gradient(self) -> str:
+    def check_gradient(self) -> str:
         """Check every directional derivative of the value against the gradient."""
         sharpest = ""
         visited = list[tuple[float, float]]()
@@ -141,7 +141,7 @@ class FunctionChecks(ProblemChecks):
             allowed = 20.0 * error + _RELATIVE * max(abs(slope), abs(expected))
             allowed += 1e-11 * abs(value)
             is_away = not abs(slope - expected) <= allowed and wrong is None
-            if is_away and self._is_refuted(line, slope, expected):
+            if is_away and self._fine_difference_deviates(line, slope, expected):
                 wrong = line, slope, expected
         if wrong is not None:
             self._fail(wrong, visited)
@@ -164,13 +164,13 @@ class FunctionChecks(ProblemChecks):
             return slope, exact, 1e-6 * error, "complex steps"
         return slope, expected, error, "differences"
 
-    def _is_refuted(self, line: LineSegment, slope: float, expected: float) -> bool:
+    def _fine_difference_deviates(self, line: LineSegment, slope: float, expected: float) -> bool:
         """Return whether the difference of a fine step also deviates from a slope."""
         deviation = abs(slope - expected)
         if not math.isfinite(deviation):
             return True
         path = restrict_to_line(partial(evaluate_value, self.problem), line)
-        fine = float(fine_difference(path, 0.01 * deviation))
+        fine = float(central_difference_at_finest_step(path, 0.01 * deviation))
         return not abs(slope - fine) <= deviation / 2.0
 
     def _fail(
@@ -210,7 +210,7 @@ class FunctionChecks(ProblemChecks):
             return ""
         return f"; the entry that is off most is number {worst}"
 
-    def hessian(self) -> str:
+    def check_hessian(self) -> str:
         """Check Hessian products against gradient differences, and batches against components."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "hessian")
@@ -237,7 +237,9 @@ class FunctionChecks(ProblemChecks):
                 allowed = 20.0 * error + 1e-6 * max(norm(product), norm(expected)) + rounding
                 if deviation <= allowed:
                     continue
-                fine = fine_difference(restrict_to_line(source, line), 0.01 * deviation)
+                fine = central_difference_at_finest_step(
+                    restrict_to_line(source, line), 0.01 * deviation
+                )
                 if not norm(product - fine) <= deviation / 2.0:
                     raise CheckFailed(
                         f"{statement} of hessian(s) to be the derivative of the gradient at s along "  # noqa: E501
@@ -262,7 +264,7 @@ class FunctionChecks(ProblemChecks):
 
     # --- what else a problem says -----------------------------------------------------------------
 
-    def backend(self) -> str:
+    def check_backend_matches_problem(self) -> str:
         """Check that the backend of a run answers as the problem does."""
         problem, space = self.problem, self.space
         backend = problem.open(np.random.default_rng(0))
@@ -289,11 +291,15 @@ class FunctionChecks(ProblemChecks):
             verbs.append(verb)
         return f"answers as the problem: {', '.join(verbs)}"
 
-    def linear_minimisation(self) -> str:
+    def check_linear_minimisation(self) -> str:
         """Check that a run's linear minimisation is one over the set, up to its tolerance."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "lo")
-        if problem.norm is not None and problem.norm.product_count and not problem.is_bounded:
+        if (
+            problem.norm is not None
+            and problem.norm.matrix_products_per_lmo
+            and not problem.is_bounded
+        ):
             raise CheckSkipped(
                 "it is made of products of matrices: lmo_lower tells what it is worth"
             )
@@ -315,7 +321,7 @@ class FunctionChecks(ProblemChecks):
                 )
         return "lo and minimum agree"
 
-    def best_known(self) -> str:
+    def check_best_known(self) -> str:
         """Check that no visited point is below the best known value."""
         best_known = self.problem.best_known
         if best_known is None:
@@ -333,7 +339,7 @@ class FunctionChecks(ProblemChecks):
                 )
         return f"no point is below {format_brief(best)}"
 
-    def measures(self) -> str:
+    def check_measures_at_start(self) -> str:
         """Check that the problem's own measures are defined at the start."""
         problem = self.problem
         measures = problem.measures()

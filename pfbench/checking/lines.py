@@ -160,14 +160,14 @@ class PointSampler:
         if not self.is_bounded:
             return x + 10.0 ** self.rng.uniform(-1.0, 1.0) * self.rng.standard_normal(x.shape)
         if self.dense and self.rng.integers(2):
-            x = combine(x, self.centre(), self.rng.uniform(0.3, 0.9))
+            x = combine(x, self.mean_of_random_vertices(), self.rng.uniform(0.3, 0.9))
         for _ in range(self.rng.integers(1, 8)):
             x = move_point(x, self.vertex(), self.rng.uniform(0.05, 0.9))
         if self.rng.integers(3) == 0:
             x = move_point(x, self.problem.start(), 1.0 - 10.0 ** self.rng.uniform(-2.0, 0.0))
         return x
 
-    def centre(self) -> Floats:
+    def mean_of_random_vertices(self) -> Floats:
         """Return a mixture of many vertices, which is an interior point if they span the set."""
         if self._centre is None:
             vertices = [as_dense_array(self.vertex()) for _ in range(_VERTICES)]
@@ -180,7 +180,7 @@ class PointSampler:
 
     def tangential_part(self, u: Floats) -> Floats:
         """Return the part of a direction along the set, if that is flat and not too large."""
-        self.centre()
+        self.mean_of_random_vertices()
         if self._tangent is None:
             return u
         return np.asarray((self._tangent @ u.ravel()) @ self._tangent).reshape(u.shape)
@@ -203,7 +203,7 @@ class PointSampler:
         """Return a line through x that does not leave the set."""
         return LineSegment(x, combine(x, self.random_member(), 0.1))
 
-    def sample_toward(self, x: Point, u: Floats) -> Point:
+    def sample_member_toward(self, x: Point, u: Floats) -> Point:
         """Return a member near x, in the direction u as far as the set allows."""
         if self.dense:
             u = self.tangential_part(u) if self.is_bounded else u
@@ -250,7 +250,9 @@ def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, flo
     return best, error
 
 
-def fine_difference(path: Callable[[float], Any], tolerance: float) -> Floats:
+def central_difference_at_finest_step(
+    path: Callable[[float], Any], rounding_tolerance: float
+) -> Floats:
     """Return the central difference at 0 with the smallest step whose rounding is tolerable.
 
     An extrapolation may agree with itself by chance where a function has a kink within each of its
@@ -258,7 +260,7 @@ def fine_difference(path: Callable[[float], Any], tolerance: float) -> Floats:
     deviates from the claimed value.
     """
     rounding = float(np.finfo(float).eps) * norm(path(0.0))
-    step = min(max(_FINEST, rounding / tolerance), _STEPS[-1])  # the finest if it is NaN
+    step = min(max(_FINEST, rounding / rounding_tolerance), _STEPS[-1])  # the finest if it is NaN
     return np.asarray((np.asarray(path(step)) - np.asarray(path(-step))) / (2.0 * step))
 
 

@@ -32,7 +32,7 @@ class SetSampler:
         return tuple(np.shape(self.body.start()) if value is None else value)
 
     @cached_property
-    def scale(self) -> float:
+    def diameter_or_one(self) -> float:
         """Diameter, or 1 if that is not a positive number."""
         D = float(self.body.diameter)
         return D if 0.0 < D < math.inf else 1.0

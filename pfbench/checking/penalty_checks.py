@@ -22,11 +22,11 @@ def check_penalty(penalty: Any, shape: tuple[int, ...], examination: CheckRunner
     """Check a penalty on points of a shape."""
     checks = PenaltyChecks(penalty, shape)
     for check, point, methods in (
-        ("value", checks.value, ("value",)),
+        ("value", checks.check_value, ("value",)),
         ("convex", checks.check_convexity, ("value",)),
         ("proximal map", checks.check_prox_minimality, ("prox", "value")),
-        ("proximal map changes nothing", checks.check_pure, ("prox",)),
-        ("proximal maps come no farther apart", checks.check_nonexpansive, ("prox",)),
+        ("proximal map changes nothing", checks.check_prox_pure, ("prox",)),
+        ("proximal maps come no farther apart", checks.check_firmly_nonexpansive, ("prox",)),
     ):
         examination.run_check(check, point, locations=locate_methods(penalty, *methods))
 
@@ -45,7 +45,7 @@ class PenaltyChecks:
             return rng.integers(-2, 3, size=self.shape).astype(float)
         return np.asarray(10.0 ** rng.uniform(-2.0, 1.0) * rng.standard_normal(self.shape))
 
-    def value(self) -> str:
+    def check_value(self) -> str:
         """Check that h is finite, at least its lower bound, and does not change its argument."""
         lower = getattr(self.penalty, "lower_bound", 0.0)
         for _ in range(50):
@@ -116,7 +116,7 @@ class PenaltyChecks:
                     competing_points.append(x)
         return competing_points
 
-    def check_pure(self) -> str:
+    def check_prox_pure(self) -> str:
         """Check that prox leaves y unchanged, returns fresh arrays, and that prox(y, 0) is y."""
         for t in (0.0, 1e-3, 1.0):
             y = self.point()
@@ -130,7 +130,7 @@ class PenaltyChecks:
                 raise CheckFailed("prox(y, 0) = y", format_brief(p), {"y": y})
         return "y stays as it is; prox(y, 0) = y"
 
-    def check_nonexpansive(self) -> str:
+    def check_firmly_nonexpansive(self) -> str:
         """Check |p - q|^2 <= <p - q, y - z> for the proximal points p, q of y, z."""
         for _ in TimeLimit(_SECONDS).rounds(60):
             y, z = self.point(), self.point()

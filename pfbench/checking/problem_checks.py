@@ -24,7 +24,7 @@ _SECONDS = 0.25
 def check_problem(problem: Problem, examination: CheckRunner) -> None:
     """Check everything that a problem declares."""
     look = examination.run_check
-    if not look("start", lambda: FunctionChecks(problem, None, 0.0).start()):  # type: ignore[arg-type]
+    if not look("start", lambda: FunctionChecks(problem, None, 0.0).check_start()):  # type: ignore[arg-type]
         return
     samplers: list[PointSampler] = []
 
@@ -44,17 +44,17 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
     ):
         return
     for check, point in (
-        ("gradient", function.gradient),
+        ("gradient", function.check_gradient),
         ("components", components.mean),
-        ("batch and difference", components.samples),
-        ("samples by counts", components.samples_by_counts),
-        ("hessian", function.hessian),
-        ("table", components.table),
-        ("backend", function.backend),
-        ("linear minimisation", function.linear_minimisation),
+        ("batch and difference", components.check_batches_and_differences),
+        ("samples by counts", components.check_counted_samples),
+        ("hessian", function.check_hessian),
+        ("table", components.check_table),
+        ("backend", function.check_backend_matches_problem),
+        ("linear minimisation", function.check_linear_minimisation),
         ("proximal map", lambda: _check_proximal_map(problem, space)),
-        ("measures", function.measures),
-        ("best known", function.best_known),
+        ("measures", function.check_measures_at_start),
+        ("best known", function.check_best_known),
         ("convex", lambda: check_convexity(problem, space, _SECONDS)),
     ):
         look(check, point)

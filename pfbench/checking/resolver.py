@@ -184,8 +184,8 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
     return subject, _OF_KINDS[kind].load(plain), kind
 
 
-def _load_algorithm(selector: Selector) -> Any:
-    """Return a built-in algorithm; a class if required parameters are missing."""
+def _load_builtin_algorithm(selector: Selector) -> Any:
+    """Return a built-in algorithm with usual required parameters; its class if none is given."""
     cls, parameters = ALGORITHMS[selector.name], selector.parameters
     if not parameters:
         return cls
@@ -196,13 +196,13 @@ def _load_algorithm(selector: Selector) -> Any:
     return named_algorithm(Selector(selector.name, needed | dict(parameters), selector.texts))
 
 
-def _load_estimator(selector: Selector) -> Any:
+def _load_builtin_estimator(selector: Selector) -> Any:
     cls = ESTIMATORS[selector.name]
     check_parameter_names(selector.name, selector.parameters, inspect.signature(cls).parameters)
     return estimator_checks.with_default_parameters(cls, **selector.parameters)
 
 
-def _load_set(selector: Selector) -> Any:
+def _load_builtin_set(selector: Selector) -> Any:
     """Return a built-in set for points of a small shape; an example if it needs a graph."""
     entry = SETS[selector.name]
     if entry.required_arguments:
@@ -215,7 +215,7 @@ def _load_set(selector: Selector) -> Any:
     return feasible_set(selector.name, SHAPES[entry.points], **_default_parameters(entry, selector))
 
 
-def _load_penalty(selector: Selector) -> Any:
+def _load_builtin_penalty(selector: Selector) -> Any:
     entry = PENALTIES[selector.name]
     return penalty(selector.name, SHAPES[entry.points], **_default_parameters(entry, selector))
 
@@ -274,13 +274,17 @@ def _instantiate(result: Any, selector: Selector) -> Any:
 
 _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(
     {
-        "algorithm": _ObjectKind(ALGORITHMS, _load_algorithm, _run_algorithm_checks, ("run",)),
+        "algorithm": _ObjectKind(
+            ALGORITHMS, _load_builtin_algorithm, _run_algorithm_checks, ("run",)
+        ),
         "problem": _ObjectKind(PROBLEMS, build_problem, _run_problem_checks),
-        "set": _ObjectKind(SETS, _load_set, _run_set_checks, ("lo", "contains")),
-        "penalty": _ObjectKind(PENALTIES, _load_penalty, _run_penalty_checks, ("value", "prox")),
+        "set": _ObjectKind(SETS, _load_builtin_set, _run_set_checks, ("lo", "contains")),
+        "penalty": _ObjectKind(
+            PENALTIES, _load_builtin_penalty, _run_penalty_checks, ("value", "prox")
+        ),
         "estimator": _ObjectKind(
             ESTIMATORS,
-            _load_estimator,
+            _load_builtin_estimator,
             estimator_checks.check_estimator,
             required_methods=("start",),
         ),

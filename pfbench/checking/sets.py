@@ -38,21 +38,25 @@ def check_set(body: Any, examination: CheckRunner) -> None:
     """Check all answers of a feasible set."""
     look, checks = examination.run_check, SetChecks(body)
     first: tuple[Look, ...] = (
-        ("it declares what it is", checks.check_declarations, ("shape", "diameter")),
-        ("start", checks.start, ("start", "contains")),
+        ("it declares what it is", checks.check_required_attributes, ("shape", "diameter")),
+        ("start", checks.check_start, ("start", "contains")),
         ("lo answers", checks.check_lo_answers, ("lo",)),
     )
     for check, point, methods in first:
         if not look(check, point, locations=locate_methods(body, *methods)):
             return
     rest: tuple[Look, ...] = (
-        ("vertices are members", checks.vertices, ("lo", "random_vertex", "contains")),
+        (
+            "vertices are members",
+            checks.check_lo_answers_are_members,
+            ("lo", "random_vertex", "contains"),
+        ),
         ("lo minimises", checks.check_minimality, ("lo",)),
         ("lo returns vertices", checks.check_extreme_points, ("lo",)),
-        ("lo is a function of g", checks.check_reproducibility, ("lo",)),
+        ("lo is a function of g", checks.check_lo_pure_and_scale_invariant, ("lo",)),
         ("minimum", checks.minimum, ("minimum",)),
         ("membership", checks.check_membership, ("contains",)),
-        ("random vertices", checks.random_vertices, ("random_vertex",)),
+        ("random vertices", checks.check_random_vertices, ("random_vertex",)),
         ("diameter", checks.check_diameter, ("diameter",)),
         ("projection", checks.check_projection, ("project",)),
     )
@@ -63,7 +67,7 @@ def check_set(body: Any, examination: CheckRunner) -> None:
 class SetChecks(SetSampler):
     """Checks of a set against its definition."""
 
-    def check_declarations(self) -> str:
+    def check_required_attributes(self) -> str:
         """Check that it has all parts of a feasible set."""
         body = self.body
         needed = ("name", "diameter", "has_projection", "contains", "lo", "minimum", "start")
@@ -75,7 +79,7 @@ class SetChecks(SetSampler):
             raise CheckFailed("a finite diameter", f"{D}", {}, locate_methods(body, "diameter"))
         return f"points of shape {self.shape}, diameter {format_brief(float(D))}"
 
-    def start(self) -> str:
+    def check_start(self) -> str:
         """Check that the start is a member, and a fresh copy each time."""
         x = self.body.start()
         if np.shape(x) != self.shape:
@@ -102,7 +106,7 @@ class SetChecks(SetSampler):
                 raise CheckFailed(f"lo(g) to be {form.points_text}", form.describe(v), {"g": g})
         return form.points_text
 
-    def vertices(self) -> str:
+    def check_lo_answers_are_members(self) -> str:
         """Check that the results of `lo` are members."""
         for g, v in self.answers:
             if not self.contains(v):
@@ -151,13 +155,15 @@ class SetChecks(SetSampler):
         steps = [
             v + _BEYOND * (v - centre),
             v + 0.1 * (v - centre),
-            v - (0.01 * self.scale / size) * g,
-            self._farthest(-g),
+            v - (0.01 * self.diameter_or_one / size) * g,
+            self._farthest_member_from_centre(-g),
         ]
         if getattr(self.body, "has_projection", False):
-            steps.append(self.body.project(v - (10.0 * self.scale / size) * g))
+            steps.append(self.body.project(v - (10.0 * self.diameter_or_one / size) * g))
         for y in steps:
-            if float(np.vdot(g, y)) < reached - 1e-6 * size * self.scale and self.contains(y):
+            if float(
+                np.vdot(g, y)
+            ) < reached - 1e-6 * size * self.diameter_or_one and self.contains(y):
                 raise CheckFailed(
                     "no member below lo(g)",
                     f"<g, lo(g)> = {format_brief(reached)}, and a member with {_product(g, y)}: one of "  # noqa: E501
@@ -166,9 +172,9 @@ class SetChecks(SetSampler):
                     locate_methods(self.body, "lo", "contains", "project"),
                 )
 
-    def _farthest(self, u: Floats) -> Floats:
+    def _farthest_member_from_centre(self, u: Floats) -> Floats:
         """Return the last member from the middle on in a direction, by halving."""
-        near, far = 0.0, 2.0 * self.scale / norm(u)
+        near, far = 0.0, 2.0 * self.diameter_or_one / norm(u)
         for _ in range(20):
             middle = 0.5 * (near + far)
             inside = self.contains(self.centre + middle * u, 0.0)
@@ -176,18 +182,20 @@ class SetChecks(SetSampler):
         return np.asarray(self.centre + near * u)
 
     def _rounding_allowance(self, g: Floats) -> float:
-        return _RELATIVE * norm(g) * max(self.scale, norm(self.centre))
+        return _RELATIVE * norm(g) * max(self.diameter_or_one, norm(self.centre))
 
     def check_extreme_points(self) -> str:
         """Check that no answer of `lo` lies between two members."""
         looked = 0
         for k in TimeLimit(SECONDS).rounds(len(self.answers)):
             g, v = self.answers[-1 - k]
-            self._check_between(v, self._list_near_minimal_vertices(g), "lo(g)", {"g": g}, "lo")
+            self._check_between(
+                v, self._vertices_and_members_near_minimal(g), "lo(g)", {"g": g}, "lo"
+            )
             looked += 1
-        return f"{looked} answers lie between no two members{self._finite()}"
+        return f"{looked} answers lie between no two members{self._remark_on_undeclared_polytope()}"
 
-    def _finite(self) -> str:
+    def _remark_on_undeclared_polytope(self) -> str:
         """Return a remark if a set seems to be a polytope, but does not declare it."""
         few = len(self.member_rows)
         if getattr(self.body, "polytope", False) or 2 * few > self.looked:
@@ -197,7 +205,7 @@ class SetChecks(SetSampler):
             "polytope = True, which methods that keep its vertices (afw, pfw, bpfw) require"
         )
 
-    def _list_near_minimal_vertices(self, g: Floats) -> list[Floats]:
+    def _vertices_and_members_near_minimal(self, g: Floats) -> list[Floats]:
         """Return vertices that are nearly minimal against g, and some known members."""
         tilts = 1e-6 * max(norm(g), 1e-3) * self.rng.standard_normal((4, *self.shape))
         near = [as_dense_array(self.body.lo(g + tilt)) for tilt in tilts]
@@ -210,9 +218,9 @@ class SetChecks(SetSampler):
     ) -> None:
         for w in rest:
             far = norm(v - w)
-            if far < 1e-5 * self.scale:
+            if far < 1e-5 * self.diameter_or_one:
                 continue
-            y = v + (_BEYOND * self.scale / far) * (v - w)
+            y = v + (_BEYOND * self.diameter_or_one / far) * (v - w)
             if self.contains(y):
                 raise CheckFailed(
                     f"{statement} to be a vertex: between no two members",
@@ -221,7 +229,7 @@ class SetChecks(SetSampler):
                     locate_methods(self.body, verb, "contains"),
                 )
 
-    def check_reproducibility(self) -> str:
+    def check_lo_pure_and_scale_invariant(self) -> str:
         """Check that lo leaves g unchanged, returns new arrays, and is invariant under scaling."""
         for g, v in self.answers[:20]:
             copy = g.copy()
@@ -275,7 +283,7 @@ class SetChecks(SetSampler):
                 )
         for _, v in self.answers[:60]:
             away = v - self.centre
-            if norm(away) <= 1e-6 * self.scale:
+            if norm(away) <= 1e-6 * self.diameter_or_one:
                 continue
             y = self.centre + (1.0 + 0.01) * away
             if self.contains(y):
@@ -289,12 +297,12 @@ class SetChecks(SetSampler):
         bad.ravel()[0] = math.nan
         if self.contains(bad):
             raise CheckFailed("a point with NaN outside the set", "it is called inside", {"x": bad})
-        far = self.centre + 1e3 * self.scale
+        far = self.centre + 1e3 * self.diameter_or_one
         if self.contains(far):
             raise CheckFailed("a point far away outside the set", "inside", {"x": far})
         return "mixtures are in; what lies beyond vertices, or is not finite, is not"
 
-    def random_vertices(self) -> str:
+    def check_random_vertices(self) -> str:
         """Check that random vertices are vertices, and differ."""
         if not hasattr(self.body, "random_vertex"):
             raise CheckSkipped("it has none")
@@ -370,11 +378,11 @@ class SetChecks(SetSampler):
         """Yield members, points near and far from them, units, whole numbers and ties."""
         root = math.sqrt(self.centre.size)
         for k in range(40):
-            size = 10.0 ** self.rng.uniform(-2.0, 1.0) * self.scale
+            size = 10.0 ** self.rng.uniform(-2.0, 1.0) * self.diameter_or_one
             noise = size * self.rng.standard_normal(self.shape) / root
             yield self.random_member() + (noise if k % 6 else 0.0)
             g = self.trial_gradients[self.rng.integers(60, len(self.trial_gradients))]
-            yield self.scale * 10.0 ** self.rng.uniform(-1.0, 0.5) * g
+            yield self.diameter_or_one * 10.0 ** self.rng.uniform(-1.0, 0.5) * g
 
     def check_projection(self) -> str:
         """Check that <y - p, x - p> <= 0 for p = project(y) and all members x."""
@@ -400,12 +408,15 @@ class SetChecks(SetSampler):
                     point,
                     locate_methods(body, "project", "contains"),
                 )
-            if self.contains(before, 0.0) and not norm(p - y) <= _RELATIVE * self.scale:
+            if self.contains(before, 0.0) and not norm(p - y) <= _RELATIVE * self.diameter_or_one:
                 raise CheckFailed("a member to be its own projection", "another point", point)
             against = as_dense_array(body.lo(p - y))
             for x in (against, *(row.reshape(self.shape) for row in self.member_rows[:50])):
                 excess = float(np.vdot(y - p, x - p))
-                if excess > _RELATIVE * (norm(y - p) + 1e-3 * self.scale) * self.scale:
+                if (
+                    excess
+                    > _RELATIVE * (norm(y - p) + 1e-3 * self.diameter_or_one) * self.diameter_or_one
+                ):
                     raise CheckFailed(
                         "<y - p, x - p> <= 0 for p = project(y) and each member x",
                         f"{format_brief(excess)}: x is nearer to y, or lies in its direction",

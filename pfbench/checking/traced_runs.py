@@ -11,7 +11,7 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.state import Point, State
 from pfbench.checking.findings import CheckFailed, TimeLimit
-from pfbench.checking.uncounted_calls import GuardedOracles
+from pfbench.checking.uncounted_calls import PrivateAccessRecordingOracles
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import Steps
 
@@ -31,7 +31,12 @@ def follow_guarded(
     """Return a run through oracles that are guarded; see `Steps` for the options."""
     streams = {"oracles": np.random.default_rng(0), "algorithm": np.random.default_rng(seed)}
     return Steps(
-        problem, algorithm, ledger=Ledger(budget), bundle=GuardedOracles, streams=streams, **options
+        problem,
+        algorithm,
+        ledger=Ledger(budget),
+        bundle=PrivateAccessRecordingOracles,
+        streams=streams,
+        **options,
     )
 
 
@@ -114,7 +119,7 @@ class RunRecords:
             pass
         return RunRecord(tuple(states), tuple(counts), ledger.counts(), bool(ledger.end_reason))
 
-    def record_run_of_length(self, other: "RunRecords") -> RunRecord:
+    def record_run_as_long_as(self, other: "RunRecords") -> RunRecord:
         """Return the run of seed 0, with as many iterations as the first run of another record."""
         self._seed_zero_run, self.max_states = other.seed_zero_run, other.max_states
         return self.record_run()
@@ -133,11 +138,11 @@ def _copy_state(state: State) -> State:
     return State(*(part.copy() if hasattr(part, "copy") else part for part in parts))
 
 
-def visible_entries(x: Point) -> Any:
+def entries_with_gradient(x: Point) -> Any:
     """Return the entries of a point on which gradients are defined."""
     return x if isinstance(x, np.ndarray) else x.values()
 
 
 def points_identical(x: Point, y: Point) -> bool:
     """Return whether two points are identical bit for bit."""
-    return np.array_equal(visible_entries(x), visible_entries(y))
+    return np.array_equal(entries_with_gradient(x), entries_with_gradient(y))

@@ -100,7 +100,7 @@ class UncountedCallDetector:
         return ""
 
 
-class GuardedOracles(Oracles):
+class PrivateAccessRecordingOracles(Oracles):
     """Oracles that record which of their private attributes are read from outside.
 
     Attributes
@@ -128,13 +128,17 @@ class GuardedOracles(Oracles):
         return super().__getattribute__(name)
 
 
-GuardedOracles.__name__ = Oracles.__name__  # an error of Python's names what a method knows
+PrivateAccessRecordingOracles.__name__ = (
+    Oracles.__name__
+)  # an error of Python's names what a method knows
 
 
-def guard_oracles(problem: Problem, backend: Any, ledger: Ledger | None = None) -> GuardedOracles:
+def guard_oracles(
+    problem: Problem, backend: Any, ledger: Ledger | None = None
+) -> PrivateAccessRecordingOracles:
     """Return guarded oracles of a problem, answered by a backend."""
     form = infer_format(problem.start(), problem.name)
-    return GuardedOracles(backend, ledger or Ledger(), problem.set.diameter, form)
+    return PrivateAccessRecordingOracles(backend, ledger or Ledger(), problem.set.diameter, form)
 
 
 def format_counts(counts: Counts) -> str:

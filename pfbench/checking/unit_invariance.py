@@ -21,7 +21,7 @@ from pfbench.checking.traced_runs import RunRecord, RunRecords
 from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.parameter_units import UNITS, USUAL, WHOLE
 from pfbench.verification.schedule_homogeneity import check_schedule, get_parameters
-from pfbench.verification.subject import instantiate_with_parameters
+from pfbench.verification.subject import instantiate_with_accepted_parameters
 from pfbench.verification.units import NUMBER, ONE, Scaling, Unit
 
 SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
@@ -56,15 +56,15 @@ def check_unit_invariance(runs: RunRecords) -> str:
         raise CheckSkipped("it is looked at where points are arrays")
     location = tuple(find_absolute_numbers(type(runs.algorithm)))
     with np.errstate(all="ignore"):  # in the wrong units a run may diverge
-        return _compare_runs(runs, location)
+        return _check_runs_in_other_units(runs, location)
 
 
-def _compare_runs(runs: RunRecords, locations: Sequence[str]) -> str:
-    """Return the observation; raise as `check_unit_invariance`."""
+def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence[str]) -> str:
+    """Return the observation, as text; raise as `check_unit_invariance` where runs differ."""
     compare_schedules = scheduled = _compare_schedules(runs)
     if compare_schedules:
         raise CheckFailed(
-            "the same run in other units of f and x", compare_schedules, {}, locations
+            "the same run in other units of f and x", compare_schedules, {}, absolute_number_lines
         )
     patience = TimeLimit(_SECONDS)
     for units in itertools.islice(_iterate_unit_choices(runs.algorithm), _TRIED):
@@ -79,7 +79,7 @@ def _compare_runs(runs: RunRecords, locations: Sequence[str]) -> str:
         compare_schedules = compare_schedules or compare_scaled_run
     if scheduled == "":
         return "by its schedule the same run in other units of f and x"
-    text = f", perhaps at {', '.join(locations)}" if locations else ""
+    text = f", perhaps at {', '.join(absolute_number_lines)}" if absolute_number_lines else ""
     raise CheckSkipped(
         f"{compare_schedules}: a tolerance, a step or a constant has a unit of its own{text}"
     )
@@ -153,7 +153,7 @@ def _compare_scaled_run(
     try:
         other = RunRecords(
             created(scaling), RescaledProblem(runs.problem, scaling)
-        ).record_run_of_length(runs)
+        ).record_run_as_long_as(runs)
     except Exception as error:  # which it does not raise in the units it has
         return f"{scaling}: {format_error(error).rstrip('.')}"
     return _describe_run_difference(runs.seed_zero_run, other, scaling)
@@ -167,7 +167,7 @@ def _rescale_parameters(algorithm: Any, units: Mapping[str, Unit], scaling: Scal
         if units.get(name, NUMBER) != NUMBER
     }
     if is_dataclass(algorithm):
-        return instantiate_with_parameters(algorithm, (), **changed)
+        return instantiate_with_accepted_parameters(algorithm, (), **changed)
     other = copy.copy(algorithm)
     vars(other).update(changed)
     return other

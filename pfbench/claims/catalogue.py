@@ -143,7 +143,7 @@ def claims_about(method: str) -> list[Claim]:
     return [claim for claim in CLAIMS.values() if method and claim.algorithm == method]
 
 
-def select_mutants(names: Iterable[str] = ()) -> list[Mutant]:
+def select_mutants(claim_names: Iterable[str] = ()) -> list[Mutant]:
     """Return the mutants that one of these claims must catch; all if none is named.
 
     The name of a method stands for all claims about it.
@@ -153,7 +153,7 @@ def select_mutants(names: Iterable[str] = ()) -> list[Mutant]:
     InputError
         If a name is unknown (the nearest is suggested).
     """
-    named = list(names)
+    named = list(claim_names)
     expected = {
         claim.name for name in named if not is_user_defined(name) for claim in _resolve_name(name)
     }
@@ -163,9 +163,11 @@ def select_mutants(names: Iterable[str] = ()) -> list[Mutant]:
     return mutants + [mutant for paper in load_user_papers(named) for mutant in paper.mutants]
 
 
-def load_user_papers(names: Iterable[str]) -> list[Paper]:
+def load_user_papers(claim_and_module_names: Iterable[str]) -> list[Paper]:
     """Return the papers of user-defined claims in the files and modules among some names."""
-    return [load_claims(name) for name in dict.fromkeys(names) if is_user_defined(name)]
+    return [
+        load_claims(name) for name in dict.fromkeys(claim_and_module_names) if is_user_defined(name)
+    ]
 
 
 def find_paper(claim: Claim) -> Paper:
@@ -259,7 +261,7 @@ def verify(
     check_integer("jobs", jobs, minimum=1)
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
-    chosen = select_claims(() if names is None else _as_name_list(names), effort)
+    chosen = select_claims(() if names is None else _list_claim_names_or_raise(names), effort)
     if engine is not None:
         check_engine(engine)
     session = Session(
@@ -274,7 +276,7 @@ def verify(
     return done if algorithm is not None else search_counterexamples(session, done)
 
 
-def _as_name_list(names: Any) -> list[str]:
+def _list_claim_names_or_raise(names: Any) -> list[str]:
     """Return the names of claims as a list; raise for a single string."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(

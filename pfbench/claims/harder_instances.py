@@ -119,15 +119,17 @@ class _TimeLimitedTrial(Trial):
 
     deadline: float = 0.0
 
-    def moves(self, problem: Any, algorithm: Any, seed: int = 0, **overrides: Any) -> Iterator[Any]:
+    def follow_with_previous_point(
+        self, problem: Any, algorithm: Any, seed: int = 0, **overrides: Any
+    ) -> Iterator[Any]:
         """Yield the moves of a trial's run until the time limit."""
-        for move in super().moves(problem, algorithm, seed, **overrides):
+        for move in super().follow_with_previous_point(problem, algorithm, seed, **overrides):
             if process_time() > self.deadline:
                 raise _TrialTimeout
             yield move
 
 
-def bounds_measured_quantity(claim: Claim) -> bool:
+def bounds_quantity_other_than_calls(claim: Claim) -> bool:
     """Return whether a claim bounds something other than calls, which follow from a schedule."""
     return isinstance(claim.check, Bound) and not is_count(claim.check.quantity)
 
@@ -153,7 +155,7 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
     """
     if is_refutable_rate(claim):
         return _check_hardest_family(claim, effort, seed)
-    if not bounds_measured_quantity(claim):
+    if not bounds_quantity_other_than_calls(claim):
         raise InputError(f"{claim.name} has no bound that other instances could be nearer to.")
     sharp = _with_usual_runs_and_mean(claim)
     candidates = sorted(_iterate_fitting_instances(claim), key=lambda candidate: candidate.size)

@@ -120,7 +120,7 @@ def adversary(
     selectors = list(dict.fromkeys(texts))
     horizons = [] if family is None else _parse_horizons(family)
     if output is not None:
-        _check_output_path(output, len(selectors))
+        _check_certificate_path(output, len(selectors))
     announce_imports(selectors)
     total = len(selectors) * max(1, len(horizons))
     # Starting a process for one certificate takes longer than the certificate.
@@ -129,7 +129,7 @@ def adversary(
         if horizon is None:
             max_calls = MOST if max_calls is None else max_calls
             with StepProgress("family", total, "runs", quiet=as_json) as steps:
-                runs = certificate_session.count_calls_per_lower_bound(
+                runs = certificate_session.run_family_at_lower_bounds(
                     selectors,
                     horizons,
                     limit=max_calls,
@@ -185,10 +185,10 @@ def _refuse_combinations(parameters: Mapping[str, object]) -> None:
             raise InputError(f"--{name} does not go with --{mode}: leave it out.")
 
 
-def _check_output_path(output: Path, count: int) -> None:
+def _check_certificate_path(output: Path, algorithm_count: int) -> None:
     """Raise if a certificate cannot be written, before anything runs."""
-    if count > 1:
-        raise InputError(f"--output {output} is for one algorithm, not {count}.")
+    if algorithm_count > 1:
+        raise InputError(f"--output {output} is for one algorithm, not {algorithm_count}.")
     if output.suffix == ".npz":
         raise InputError(f"--output {output} is the certificate: let its name end in .json.")
     check_writable(output, f"--output {output}")

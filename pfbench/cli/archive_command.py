@@ -14,7 +14,7 @@ from pfbench.base.failures import end_sentence
 from pfbench.base.files import check_writable
 from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
-from pfbench.cli.formatting import format_plural, format_size
+from pfbench.cli.formatting import format_bytes, format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.terminal_tables import ReportedFact, field_table, print_parts, show_facts
 
@@ -80,7 +80,7 @@ def make(
         return
     from pfbench.base.checks import check_integer
     from pfbench.cli.verification_job import open_job
-    from pfbench.cli.verify import resolve_claim_names
+    from pfbench.cli.verify import expand_claim_names_and_announce
 
     if not is_user_defined(subject):
         raise InputError(
@@ -89,7 +89,7 @@ def make(
         )
     limit = FAULTS if faults is None else check_integer("--faults", faults, minimum=0)
     target = terminal.STANDARD_OUTPUT if as_json else None
-    names, seeds = resolve_claim_names([subject], target), range(seed, seed + 1)
+    names, seeds = expand_claim_names_and_announce([subject], target), range(seed, seed + 1)
     with open_job(names, full, seeds, store, jobs, scheduler, None, target) as work:
         _make_claims(_writer(output, store, work.engine), work, limit)
 
@@ -190,17 +190,17 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
 
 
 def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json: bool) -> None:
-    from pfbench.archive.page import summary
+    from pfbench.archive.page import badge_phrases
 
     origins, size = manifest["origins"], writer.path.stat().st_size
     named = [f"{n} (not in it: {origins[n]})" if n in origins else n for n in manifest["reads"]]
-    says, modules = " · ".join(summary(manifest)), manifest["user_modules"]
+    says, modules = " · ".join(badge_phrases(manifest)), manifest["user_modules"]
     facts = [
         ReportedFact("archive", str(writer.path), "archive"),
         ReportedFact("kind", manifest["kind"], "kind"),
         ReportedFact("title", manifest["title"], "title"),
         ReportedFact("says", says, "says"),
-        ReportedFact("bytes", size, "size", format_size(size)),
+        ReportedFact("bytes", size, "size", format_bytes(size)),
         ReportedFact("problems", manifest["problems"], "problems", str(len(manifest["problems"]))),
         ReportedFact("data", manifest["data"], "data sets", ", ".join(manifest["data"]) or "none"),
         ReportedFact("user_modules", modules, "user-defined", ", ".join(modules) or "none"),
@@ -252,10 +252,7 @@ def check(
             ("versions and machine", "the same" if record["same"] else "others"),
             *((title, f"{record[name][0]} of {record[name][1]}") for name, title in _OF.items()),
             ("runs with new seeds", f"{record['new']}, least p-value {record['least_p']:.2g}"),
-            (
-                "computed by its code",
-                ", ".join(f"{number} {name}" for name, number in record["inside"].items()),
-            ),
+            ("computed by its code", _describe_inside(record["inside"])),
             ("not as it says", str(len(record["off"]))),
             ("not checked", str(len(record["unreached"]))),
             ("its code had", record["confined"]),
@@ -274,10 +271,10 @@ _OF = {
 
 def _check_theorem(archive: "Archive", theorem: str) -> None:
     """Refuse an archive that is not of the theorem, or of another text of its file."""
-    from pfbench.archive.claim_tasks import theorem_module
+    from pfbench.archive.claim_tasks import as_module_reference
     from pfbench.verification.user_claims import split_reference
 
-    module, manifest = theorem_module(theorem), archive.manifest
+    module, manifest = as_module_reference(theorem), archive.manifest
     if manifest["kind"] != "claim" or manifest["theorem"] != module:
         terminal.exit_with_error(f"{archive.path} is no archive of {theorem}.")
     home, _ = split_reference(theorem)
@@ -336,6 +333,11 @@ def check_archive(
     }
 
 
+def _describe_inside(inside: Mapping[str, int]) -> str:
+    """Return what the archive's own code computed, and how much of it."""
+    return ", ".join(f"{name} ({number})" for name, number in sorted(inside.items())) or "nothing"
+
+
 def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: bool) -> str:
     """Return what a reviewer can say of an archive."""
     bits = "bits" if same else "counts (versions or machine differ) and measures to 1e-6"
@@ -353,11 +355,10 @@ def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: 
         if outcome.verdicts[1]
         else ""
     )
-    inside = [f"{number} {subject}" for subject, number in sorted(outcome.inside.items())]
     trust = (
         f"{outcome.outside_runs} of these {outcome.runs[0] + outcome.fresh_runs} runs were counted "
-        "and measured by processes that import nothing of it; its own code computed "
-        f"{', '.join(inside) or 'nothing'}."
+        "and measured by processes that import nothing of it. Its own code computed: "
+        f"{_describe_inside(outcome.inside)}."
     )
     end = f"NOT AS IT SAYS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
     return (

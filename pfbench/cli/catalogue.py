@@ -12,16 +12,21 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
 from pfbench.base.plugins import GROUPS
 from pfbench.cli.catalogue_item import NAMESAKES, CatalogueItem
-from pfbench.cli.formatting import first_line
+from pfbench.cli.formatting import docstring_summary
 from pfbench.cli.user_items import iterate_plugins
 
 
 def _iterate_mapping_items(
-    kind: str, location: str, source: str = "source", description: str = "summary"
+    kind: str,
+    location: str,
+    source_attribute: str = "source",
+    description_attribute: str = "summary",
 ) -> Iterator[CatalogueItem]:
     """Yield the items of the mapping MODULE:NAME, which is imported only now."""
     for name, item in resolve_name(location).items():
-        yield CatalogueItem(name, kind, getattr(item, source), getattr(item, description), item)
+        yield CatalogueItem(
+            name, kind, getattr(item, source_attribute), getattr(item, description_attribute), item
+        )
 
 
 def set_and_penalty_items() -> Iterator[CatalogueItem]:
@@ -33,7 +38,7 @@ def set_and_penalty_items() -> Iterator[CatalogueItem]:
 def estimator_items() -> Iterator[CatalogueItem]:
     """Yield the gradient estimators."""
     for name, item in resolve_name("pfbench.estimators.catalogue:ESTIMATORS").items():
-        yield CatalogueItem(name, "estimator", item.source, first_line(item), item)
+        yield CatalogueItem(name, "estimator", item.source, docstring_summary(item), item)
 
 
 def report_items() -> Iterator[CatalogueItem]:
@@ -75,7 +80,7 @@ KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
             _iterate_mapping_items,
             "claim",
             "pfbench.claims.catalogue:CLAIMS",
-            description="statement",
+            description_attribute="statement",
         ),
         "reports": report_items,
         "suites": suite_items,
@@ -87,9 +92,9 @@ KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
 """Arguments of ``pfbench list``, with the built-in items of each."""
 
 
-def list_items(kinds: str) -> list[CatalogueItem]:
+def list_items(plural_kind: str) -> list[CatalogueItem]:
     """Return the items that ``pfbench list`` shows of a kind: built-in ones, then plug-ins."""
-    items, kind = list(KINDS[kinds]()), kinds.removesuffix("s")
+    items, kind = list(KINDS[plural_kind]()), plural_kind.removesuffix("s")
     return [
         *items,
         *(iterate_plugins(kind, {item.name for item in items}) if kind in GROUPS else ()),

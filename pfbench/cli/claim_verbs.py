@@ -10,9 +10,9 @@ from pfbench.cli.power_command import measure_power
 from pfbench.cli.units_command import show_units
 from pfbench.cli.verification_job import open_job
 from pfbench.cli.verify import (
+    expand_claim_names_and_announce,
     explain_named,
     list_worst_cases,
-    resolve_claim_names,
     verify_worst_cases,
 )
 
@@ -58,7 +58,7 @@ def faults(
     if late_faults is not None:
         check_integer("--late-faults", late_faults, minimum=0)
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
-    names, seeds = resolve_claim_names(claims, as_json), range(seed, seed + 1)
+    names, seeds = expand_claim_names_and_announce(claims, as_json), range(seed, seed + 1)
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         show_fault_detection(work, algorithm, 0 if planted_only else max_faults, late_faults or 0)
 
@@ -79,7 +79,7 @@ def power(
 
     if max_check_seconds is not None:
         check_real("--max-check-seconds", max_check_seconds, above=0)
-    names, seeds = resolve_claim_names(claims, as_json), range(seed, seed + 1)
+    names, seeds = expand_claim_names_and_announce(claims, as_json), range(seed, seed + 1)
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         measure_power(work, max_check_seconds)
 
@@ -90,7 +90,7 @@ def units(
     as_json: Path | None = _JSON,
 ) -> None:
     """Check which bounds and schedules keep their units."""
-    names = resolve_claim_names(claims, as_json)
+    names = expand_claim_names_and_announce(claims, as_json)
     with open_job(
         names, False, range(1), options.default_store_folder(), 0, None, table, as_json
     ) as work:
@@ -117,7 +117,7 @@ def compute_worst_cases(
     if listing:
         list_worst_cases(claims or [], "quick")
         return
-    names, seeds = resolve_claim_names(claims, as_json), range(seed, seed + 1)
+    names, seeds = expand_claim_names_and_announce(claims, as_json), range(seed, seed + 1)
     with open_job(names, False, seeds, store, jobs, scheduler, table, as_json) as work:
         verify_worst_cases(work, function_class or "")
 

@@ -23,7 +23,7 @@ def explain(claim: "Claim | Erratum") -> None:
     if isinstance(claim, Claim):
         item = CatalogueItem(claim.name, "claim", claim.source, claim.statement)
         facts, parts = describe_claim(claim)
-        show_facts([*item.facts, *facts], *parts, as_json=False, limit=READABLE)
+        show_facts([*item.facts, *facts], *parts, as_json=False, max_width=READABLE)
         return
     facts = [
         ReportedFact("name", claim.name),
@@ -33,7 +33,7 @@ def explain(claim: "Claim | Erratum") -> None:
         ReportedFact("objection", claim.objection or None, "how to object"),
     ]
     grounds = _dossier_facts(claim.dossier) if claim.dossier else []
-    show_facts([*facts, *grounds], as_json=False, limit=READABLE)
+    show_facts([*facts, *grounds], as_json=False, max_width=READABLE)
 
 
 def _dossier_facts(dossier: "Dossier") -> list[ReportedFact]:

@@ -14,7 +14,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
 from pfbench.cli.catalogue import resolve_spec_path, suite_spec_paths
-from pfbench.cli.formatting import format_plural, format_size
+from pfbench.cli.formatting import format_bytes, format_plural
 from pfbench.cli.grids import show_grids
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.report_command import OUTPUT, checkout_commit, current_command_line
@@ -72,7 +72,7 @@ def compare(
     run here; their number is printed first. The output ends with where the method is better and
     worse.
     """
-    from pfbench.reporting import prepare_folder
+    from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.plugin_names import expand_plugin_name
     from pfbench.runs.storage.store import Store
@@ -100,7 +100,7 @@ def compare(
             _write_suite_archive(spec, archive, retained, engine, as_json=as_json)
         elif method is not None:
             if not text:
-                prepare_folder(output)
+                check_report_can_be_written(output)
             shipped = None if rerun or problem is not None else load_suite_archive(path)
             compared = compare_on_suite(
                 spec, method, ComparisonRunSource(shipped, retained, engine, as_json)
@@ -142,11 +142,13 @@ def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRunSource") -> 
     from pfbench.reporting.suite_comparison import compare_on_suite
 
     if not runs.quiet:
-        _announce_comparison(spec, method, runs)
+        _announce_seed_warning_and_run_count(spec, method, runs)
     return compare_on_suite(spec, method, runs, rerun=runs.shipped is None)
 
 
-def _announce_comparison(spec: "Spec", method: str, runs: "ComparisonRunSource") -> None:
+def _announce_seed_warning_and_run_count(
+    spec: "Spec", method: str, runs: "ComparisonRunSource"
+) -> None:
     """Print, before any run, limits of the seeds' power and the number of runs to execute."""
     from pfbench.reporting.statistics.significance import seed_warning
     from pfbench.runs.planning.candidate import add_candidate
@@ -222,14 +224,14 @@ class ComparisonRunSource:
         return {plan for plan in plans if origins.get(plan) != "made"}
 
     def fetch(
-        self, title: str, plans: "Sequence[PlannedRun]", planned_runs: "Collection[PlannedRun]"
+        self, title: str, plans: "Sequence[PlannedRun]", candidate_plans: "Collection[PlannedRun]"
     ) -> "list[PlanOutcome]":
         """Return the results of runs; those of the method itself are executed here."""
         from pfbench.runs.execute import PlanOutcome
 
         stored_runs = self.shipped.runs if self.shipped else {}
-        away = [plan for plan in plans if plan in stored_runs and plan not in planned_runs]
-        current = [plan for plan in plans if plan not in stored_runs or plan in planned_runs]
+        away = [plan for plan in plans if plan in stored_runs and plan not in candidate_plans]
+        current = [plan for plan in plans if plan not in stored_runs or plan in candidate_plans]
         outcomes = (
             make_runs(title, current, self.store, self.engine, quiet=self.quiet) if current else []
         )
@@ -304,7 +306,7 @@ def write_comparison(
     """Return the comparison of a method in words and tables; write a requested report."""
     from pfbench.reporting.documents.report_contents import ReportSummary, make_contents
     from pfbench.reporting.findings import tuning_effects
-    from pfbench.reporting.findings.candidate_front import front_sentence
+    from pfbench.reporting.findings.candidate_front import candidate_failure_sentences
     from pfbench.reporting.writer import write_contents
 
     report, labels = compared.report, compared.labels
@@ -317,7 +319,7 @@ def write_comparison(
     chosen = tuning_effects.choice_table(study, study.tune, labels) if study.tune else None
     tables += [chosen] if chosen and chosen.rows else []
     files = [] if output is None else write_contents(everything, output)
-    statement = front.sentence, *front_sentence(front)
+    statement = front.outcome_counts_sentence, *candidate_failure_sentences(front)
     return ReportSummary(statement, tuple(tables), tuple(files)), comparison
 
 
@@ -343,7 +345,7 @@ def _write_suite_archive(
     facts = [
         ReportedFact("archive", str(path), "archive"),
         ReportedFact("runs", len(rows), "runs"),
-        ReportedFact("bytes", length, "size", format_size(length)),
+        ReportedFact("bytes", length, "size", format_bytes(length)),
         ReportedFact("statuses", Counter(outcome.entry.run.status for outcome, _, _ in rows)),
     ]
     show_facts(facts, as_json=as_json)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.cli.formatting import format_size
+from pfbench.cli.formatting import format_bytes
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import dataclass_as_dict, print_error, print_json, print_note
@@ -105,7 +105,7 @@ def _show_data_set_results(results: "Sequence[DataSetStatus]", *, as_json: bool)
         names = {"method": "verified_by", "size": "bytes"}
         print_json([dataclass_as_dict(status, **names) for status in results])
         return
-    sizes = [None if status.size is None else format_size(status.size) for status in results]
+    sizes = [None if status.size is None else format_bytes(status.size) for status in results]
     rows = [
         (s.name, _describe_status(s), length, s.summary)
         for s, length in zip(results, sizes, strict=True)

@@ -33,7 +33,7 @@ def show_forecast(
         result.iterations, lambda count: f"at most {formatting.format_count(count)}"
     )
     memory = formatting.format_if_known(
-        result.bytes, lambda count: f"about {formatting.format_size(count)}"
+        result.bytes, lambda count: f"about {formatting.format_bytes(count)}"
     )
     time = formatting.format_if_known(
         result.seconds, lambda seconds: _format_total_time(seconds, len(seeds))

@@ -27,6 +27,8 @@ def falsify(
     family: str | None = option("NAME,...", "Only these sets: none, box, hull, ball."),
     allow: list[str] | None = option("TEXT", "Take an assumption in words as met."),
     script: Path | None = option("DIR", "Folder of the scripts (default: next to the file)."),
+    store: Path = options.STORE,
+    resume: bool = flag("Go on where the same search was stopped.", "--resume"),
     replay: Path | None = option("FILE.json", "Confirm stored counterexamples again."),
     as_json: Path | None = option("FILE", "Write all as JSON; - to print.", "--json"),
     quiet: bool = flag("Suppress progress and summary.", "--quiet"),
@@ -35,39 +37,39 @@ def falsify(
 
     A counterexample is shrunk, and confirmed in rationals, 50 digits, or by an e-process. Exit
     status: 0 no counterexample found, which is not a proof; 1 a counterexample is confirmed; 2 bad
-    input. A search that is interrupted starts again from its seed.
+    input. The state is in the store: `--resume` goes on with a search that was stopped, and reads
+    one that is finished.
     """
-    from pfbench.base.checks import check_choice
     from pfbench.claims.catalogue import load_named_claims
-    from pfbench.cli.verify import resolve_claim_names
+    from pfbench.cli.verify import expand_claim_names_and_announce
     from pfbench.verification.falsify.falsification import check_arguments
     from pfbench.verification.falsify.genomes import SETS
     from pfbench.verification.falsify.in_processes import search_claims
 
-    check_arguments("--", seconds, seed, horizon, size)
     families = tuple(family.split(",")) if family else SETS
-    for name in families:
-        check_choice("--family", name, SETS)
+    check_arguments("--", seconds, seed, horizon, size, families)
     options.check_engine_options(jobs, None)
     if as_json is not None and as_json != terminal.STANDARD_OUTPUT:
         check_writable(as_json, f"--json {as_json}", error=StorageError)
-    names = resolve_claim_names(claims, as_json)
+    names = expand_claim_names_and_announce(claims, as_json)
     if not names:
         raise InputError("name the claims: FILE.py, FILE.py:NAME or a claim of the catalogue.")
     loaded = load_named_claims(names)
     is_quiet = quiet or as_json == terminal.STANDARD_OUTPUT
     if replay is not None:
-        _replay(loaded, replay, is_quiet)
+        _replay_and_exit_if_confirmed(loaded, replay, is_quiet)
         return
     arguments = {"seed": seed, "horizon": horizon, "size": size, "families": families}
-    arguments |= {"allow": tuple(allow or ())}
+    folder = store / "searches"
+    arguments |= {"allow": tuple(allow or ()), "saved": (folder, resume)}
+    check_writable(folder, f"--store {store}", folder=True, error=StorageError)
     title = f"search, at most {seconds:g} s per claim"
     with (
         closing(options.make_engine(jobs, None)) as engine,
         StepProgress(title, len(loaded), "claims", quiet=is_quiet, slots=engine.slots) as steps,
     ):
         reports = search_claims(engine, loaded, seconds, arguments, steps.advance)
-    reports = [_save_script(report, names[0], script) for report in reports]
+    reports = [_save_counterexample_script(report, names[0], script) for report in reports]
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
     for line in (line for report in reports for line in report.lines() if not is_quiet):
@@ -78,7 +80,7 @@ def falsify(
             raise InputError(f"{report.claim} cannot be searched: {report.reason.rstrip('.')}.")
 
 
-def _save_script(report: Any, reference: str, folder: Path | None) -> Any:
+def _save_counterexample_script(report: Any, reference: str, folder: Path | None) -> Any:
     """Write the script of a counterexample, and return the report with its path."""
     if not (report and report.script):
         return report
@@ -88,7 +90,7 @@ def _save_script(report: Any, reference: str, folder: Path | None) -> Any:
     return replace(report, script_path=str(report.write(path)))
 
 
-def _replay(claims: "list[Claim]", path: Path, is_quiet: bool) -> None:
+def _replay_and_exit_if_confirmed(claims: "list[Claim]", path: Path, is_quiet: bool) -> None:
     """Confirm the counterexamples of a file again; exit 1 if any is confirmed."""
     from pfbench.verification.falsify.falsification import replay_counterexample
 

@@ -5,9 +5,9 @@ from inspect import getdoc
 from typing import Any
 
 
-def first_line(documented: Any) -> str:
+def docstring_summary(documented_object: Any) -> str:
     """Return the first paragraph of a docstring as one line, without its mark-up and full stop."""
-    text = (getdoc(documented) or "").partition("\n\n")[0]
+    text = (getdoc(documented_object) or "").partition("\n\n")[0]
     return " ".join(text.replace("`", "").split()).removesuffix(".")
 
 
@@ -34,12 +34,12 @@ def format_duration(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds >= 1e-3 else f"{seconds * 1e3:.2g} ms"
 
 
-def format_size(count: float) -> str:
+def format_bytes(byte_count: float) -> str:
     """Return a number of bytes in a suitable unit."""
     for unit, length in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= length:
-            return f"{count / length:.3g} {unit}"
-    return f"{count:.0f} bytes"
+        if byte_count >= length:
+            return f"{byte_count / length:.3g} {unit}"
+    return f"{byte_count:.0f} bytes"
 
 
 def format_parameters(parameters: Any) -> str:

@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from pfbench.verification.verdict import Verdict
 
 
-def try_harder_instances(
-    work: VerificationJob, rows: "Sequence[Verdict]", includes_all: bool
+def try_harder_instances_of_user_claims(
+    work: VerificationJob, verdicts: "Sequence[Verdict]", include_held_bounds: bool
 ) -> "list[HardestInstance]":
-    """Search harder instances for inconclusive bounds (or all of them), and for rates."""
+    """Search harder instances for user-defined bounds that are inconclusive, and for rates."""
     from pfbench.base.verdicts import Verdict as VerdictName
     from pfbench.claims.harder_instances import (
         SECONDS,
-        bounds_measured_quantity,
+        bounds_quantity_other_than_calls,
         find_hardest_instance,
         is_refutable_rate,
     )
     from pfbench.runs.engines.workers import Task
     from pfbench.verification.session import time_limit
 
-    undecided = (VerdictName.INCONCLUSIVE, *((VerdictName.HOLDS,) if includes_all else ()))
+    undecided = (VerdictName.INCONCLUSIVE, *((VerdictName.HOLDS,) if include_held_bounds else ()))
     claims = [
         row.claim
-        for row in rows
+        for row in verdicts
         if row.claim.user_source and not row.lost
-        if (row.verdict in undecided and bounds_measured_quantity(row.claim))
+        if (row.verdict in undecided and bounds_quantity_other_than_calls(row.claim))
         or (row.verdict is VerdictName.HOLDS and is_refutable_rate(row.claim))
     ]
     tasks = [
@@ -70,7 +70,7 @@ def render_harder_results(
     results: "Sequence[HardestInstance]", rows: "Sequence[Verdict]"
 ) -> RenderableType | None:
     """Return the results for the terminal; of bounds with room, how to try them."""
-    from pfbench.claims.harder_instances import bounds_measured_quantity
+    from pfbench.claims.harder_instances import bounds_quantity_other_than_calls
 
     claims = {instance.claim for instance in results}
     easy = [
@@ -79,7 +79,7 @@ def render_harder_results(
         if row.claim.user_source
         and row.verdict == VerdictName.HOLDS
         and row.claim.name not in claims
-        if bounds_measured_quantity(row.claim)
+        if bounds_quantity_other_than_calls(row.claim)
     ]
     lines = [instance.format() for instance in results]
     if easy:

@@ -15,11 +15,11 @@ from pfbench.cli.catalogue import find_item, report_spec_paths
 from pfbench.cli.catalogue_item import CatalogueItem
 from pfbench.cli.claims_command import describe_claim
 from pfbench.cli.formatting import (
-    first_line,
+    docstring_summary,
+    format_bytes,
     format_number,
     format_plural,
     format_shape,
-    format_size,
 )
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.parameter_listing import (
@@ -76,7 +76,7 @@ def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> 
 
 def _return_description(function: Any) -> str:
     """Return the description of a function's result, from its docstring."""
-    text = first_line(function).removeprefix("Return ")
+    text = docstring_summary(function).removeprefix("Return ")
     return text.replace("Refuse:", "none:", 1)
 
 
@@ -93,9 +93,9 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
     existing = get_parameters(cls)
     theory = None
     if getdoc(getattr(cls, "theory", None)) not in (None, getdoc(Algorithm.theory)):
-        theory = first_line(cls.theory).removeprefix("Return the schedule of ")
+        theory = docstring_summary(cls.theory).removeprefix("Return the schedule of ")
         if hasattr(cls, "estimator_parameters"):
-            theory += f"; {first_line(cls.estimator_parameters)}"
+            theory += f"; {docstring_summary(cls.estimator_parameters)}"
     value = getattr(cls, "guarantee", None)
     promises = value.description if value else None
     normalised = getattr(cls, "scale_dependence", "")
@@ -137,7 +137,7 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _check_parameters(selector: Selector, item: CatalogueItem) -> None:
-    """Raise for parameters that an algorithm does not have."""
+    """Raise for parameters that the item does not have."""
     from pfbench.algorithms import ALGORITHMS
     from pfbench.algorithms.catalogue import select_algorithm
     from pfbench.base.parameters import check_parameter_names
@@ -163,7 +163,7 @@ def _describe_problem_item(selector: Selector, item: CatalogueItem) -> Described
     computed = item.object is PROBLEMS.get(item.name)
     existing = get_parameters(item.object) if not computed else item.object.parameters()
     facts = [
-        ReportedFact("sources", list(item.object.sources) if computed else [], "data"),
+        ReportedFact("sources", list(item.object.data_source_names) if computed else [], "data"),
         ReportedFact("parameters", describe_parameters(existing)),
         ReportedFact("selector", str(selector)),
     ]
@@ -234,7 +234,7 @@ def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
     cls = item.object
     if item.kind == "set":
         answers = [
-            ReportedFact("diameter", first_line(cls.diameter), "diameter"),
+            ReportedFact("diameter", docstring_summary(cls.diameter), "diameter"),
             ReportedFact("linear_minimisation", _return_description(cls.lo), "LO"),
             ReportedFact("projection", _return_description(cls.project), "projection"),
         ]
@@ -297,7 +297,7 @@ def _describe_data_set(selector: Selector, item: CatalogueItem) -> Described:
     location = {
         "embedded": "it comes with scikit-learn",
         "absent": f"run `pfbench data fetch {item.name}`{put}",
-        "cached": f"{state.path}, {format_size(state.size or 0)}",
+        "cached": f"{state.path}, {format_bytes(state.size or 0)}",
     }
     checked = "verified" if state.verified else "unverified"
     facts = [
@@ -335,8 +335,8 @@ def _describe_report(selector: Selector, item: CatalogueItem) -> Described:
     ]
 
 
-def _describe_suite(selector: Selector, item: CatalogueItem) -> Described:
-    """Return the description of a report, and the text of the file, as a template."""
+def _describe_suite_with_spec_text(selector: Selector, item: CatalogueItem) -> Described:
+    """Return the description of a suite, and the text of its spec file as a template."""
     from pfbench.runs.planning.spec import load_spec
 
     facts, parts = _describe_report(selector, item)
@@ -375,7 +375,7 @@ _KINDS: Mapping[str, Callable[[Selector, CatalogueItem], Described]] = MappingPr
         "measure": _describe_measure,
         "data": _describe_data_set,
         "report": _describe_report,
-        "suite": _describe_suite,
+        "suite": _describe_suite_with_spec_text,
         "claim": lambda selector, item: describe_claim(item.object),
     }
 )

@@ -28,14 +28,16 @@ def show_fault_detection(
 ) -> None:
     """Report which faults each claim catches: of built-in methods, or of a user's algorithm."""
     if algorithm is None:
-        verify_mutants(work, limit, late)
+        report_planted_and_generated_faults(work, limit, late)
         return
     if not work.is_quiet:
         terminal.announce_imports([algorithm])
     verify_user_faults(work, algorithm, limit, late)
 
 
-def verify_mutants(work: "VerificationJob", limit: int | None, late: int = 0) -> None:
+def report_planted_and_generated_faults(
+    work: "VerificationJob", limit: int | None, late: int = 0
+) -> None:
     """Test planted faults against the claims that must catch them, and generated ones against all.
 
     `limit` and `late` are the numbers of generated and of late generated faults of a method;
@@ -62,7 +64,7 @@ def verify_mutants(work: "VerificationJob", limit: int | None, late: int = 0) ->
             None
             if alone
             else section_with_title(f"generated faults, {sample}", _render_study(studied)),
-            limit=READABLE,
+            max_width=READABLE,
         )
     if number < 0.9 * len(caught):
         terminal.exit_with_error("fewer than 90 % of the planted faults are caught.")
@@ -94,7 +96,7 @@ def verify_user_faults(
     if not work.is_quiet:
         print_parts(
             section_with_title(f"faults in {algorithm}, {words}", _render_study(studied)),
-            limit=READABLE,
+            max_width=READABLE,
         )
 
 
@@ -103,11 +105,11 @@ def _fault_limit(work: "VerificationJob", limit: int | None) -> int:
 
 
 def generate_faults(
-    work: "VerificationJob", limit: int, late: int = 0
+    work: "VerificationJob", max_faults_per_method: int, max_late_faults_per_method: int = 0
 ) -> "tuple[list[Fault], list[Claim], str]":
     """Return faults of the methods of the named claims, these claims, and the sample in words.
 
-    `limit` and `late` are maximum numbers for each method.
+    `max_faults_per_method` and `max_late_faults_per_method` are maximum numbers for each method.
     """
     from pfbench.claims.catalogue import CLAIMS, select_claims
     from pfbench.verification.faults.generate import generate_faults, sample_faults
@@ -116,7 +118,7 @@ def generate_faults(
     claims = select_claims(work.names, work.effort) if work.names else list(CLAIMS.values())
     subject = dict.fromkeys(claim_method(claim) for claim in claims if claim.algorithm)
     chosen, words = list["Fault"](), list[str]()
-    for number, is_late in ((limit, False), (late, True)):
+    for number, is_late in ((max_faults_per_method, False), (max_late_faults_per_method, True)):
         full_list = [generate_faults(method, late=is_late) for method in subject] if number else []
         results = [fault for faults in full_list for fault in sample_faults(faults, number)]
         chosen += results
@@ -170,7 +172,7 @@ def _write_study(
 
 def _render_study(studied_faults: "Sequence[StudiedFault]") -> RenderableType:
     from pfbench.verification.mutation_study import (
-        catches_by_claim,
+        count_first_catches_by_claim,
         detection_rate,
         group_by_method,
         list_missed_faults,
@@ -185,7 +187,9 @@ def _render_study(studied_faults: "Sequence[StudiedFault]") -> RenderableType:
         Text(escape_text(f"{study.fault.method}: {study.fault.format}"))
         for study in list_missed_faults(studied_faults)
     ]
-    claims = [(name, str(number)) for name, number in catches_by_claim(studied_faults).items()]
+    claims = [
+        (name, str(number)) for name, number in count_first_catches_by_claim(studied_faults).items()
+    ]
     return Group(
         make_table(("method", "faults", "equivalent", "admissible", "found"), rows),
         make_table(("claim", "found first"), claims),
@@ -199,14 +203,14 @@ def _caught_row(outcome: "MutantOutcome") -> tuple[str, Text]:
     by = (
         f"[{names}]"
         if names
-        else Text(f"[not caught: {_describe_missed_fault(outcome)}]", "bold red")
+        else Text(f"[not caught: {_explain_why_fault_was_missed(outcome)}]", "bold red")
     )
     return outcome.mutant.name, Text.assemble(
         escape_text(outcome.mutant.description, "\n"), "\n", by
     )
 
 
-def _describe_missed_fault(outcome: "MutantOutcome") -> str:
+def _explain_why_fault_was_missed(outcome: "MutantOutcome") -> str:
     """Return the reason why no claim catches a fault, and the kind of claim that would."""
     from pfbench.verification.summaries import slack_factor
 

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from pfbench.verification.power import PowerSearch
 
 
-def measure_power(work: "VerificationJob", longest: float | None) -> None:
+def measure_power(work: "VerificationJob", max_check_seconds: float | None) -> None:
     """Report the smallest detected error of each claim's method; with full effort, by both efforts.
 
-    Checks that take longer than `longest` seconds are skipped.
+    Checks that take longer than `max_check_seconds` seconds are skipped.
     """
     from pfbench.claims.catalogue import select_claims
     from pfbench.verification.verdict_tables import power_table
 
-    searches = run_searches(work, select_claims(work.names, work.effort), longest)
+    searches = power_searches_by_effort(
+        work, select_claims(work.names, work.effort), max_check_seconds
+    )
     rows = [
         {
             "claim": same[0].claim.name,
@@ -43,8 +45,8 @@ def measure_power(work: "VerificationJob", longest: float | None) -> None:
         print_parts(Text(text))
 
 
-def run_searches(
-    work: "VerificationJob", claims: "Sequence[Claim]", longest: float | None
+def power_searches_by_effort(
+    work: "VerificationJob", claims: "Sequence[Claim]", max_check_seconds: float | None
 ) -> "dict[str, list[PowerSearch]]":
     """Return the completed searches for the smallest errors, by effort."""
     from pfbench.verification.power import SEEDS, complete_searches, list_searches
@@ -60,7 +62,9 @@ def run_searches(
         of_this = select_by_effort(claims, effort)
         for search in started:
             takes = search.claim.seconds(effort)
-            search.was_run = search.claim in of_this and (longest is None or takes <= longest)
+            search.was_run = search.claim in of_this and (
+                max_check_seconds is None or takes <= max_check_seconds
+            )
         tried = [item for item in started if item.was_run]
         with work.step_progress(f"power, {effort}", None) as steps:
             seeds = range(work.seeds[0], work.seeds[0] + SEEDS)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pfbench.base.escaping import escape_text
-from pfbench.cli.formatting import format_duration, format_plural, format_size
+from pfbench.cli.formatting import format_bytes, format_duration, format_plural
 from pfbench.cli.terminal import console
 
 if TYPE_CHECKING:
@@ -119,28 +119,34 @@ class RemainingTimeEstimate:
         )
         return seconds / number / (done / self._numbers[()])
 
-    def steady_estimate(self, left: float | None, share: float) -> float | None:
+    def estimate_if_steady(
+        self, estimated_seconds: float | None, done_share: float
+    ) -> float | None:
         """Return an estimate if it is steady, else None.
 
         Parameters
         ----------
-        left
+        estimated_seconds
             The estimate, in seconds.
-        share
+        done_share
             The share of the work that is done.
         """
-        if left is None:
+        if estimated_seconds is None:
             return None
         now = time.monotonic()
         start_time = self._from[0] if self._from else self._start_time
         if not self._wholes or now - self._wholes[-1][0] >= _SAMPLE:
-            self._wholes.append((now, now - start_time + left))
+            self._wholes.append((now, now - start_time + estimated_seconds))
             if len(self._wholes) > _KEPT:
                 del self._wholes[::2]
-        if share < SHARE or now - start_time < FIRST_LINE:
+        if done_share < SHARE or now - start_time < FIRST_LINE:
             return None
         later = [total for position, total in self._wholes if position >= (start_time + now) / 2]
-        return left if max(later, default=1.0) <= STEADY * min(later, default=1.0) else None
+        return (
+            estimated_seconds
+            if max(later, default=1.0) <= STEADY * min(later, default=1.0)
+            else None
+        )
 
     def is_due(self, left: float | None) -> bool:
         """Return whether to print a line now, with so many seconds left; None if unknown."""
@@ -227,7 +233,7 @@ class StepProgress:
         if total is not None:
             self._total = total
         if self._bar is None:
-            left = None if self._is_quiet else self._steady_estimate()
+            left = None if self._is_quiet else self._estimate_if_steady()
             if not self._is_quiet and done != self._total and self._pace.is_due(left):
                 self._console.print(
                     f"{self._title}: {self._format_line()}{self._describe_remaining(left)}"
@@ -241,7 +247,7 @@ class StepProgress:
                 completed=done,
                 total=self._total,
                 so_far=self._format_line(),
-                left=self._describe_remaining(self._steady_estimate()).removeprefix(", "),
+                left=self._describe_remaining(self._estimate_if_steady()).removeprefix(", "),
             )
             self._bar.refresh()
 
@@ -256,11 +262,11 @@ class StepProgress:
             return None
         return self._pace.remaining_seconds(self._new_step_count, self._total - self._done)
 
-    def _steady_estimate(self) -> float | None:
+    def _estimate_if_steady(self) -> float | None:
         if not self._total:
             return None
         remaining = self._total - self._done
-        return self._pace.steady_estimate(
+        return self._pace.estimate_if_steady(
             self.remaining_seconds(),
             self._new_step_count / max(1, self._new_step_count + remaining),
         )
@@ -296,7 +302,7 @@ class StepProgress:
         return f"{steps} ({self.run_count:,} run, {self._done - self.run_count:,} cached)"
 
     def _format_line(self) -> str:
-        show: Any = format_size if self._unit == "bytes" else "{:,}".format
+        show: Any = format_bytes if self._unit == "bytes" else "{:,}".format
         unit = "" if self._unit == "bytes" else f" {self._unit}"
         subject = f" of {show(self._total)}" if self._total is not None else ""
         return f"{show(self._done)}{subject}{unit}"

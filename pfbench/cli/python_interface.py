@@ -52,7 +52,7 @@ def compare(
     """
     from pfbench.cli import compare as verb
     from pfbench.cli.options import check_engine_options, make_engine
-    from pfbench.reporting import prepare_folder
+    from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.plugin_names import expand_plugin_name
 
     check_engine_options(jobs, None)
@@ -61,7 +61,7 @@ def compare(
     spec, path = verb.load_suite(str(suite), on, None)
     folder = None if output is None else _check_path("output", output)
     if folder is not None:
-        prepare_folder(folder)
+        check_report_can_be_written(folder)
     shipped = None if rerun or on is not None else verb.load_suite_archive(path)
     with closing(make_engine(jobs, None)) as engine:
         compared = verb.compare_on_suite(
@@ -94,7 +94,7 @@ def report(
     """
     from pfbench.cli import report_command as verb
     from pfbench.cli.options import check_engine_options, make_engine
-    from pfbench.reporting import prepare_folder, write_report
+    from pfbench.reporting import check_report_can_be_written, write_report
     from pfbench.reporting.documents.report_contents import make_contents
 
     check_engine_options(jobs, None)
@@ -104,7 +104,7 @@ def report(
     names = [str(_check_path("spec", item)) for item in listed]
     folder = None if output is None else _check_path("output", output)
     if folder is not None:
-        prepare_folder(folder)
+        check_report_can_be_written(folder)
     retained = _open_store(store, make=bool(names))
     if names:
         with closing(make_engine(jobs, None)) as engine:

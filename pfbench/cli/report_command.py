@@ -68,7 +68,7 @@ def report(
     """
     from pfbench.base.checks import check_file_name
     from pfbench.cli.theory_section import add_theory
-    from pfbench.reporting import prepare_folder
+    from pfbench.reporting import check_report_can_be_written
     from pfbench.reporting.report import merge_reports as joined
     from pfbench.runs.storage.store import Store
 
@@ -81,7 +81,7 @@ def report(
     if combine is not None:
         check_file_name("--combine", combine)
     if not text:
-        prepare_folder(output)
+        check_report_can_be_written(output)
     folders = store or [options.default_store_folder()]
     outcomes: list[PlanOutcome] = []
     if everything and (spec or problem or algorithm or len(folders) > 1):
@@ -223,7 +223,7 @@ def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json
 def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -> None:
     """Print the two main sentences of a report, how many files it has, and the page to open."""
     candidate_sentences = (
-        part.candidate_sentences or part.brief_sentences or part.sentences
+        part.candidate_sentences or part.brief_sentences or part.truncation_and_decrease_sentences
         for part in contents.parts
     )
     for sentence in islice(chain.from_iterable(candidate_sentences), 2):
@@ -234,7 +234,7 @@ def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -
 
 
 def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
-    from pfbench.cli.report_text import results_as_json
+    from pfbench.cli.report_text import results_as_json_unless_large
     from pfbench.reporting.findings.ordering_text import as_json
     from pfbench.reporting.findings.tested_orderings import test_orderings
 
@@ -244,7 +244,7 @@ def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
         "title": report.spec.title,
         "runs": len(report.spec.runs()),
         "statuses": Counter(run.status for run in runs),
-        "results": results_as_json(report),
+        "results": results_as_json_unless_large(report),
         "orderings": [
             item for results in report.results for item in as_json(test_orderings(results))
         ],

@@ -11,7 +11,11 @@ from pfbench.base.escaping import escape_text
 from pfbench.cli.terminal_tables import field_table, fold_table, section_with_title
 from pfbench.reporting import tables
 from pfbench.reporting.documents.page import paragraphs
-from pfbench.reporting.documents.report_contents import ReportContents, ReportPart, failure_sentence
+from pfbench.reporting.documents.report_contents import (
+    ReportContents,
+    ReportPart,
+    interval_failure_sentence,
+)
 from pfbench.reporting.findings import ranking
 from pfbench.reporting.report import Report
 
@@ -30,7 +34,7 @@ def result_tables(report: Report) -> Iterator[RenderableType]:
         yield render_table(ranking.table(results))
 
 
-def results_as_json(report: Report) -> list[dict[str, Any]] | None:
+def results_as_json_unless_large(report: Report) -> list[dict[str, Any]] | None:
     """Return the results as JSON; None for very many algorithms."""
     if _is_large(report):
         return None
@@ -58,7 +62,7 @@ def render_report(report: ReportContents) -> Iterator[RenderableType]:
 def _render_study(part: ReportPart) -> Iterator[RenderableType]:
     study, results = part.study, part.results
     statement = [f"- {text}" for text in part.all_sentences]
-    failure = [failure_sentence(results)] if failure_sentence(results) else []
+    failure = [interval_failure_sentence(results)] if interval_failure_sentence(results) else []
     yield section_with_title(study.title, *paragraphs(study.introduction), *statement, *failure)
     yield from map(render_table, part.tables)
 

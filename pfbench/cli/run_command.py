@@ -16,11 +16,11 @@ from pfbench.base.escaping import escape_text
 from pfbench.base.status import Status
 from pfbench.cli import options
 from pfbench.cli.formatting import (
+    format_bytes,
     format_count,
     format_duration,
     format_if_known,
     format_plural,
-    format_size,
 )
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress, run_kind
@@ -137,11 +137,11 @@ def _run_sweep(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from pfbench.cli.report_text import result_tables, results_as_json
+    from pfbench.cli.report_text import result_tables, results_as_json_unless_large
     from pfbench.reporting import collect_report
     from pfbench.reporting.findings.ranking import keep_ranking_rows
     from pfbench.reporting.statistics.equal_counts import limits_by_plan
-    from pfbench.runs.execute import execute_sweep
+    from pfbench.runs.execute import iterate_plan_outcomes
     from pfbench.runs.loop.stop import first_rows_reaching
     from pfbench.runs.storage.store import Store
 
@@ -164,7 +164,7 @@ def _run_sweep(
 
     try:
         with board:
-            for outcome in execute_sweep(plans, store, engine, report_missing, recomputed):
+            for outcome in iterate_plan_outcomes(plans, store, engine, report_missing, recomputed):
                 result = outcome.entry.run
                 board.count(outcome.origin, result.status, run_kind(outcome.plan), result.seconds)
                 _log_outcome(log, outcome)
@@ -211,7 +211,7 @@ def _run_sweep(
             ReportedFact("failed", board.failure_count),
             ReportedFact("statuses", board.statuses, "status", statuses),
             ReportedFact("", None, "took", format_duration(time.monotonic() - started)),
-            ReportedFact("results", results_as_json(report) if as_json else []),
+            ReportedFact("results", results_as_json_unless_large(report) if as_json else []),
             ReportedFact("runs", runs),
         ]
         displayed = [] if as_json else result_tables(report)
@@ -219,7 +219,7 @@ def _run_sweep(
             facts, *displayed, _refusal_table(refused), _failure_table(failed), as_json=as_json
         )
     exit_if_failed(failed)
-    for method in _methods_refused_everywhere(planned, refused):
+    for method in _first_method_refused_everywhere(planned, refused):
         exit_with_error(
             f"{method} fits no problem of {planned.name}: every run of it was refused.", 1
         )
@@ -270,7 +270,9 @@ def _refusal_table(refused: "Sequence[PlanOutcome]") -> RenderableType | None:
     )
 
 
-def _methods_refused_everywhere(planned: "Spec", refused: "Sequence[PlanOutcome]") -> Iterator[str]:
+def _first_method_refused_everywhere(
+    planned: "Spec", refused: "Sequence[PlanOutcome]"
+) -> Iterator[str]:
     """Yield the first method of a sweep that fits none of its problems."""
     plans = {outcome.plan for outcome in refused}
     for study in planned.studies:
@@ -357,7 +359,7 @@ def _dry_run(
             "bytes",
             upper,
             "memory",
-            format_if_known(upper, lambda count: f"about {format_size(count)}"),
+            format_if_known(upper, lambda count: f"about {format_bytes(count)}"),
         ),
         ReportedFact(
             "seconds",
@@ -393,7 +395,7 @@ _EXPECTED = {
 
 def _trial_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     names = "runs", "iterations", "time each", "memory", "algorithm on problem"
-    words = {"iterations": format_count, "seconds": format_duration, "bytes": format_size}
+    words = {"iterations": format_count, "seconds": format_duration, "bytes": format_bytes}
     displayed = []
     for row in rows:
         numbers = (format_if_known(row[name], word) for name, word in words.items())

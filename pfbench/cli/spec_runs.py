@@ -64,7 +64,7 @@ def make_runs(
             engine=engine,
             progress=steps.count_run,
             on_missing=start,
-            recomputed=recomputed,
+            recomputed_statuses=recomputed,
         )
     if not quiet:
         print_note(f"{title}: {steps.format_step_counts()}{then}")

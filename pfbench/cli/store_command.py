@@ -10,9 +10,9 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_text
 from pfbench.base.failures import end_sentence
-from pfbench.base.selectors import selector_matches
+from pfbench.base.selectors import selector_or_name_equals
 from pfbench.base.verdicts import VERDICT_NAMES
-from pfbench.cli.formatting import format_plural, format_size
+from pfbench.cli.formatting import format_bytes, format_plural
 from pfbench.cli.options import AS_JSON, STORE, argument, flag, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import (
@@ -112,7 +112,7 @@ def gc(
     facts = [
         ReportedFact("dry_run", dry_run),
         ReportedFact("outdated", outdated, f"{len(outdated):,}", older),
-        ReportedFact("bytes", report.bytes, format_size(report.bytes), "in all"),
+        ReportedFact("bytes", report.bytes, format_bytes(report.bytes), "in all"),
         ReportedFact("retained", report.retained),
         *(
             ReportedFact("", n, f"{n:,}", f"{RETAINED_KINDS[name]}, kept")
@@ -138,10 +138,10 @@ def merge(
     source = _open_store(other)
     with StepProgress("merging", None, "entries", quiet=as_json) as steps:
         report = merge_all(Store(folder), source, progress=steps.advance)
-    _show_merge(report, as_json=as_json)
+    _show_merge_and_exit_if_incomplete(report, as_json=as_json)
 
 
-def _show_merge(report: "MergeReport", *, as_json: bool) -> None:
+def _show_merge_and_exit_if_incomplete(report: "MergeReport", *, as_json: bool) -> None:
     """Show what became of entries that were copied; exit status 1 if any was not."""
     if as_json:
         names = "kind", "key", "differs_in"
@@ -174,7 +174,7 @@ def import_old(
 
     with StepProgress("reading", None, "entries", quiet=as_json) as steps:
         report = import_old_store(Store(folder), old, progress=steps.advance)
-    _show_merge(report, as_json=as_json)
+    _show_merge_and_exit_if_incomplete(report, as_json=as_json)
 
 
 @app.command()
@@ -213,7 +213,7 @@ def forget(
     facts = [
         ReportedFact("dry_run", dry_run),
         ReportedFact("removed", [row["key"] for row in chosen], f"{len(chosen):,}", removed),
-        ReportedFact("bytes", size, format_size(size), "in all"),
+        ReportedFact("bytes", size, format_bytes(size), "in all"),
     ]
     show_facts(facts, as_json=as_json)
 
@@ -243,7 +243,7 @@ def export(
     from pfbench.runs.planning.spec import load_spec
     from pfbench.runs.storage.exports import FORMATS
     from pfbench.runs.storage.exports import export as write
-    from pfbench.runs.storage.exports.measure_curves import ExportView
+    from pfbench.runs.storage.exports.measure_curves import ExportOptions
     from pfbench.runs.storage.exports.naming import namings
 
     check_choice("format", form, FORMATS)
@@ -256,7 +256,7 @@ def export(
     listing, rows = _select_rows(opened, "run", problem, algorithm, status)
     if spec is not None:
         rows = [row for row in rows if (row["problem"], row["algorithm"], row["seed"]) in names]
-    view = ExportView(measure, count, optimum, dimension, raw, names)
+    view = ExportOptions(measure, count, optimum, dimension, raw, names)
     files, left_out = write(opened, rows, form, output, view)
     number = len(rows) - sum(left_out.values())
     print_parts(f"{format_plural(number, 'run')} in {format_plural(len(files), 'file')}: {output}")
@@ -294,7 +294,7 @@ def _select_rows(
     rows = (
         row
         for row in listing.rows
-        if all(selector_matches(row[name] or "", values[name]) for name in values)
+        if all(selector_or_name_equals(row[name] or "", values[name]) for name in values)
     )
     return listing, sorted(rows, key=_sort_key)
 

@@ -89,7 +89,7 @@ class SweepProgress:
         """Remaining seconds; None while the estimate is not steady."""
         remaining = self._total - self.done_count
         share = self.new_runs / max(1, self.new_runs + remaining)
-        return self._pace.steady_estimate(
+        return self._pace.estimate_if_steady(
             self._pace.remaining_seconds(self.new_runs, remaining), share
         )
 

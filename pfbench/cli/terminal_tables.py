@@ -24,11 +24,11 @@ READABLE = 100
 """Width in columns of running text; longer lines are folded."""
 
 
-def print_parts(*parts: RenderableType | None, limit: int | None = None) -> None:
+def print_parts(*parts: RenderableType | None, max_width: int | None = None) -> None:
     """Print to the standard output, with a maximum width; None prints nothing."""
     target = console()
-    if limit is not None:
-        target.width = min(target.width, limit)
+    if max_width is not None:
+        target.width = min(target.width, max_width)
     escape_texts = [
         escape_text(part, "\n") if isinstance(part, str) else part
         for part in parts
@@ -85,13 +85,13 @@ def show_facts(
     facts: Iterable[ReportedFact],
     *parts: RenderableType | None,
     as_json: bool,
-    limit: int | None = None,
+    max_width: int | None = None,
 ) -> None:
     """Print facts as JSON, or on the terminal with further sections; see `print_parts`."""
     if as_json:
         print_json(fact_values(facts))
     else:
-        print_parts(field_table(fact_lines(facts)), *parts, limit=limit)
+        print_parts(field_table(fact_lines(facts)), *parts, max_width=max_width)
 
 
 def fact_values(facts: Iterable[ReportedFact]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def make_table(
     right: Sequence[str] = (),
     wrap: bool = True,
 ) -> Table:
-    """Return a table with a header; the first column and those in `right` never wrap."""
+    """Return a table; its first column, and right-aligned ones in `right`, never wrap."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index, name in enumerate(names):
         table.add_column(

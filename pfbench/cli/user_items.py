@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench.base.errors import InputError
 from pfbench.base.plugins import list_plugins
 from pfbench.cli.catalogue_item import CatalogueItem
-from pfbench.cli.formatting import first_line
+from pfbench.cli.formatting import docstring_summary
 
 if TYPE_CHECKING:
     from pfbench.base.parameters import Parameter
@@ -47,7 +47,7 @@ def describe_source(obj: Any) -> tuple[str, str]:
     """Return the stated source of an item, and a one-line description."""
     statement = getattr(obj, "source", "")
     summary = getattr(obj, "statement", "") or getattr(obj, "summary", "")
-    line = summary if isinstance(summary, str) and summary else first_line(obj)
+    line = summary if isinstance(summary, str) and summary else docstring_summary(obj)
     return statement if isinstance(
         statement, str
     ) and statement else _OWN, line or "it has no docstring"

@@ -78,15 +78,15 @@ def open_job(
     store: Path,
     jobs: int | None,
     scheduler: str | None,
-    table: Path | None,
-    target: Path | None,
+    markdown_path: Path | None,
+    json_path: Path | None,
 ) -> Iterator[VerificationJob]:
     """Yield a job after checking that its outputs can be written; close its engine at the end.
 
     A store error after some results ends the command with one sentence.
     """
     options.check_engine_options(jobs, scheduler)
-    for name, path in (("--json", target), ("--table", table)):
+    for name, path in (("--json", json_path), ("--table", markdown_path)):
         if path is not None and path != terminal.STANDARD_OUTPUT:
             check_writable(path, f"{name} {path}", error=StorageError)
     effort = "full" if full else "quick"
@@ -94,7 +94,7 @@ def open_job(
         closing(options.make_engine(jobs, scheduler)) as engine,
         terminal.exit_on_interrupt("check", store),
     ):
-        work = VerificationJob(names, effort, seeds, engine, store, target, table)
+        work = VerificationJob(names, effort, seeds, engine, store, json_path, markdown_path)
         try:
             yield work
         except StorageError as error:

@@ -17,7 +17,7 @@ from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.harder_report import (
     harder_results_as_json,
     render_harder_results,
-    try_harder_instances,
+    try_harder_instances_of_user_claims,
 )
 from pfbench.cli.interim_report import verify_informative_first
 from pfbench.cli.options import argument, flag, option
@@ -78,7 +78,7 @@ def verify(
     check_integer("--repeat", repeat, minimum=1)
     if case_seed is not None:
         check_integer("--case-seed", case_seed, minimum=0)
-    names = resolve_claim_names(claims, as_json)
+    names = expand_claim_names_and_announce(claims, as_json)
     if listing:
         effort = "full" if full else "quick"
         print_parts(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
@@ -92,14 +92,16 @@ def verify(
             _verify_claims(work, algorithm, case_seed, harder_instances)
 
 
-def resolve_claim_names(claims: Sequence[str] | None, target: Path | None) -> list[str]:
+def expand_claim_names_and_announce(
+    claims: Sequence[str] | None, json_path: Path | None
+) -> list[str]:
     """Return names of claims, a plug-in's as MODULE:NAME; print whose files are imported.
 
     Nothing is printed if only JSON is.
     """
     names = [_expand_name(name) for name in claims or ()]
     for name in dict.fromkeys(filter(is_user_defined, names)):
-        if target != terminal.STANDARD_OUTPUT:
+        if json_path != terminal.STANDARD_OUTPUT:
             terminal.print_note(f"importing {name}")
     return names
 
@@ -120,7 +122,7 @@ def explain_named(name: str) -> None:
     """Show a claim or an erratum in full."""
     from pfbench.claims.catalogue import ERRATA, claim
 
-    (name,) = resolve_claim_names([name], None)
+    (name,) = expand_claim_names_and_announce([name], None)
     explain_one(ERRATA[name] if name in ERRATA else claim(name))
 
 
@@ -168,8 +170,8 @@ def _verify_claims(
         else:
             done = verify_informative_first(session, claims, subject, steps)
         findings = session.examine(errata)
-    tried = [] if algorithm else try_harder_instances(work, done.rows, harder)
-    _report_results(done, findings, work, tried)
+    tried = [] if algorithm else try_harder_instances_of_user_claims(work, done.rows, harder)
+    _report_results_and_exit_if_unexpected(done, findings, work, tried)
 
 
 def list_worst_cases(names: Sequence[str], effort: str) -> None:
@@ -194,10 +196,10 @@ def verify_worst_cases(work: VerificationJob, function_class: str) -> None:
     worst_case.check_installed()
     with work.step_progress("worst cases", len(cases)) as steps:
         done = work.make_session(steps).verify(cases)
-    _report_results(done, [], work)
+    _report_results_and_exit_if_unexpected(done, [], work)
 
 
-def _report_results(
+def _report_results_and_exit_if_unexpected(
     done: "Verification",
     results: "Sequence[ErratumFinding]",
     work: VerificationJob,
@@ -236,7 +238,7 @@ def _report_results(
             section_with_title("findings", _render_findings(results)) if results else None,
             section_with_title(title, _render_decisions_by_criterion()) if rates else None,
             Text(format_summary(done.summary)),
-            limit=READABLE,
+            max_width=READABLE,
         )
     for text in sentences_on_unreproduced_errata(results):
         terminal.print_error(text)
@@ -307,7 +309,9 @@ def _render_verdicts(done: "Verification") -> RenderableType:
         rows.append((row.claim.name, verdict, numbers, tested, format_duration(row.seconds)))
     table = make_table(("claim", "verdict", "measured", "tested on", "time"), rows)
     reasons = [
-        Text(escape_text(f"{row.claim.name}: {row.reason}{_describe_deciding_evidence(row)}"))
+        Text(
+            escape_text(f"{row.claim.name}: {row.reason}{_describe_evidence_needed_to_decide(row)}")
+        )
         for row in done.rows
         if not row.verdict.keeps_bound or any(words in row.reason for words in telling)
     ]
@@ -319,7 +323,7 @@ def _render_verdicts(done: "Verification") -> RenderableType:
     return Group(table, *reasons, *searched)
 
 
-def _describe_deciding_evidence(row: "Verdict") -> str:
+def _describe_evidence_needed_to_decide(row: "Verdict") -> str:
     """Return the evidence that would decide an inconclusive user-defined bound; else ""."""
     from pfbench.verification.summaries import describe_deciding_evidence
 

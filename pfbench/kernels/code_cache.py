@@ -20,7 +20,7 @@ def enable_cache(dispatcher: Any) -> None:
         warn_uncached_loops("no cache folder can be written")
 
 
-def read_cache_only() -> None:
+def allow_read_only_cache_folders() -> None:
     """Let this process find what is cached in folders that it has no right to write."""
     from numba.core.caching import _CacheLocator
 

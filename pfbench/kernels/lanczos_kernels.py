@@ -20,7 +20,7 @@ from pfbench.kernels.observed_entries import (
 )
 from pfbench.kernels.tridiagonal import (
     find_largest_eigenvalue,
-    polynomial_root,
+    find_log_polynomial_crossing,
     write_leading_eigenvector,
 )
 
@@ -118,7 +118,7 @@ def extend_lanczos_basis(
         if residual <= max(goal.tolerance * sigma, goal.share * (sigma + offset)):
             return True, theta
     elif residual <= sigma:
-        upper = polynomial_root(a, b, k + 1, theta, goal.target)
+        upper = find_log_polynomial_crossing(a, b, k + 1, theta, goal.target)
         if upper <= theta * (1.0 + goal.tolerance) ** 2:
             return True, theta
     return False, theta
@@ -194,12 +194,13 @@ def take_steps_parallel(
 
 
 @compile_serial
-def write_leading_pair(
-    basis: LanczosBasis, steps: int, theta: float, ahead: bool, u: Floats, v: Floats
+def write_leading_singular_vectors(
+    basis: LanczosBasis, steps: int, theta: float, half_step_ahead: bool, u: Floats, v: Floats
 ) -> None:
     """Write the unit singular vectors that belong to the leading eigenvector q to u and v.
 
-    With `ahead`, v is the direction of G' u instead: half a step more, without another product.
+    With `half_step_ahead`, v is the direction of G' u instead: half a step more, without another
+    product.
     """
     q, p = basis.q, np.empty(steps)
     for j in range(steps):
@@ -207,7 +208,7 @@ def write_leading_pair(
         if j + 1 < steps:
             p[j] += basis.betas[j] * q[j + 1]
     write_weighted_sum(q, basis.right, steps, v)
-    if ahead:
+    if half_step_ahead:
         subtract_multiple(-basis.betas[steps - 1] * p[steps - 1] / theta, basis.right[steps], v)
     scale_in_place(1.0 / math.sqrt(sum_of_squares(v)), v)
     write_weighted_sum(p, basis.left, steps, u)

@@ -35,7 +35,7 @@ def single_blas_thread() -> Iterator[None]:
 
 
 @contextmanager
-def use_recorded_blas_kernels(recorded: str, current: str) -> Iterator[str]:
+def use_recorded_blas_in_child_processes(recorded: str, current: str) -> Iterator[str]:
     """Make child processes started in the block use recorded OpenBLAS kernels.
 
     Rounding errors grow in an unstable run: with other kernels a measure can differ by more than

@@ -151,7 +151,7 @@ def total_loss(kind: int, data: RowData, x: Floats) -> float:
 
 
 @compile_serial
-def add_full_gradient(kind: int, data: RowData, x: Floats, scale: float, g: Floats) -> None:
+def add_gradient_sum(kind: int, data: RowData, x: Floats, scale: float, g: Floats) -> None:
     """Add scale * sum of all component gradients to g."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
@@ -163,7 +163,7 @@ def add_full_gradient(kind: int, data: RowData, x: Floats, scale: float, g: Floa
 
 @compile_serial
 def write_curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
-    """Write phi'(<a_i, x>) of every row to out."""
+    """Write phi''(<a_i, x>) of every row to out."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     for i in range(data.labels.size):

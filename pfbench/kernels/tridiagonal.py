@@ -102,7 +102,7 @@ def write_leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats)
 
 
 @compile_serial
-def polynomial_root(a: Floats, b: Floats, k: int, x: float, target: float) -> float:
+def find_log_polynomial_crossing(a: Floats, b: Floats, k: int, x: float, target: float) -> float:
     """Return the point at or above x where log det(. - T) - sum log b reaches `target`.
 
     x must be at least the largest eigenvalue; the function is increasing and concave there, so

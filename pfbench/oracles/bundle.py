@@ -53,10 +53,10 @@ class Oracles:
         "D",
         "_backend",
         "_charge",
-        "_charge_quickly",
         "_checks",
         "_ledger",
         "_unconstrained",
+        "_untimed_calls",
         "n",
     )
 
@@ -65,7 +65,7 @@ class Oracles:
     ) -> None:
         self._backend = backend
         self._ledger = ledger
-        self._charge, self._charge_quickly = ledger.counts_array, ledger.untimed_calls
+        self._charge, self._untimed_calls = ledger.counts_array, ledger.untimed_calls
         self._unconstrained = backend.unconstrained
         self._checks = _ArgumentAndAnswerChecks(form)
         self.n = backend.n
@@ -87,10 +87,12 @@ class Oracles:
             checks.refuse_point("batch", x)
         amount = len(sample)
         total = self._charge[SFO] + amount
-        if total <= self._charge_quickly[SFO]:
+        if total <= self._untimed_calls[SFO]:
             self._charge[SFO] = total
             return self._backend.batch(sample, x)
-        g = self._ledger.charge_quickly(SFO, amount, self._backend.batch, sample, x)
+        g = self._ledger.charge_and_extend_untimed_calls(
+            SFO, amount, self._backend.batch, sample, x
+        )
         return checks.gradient("batch", g)
 
     def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
@@ -102,10 +104,12 @@ class Oracles:
             checks.check_points("difference", x, y)
         amount = 2 * len(sample)
         total = self._charge[SFO] + amount
-        if total <= self._charge_quickly[SFO]:
+        if total <= self._untimed_calls[SFO]:
             self._charge[SFO] = total
             return self._backend.difference(sample, x, y)
-        g = self._ledger.charge_quickly(SFO, amount, self._backend.difference, sample, x, y)
+        g = self._ledger.charge_and_extend_untimed_calls(
+            SFO, amount, self._backend.difference, sample, x, y
+        )
         return checks.gradient("difference", g)
 
     def lo(self, g: Any) -> Point:
@@ -114,11 +118,11 @@ class Oracles:
         if not checks.is_gradient(g):
             checks.refuse_gradient("lo", g)
         total = self._charge[LO] + 1
-        if total <= self._charge_quickly[LO]:
+        if total <= self._untimed_calls[LO]:
             self._charge[LO] = total
             return self._backend.lo(g)
         return checks.check_vertex_answer(
-            "lo", self._ledger.charge_quickly(LO, 1, self._backend.lo, g)
+            "lo", self._ledger.charge_and_extend_untimed_calls(LO, 1, self._backend.lo, g)
         )
 
     def value(self, x: Point) -> float:
@@ -142,11 +146,12 @@ class Oracles:
         if self._unconstrained:
             return x - lam * g
         total = self._charge[PO] + 1
-        if total <= self._charge_quickly[PO]:
+        if total <= self._untimed_calls[PO]:
             self._charge[PO] = total
             return self._backend.prox(x, g, lam)
         return checks.check_point_answer(
-            "prox", self._ledger.charge_quickly(PO, 1, self._backend.prox, x, g, lam)
+            "prox",
+            self._ledger.charge_and_extend_untimed_calls(PO, 1, self._backend.prox, x, g, lam),
         )
 
     def hessian(self, s: Point) -> "CountedHessian":
@@ -238,7 +243,9 @@ class CountedTable:
         if total <= ledger.untimed_calls[SFO]:
             ledger.counts_array[SFO] = total
             return self._checks.gradient(verb, call(sample, x))
-        return self._checks.gradient(verb, ledger.charge_quickly(SFO, amount, call, sample, x))
+        return self._checks.gradient(
+            verb, ledger.charge_and_extend_untimed_calls(SFO, amount, call, sample, x)
+        )
 
 
 class _ArgumentAndAnswerChecks:

@@ -109,7 +109,7 @@ class Ledger:
         self.seconds += perf_counter() - started
         return answer
 
-    def charge_quickly(
+    def charge_and_extend_untimed_calls(
         self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
     ) -> Answer:
         """Count a call as `charge` does, and let quick calls after it skip the clock."""

@@ -43,7 +43,7 @@ class ActiveSet:
         """Return the vertex with an index."""
         return np.asarray(self._vertices[index].reshape(self._shape))
 
-    def find_extreme_vertices(self, g: Any) -> tuple[int, int]:
+    def argmax_and_argmin_product(self, g: Any) -> tuple[int, int]:
         """Return the indices of the largest and the smallest <g, v>; ties to the lowest index."""
         products = self._vertices @ np.asarray(g).ravel()
         return int(np.argmax(products)), int(np.argmin(products))
@@ -94,10 +94,10 @@ class ActiveSet:
         self._weights[to] += moved
         self._drop_zero_weights()
 
-    def _correct_weight_sum(self, index: int) -> None:
+    def _correct_weight_sum(self, deficit_index: int) -> None:
         """Correct the sum of the weights: add a deficit here, take an excess off the largest."""
         rest = _WHOLE - int(self._weights.sum())
-        self._weights[index if rest >= 0 else int(np.argmax(self._weights))] += rest
+        self._weights[deficit_index if rest >= 0 else int(np.argmax(self._weights))] += rest
         self._drop_zero_weights()
 
     def _drop_zero_weights(self) -> None:

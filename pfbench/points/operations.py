@@ -37,20 +37,20 @@ def combine(x: Any, v: Any, w: float) -> Any:
     if isinstance(x, np.ndarray):
         if _have_same_dense_shape(x, v):
             out = np.empty(x.shape)
-            dense.write_combination(x.ravel(), v.ravel(), _check_weight(w), out.ravel())
+            dense.write_combination(x.ravel(), v.ravel(), _weight_as_float(w), out.ravel())
             return out
         if isinstance(v, RankOne) and x.dtype == _FLOAT and (v.u.size, v.v.size) == x.shape:
             out = np.empty(x.shape)
-            dense.write_rank_one_combination(x, v.u, v.v, float(v.scale), _check_weight(w), out)
+            dense.write_rank_one_combination(x, v.u, v.v, float(v.scale), _weight_as_float(w), out)
             return out
         end = _as_dense_array(v)
         if end.shape != x.shape:
             raise InputError(f"cannot move a point of shape {x.shape} to one of {end.shape}.")
-        w = _check_weight(w)
+        w = _weight_as_float(w)
         return (1.0 - w) * x + w * end
     if not isinstance(x, FactoredMatrix):
         raise InputError(f"a point must be an array or a factored matrix, not {brief_repr(x)}.")
-    w = _check_weight(w)
+    w = _weight_as_float(w)
     if isinstance(v, RankOne):
         if (v.u.size, v.v.size) != x.shape:
             raise InputError(f"cannot move a point of shape {x.shape} to a vertex of another one.")
@@ -96,14 +96,14 @@ def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
         return TiltedOperator.from_points(_make_observed_matrix(x.pattern, g), x, u, c)
     if _have_same_dense_shape(g, x) and _have_same_dense_shape(x, u):
         out = np.empty(x.shape)
-        dense.write_tilt(g.ravel(), x.ravel(), u.ravel(), _check_weight(c), out.ravel())
+        dense.write_tilt(g.ravel(), x.ravel(), u.ravel(), _weight_as_float(c), out.ravel())
         return out
     if not all(_is_numeric(item) and item.shape == g.shape for item in (g, x, u)):
         raise InputError(
             f"cannot tilt {describe(g)} by {describe(x)} and {describe(u)}: three arrays of "
             "numbers of one shape are needed."
         )
-    return g + _check_weight(c) * (x - u)
+    return g + _weight_as_float(c) * (x - u)
 
 
 def inner(g: Any, x: Any) -> float:
@@ -205,8 +205,8 @@ def _is_numeric(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind in "fiu"
 
 
-def _check_weight(w: Any) -> float:
-    """Return a weight as a float; inside a run it already is one."""
+def _weight_as_float(w: Any) -> float:
+    """Return a weight as a float; raise if it is no number."""
     if w.__class__ is float:
         return w
     try:

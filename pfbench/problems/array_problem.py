@@ -20,7 +20,7 @@ from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator
 from pfbench.problems.array_losses import ArrayLoss, ComponentBlock, Dense, make_array_loss
 from pfbench.problems.base import (
     BackendWithStatefulLmo,
-    ComponentHessians,
+    ComponentHessiansAtPoint,
     check_dense_point,
     content_digest,
     index_weights,
@@ -87,17 +87,19 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x."""
-        return self._sum_gradients(None, x)
+        return self._mean_gradient_or_difference(None, x)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
-        return self._sum_gradients(sample, x)
+        return self._mean_gradient_or_difference(sample, x)
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample; the rows are read once."""
-        return self._sum_gradients(sample, x, y)
+        return self._mean_gradient_or_difference(sample, x, y)
 
-    def _sum_gradients(self, sample: Indices | None, x: Floats, y: Floats | None = None) -> Floats:
+    def _mean_gradient_or_difference(
+        self, sample: Indices | None, x: Floats, y: Floats | None = None
+    ) -> Floats:
         """Return the mean of grad f_i(x), minus grad f_i(y) if y is not None."""
         loss, point = self.loss, self.as_component_matrix(x)
         before = None if y is None else self.as_component_matrix(y)
@@ -131,9 +133,9 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         columns = [sums.get(index, zero) for index in range(0, loss.columns, width)]
         return self.library.as_numpy(xp.concat(columns, axis=1)).reshape(self.shape)
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return all component Hessians at s: phi'' of every row in host memory, 8 n width B."""
-        loss, curvatures = self.loss, self.evaluate_components(s, self.loss.curvatures)
+        loss, curvatures = self.loss, self.apply_to_component_products(s, self.loss.curvatures)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             recorded = self.as_component_matrix(u)
@@ -145,25 +147,25 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
             g = self.mean_gradient(sample, apply_to_block)
             return g - loss.ridge * u if loss.ridge else g
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> Table:
         """Return a table with every component gradient at x; loss (8) uses compiled loops."""
-        return self.inner.table(x) if self.loss.ridge else ArrayTable(self, x)
+        return self.inner.table(x) if self.loss.ridge else HostSlopeTable(self, x)
 
-    def evaluate_components(self, x: Floats, read: Reads) -> Floats:
+    def apply_to_component_products(self, x: Floats, function: Reads) -> Floats:
         """Apply a function to z of every component at x; return shape (n, width), as a NumPy array.
 
         Parameters
         ----------
-        read
+        function
             Called with z and a block; returns shape (k, width).
         """
         loss, point = self.loss, self.as_component_matrix(x)
         numpies = np.empty((self.n, loss.width))
         for part in loss.parts(None, None):
             z = loss.take(loss.rows, part.components) @ point[:, part.columns]
-            numpies[part.components] = self.library.as_numpy(read(z, part))
+            numpies[part.components] = self.library.as_numpy(function(z, part))
         return numpies
 
     def open(self, rng: np.random.Generator) -> Backend:
@@ -174,12 +176,12 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return BackendWithStatefulLmo(self, lambda g: minimiser.lo(ArrayOperator(self.library, g)))
 
 
-class ArrayTable:
+class HostSlopeTable:
     """Slopes phi' of every row at its last query, in host memory: 8 n width bytes."""
 
     def __init__(self, problem: ArrayProblem, x: Floats) -> None:
         self._problem, self._loss = problem, problem.loss
-        self._slopes = problem.evaluate_components(x, problem.loss.slopes)
+        self._slopes = problem.apply_to_component_products(x, problem.loss.slopes)
         self.mean = problem.mean_gradient(None, lambda rows, part: self._read_slopes(part))
 
     def difference(self, sample: Indices, x: Floats) -> Floats:

@@ -22,7 +22,7 @@ from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Meas
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.state import Point
-from pfbench.problems.norm_constants import OF_NORMS, reasons_against_norm_methods
+from pfbench.problems.norm_constants import OF_NORMS, unmet_norm_requirement_reasons
 from pfbench.sets.norms import NormBall
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class FiniteSum(ABC):
 
     @overridable_property
     def is_bounded(self) -> bool:
-        """Whether there is a feasible set."""
+        """Whether the feasible set is bounded; false without a set."""
         return math.isfinite(self.set.diameter)
 
     @overridable_property
@@ -178,7 +178,7 @@ class FiniteSum(ABC):
             lacks["polytope"] = lacks["set"]
         elif not getattr(self.set, "polytope", False):
             lacks["polytope"] = f"the set {self.set.name} is none"
-        lacks |= reasons_against_norm_methods(self)
+        lacks |= unmet_norm_requirement_reasons(self)
         if self.n > 1 and not (self._defines_verb("batch") or self._defines_verb("component")):
             reason = "it states neither component(i, x) nor batch(sample, x)"
             lacks |= dict.fromkeys(("batch", "difference", "table"), reason)
@@ -273,7 +273,7 @@ class FiniteSum(ABC):
         With a norm and no set it is a minimiser over the norm's ball.
         """
         if self.norm is not None and not self.is_bounded:
-            return self.norm.steepest_direction(g)
+            return self.norm.lo_zero_if_undetermined(g)
         return self.set.lo(g)
 
     def minimum(self, g: Any) -> tuple[float, float]:
@@ -322,7 +322,7 @@ def index_weights(sample: Indices, n: int) -> tuple[Integers, Floats]:
     return indices, weights
 
 
-class ComponentHessians:
+class ComponentHessiansAtPoint:
     """All component Hessians at one point, applied to the difference of two others.
 
     Parameters
@@ -354,9 +354,9 @@ class ConstantHessians(FiniteSum):
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, as at one point."""
         return self.apply_mean_hessian(sample, x - y)
 
-    def hessian(self, s: Any) -> ComponentHessians:
+    def hessian(self, s: Any) -> ComponentHessiansAtPoint:
         """Return all component Hessians, the same at every point; nothing is stored."""
-        return ComponentHessians(self.apply_mean_hessian)
+        return ComponentHessiansAtPoint(self.apply_mean_hessian)
 
 
 class BackendWithStatefulLmo:

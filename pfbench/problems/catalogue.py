@@ -12,7 +12,7 @@ from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
     Parameter,
     check_parameter_names,
-    check_text_parameters,
+    check_string_parameter_values,
     collect_declared_parameters,
     merge_parameters,
     text_parameter_names,
@@ -52,7 +52,7 @@ class ProblemEntry:
         return self.family.problem.source
 
     @property
-    def sources(self) -> tuple[str, ...]:
+    def data_source_names(self) -> tuple[str, ...]:
         """Names of the possible sources of its data."""
         return tuple(self.family.sources)
 
@@ -95,7 +95,7 @@ class ProblemEntry:
         for part in USER_PARTS & parameters.keys():
             if parameters[part] is not None:
                 check_text(part, parameters[part], "l1")
-        check_text_parameters(parameters, existing)
+        check_string_parameter_values(parameters, existing)
         of_sets = {**_user_part_parameters(parameters), **self.set_and_penalty_parameters()}
         own = {
             name: parameters[name]

@@ -115,7 +115,7 @@ class DecayingFunction:
             ).exp()
         )
 
-    def tail(self) -> float:
+    def tail_modulus_bound(self) -> float:
         """Return an upper bound of the modulus beyond END."""
         positive = {power: abs(factor) for power, factor in self.coefficients.items()}
         return float(
@@ -132,7 +132,7 @@ class DecayingFunction:
             at_middle = self.enclose(RoundedInterval(middle, middle)).modulus()
             lower = max(lower, float(at_middle.lower.max()))
             bounds = self.enclose(boxes).modulus().upper
-            upper = max(float(bounds.max()), self.tail())
+            upper = max(float(bounds.max()), self.tail_modulus_bound())
             if upper <= lower * (1.0 + TOLERANCE):
                 return lower, upper
             # What was cut off before lies below `lower`, so below `upper`.

@@ -46,8 +46,8 @@ def source_field(default: str) -> Any:
     return parameter(default, "where the data come from")
 
 
-def tolerance_field() -> Any:
-    """Return the parameter for the linear minimisation over the nuclear-norm ball in a run."""
+def lmo_tolerance_field() -> Any:
+    """Return the dataclass field for the tolerance of linear minimisation in a run."""
     return parameter(1e-4, "relative residual at which a run's linear minimisation stops")
 
 
@@ -185,7 +185,7 @@ class RecoveryFamily(ProblemFamily):
     scaling: str = parameter(
         "mean", "mean: f = (1/n) sum; sum: f = sum, as shen2019 (4) is printed"
     )
-    tolerance: float = tolerance_field()
+    tolerance: float = lmo_tolerance_field()
     gap_share: float = parameter(
         0.0, "by what part the gap along a vertex may be too small in a run; 0: tolerance alone"
     )
@@ -223,7 +223,7 @@ class MatrixFamily(AnySetFamily):
     set: str | None = parameter(
         None, "feasible set, see `pfbench list sets`; none for all matrices", "nuclear"
     )
-    tolerance: float = tolerance_field()
+    tolerance: float = lmo_tolerance_field()
     arrays: str | None = parameter(
         None, "array library for the sums, as torch or torch:cuda", "our compiled loops"
     )

@@ -21,7 +21,12 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.kernels import chain
-from pfbench.problems.base import ComponentHessians, FiniteSum, check_dense_point, content_digest
+from pfbench.problems.base import (
+    ComponentHessiansAtPoint,
+    FiniteSum,
+    check_dense_point,
+    content_digest,
+)
 from pfbench.problems.chain_bounds import chain_bounds
 from pfbench.problems.size_limits import check_length, format_rounded_down
 from pfbench.sets.whole_space import WholeSpace
@@ -153,7 +158,7 @@ class FiniteSumChain(FiniteSum):
         )
         return g
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return the tridiagonal Hessians of all blocks at s; 16 n K bytes."""
         diagonals, offs = np.empty((self.n, self.length)), np.empty((self.n, self.length - 1))
         chain.write_block_hessians(s, self.length, self._inverse_scale, diagonals, offs)
@@ -165,7 +170,7 @@ class FiniteSumChain(FiniteSum):
             chain.add_hessian_products(indices, weights, diagonals, offs, u, g)
             return g
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "ChainTable":
         """Return a table with every component gradient at x."""

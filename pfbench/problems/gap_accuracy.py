@@ -28,7 +28,7 @@ from pfbench.points import FactoredMatrix, RankOne
 from pfbench.points.operations import inner
 from pfbench.points.operators import LinearOperator
 from pfbench.problems.base import BackendWithStatefulLmo, FiniteSum
-from pfbench.sets.lanczos import GapShare
+from pfbench.sets.lanczos import GapResidualLimit
 from pfbench.sets.nuclear import NuclearLmo
 
 
@@ -76,10 +76,10 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
         return self._problem.difference(sample, x, y)
 
     def _vertex(self, g: Any) -> RankOne:
-        return self._minimiser.lo(self._operator(g), self._make_gap_share(g))
+        return self._minimiser.lo(self._operator(g), self._take_gap_share_of_last_point(g))
 
-    def _make_gap_share(self, g: Any) -> GapShare | None:
-        """Return the residual that leaves the share of the gap at the point of the last query.
+    def _take_gap_share_of_last_point(self, g: Any) -> GapResidualLimit | None:
+        """Return the stopping rule for the last queried point's gap, and forget that point.
 
         None if that gap is not available. With a residual r, sigma^2 is within r sigma of an
         eigenvalue of g'g, and sigma within r/2 of the largest, if that is the one.
@@ -93,5 +93,5 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
             return None
         twice, weight = 2.0 * self._share, 1.0 / self._radius
         if reading.b == 0.0:  # After its gradient no step of x is left to apply.
-            return GapShare(twice, 0.0, weight * reading.a, reading.values)
-        return GapShare(twice, weight * inner(g, x))
+            return GapResidualLimit(twice, 0.0, weight * reading.a, reading.values)
+        return GapResidualLimit(twice, weight * inner(g, x))

@@ -20,7 +20,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, count_indices
 from pfbench.kernels import linear, loop_inputs
-from pfbench.problems.base import ComponentHessians, FiniteSum, content_digest
+from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, content_digest
 from pfbench.problems.features import as_csr
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
@@ -110,8 +110,8 @@ class LinearModel(FiniteSum):
         It is known if least squares solve the problem (the square loss, or another loss of the
         residual if the residuals vanish), and for the problems of `least_known`.
         """
-        if self.function_digest in LEAST_KNOWN:
-            return LEAST_KNOWN[self.function_digest]
+        if self.digest_without_start in LEAST_KNOWN:
+            return LEAST_KNOWN[self.digest_without_start]
         if self.penalty is not None or self.alpha > 0.0 or self.loss.kind == loop_inputs.LOGISTIC:
             return None
         n, d = self._csr.shape
@@ -161,7 +161,7 @@ class LinearModel(FiniteSum):
         return content_digest(numbers, *self._digest_arrays, *own)
 
     @cached_property
-    def function_digest(self) -> str:
+    def digest_without_start(self) -> str:
         """Hash of f, the set and the penalty, independent of the start."""
         numbers = self.loss.kind, self._csr.shape, self.set, self.penalty, self.alpha
         return content_digest(numbers, *self._digest_arrays)[:16]
@@ -181,7 +181,7 @@ class LinearModel(FiniteSum):
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d,)."""
         g = self._regulariser_slope(x)
-        linear.add_full_gradient(self.loss.kind, self.data, x, 1.0 / self.n, g)
+        linear.add_gradient_sum(self.loss.kind, self.data, x, 1.0 / self.n, g)
         return g
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
@@ -200,7 +200,7 @@ class LinearModel(FiniteSum):
         )
         return g
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return all component Hessians: phi'' of rows, r'' of coordinates, 8 (n + d) bytes."""
         curvature, everyone, q = np.empty(self.n), np.arange(self.n), 1.0 + s * s
         linear.write_curvatures(self.loss.kind, self.data, s, curvature)
@@ -212,7 +212,7 @@ class LinearModel(FiniteSum):
             linear.add_hessian_vector_products(self.data, *indices, curvature, u, g)
             return g
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "LinearTable":
         """Return a table with every component gradient at x."""
@@ -230,7 +230,12 @@ class LinearModel(FiniteSum):
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
-        a, top, squares, loss = self.alpha, self._moment_norms, self._row_norms_squared, self.loss
+        a, top, squares, loss = (
+            self.alpha,
+            self._max_moment_eigenvalues,
+            self._row_norms_squared,
+            self.loss,
+        )
         h = 0.0 if self.penalty is None else self.penalty.value(start)
         certified = certificate_note(self._csr)
         D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"
@@ -295,7 +300,7 @@ class LinearModel(FiniteSum):
         return np.asarray(self._csr.multiply(self._csr).sum(axis=1)).ravel()
 
     @cached_property
-    def _moment_norms(self) -> list[float]:
+    def _max_moment_eigenvalues(self) -> list[float]:
         """lambda_max of E |a|^(2 k) a a' for k = 0, 1, 2."""
         return [
             moment_upper_bound(self._csr, self._row_norms_squared**k / self.n) for k in range(3)

@@ -20,7 +20,7 @@ from pfbench.base.checks import check_finite_array
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
 from pfbench.problems.base import (
-    ComponentHessians,
+    ComponentHessiansAtPoint,
     check_dense_point,
     content_digest,
     index_weights,
@@ -116,7 +116,7 @@ class MatrixModel(MatrixProblem):
         at_x, at_y = self.slope_function(x), self.slope_function(y)
         return self.mean_gradient(sample, lambda *source: at_x(*source) - at_y(*source))
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return all component Hessians at s: phi'' of every row, 8 n width bytes."""
         view, curvatures = self.transpose_point(s), np.empty((self.n, self.slope_width))
         for part in self.parts(self.n):
@@ -128,7 +128,7 @@ class MatrixModel(MatrixProblem):
                 sample, lambda rows, point: self.apply_curvatures(rows, curvatures[point], view)
             )
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "MatrixTable":
         """Return a table with every component gradient at x."""

@@ -38,7 +38,7 @@ class MatrixProblem(FiniteSum):
             )
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the problem itself, or a backend whose linear minimisation is warm-started."""
+        """Return the oracles of a run: the problem, or a backend with warm-started LO."""
         if not isinstance(self.set, NuclearBall):
             return self
         return BackendWithStatefulLmo(self, self.set.make_warm_lmo(rng, self.tolerance).lo)

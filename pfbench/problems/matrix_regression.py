@@ -85,7 +85,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @property
     def sensing_variance(self) -> float:
-        """w: 0 for loss (7), positive for loss (8)."""
+        """Variance w of noise in the sensing matrices: 0 for loss (7), positive for loss (8)."""
         return self.data.sensing_variance
 
     @cached_property
@@ -121,10 +121,10 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (M, N)."""
-        return self._mean_slope(x) - self.sensing_variance * x
+        return self._gradient_of_squared_loss(x) - self.sensing_variance * x
 
-    def _mean_slope(self, x: Floats) -> Floats:
-        """Return E (<Z, x> - y) Z, shape (M, N)."""
+    def _gradient_of_squared_loss(self, x: Floats) -> Floats:
+        """Return the gradient E (<Z, x> - y) Z of the squared loss alone, shape (M, N)."""
         data = self.data
         return data.sum_weighted_residuals(data.all, np.full(self.n, 1.0 / self.n), data.y, x)
 
@@ -208,7 +208,10 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     @cached_property
     def _gradient_deviation_bound(self) -> float:
         """Upper bound over the set of the root of E |grad f_i - grad f|^2."""
-        squares, mean = self.data.norms_squared, self._mean_slope(np.zeros(self.shape))
+        squares, mean = (
+            self.data.norms_squared,
+            self._gradient_of_squared_loss(np.zeros(self.shape)),
+        )
         at_zero = float((self.data.y**2 * squares).mean()) - float(np.vdot(mean, mean))
         top = self.data.max_weighted_eigenvalue(squares, centred=True)
         return math.sqrt(max(0.0, at_zero)) + self.set.max_norm * math.sqrt(max(0.0, top))

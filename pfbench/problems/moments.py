@@ -53,7 +53,7 @@ def moment_upper_bound(rows: Any, weights: Floats) -> float:
         return _kth_smallest_eigenvalue(gram, d - 1) * (1.0 + 1e-12)
     scaled = _weight_rows(rows, weights)
     if min(scaled.shape) > DENSE:
-        operator = _as_linear_operator(scaled)
+        operator = _as_operator_unless_zero(scaled)
         if operator is None:
             return 0.0
         # A fixed stream, which no data depend on: the same constants in every process.
@@ -127,7 +127,7 @@ def _gram(rows: Any) -> Any:
     return gram
 
 
-def _as_linear_operator(matrix: Any) -> LinearOperator | None:
+def _as_operator_unless_zero(matrix: Any) -> LinearOperator | None:
     """Return the matrix as an operator for Lanczos, None if it is 0."""
     if not _is_sparse(matrix):
         return DenseOperator(np.ascontiguousarray(matrix)) if matrix.any() else None

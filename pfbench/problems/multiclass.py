@@ -113,7 +113,7 @@ class MulticlassLogistic(MatrixModel):
         g += slopes.T @ rows[0]
 
     @cached_property
-    def _moment_norms(self) -> list[float]:
+    def _max_moment_eigenvalues(self) -> list[float]:
         """lambda_max of E |a|^(2 k) a a' for k = 0, 1, 2."""
         squares = self._row_norms_squared
         return [moment_upper_bound(self._data[0], squares**k / self.n) for k in range(3)]
@@ -129,7 +129,7 @@ class MulticlassLogistic(MatrixModel):
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
-        top, squares = self._moment_norms, self._row_norms_squared
+        top, squares = self._max_moment_eigenvalues, self._row_norms_squared
         certified = certificate_note(self._data[0])
         return self._with_set_constants(
             n=(self.n, "number of rows"),

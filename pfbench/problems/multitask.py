@@ -174,7 +174,7 @@ class MultitaskSigmoid(MatrixModel):
         return out[:, None]
 
     @cached_property
-    def _moment_norms(self) -> list[float]:
+    def _max_moment_eigenvalues(self) -> list[float]:
         """Largest eigenvalues over the tasks of (1/n) sum |a|^(2 k) a a', k = 0, 1, 2."""
         top, bounds = [0.0, 0.0, 0.0], self._data.bounds.tolist()
         for first, last in pairwise(bounds):
@@ -192,7 +192,7 @@ class MultitaskSigmoid(MatrixModel):
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
-        top, squares = self._moment_norms, self._row_norms_squared
+        top, squares = self._max_moment_eigenvalues, self._row_norms_squared
         longest = int(np.diff(self._data.bounds).max())
         certified = certificate_note(self._data.values[:longest])
         if certified:

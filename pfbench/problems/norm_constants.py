@@ -31,15 +31,15 @@ Stated = dict[str, tuple[float, str]]
 """Constants with their derivations, by name."""
 
 
-def reasons_against_norm_methods(problem: Any) -> dict[str, str]:
-    """Return reasons why a problem does not suit methods for norms, or for one in `KINDS`."""
+def unmet_norm_requirement_reasons(problem: Any) -> dict[str, str]:
+    """Return, by unmet norm requirement, the reason why the problem does not meet it."""
     if problem.norm is None:
         return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), "it has no norm")
     if problem.is_bounded:
         reason = "its linear minimisation is over its feasible set"
         return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), reason)
     words = f"its norm is {problem.norm.name}"
-    return {f"norm {kind}": words for kind in KINDS if kind not in problem.norm.block_kinds}
+    return {f"norm {kind}": words for kind in KINDS if kind not in problem.norm.block_norm_names}
 
 
 # --- measures -------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def lmo_upper(problem: Any, state: State) -> float | None:
 
 def lmo_products(problem: Any, state: State) -> float:
     """Return the number of matrix products in each linear minimisation."""
-    return float(problem.norm.product_count)
+    return float(problem.norm.matrix_products_per_lmo)
 
 
 OF_NORMS: Mapping[str, Measure] = MappingProxyType(
@@ -80,7 +80,7 @@ OF_NORMS: Mapping[str, Measure] = MappingProxyType(
 
 
 def norm_constants(
-    norm: NormBall | None, L_f: float, sharper: tuple[float, str] | None = None
+    norm: NormBall | None, L_f: float, other_L_norm_bound: tuple[float, str] | None = None
 ) -> Stated:
     """Return L_norm, rho, zeta and omega; none of them without a norm.
 
@@ -90,13 +90,17 @@ def norm_constants(
         The ball.
     L_f
         The Euclidean smoothness.
-    sharper
+    other_L_norm_bound
         Another upper bound of L_norm with its derivation.
     """
     if norm is None:
         return {}
     usual = norm.zeta**2 * L_f, "zeta^2 L_f: |g|_* <= zeta |g|_2 and |x|_2 <= zeta |x|"
-    result = usual if sharper is None or usual[0] < sharper[0] else sharper
+    result = (
+        usual
+        if other_L_norm_bound is None or usual[0] < other_L_norm_bound[0]
+        else other_L_norm_bound
+    )
     return {
         "L_norm": result,
         "rho": (norm.radius, f"radius of the ball of the norm {norm.name}"),

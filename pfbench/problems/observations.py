@@ -269,16 +269,21 @@ class MovieRatings:
 
 
 def _centre_and_split(
-    shape: tuple[int, int], i: Integers, j: Integers, values: Floats, visited: int, retained: int
+    shape: tuple[int, int],
+    i: Integers,
+    j: Integers,
+    values: Floats,
+    observed_count: int,
+    heldout_count: int,
 ) -> Observations:
-    """Split entries: the first `visited` are observed, the next `retained` are held out."""
-    if visited < 1:
+    """Split entries: the first `observed_count` are observed, the next `heldout_count` are held out."""  # noqa: E501
+    if observed_count < 1:
         raise InputError("no entry would be observed: raise density.")
-    centre = math.fsum(values[:visited]) / visited
+    centre = math.fsum(values[:observed_count]) / observed_count
     values = values - centre
-    rest = slice(visited, visited + retained)
+    rest = slice(observed_count, observed_count + heldout_count)
     observed, held_out = (
-        (i[:visited], j[:visited], values[:visited]),
+        (i[:observed_count], j[:observed_count], values[:observed_count]),
         (i[rest], j[rest], values[rest]),
     )
     return Observations(shape, *observed, *held_out, centre=centre)

@@ -122,16 +122,19 @@ class SensingData:
         """All components, 0 .. n - 1."""
         return np.arange(self.n)
 
-    def _chunk_bounds(self, count: int) -> Integers:
-        """Return the bounds of the chunks of `count` rows, one for each thread."""
-        many = count * self.rows.shape[1] >= _PARALLEL_ENTRIES
-        return np.linspace(0, count, (thread_count() if many else 1) + 1).astype(np.int64)
+    def _thread_chunk_bounds(self, row_count: int) -> Integers:
+        """Divide rows evenly among threads; return the bounds of the chunks."""
+        many = row_count * self.rows.shape[1] >= _PARALLEL_ENTRIES
+        return np.linspace(0, row_count, (thread_count() if many else 1) + 1).astype(np.int64)
 
     def products(self, indices: Integers, x: Floats) -> Floats:
         """Return <Z_i, x> for the given components, shape (k,)."""
         loops.check_indices(indices, self.n)
         out = np.empty(indices.size)
-        bounds, flat = self._chunk_bounds(indices.size), check_dense_point(x, self.shape).ravel()
+        bounds, flat = (
+            self._thread_chunk_bounds(indices.size),
+            check_dense_point(x, self.shape).ravel(),
+        )
         if bounds.size == 2:
             loops.write_products(0, indices.size, self.rows, indices, flat, out)
         else:
@@ -143,7 +146,7 @@ class SensingData:
     ) -> Floats:
         """Return the sum of weights (<Z_i, x> - targets) Z_i over the given components, (M, N)."""
         loops.check_indices(indices, self.n)
-        bounds = self._chunk_bounds(indices.size)
+        bounds = self._thread_chunk_bounds(indices.size)
         parts = np.zeros((bounds.size - 1, self.rows.shape[1]))
         sampled = SampledRows(self.rows, indices, weights, targets)
         flat = check_dense_point(x, self.shape).ravel()
@@ -163,7 +166,7 @@ class SensingData:
         return squares
 
     @cached_property
-    def _core(self) -> Floats | None:
+    def _rows_in_span_basis(self) -> Floats | None:
         """Rows in an orthonormal basis that contains their span; None if that is too large."""
         n, p = self.rows.shape
         if min(n, p) > _DENSE_SIDE:
@@ -180,7 +183,7 @@ class SensingData:
         Of E weights z z' - (E z z')^2 if `centred`.
         """
         n, p = self.rows.shape
-        core = self._core
+        core = self._rows_in_span_basis
         if core is not None:
             matrix = (core.T * weights) @ core / n
             if centred:

@@ -6,7 +6,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.sample import Indices, count_indices
-from pfbench.kernels.table_kernels import move_to_slot, tally_draws
+from pfbench.kernels.table_kernels import add_draws_per_slot, move_components_to_slot
 from pfbench.problems.base import FiniteSum
 
 Drawn = tuple[Integers, Integers, int]
@@ -35,7 +35,7 @@ class SharedTerms:
     def mean(self, indices: Integers, counts: Integers, size: int) -> Floats:
         """Return the mean of the arrays of these components; see `count_indices`."""
         draws = np.zeros(self._users.size)
-        tally_draws(indices, counts, self._slots, draws)
+        add_draws_per_slot(indices, counts, self._slots, draws)
         return self._total(draws / size)
 
     def replace(self, indices: Integers, term: Floats) -> Floats:
@@ -46,7 +46,7 @@ class SharedTerms:
             self._users = np.concatenate([self._users, np.zeros_like(self._users)])
             self._terms = np.concatenate([self._terms, np.zeros_like(self._terms)])
         before = self._users.copy()
-        move_to_slot(indices, new, self._slots, self._users)
+        move_components_to_slot(indices, new, self._slots, self._users)
         gained, before[new] = int(self._users[new]), 0
         change = gained * term - self._total(before - np.where(before, self._users, 0))
         self._terms[new] = term

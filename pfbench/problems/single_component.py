@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pfbench.base.arrays import Floats
 from pfbench.base.sample import Indices
-from pfbench.problems.base import ComponentHessians, FiniteSum, index_weights
+from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, index_weights
 
 Operator = Callable[[Floats], Floats]
 """Symmetric matrix as a function that multiplies a vector by it."""
@@ -26,7 +26,7 @@ class SingleComponent(FiniteSum):
     def hessian_operator(self, s: Floats) -> Operator:
         """Return the Hessian at s as an operator."""
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return the Hessian at s."""
         operator = self.hessian_operator(s)
 
@@ -35,4 +35,4 @@ class SingleComponent(FiniteSum):
                 index_weights(sample, 1)
             return operator(u)
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)

@@ -10,7 +10,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend, Measure
 from pfbench.problems.base import FiniteSum, content_digest
-from pfbench.problems.norm_constants import OF_NORMS, norm_constants, reasons_against_norm_methods
+from pfbench.problems.norm_constants import OF_NORMS, norm_constants, unmet_norm_requirement_reasons
 from pfbench.problems.wrapper import ProblemWrapper
 from pfbench.sets.norms import NormBall
 
@@ -68,10 +68,10 @@ class NormedProblem(ProblemWrapper):
             for verb, reason in self.inner.lacks.items()
             if not verb.startswith("norm") and verb not in gained
         }
-        return lacking | reasons_against_norm_methods(self)
+        return lacking | unmet_norm_requirement_reasons(self)
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the backend of a run: with a set, that of the problem; else this problem."""
+        """Return the oracles of a run: this problem if it has no set, else the inner backend."""
         return self.inner.open(rng) if self.is_bounded else self
 
     def measures(self) -> Mapping[str, Measure]:

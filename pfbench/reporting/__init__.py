@@ -6,6 +6,6 @@ compute what is shown, `findings` says it, `tables` holds every table once for a
 """
 
 from pfbench.reporting.report import collect_report
-from pfbench.reporting.writer import prepare_folder, write_report
+from pfbench.reporting.writer import check_report_can_be_written, write_report
 
-__all__ = ["collect_report", "prepare_folder", "write_report"]
+__all__ = ["check_report_can_be_written", "collect_report", "write_report"]

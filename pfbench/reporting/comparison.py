@@ -47,16 +47,16 @@ class ExpectedCalls:
 
 @dataclass(frozen=True)
 class GroupAtEqualCounts(RunGroup):
-    """A group at equal counts, and what is computed of its runs once for all prices."""
+    """Runs of one algorithm truncated to the common budget, with cached evaluations."""
 
     def restrict_to_target(self, target: Stop) -> "GroupAtEqualCounts":
-        """Return the runs in which it is judged at a target."""
+        """Return the runs that were tuned for a target, or this group if there are none."""
         group = super().restrict_to_target(target)
         return group if isinstance(group, GroupAtEqualCounts) else self
 
     @cached_property
-    def traces(self) -> tuple[Array, ...]:
-        """The traces as arrays."""
+    def trace_arrays(self) -> tuple[Array, ...]:
+        """Traces of the runs as float arrays, NaN where a value is missing."""
         return tuple(map(trace_array, self.runs))
 
     @cached_property
@@ -67,7 +67,7 @@ class GroupAtEqualCounts(RunGroup):
 
 @dataclass(frozen=True)
 class ScoredAlgorithm:
-    """An algorithm in one panel, at equal counts.
+    """Algorithm in one panel at equal counts, with its calls to each target.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class ScoredAlgorithm:
 
     @cached_property
     def calls_until_targets(self) -> tuple[ExpectedCalls | None, ...]:
-        """What is expected to each target; None where it is reached without such calls."""
+        """Expected calls to each target; None where a target needs no such calls."""
         return tuple(
             None
             if calls.needs_none
@@ -102,13 +102,13 @@ class ScoredAlgorithm:
         return math.inf if calls.needs_none else ert(calls)
 
     def sample(self, target: int) -> SeedSample:
-        """Return the calls to a target over the seeds, for a test; none where it needs none."""
+        """Return the calls to one target by seed, for a test; empty if it needs none."""
         calls = self.calls[target]
         sample = np.empty(0) if calls.needs_none else calls.calls
         return SeedSample(sample, self.by_target[target].is_deterministic)
 
     def sample_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:
-        """Return the last values over the seeds, for a test; those within a target are equal."""
+        """Return the last values by seed, for a test; raised to the target level."""
         values = np.maximum(self.last_values[measure], target)
         return SeedSample(values, self.group.is_deterministic)
 
@@ -119,7 +119,7 @@ class ScoredAlgorithm:
 
 @dataclass(frozen=True)
 class SettingComparison:
-    """One panel with what was computed of it.
+    """Scored algorithms of one panel, with the significant leader of each column.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class SettingComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A study, compared in one price of calls.
+    """Comparison of all algorithms of a study at one price of calls.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What is compared where runs end."""
+        """Measures whose last values are compared."""
         return list_compared_measures(self.results)
 
 
@@ -215,7 +215,7 @@ def compare_algorithms(
 
 
 def truncate_study(results: StudyResults) -> StudyResults:
-    """Return a study with the runs of each panel within the least budget of it."""
+    """Return a study with each panel's runs truncated to the panel's common budget."""
     return replace(
         results, panels=tuple(truncate_to_equal_counts(panel)[1] for panel in results.panels)
     )
@@ -223,7 +223,7 @@ def truncate_study(results: StudyResults) -> StudyResults:
 
 @lru_cache(maxsize=32)
 def truncate_to_equal_counts(panel: SettingResults) -> tuple[Limits, SettingResults]:
-    """Return the least budget that runs of a panel were planned with, and them within it.
+    """Return the common budget of a panel, and the panel with its runs truncated to it.
 
     Its groups are `GroupAtEqualCounts`.
     """
@@ -249,17 +249,17 @@ def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
 
 
 def score_panel(
-    results: StudyResults, equal: SettingResults, price: Cost
+    results: StudyResults, truncated_panel: SettingResults, price: Cost
 ) -> tuple[ScoredAlgorithm, ...]:
     """Return the algorithms of a panel at equal counts, with their calls at a price."""
     study = results.study
     algorithms = []
-    for group in equal.groups:
+    for group in truncated_panel.groups:
         if not isinstance(group, GroupAtEqualCounts):
             raise AssertionError("panels are compared at equal counts")
         to = tuple(map(group.restrict_to_target, study.targets))
         calls = tuple(
-            make_runtimes(counts.runs, target, price, counts.traces)
+            make_runtimes(counts.runs, target, price, counts.trace_arrays)
             for counts, target in zip(to, study.targets, strict=True)
         )
         last = {

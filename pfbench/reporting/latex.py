@@ -64,7 +64,7 @@ def escape_latex(text: str) -> str:
 
 
 def _escape_character(character: str) -> str:
-    """Return a character that every encoding of fonts has as it is, any other as its number."""
+    """Return a character that every font encoding has, any other as ``[U+XXXX]``."""
     parts = unicodedata.normalize("NFD", character)
     letter, marks = parts[0], parts[1:]
     if (letter.isascii() and _ACCENTS.issuperset(marks)) or character in _LETTERS:
@@ -73,5 +73,5 @@ def _escape_character(character: str) -> str:
 
 
 def shield_option(cell: str) -> str:
-    """Return a cell that the end of the line before cannot read as its option."""
+    """Prefix a cell that LaTeX would read as the option of the line before."""
     return f"{{}}{cell}" if cell.startswith(("[", "*")) else cell

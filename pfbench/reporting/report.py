@@ -17,7 +17,7 @@ from pfbench.runs.planning.study import Spec, Study
 
 @dataclass(frozen=True)
 class RunEnvironment:
-    """Where some of the runs were made."""
+    """Environment in which some of the runs were made, and their number."""
 
     values: Mapping[str, str]
     runs: int
@@ -25,7 +25,7 @@ class RunEnvironment:
 
 @dataclass(frozen=True)
 class Report:
-    """What was planned, what became of it, and where; and what is claimed of the methods."""
+    """Spec, results and environments of a report, and the theory of its methods."""
 
     spec: Spec
     results: tuple[StudyResults, ...]
@@ -40,7 +40,7 @@ class Report:
 
 
 def collect_report(spec: Spec, outcomes: Sequence[PlanOutcome]) -> Report:
-    """Group the outcomes as the spec orders them; of its texts, nothing acts any more.
+    """Group the outcomes as the spec orders them, with all texts of the spec escaped.
 
     Raises
     ------
@@ -71,7 +71,7 @@ _PARAGRAPHS = frozenset({"introduction", "text"})
 
 
 def _printable(value: Any, allowed: str = "") -> Any:
-    """Return a spec, or a part of it, whose texts can be printed; its runs are the same."""
+    """Escape the texts of a spec or of a part of it; selectors are kept."""
     if isinstance(value, str):
         return escape_text(value, allowed)
     if isinstance(value, tuple):

@@ -56,12 +56,12 @@ class RunGroup:
     parts: "tuple[tuple[Stop, RunGroup], ...]" = ()
 
     def restrict_to_target(self, target: Stop) -> "RunGroup":
-        """Return the runs in which it is judged at a target."""
+        """Return the runs that were tuned for a target, or this group if there are none."""
         return next((part for stop, part in self.parts if stop == target), self)
 
     @property
-    def groups_by_target(self) -> "list[RunGroup]":
-        """These runs, and before them those of other parameters for easier targets."""
+    def groups_by_tuning(self) -> "list[RunGroup]":
+        """The groups tuned for easier targets, then this one."""
         groups = {part.plans: part for _, part in self.parts if part.plans != self.plans}
         return [*groups.values(), self]
 
@@ -118,7 +118,7 @@ class StudyResults:
         return [(group, run) for group in self for run in group.runs]
 
     def restrict_algorithms(self, labels: Collection[str]) -> "StudyResults":
-        """Return the same of some algorithms."""
+        """Return the results of only the algorithms with these labels."""
         algorithms = tuple(entry for entry in self.study.algorithms if entry.label in labels)
         panels = tuple(
             replace(panel, groups=tuple(group for group in panel.groups if group.label in labels))
@@ -132,19 +132,19 @@ class StudyResults:
 
     @property
     def head(self) -> str:
-        """What the titles of the panels are."""
+        """Heading of the panel titles: ``problem``, ``setting`` or both."""
         parts = {"problem": self.study.problems, "setting": self.study.settings}
         names = [name for name, listed in parts.items() if len(listed) > 1]
         return ", ".join(names) or ("setting" if self.panels[0].setting else "problem")
 
     @property
-    def panel_position(self) -> str:
-        """What one of the panels is, in a word."""
+    def panel_noun(self) -> str:
+        """Noun for one panel: ``problem``, ``setting`` or ``panel``."""
         return "panel" if "," in self.head else self.head
 
 
 def group_results(study: Study, stored_runs: "Mapping[PlannedRun, StoredRun]") -> StudyResults:
-    """Return a study with its runs, each planned one of which has been found."""
+    """Group the stored runs of a study by problem, setting and algorithm."""
     return StudyResults(
         study,
         tuple(

@@ -95,7 +95,7 @@ def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
 
 
 def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
-    """Return what is told of each planned run of a store, and how many files are damaged."""
+    """Return the record of each planned run by its plan, and the number of damaged files."""
     listing = store.listing()
     runs: dict[str, Mapping[str, Any]] = {}
     damaged = len(listing.damaged)
@@ -103,7 +103,7 @@ def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
         if row["kind"] != "run":
             continue
         try:
-            header = store.header("run", row["key"])
+            header = store.read_metadata("run", row["key"])
         except DamagedFileError:
             damaged += 1
             continue

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import selector_matches
+from pfbench.base.selectors import selector_or_name_equals
 from pfbench.reporting.report import Report, collect_report
 from pfbench.reporting.wording import pluralize
 from pfbench.runs.execute import PlanOutcome
@@ -43,7 +43,7 @@ class StoredStudy(Study):
     def plans_by_target(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
-        """Return the runs of an algorithm on a problem; none, if there are none."""
+        """Return the stored runs of an algorithm on a problem, the same for every target."""
         plans = self.stored_runs.get((problem.selector, algorithm.selector), ())
         return dict.fromkeys(self.targets or (None,), plans)
 
@@ -110,11 +110,11 @@ def load_stored_report(
 
 def matches_selection(name: str, request: Sequence[str]) -> bool:
     """Return whether a selector is one that is asked for; all are, if none is."""
-    return not request or any(selector_matches(name, item) for item in request)
+    return not request or any(selector_or_name_equals(name, item) for item in request)
 
 
 def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Return the one problem that those are, which differ in the seed of their run alone."""
+    """Map selectors that differ only in the run's seed to one template with ``{seed}``."""
     seeds = defaultdict(set)
     templates: dict[str, str] = {}
     for problem, seed in runs:
@@ -134,11 +134,11 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
 def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
     """Return a run with its plan; None if its file is damaged, or tells of no plan."""
     try:
-        looked = store.stat_entry("run", key)
+        looked = store.read_content_and_metadata("run", key)
         if looked is None:
             return None
         entry: StoredRun = looked[0]
-        stored_run = _printable_entry(entry)
+        stored_run = _strip_and_intern_entry(entry)
         return PlanOutcome(_read_plan(stored_run.run, entry.notes.get("plan")), stored_run)
     except (DamagedFileError, InputError):
         return None
@@ -148,8 +148,8 @@ _NOTES = ("best_known", "promised")
 """What a report asks of a run's notes."""
 
 
-def _printable_entry(entry: StoredRun) -> StoredRun:
-    """Return what a report shows of a run; of very many, equal parts are one object."""
+def _strip_and_intern_entry(entry: StoredRun) -> StoredRun:
+    """Keep what a report needs of a stored run, and share equal parts."""
     run = entry.run
     names = ("problem", "algorithm", "schedule", "status", "stop_reason", "columns")
     shared: dict[str, Any] = {name: _intern(getattr(run, name)) for name in names}
@@ -170,7 +170,7 @@ def _parse_interned(text: str) -> Any:
 
 
 def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
-    """Return how a run was planned; of one that does not say it, what the run itself says."""
+    """Return the stored plan of a run, or one made from the run itself."""
     if plan is not None:
         planned_run = PlannedRun.from_json(plan)
         if (planned_run.problem, planned_run.algorithm, planned_run.seed) == (

@@ -13,8 +13,8 @@ from pfbench.runs.planning.candidate import CandidateInterface, add_candidate
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec
 from pfbench.runs.planning.suite import (
-    drop_unrun,
-    drop_unsearched,
+    drop_methods_without_runs,
+    drop_methods_without_search,
     move_to_front,
     restrict_to_labels,
     search_trials,
@@ -25,15 +25,15 @@ from pfbench.runs.tuning import resolve_tuning
 
 
 class RunSource(Protocol):
-    """Where the runs of a comparison come from."""
+    """Source of the runs of a comparison, cached or new."""
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
-        """Return those runs that need not be made."""
+        """Return the plans whose runs are cached."""
 
     def fetch(
         self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
     ) -> Sequence[PlanOutcome]:
-        """Return what became of runs; `candidate_plans` are those of the method itself."""
+        """Return the outcomes of planned runs, made if they are not cached."""
 
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
@@ -43,7 +43,7 @@ class RunSource(Protocol):
 
 @dataclass(frozen=True)
 class SuiteComparison:
-    """A method on a suite.
+    """Comparison of a candidate with the methods of a suite.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ def compare_on_suite(
     rerun: bool = False,
     interface: CandidateInterface | None = None,
 ) -> SuiteComparison:
-    """Put a method on a suite: tune it if need be, take or make all runs, and compare.
+    """Compare a method with a suite: tune it if needed, make missing runs, and report.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def compare_on_suite(
     spec = replace(spec, name=name, title=f"{labels[0]} on {suite.name}")
     existing, full_list = suite_labels(spec), list[PlanOutcome]()
     if not rerun:
-        spec = drop_unsearched(spec, labels, runs.find_cached)
+        spec = drop_methods_without_search(spec, labels, runs.find_cached)
 
     def search(spec: Spec, plans: Sequence[PlannedRun]) -> Sequence[PlanOutcome]:
         outcomes = runs.fetch(f"{name}, search", plans, search_trials(spec, labels))
@@ -100,13 +100,13 @@ def compare_on_suite(
 
     spec = resolve_tuning(spec, search)
     if not rerun:
-        spec = drop_unrun(spec, labels, runs.find_cached)
+        spec = drop_methods_without_runs(spec, labels, runs.find_cached)
     spec, planned_runs = move_to_front(spec, labels), suite_runs(spec, labels)
     outcomes = runs.fetch(name, spec.runs(), planned_runs)
     own = [outcome for outcome in outcomes if outcome.plan in planned_runs]
     _refuse_unsuitable(suite, method, own)
     left_out = [label for label in existing if label not in suite_labels(spec)]
-    spec, unfit = remove_refused(spec, labels, outcomes)
+    spec, unfit = remove_fully_refused_methods(spec, labels, outcomes)
     planned = spec.targets
     outcomes = [outcome for outcome in outcomes if outcome.plan in planned]
     provenance = (
@@ -118,12 +118,12 @@ def compare_on_suite(
     return SuiteComparison(labels, own, [*full_list, *outcomes], report)
 
 
-def remove_refused(
-    suite: Spec, labels: Collection[str], outcomes: Sequence[PlanOutcome]
+def remove_fully_refused_methods(
+    suite: Spec, protected_labels: Collection[str], outcomes: Sequence[PlanOutcome]
 ) -> tuple[Spec, list[str]]:
-    """Return a suite without the methods of which every run was refused, but for some; and them."""
+    """Remove methods whose every run was refused, except some; return them too."""
     refused = {outcome.plan for outcome in outcomes if outcome.entry.run.status == Status.REFUSED}
-    rest = [label for label in suite.study.labels if label not in labels]
+    rest = [label for label in suite.study.labels if label not in protected_labels]
     unfit = [label for label in rest if suite_runs(suite, [label]) <= refused]
     return restrict_to_labels(suite, {*suite.study.labels} - {*unfit}), unfit
 

@@ -151,7 +151,7 @@ def count_table(results: StudyResults) -> Table:
 
 
 def column_meaning(head: str) -> str:
-    """Return what an oracle, or a word of ours, means by the head of its column; or nothing."""
+    """Return the explanation of a column heading; '' if there is none."""
     return MEANING.get(head.lower(), WORDS.get(head.lower(), ""))
 
 
@@ -200,7 +200,7 @@ def run_table(results: StudyResults) -> Table:
     for panel, group in results.iterate_groups():
         each = (
             pair
-            for group in group.groups_by_target
+            for group in group.groups_by_tuning
             for pair in zip(group.plans, group.runs, strict=True)
         )
         for index, (plan, run) in enumerate(each):
@@ -231,8 +231,8 @@ def unmet_sentences(results: StudyResults) -> list[str]:
     ]
 
 
-def is_as_planned(plan: PlannedRun, run: Run) -> bool:
-    """Return whether a run ended with its schedule, at its target, or with its own budget."""
+def has_ended_as_planned(plan: PlannedRun, run: Run) -> bool:
+    """Return whether a run ended by its schedule, at its target or by its planned budget."""
     return run.status in {Status.FINISHED, Status.TARGET} or (
         run.status == Status.BUDGET and plan.budget is not None
     )
@@ -243,7 +243,7 @@ def early_endings_table(results: StudyResults) -> Table | None:
     rows = []
     for panel, group in results.iterate_groups():
         for plan, run in zip(group.plans, group.runs, strict=True):
-            if is_as_planned(plan, run):
+            if has_ended_as_planned(plan, run):
                 continue
             then = (
                 "keeps its last value" if run.status in COMPLETED else "has no value from there on"
@@ -331,7 +331,7 @@ def format_extent(cell: FinalSummary) -> str:
 
 
 def format_survivors(cell: FinalSummary) -> str:
-    """Return how many runs have an end, if not all."""
+    """Return ``[8 of 10 runs]``; '' if all runs have a last value."""
     return "" if cell.runs == cell.planned_runs else f"[{cell.runs} of {cell.planned_runs} runs]"
 
 

@@ -18,7 +18,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
 
 
 def anchor(word: str) -> str:
-    """Return the place of a word on a page."""
+    """Return the HTML anchor of a glossary word."""
     return "word-" + ("even" if word == "≈" else word.lower().replace(" ", "-"))
 
 
@@ -28,8 +28,8 @@ MISSING_MARK = "–"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def inline_name(name: str) -> str:
-    """Return a measure's name as it stands inside a sentence."""
+def name_within_sentence(name: str) -> str:
+    """Return a measure's display name with a small first letter, for use in a sentence."""
     title = measure_name(name)
     keeps = title.startswith(("RMSE", "Frank")) or title == name
     return title if keeps else title[0].lower() + title[1:]
@@ -60,8 +60,8 @@ def round_as_printed(number: float) -> float:
     return float(round(number)) if number >= 100 else float(f"{number:.2e}")
 
 
-def format_call_number(number: float) -> str:
-    """Return a number of calls, as of a median or a mean, as it stands inside a sentence."""
+def format_calls_in_sentence(number: float) -> str:
+    """Return a number of calls for a sentence: ``never`` if infinite."""
     if math.isinf(number):
         return "never"
     every_digit = 100 <= number < 1e7 or (number < 1e7 and number == round(number))

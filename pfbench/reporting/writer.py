@@ -26,8 +26,8 @@ from pfbench.reporting.report import Report
 EXTRA = 'pip install "pfbench[report]"'
 
 
-def prepare_folder(folder: Path) -> None:
-    """Refuse what would stop `write_report`, before minutes of runs; nothing is left behind.
+def check_report_can_be_written(folder: Path) -> None:
+    """Raise if `write_report` would fail: a package is missing or the folder not writable.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def write_report(
     StorageError
         If the folder or a file cannot be written; nothing is half-written.
     """
-    prepare_folder(folder)
+    check_report_can_be_written(folder)
     created = (created or datetime.now(UTC)).astimezone(UTC)
     return write_contents(make_contents(report, command, commit, created), folder)
 
@@ -109,7 +109,7 @@ def _report_files(everything: ReportContents) -> dict[str, bytes]:
         table = paper_table(part.comparisons[0], displayed, begin, part.front)
         files[f"{begin}.csv"] = results_csv(part.comparisons).encode("utf-8")
         files[f"{begin}.tex"] = table.encode("utf-8")
-        for suffix, drawing in _drawings(part, everything.labels).items():
+        for suffix, drawing in _drawings(part, everything.labels_in_colour_order).items():
             if drawing is not None:
                 name = f"{begin}{suffix}"
                 files[f"{name}.svg"], files[f"{name}.pdf"] = svg.render_svg_and_pdf(drawing)
@@ -117,7 +117,7 @@ def _report_files(everything: ReportContents) -> dict[str, bytes]:
 
 
 def _drawings(part: ReportPart, labels: Sequence[str]) -> dict[str, svg.DeferredDrawing | None]:
-    """Return the figures of a study, by what its files have behind their names."""
+    """Return the figures of a study, by the suffix of their file names."""
     curves = svg.curves_drawing(part.figure, labels)
     if part.front is not None:
         return {"": curves, "-profile": draw_profile(part.front)}

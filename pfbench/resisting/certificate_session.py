@@ -161,7 +161,7 @@ def _certify_selector(
     )
 
 
-def count_calls_per_lower_bound(
+def run_family_at_lower_bounds(
     selectors: Sequence[str],
     horizons: Sequence[int],
     *,
@@ -170,7 +170,7 @@ def count_calls_per_lower_bound(
     engine: Engine,
     progress: Progress | None = None,
 ) -> list[FamilyRun]:
-    """Return the LO calls of each algorithm to its target, for each lower bound T(eps).
+    """Run each algorithm to its target for each lower bound T(eps); return the runs.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ def draw_calls(runs: Sequence[FamilyRun], path: Path) -> None:
             if run.censored:
                 axes.plot(run.epsilon, run.calls, marker="o", markersize=9, mfc="none", mec="#222")
     ends = [epsilons[0] / 1.2, epsilons[-1] * 1.2]
-    for constant, name, dashes in _bounds():
+    for constant, name, dashes in _list_bound_constants():
         calls = [constant * unit / epsilon**2 for epsilon in ends]
         axes.plot(ends, calls, color=_BOUND, linewidth=1.0, dashes=dashes, label=name)
     axes.set_xscale("log")
@@ -156,7 +156,7 @@ def draw_calls(runs: Sequence[FamilyRun], path: Path) -> None:
     _save(figure, axes, path)
 
 
-def _bounds() -> list[tuple[float, str, tuple[int, ...]]]:
+def _list_bound_constants() -> list[tuple[float, str, tuple[int, ...]]]:
     """Return the constants c of bounds c L delta/eps^2, with names and dashes."""
     scale = chain_smoothness()
     square = 460.0**2 * scale / DEPTH  # L D^2/delta

@@ -89,7 +89,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
     """Compare every recorded answer with the fixed function, and measure every gap."""
     T, mu, R = fixed.horizon, fixed.mu, fixed.set.radius
     height = fixed.L * mu**2 / chain_smoothness()
-    coordinates = _coordinates(fixed, transcript)
+    coordinates = _coordinates_by_row_times_scale(fixed, transcript)
     fingerprints: set[bytes] = set()
     passed: list[VisitedPoint] = []
     slopes = np.empty(T)
@@ -118,7 +118,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
     return AnswerCheck(worst, passed, len(fingerprints))
 
 
-def _coordinates(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
+def _coordinates_by_row_times_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
     """Return V'x/mu for every row that is a point, computed in blocks."""
     used = np.unique(np.append(transcript.columns["point"], transcript.columns["toward"]))
     used = used[used >= 0]
@@ -175,11 +175,11 @@ class ReplayBackend(CountingBackend):
         event = self._next_event(GRADIENT)
         recorded = self._transcript.rows[event.point]
         self._compare(x, recorded)
-        self._measure_span_distance(recorded)
+        self._measure_distance_from_lo_span(recorded)
         while self._exchange.direction_count < event.drawn:
             self._exchange.insert(self._transcript.directions[self._exchange.direction_count])
         answer: Floats = self._transcript.rows[event.answer]
-        self._exchange.note_gradient(answer)
+        self._exchange.note_gradient_norm(answer)
         return answer.copy()
 
     def value(self, x: Floats) -> float:
@@ -188,7 +188,7 @@ class ReplayBackend(CountingBackend):
         event = self._next_event(VALUE)
         self._compare(x, self._transcript.point(event))
         if event.toward < 0:  # else it lies between two vectors that are followed already
-            self._measure_span_distance(self._transcript.rows[event.point])
+            self._measure_distance_from_lo_span(self._transcript.rows[event.point])
         return event.number
 
     def lo(self, g: Floats) -> Floats:
@@ -200,7 +200,7 @@ class ReplayBackend(CountingBackend):
         self.count(lo=1)
         u: Floats = self._transcript.rows[self._next_event(LO).answer]
         R, length = self.set.radius, norm(g)
-        scale = max(length, self._exchange.largest_distance)
+        scale = max(length, self._exchange.largest_gradient_norm)
         excess = (float(g @ u) + R * length) / (R * scale) if scale > 0.0 else 0.0
         self._accept(max(abs(excess), norm(u) / R - 1.0))
         coordinates, _ = self._exchange.note_vertex(g, u)
@@ -223,7 +223,7 @@ class ReplayBackend(CountingBackend):
             if x is not None:
                 recorded = self._transcript.rows[self._next_event(YIELD).point]
                 self._compare(x, recorded)
-                self._measure_span_distance(recorded)
+                self._measure_distance_from_lo_span(recorded)
 
     def finish(self) -> None:
         """Check that the transcript ends where the algorithm does."""
@@ -258,7 +258,7 @@ class ReplayBackend(CountingBackend):
             )
         self.error = max(self.error, error)
 
-    def _measure_span_distance(self, x: Floats) -> None:
+    def _measure_distance_from_lo_span(self, x: Floats) -> None:
         """Measure the distance of a point from the span of the LO outputs."""
         if self.counts().lo >= self.T:
             return

@@ -143,7 +143,7 @@ class ResistingOracle(CountingBackend):
     def _gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, drawing a new direction if needed."""
         x = self._vector(x)
-        y, slopes, exchange = self._insert_vector(x), np.empty(self.T), self._exchange
+        y, slopes, exchange = self._record_point_coordinates(x), np.empty(self.T), self._exchange
         chain.write_chain_gradient(y, slopes)
         if exchange.direction_count < self.T and slopes[exchange.direction_count] != 0.0:
             exchange.draw(self._rng)
@@ -151,7 +151,7 @@ class ResistingOracle(CountingBackend):
         weights[exchange.positions] = slopes[: exchange.direction_count]
         answer = (0.2 / self.mu) * x + weights @ exchange.basis.rows
         answer *= self._height / self.mu
-        exchange.note_gradient(answer)
+        exchange.note_gradient_norm(answer)
         self._query = x.copy(), y
         self._record_answer("gradient", x, answer)
         self._record("gradient", point=x, answer=answer)
@@ -161,9 +161,9 @@ class ResistingOracle(CountingBackend):
         """Return f(x); this never needs a new direction."""
         self.count(fv=1)
         x = self._vector(x)
-        weight = self._segment_weight(x)
+        weight = self._weight_towards_last_vertex(x)
         if weight is None:
-            y, location = self._insert_vector(x), {"point": x}
+            y, location = self._record_point_coordinates(x), {"point": x}
         else:
             assert self._query is not None
             assert self._vertex is not None
@@ -200,7 +200,7 @@ class ResistingOracle(CountingBackend):
         for x in (state.x, state.at, state.output):
             if x is not None:
                 x = self._vector(x)
-                self._insert_vector(x)
+                self._record_point_coordinates(x)
                 self._record_answer("yield", x)
                 self._record("yield", point=x)
 
@@ -208,7 +208,7 @@ class ResistingOracle(CountingBackend):
 
     def gap(self, x: Floats) -> float:
         """Return the Frank-Wolfe gap at an exchanged point, where hidden coordinates are 0."""
-        y, slopes = self._insert_vector(x), np.empty(self.T)
+        y, slopes = self._record_point_coordinates(x), np.empty(self.T)
         chain.write_chain_gradient(y, slopes)
         square, radius = float(x @ x) / self.mu**2, self.set.radius / self.mu
         return self._height * ball_gap(square, y, slopes, radius)
@@ -227,7 +227,7 @@ class ResistingOracle(CountingBackend):
 
     # --- inside -------------------------------------------------------------------------------
 
-    def _insert_vector(self, x: Floats) -> Floats:
+    def _record_point_coordinates(self, x: Floats) -> Floats:
         """Record a point; return V'x/mu, shape (T,)."""
         key = fingerprint(x)
         y = self._coordinates.get(key)
@@ -238,7 +238,7 @@ class ResistingOracle(CountingBackend):
             self._coordinates[key] = y
         return y
 
-    def _segment_weight(self, x: Floats) -> float | None:
+    def _weight_towards_last_vertex(self, x: Floats) -> float | None:
         """Return w if x = (1 - w) q + w u up to rounding; q last query, u last LO output."""
         if self._query is None or self._vertex is None:
             return None

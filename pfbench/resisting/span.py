@@ -68,7 +68,7 @@ class QuerySpan:
         Basis of the span of all exchanged vectors and all drawn directions.
     positions
         The row of each drawn direction v_1, v_2, ... in the basis.
-    largest_distance
+    largest_gradient_norm
         Norm of the largest gradient that was answered.
     """
 
@@ -76,7 +76,7 @@ class QuerySpan:
         self.T, self.d = T, d
         self.basis = OrthonormalBasis(d)
         self.positions: list[int] = []
-        self.largest_distance = 0.0
+        self.largest_gradient_norm = 0.0
 
     @property
     def direction_count(self) -> int:
@@ -101,9 +101,9 @@ class QuerySpan:
         self.basis.add(outside)
         return np.append(coordinates, size)
 
-    def note_gradient(self, g: Floats) -> None:
+    def note_gradient_norm(self, g: Floats) -> None:
         """Record the norm of an answered gradient."""
-        self.largest_distance = max(self.largest_distance, norm(g))
+        self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
         """Add u = LO(g) to the span; return its coordinates, and the norm of the rest."""
@@ -112,7 +112,7 @@ class QuerySpan:
         if stray <= SPAN_TOLERANCE * length:
             return coordinates, stray
         input_stray = stray / length * norm(g)
-        if 0.0 < input_stray <= ROUNDING * self.largest_distance:
+        if 0.0 < input_stray <= ROUNDING * self.largest_gradient_norm:
             return coordinates, stray
         self._need_room()
         self.basis.add(outside)

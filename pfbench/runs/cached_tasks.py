@@ -51,7 +51,7 @@ class CachedTask:
 
 @dataclass(frozen=True)
 class CachedResult:
-    """What became of a question.
+    """Stored or new row of a cached task, or the reason why there is none.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def run_cached_tasks(
     store: Store | None = None,
     on_missing: Callable[[Sequence[int]], None] | None = None,
 ) -> Iterator[CachedResult]:
-    """Yield the answer of every question: first what the store has, then as they are made.
+    """Yield the result of each task: stored ones first, then new ones as they finish.
 
     A task that hung, died or raised is not stored, so that the next call tries it again.
     `on_missing` is called with the positions of what the store lacks, before the first of it is
@@ -119,7 +119,7 @@ def run_cached_tasks(
 def _content_keys(
     questions: Sequence[CachedTask], notes: Sequence[Mapping[str, Any]], engine: Engine
 ) -> dict[int, str]:
-    """Return the keys of those questions that say in full what they are, sources included."""
+    """Return the content keys, by position, of the tasks that can be stored."""
     environment = engine.environment()
     return {
         index: content_keys.content_key(
@@ -135,7 +135,7 @@ def _read_stored_row(store: Store, question: CachedTask, key: str) -> Mapping[st
     row = store.get_row(question.kind, key)
     if row is None or all(map(is_builtin, question.modules)):
         return row
-    header = store.header(question.kind, key) or {}
+    header = store.read_metadata(question.kind, key) or {}
     return None if find_changed_file(header.get("notes", {}).get("files", {})) else row
 
 
@@ -144,7 +144,7 @@ def _has_no_user_code(note: Mapping[str, Any]) -> bool:
 
 
 def _with_source_check(task: Task, note: Mapping[str, Any]) -> Task:
-    """Return a task that a worker refuses if it has another source of somebody's modules."""
+    """Return a task that a worker refuses if its user-defined modules differ."""
     if _has_no_user_code(note):
         return task
     code = " ".join(name for name in note["modules"] if not is_builtin(name))

@@ -29,7 +29,7 @@ from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import best_known
-from pfbench.runs.storage.reuse import ContainedRuns, is_outdated, is_within
+from pfbench.runs.storage.reuse import ContainingRunIndex, has_changed_input_file, is_within
 from pfbench.runs.storage.run_keys import RunKeys, compute_keys
 from pfbench.runs.storage.serialization import StoredRun, run_record, storage_obstacle
 from pfbench.runs.storage.store import Store, has_store
@@ -63,11 +63,12 @@ def execute(
     engine: Engine | None = None,
     progress: Progress | None = None,
     on_missing: Callable[[Sequence[PlannedRun]], None] | None = None,
-    recomputed: Collection[str] = (),
+    recomputed_statuses: Collection[str] = (),
 ) -> list[PlanOutcome]:
-    """Make the runs that the store lacks, and return all, in the given order.
+    """Execute the runs that the store lacks; return all outcomes in the given order.
 
-    Names and parameters of all runs are checked before the first one starts; see `execute_sweep`.
+    Names and parameters of all runs are checked before the first one starts; see
+    `iterate_plan_outcomes`.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def execute(
         Where runs are made; this process if none is given, in which no run can be killed.
     on_missing
         Called with the runs that the store lacks, before the first is made.
-    recomputed
+    recomputed_statuses
         Statuses of stored runs that are made all the same.
 
     Raises
@@ -86,8 +87,8 @@ def execute(
         If the user interrupts it; the runs in flight are lost, and what is stored already stays.
     """
     outcomes: dict[PlannedRun, PlanOutcome] = {}
-    for outcome in execute_sweep(
-        plans, store, engine or SingleProcessEngine(), on_missing, recomputed
+    for outcome in iterate_plan_outcomes(
+        plans, store, engine or SingleProcessEngine(), on_missing, recomputed_statuses
     ):
         # As the store has it, so that a second call sees the same.
         entry = store.get(outcome.entry.key) if outcome.origin == "made" else None
@@ -97,19 +98,19 @@ def execute(
     return [outcomes[plan] for plan in plans]
 
 
-def execute_sweep(
+def iterate_plan_outcomes(
     plans: Sequence[PlannedRun],
     store: Store,
     engine: Engine,
     on_missing: Callable[[Sequence[PlannedRun]], None] | None = None,
-    recomputed: Collection[str] = (),
+    recomputed_statuses: Collection[str] = (),
 ) -> Iterator[PlanOutcome]:
     """Yield the outcome of every planned run: first what the store has, then as runs are made.
 
     A run that does not fit its problem, fails, is killed or lost is stored like any other, with its
     status and the reason. What is stored with another budget or time limit is used where it goes
     far enough: as it is where the limits changed nothing, cut where it is longer than asked. A
-    stored run whose status is in `recomputed` is made and stored once more.
+    stored run whose status is in `recomputed_statuses` is made and stored once more.
 
     Raises
     ------
@@ -122,12 +123,12 @@ def execute_sweep(
     """
     environment = engine.environment()
     keys = _keys(plans, environment)
-    unwanted = UNINFORMATIVE.union(recomputed)
+    unwanted = UNINFORMATIVE.union(recomputed_statuses)
     missing: dict[str, list[PlannedRun]] = {}
     for plan in dict.fromkeys(plans):
         key = keys[plan].key
         entry = None if key in missing else store.get(key)
-        if entry is None or entry.run.status in unwanted or is_outdated(entry):
+        if entry is None or entry.run.status in unwanted or has_changed_input_file(entry):
             missing.setdefault(key, []).append(plan)
         else:
             yield PlanOutcome(plan, entry)
@@ -136,7 +137,7 @@ def execute_sweep(
     store.check_writable()
     if on_missing is not None:
         on_missing([of_key[0] for of_key in missing.values()])
-    lengths = ContainedRuns(store)
+    lengths = ContainingRunIndex(store)
     # Of each problem once: runs end in any order, and one problem is kept at a time.
     least_known = cache(use_single_thread()(best_known))
     # Round by round: a run that another, longer one will contain waits for it.
@@ -198,7 +199,10 @@ def execute_sweep(
 
 
 def predict_origins(
-    plans: Sequence[PlannedRun], folder: Path, engine: Engine, recomputed: Collection[str] = ()
+    plans: Sequence[PlannedRun],
+    folder: Path,
+    engine: Engine,
+    recomputed_statuses: Collection[str] = (),
 ) -> dict[PlannedRun, str]:
     """Return how each planned run would come about (see `PlanOutcome`).
 
@@ -213,15 +217,15 @@ def predict_origins(
     if not has_store(folder):
         return dict.fromkeys(keys, "made")
     store = Store(folder, make=False)
-    lengths = ContainedRuns(store)
+    lengths = ContainingRunIndex(store)
 
     def predict_origin(plan: PlannedRun) -> str:
         stored_run = store.get(keys[plan].key)
-        unwanted = UNINFORMATIVE.union(recomputed)
+        unwanted = UNINFORMATIVE.union(recomputed_statuses)
         if (
             stored_run is not None
             and stored_run.run.status not in unwanted
-            and not is_outdated(stored_run)
+            and not has_changed_input_file(stored_run)
         ):
             return "stored"
         containing_run = lengths.find_containing_run(plan, keys[plan])
@@ -246,7 +250,7 @@ _keys = use_single_thread()(
 
 
 def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
-    """Return a run of other limits as if it had been planned so."""
+    """Return the outcome of a plan from a stored run with other limits or selectors."""
     run = replace(
         entry.run,
         problem=plan.problem,
@@ -258,7 +262,7 @@ def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: st
 
 
 def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
-    """Return when a run has its turn: with others of its problem, of code that is ours first.
+    """Return the sort key of a run: problems in hash order, each with built-in code first.
 
     Problems come in no order of their names, which is often one of their sizes: so what is done
     tells how long the others take.

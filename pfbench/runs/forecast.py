@@ -47,9 +47,9 @@ class Forecast:
 def forecast(
     run: ResolvedRun, *, seed: int, budget: Budget | None, time_limit: float | None
 ) -> Forecast:
-    """Return what to expect of a run, from a trial with its seed."""
+    """Estimate iterations, seconds and memory of a run from a short trial with its seed."""
     quiet = replace(run, measures={})
-    trial, _ = _run_trials(quiet, budget, TRIALS, seed=seed)
+    trial, _ = _run_first_sufficient_trial(quiet, budget, TRIALS, seed=seed)
     is_complete = trial.status != Status.TIMEOUT
     iterations = trial.iterations if is_complete else _count_expected_iterations(run, budget, trial)
     seconds = trial.seconds if is_complete else _estimate_seconds(run.algorithm, iterations, trial)
@@ -58,11 +58,11 @@ def forecast(
     return Forecast(trial, iterations, seconds, _estimate_memory(run.problem.shape, iterations))
 
 
-def _run_trials(
-    run: ResolvedRun, budget: Budget | None, lengths: Sequence[float], **overrides: Any
+def _run_first_sufficient_trial(
+    run: ResolvedRun, budget: Budget | None, time_limits: Sequence[float], **overrides: Any
 ) -> tuple[Run, float]:
     """Return the first trial that ends, or has two iterations, and its seconds on the wall."""
-    for length in lengths:
+    for length in time_limits:
         began = perf_counter()
         trial = drive(run, Ledger(budget), time_limit=length, **overrides)
         wall = perf_counter() - began

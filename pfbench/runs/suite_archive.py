@@ -61,7 +61,7 @@ _NOTES = ("plan", "best_known", "promised", "dimension")
 
 @dataclass(frozen=True)
 class SuiteArchive:
-    """What such a file holds.
+    """Stored runs of a suite archive, and the version and day of their creation.
 
     Attributes
     ----------
@@ -152,16 +152,18 @@ def _encode_column(column: "np.ndarray[Any, Any]") -> bytes:
     return little.view(np.uint8).reshape(-1, _WIDTH).T.tobytes()
 
 
-def _decode_columns(data: bytes, kind: str, number: int, rows: int) -> "np.ndarray[Any, Any]":
+def _decode_columns(
+    data: bytes, kind: str, column_count: int, row_count: int
+) -> "np.ndarray[Any, Any]":
     """Return so many columns, of shape (number, rows); kind is "i" or "f"."""
-    bits = np.frombuffer(data, np.uint8).reshape(number, _WIDTH, rows)
+    bits = np.frombuffer(data, np.uint8).reshape(column_count, _WIDTH, row_count)
     little = np.ascontiguousarray(bits.transpose(0, 2, 1)).view(f"<{kind}{_WIDTH}")
-    columns = little.reshape(number, rows).astype(f"{kind}{_WIDTH}", copy=False)
+    columns = little.reshape(column_count, row_count).astype(f"{kind}{_WIDTH}", copy=False)
     return np.cumsum(columns, axis=1) if kind == "i" else columns
 
 
 def read_suite_archive(path: Path) -> SuiteArchive:
-    """Read such a file; nothing that it names is imported or opened.
+    """Read a suite archive; nothing that it names is imported or opened.
 
     Raises
     ------

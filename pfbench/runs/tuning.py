@@ -28,7 +28,7 @@ Make = Callable[[Spec, Sequence[PlannedRun]], Sequence[PlanOutcome]]
 
 
 def resolve_tuning(spec: Spec, make: Make) -> Spec:
-    """Return a spec in which each tuned method stands at what was chosen; the search is made first.
+    """Return a spec with chosen parameters for its tuned methods; run the searches first.
 
     A spec without tuning is returned as it is.
     """
@@ -53,7 +53,7 @@ def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
 
 
 def _read_choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningChoice, ...]:
-    """Return what is chosen of the trials of each method; nothing where nothing is tuned."""
+    """Return the chosen parameters of each tuned method from its trial runs."""
     if study.tune is None:
         return ()
     points_beyonds = {choice.key: choice.points_beyond for choice in study.choices}
@@ -79,7 +79,7 @@ def _resolve_study(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
 def summarise_trial(
     tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningTrial:
-    """Return what became of one point of a grid, from its runs by the seeds of the search."""
+    """Summarise one grid point from its runs over the search seeds."""
     complete = [run.counts.as_dict()[tune.count] for run in runs]
     firsts = [first_rows_reaching(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []

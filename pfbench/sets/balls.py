@@ -23,7 +23,7 @@ class L1Ball(VectorSet, NormBall):
 
     @property
     def omega(self) -> float:
-        """Exact: sqrt(d), where all moduli are equal."""
+        """Exact: max |x|_1/|x|_2 = sqrt(d), where all moduli are equal."""
         return math.sqrt(self.d)
 
     def norm(self, x: Floats) -> float:
@@ -113,7 +113,7 @@ class LinfBall(VectorSet, NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact: sqrt(d), where all moduli are equal."""
+        """Exact: max |x|_*/|x|_2 = sqrt(d), where all moduli are equal."""
         return math.sqrt(self.d)
 
     def norm(self, x: Floats) -> float:
@@ -131,7 +131,7 @@ class LinfBall(VectorSet, NormBall):
         check_finite_winner(g, int(np.argmax(np.abs(g))))
         return np.where(g > 0.0, -self.radius, self.radius)
 
-    def steepest_direction(self, g: Any) -> Floats:
+    def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return -radius sgn(g), sgn(0) = 0."""
         return np.asarray(-self.radius * np.sign(check_gradient(g, self.shape)))
 

@@ -28,9 +28,9 @@ from pfbench.kernels.lanczos_kernels import (
     is_safely_scaled,
     take_steps_parallel,
     take_steps_serial,
-    write_leading_pair,
+    write_leading_singular_vectors,
 )
-from pfbench.kernels.tridiagonal import polynomial_root
+from pfbench.kernels.tridiagonal import find_log_polynomial_crossing
 from pfbench.points.operators import LinearOperator, SparseOperator
 
 RANDOM_PART = 0.3
@@ -66,7 +66,7 @@ class SingularTriple:
     steps: int
 
 
-class GapShare(NamedTuple):
+class GapResidualLimit(NamedTuple):
     """Largest admissible residual: ``share * (sigma + offset + weight * <G, x>)``.
 
     Attributes
@@ -92,7 +92,7 @@ def leading_singular_triple(
     warm: Floats | None = None,
     most_steps: int = 300,
     vectors: bool = True,
-    gap_share: GapShare | None = None,
+    gap_share: GapResidualLimit | None = None,
 ) -> SingularTriple:
     """Compute the leading singular triple of an M x N matrix.
 
@@ -136,7 +136,9 @@ def leading_singular_triple(
         target = -math.log(spread * math.sqrt(2) * quantile / length)
 
     most_steps = min(most_steps, M + 1, N)
-    goal = StoppingRule(tolerance, failure is not None, target, *(gap_share or GapShare(0.0)))
+    goal = StoppingRule(
+        tolerance, failure is not None, target, *(gap_share or GapResidualLimit(0.0))
+    )
     room = min(most_steps, _ROOM)
     basis = _allocate_basis((M, N), room, room if vectors else 2, most_steps)
     basis.right[0] = start
@@ -160,12 +162,12 @@ def leading_singular_triple(
             return _with_rescaling(operator, recomputed, warm)
     u, v = (np.empty(size if vectors else 0) for size in (M, N))
     if vectors:
-        write_leading_pair(basis, steps, theta, shared, u, v)
+        write_leading_singular_vectors(basis, steps, theta, shared, u, v)
         if shared:
             theta += (float(basis.b[steps - 1]) * float(basis.q[steps - 1])) ** 2 / theta
     upper = math.inf
     if failure is not None:
-        root = polynomial_root(basis.a, basis.b, steps, theta, target)
+        root = find_log_polynomial_crossing(basis.a, basis.b, steps, theta, target)
         upper = math.sqrt(root) * (1.0 + 1e-14)
     return SingularTriple(u, v, math.sqrt(theta), upper, steps)
 
@@ -208,10 +210,12 @@ def _extend_basis(
     return k, done, theta
 
 
-def _allocate_basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> LanczosBasis:
+def _allocate_basis(
+    shape: tuple[int, int], room: int, left_vectors: int, most_steps: int
+) -> LanczosBasis:
     """Return a basis with memory for `room` steps, with separate left vectors."""
     M, N = shape
-    right, before = np.empty((room + 1, N)), np.empty((left, M))
+    right, before = np.empty((room + 1, N)), np.empty((left_vectors, M))
     before[0] = 0.0
     alphas, betas, a, b, q = np.zeros((5, most_steps))
     return LanczosBasis(right, before, alphas, betas, a, b, q, np.zeros(1))
@@ -224,7 +228,7 @@ def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
 
 
 def _with_rescaling(
-    operator: LinearOperator, recomputed: Callable[..., SingularTriple], warm: Floats | None
+    operator: LinearOperator, recompute: Callable[..., SingularTriple], warm: Floats | None
 ) -> SingularTriple:
     """Handle zero matrices, and rescale those whose squares overflow or underflow."""
     M, N = operator.shape
@@ -241,8 +245,8 @@ def _with_rescaling(
         return SingularTriple(u, v, 0.0, 1e-30 if near_one else 0.0, 1)
     if near_one:
         # The start was (nearly) orthogonal to the matrix: begin elsewhere.
-        return recomputed(operator)
+        return recompute(operator)
     # Two factors, because 1/largest itself may overflow for subnormal entries.
     half = 2.0 ** (-math.frexp(largest)[1] // 2)
-    triple = recomputed(operator.scale(half).scale(half), warm=warm)
+    triple = recompute(operator.scale(half).scale(half), warm=warm)
     return replace(triple, sigma=triple.sigma / half / half, upper=triple.upper / half / half)

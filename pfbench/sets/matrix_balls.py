@@ -79,7 +79,7 @@ class SpectralBall(MatrixBall, NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact: sqrt(min(M, N)), where all singular values are equal."""
+        """Exact: max |x|_*/|x|_F = sqrt(min(M, N)), where all singular values are equal."""
         return math.sqrt(min(self.shape))
 
     @property
@@ -101,7 +101,7 @@ class SpectralBall(MatrixBall, NormBall):
         u, vt = _compact_svd(scale_to_unit(check_gradient(g, self.shape))[0])[::2]
         return np.asarray(-self.radius * (u @ vt))
 
-    def steepest_direction(self, g: Any) -> Floats:
+    def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return -radius UV' of the singular values above rounding only."""
         u, s, vt = _compact_svd(scale_to_unit(check_gradient(g, self.shape))[0])
         retained = s > s[0] * max(self.shape) * np.finfo(np.float64).eps
@@ -225,7 +225,7 @@ class MaxRowBall(MatrixBall, NormBall):
         first[(slice(None), 0) if self._axis else 0] = -1.0
         return np.asarray(-self.radius * np.where(lengths > 0.0, units, first))
 
-    def steepest_direction(self, g: Any) -> Floats:
+    def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return -radius g_i/|g_i| in each row, 0 where g_i = 0."""
         return np.asarray(-self.radius * self._unit_rows(check_gradient(g, self.shape))[0])
 

@@ -68,12 +68,12 @@ class NormBall(ConvexBody):
         return np.zeros(self.shape)
 
     @property
-    def block_kinds(self) -> frozenset[str]:
+    def block_norm_names(self) -> frozenset[str]:
         """Names of the norms that this ball has; a product has those of all its blocks."""
         return frozenset({self.name})
 
     @property
-    def product_count(self) -> int:
+    def matrix_products_per_lmo(self) -> int:
         """Number of matrix products in an approximate linear minimisation; 0 for an exact one."""
         return 0
 
@@ -81,7 +81,7 @@ class NormBall(ConvexBody):
         """Return |g|_*, exact to rounding."""
         return abs(self.minimum(g)[0]) / self.radius
 
-    def steepest_direction(self, g: Any) -> Floats:
+    def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return a minimiser of <g, v> over the ball that is 0 where g leaves it undetermined.
 
         That is at g = 0, at an entry, row or column that is 0, and in singular directions without a
@@ -97,7 +97,7 @@ class NormBall(ConvexBody):
         size = self.dual_norm(g)
         if size == 0.0:
             return LmoQuality(1.0, 1.0)
-        v = self.steepest_direction(g)
+        v = self.lo_zero_if_undetermined(g)
         return LmoQuality(-float(np.vdot(g, v)) / (self.radius * size), self.norm(v) / self.radius)
 
 
@@ -143,9 +143,9 @@ class EntrywiseBall(NormBall):
         """Return a vertex that minimises <g, v>, shape (M, N)."""
         return np.asarray(self.ball.lo(check_gradient(g, self.shape).ravel()).reshape(self.shape))
 
-    def steepest_direction(self, g: Any) -> Floats:
+    def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return a minimiser of <g, v> that is 0 where g is 0, shape (M, N)."""
-        return self.ball.steepest_direction(check_gradient(g, self.shape).ravel()).reshape(
+        return self.ball.lo_zero_if_undetermined(check_gradient(g, self.shape).ravel()).reshape(
             self.shape
         )
 
@@ -212,14 +212,14 @@ class NormProduct(NormBall):
         return zip(self.balls, self.split(x), strict=True)
 
     @property
-    def block_kinds(self) -> frozenset[str]:
+    def block_norm_names(self) -> frozenset[str]:
         """Names of the norms of all blocks."""
-        return frozenset().union(*(ball.block_kinds for ball in self.balls))
+        return frozenset().union(*(ball.block_norm_names for ball in self.balls))
 
     @property
-    def product_count(self) -> int:
+    def matrix_products_per_lmo(self) -> int:
         """Number of matrix products in a linear minimisation over all blocks."""
-        return sum(ball.product_count for ball in self.balls)
+        return sum(ball.matrix_products_per_lmo for ball in self.balls)
 
     @property
     def zeta(self) -> float:
@@ -233,7 +233,7 @@ class NormProduct(NormBall):
 
     @property
     def max_norm(self) -> float:
-        """Exact: rho_2 = zeta."""
+        """Largest Euclidean norm of a point, exact: zeta."""
         return self.zeta
 
     @property
@@ -256,10 +256,12 @@ class NormProduct(NormBall):
             v if isinstance(v, np.ndarray) else v.matrix() for v in results
         )
 
-    def steepest_direction(self, g: Any) -> Floats:
+    def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return the `steepest_direction` of each block."""
         pairs = self._balls_and_blocks(check_gradient(g, self.shape))
-        return self._concatenate_blocks(ball.steepest_direction(block) for ball, block in pairs)
+        return self._concatenate_blocks(
+            ball.lo_zero_if_undetermined(block) for ball, block in pairs
+        )
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return bounds of the minimum, minus the sum of rho_l |g_l|_*; equal if all are exact."""

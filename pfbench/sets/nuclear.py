@@ -13,7 +13,7 @@ from pfbench.points import FactoredMatrix, Pattern, RankOne
 from pfbench.points.atoms import Factors, nuclear_norm_upper_bound, orthogonalise_factors
 from pfbench.points.operators import DenseOperator, LinearOperator, SparseOperator, TiltedOperator
 from pfbench.sets.body import as_gradient, check_projectable
-from pfbench.sets.lanczos import GapShare, leading_singular_triple
+from pfbench.sets.lanczos import GapResidualLimit, leading_singular_triple
 from pfbench.sets.matrix_balls import MatrixBall
 from pfbench.sets.norms import NormBall
 from pfbench.sets.partial_svd import singular_triplets_above
@@ -178,7 +178,7 @@ class NuclearLmo:
         self._tolerance = check_real("tolerance", tolerance, above=0.0, upper=1.0)
         self._warm: Floats | None = None
 
-    def lo(self, g: Any, gap_share: GapShare | None = None) -> RankOne:
+    def lo(self, g: Any, gap_share: GapResidualLimit | None = None) -> RankOne:
         """Return a vertex v that (nearly) minimises <g, v> over the ball.
 
         `gap_share` is a residual that suffices where `tolerance` is stricter.

@@ -72,7 +72,7 @@ def quintic_scalar(s: Any) -> Any:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OrthogonalisedBall(SpectralBall):
-    """Spectral ball whose `steepest_direction` may be an inexact one by matrix products.
+    """Spectral ball whose `lo_zero_if_undetermined` may be an inexact one by matrix products.
 
     Everything else is that of the ball itself: measures, dual norms and constants are exact.
 
@@ -104,16 +104,16 @@ class OrthogonalisedBall(SpectralBall):
         check_field_values(self)
 
     @property
-    def product_count(self) -> int:
+    def matrix_products_per_lmo(self) -> int:
         """Number of matrix products: q (kappa + 1), or 3 q of the quintic; 0 if exact."""
         if self.lmo == "exact":
             return 0
         return self.steps * (3 if self.lmo == "quintic" else self.degree + 1)
 
-    def steepest_direction(self, g: Any) -> Floats:
+    def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return -radius X_q, from X_0 = g/|g|_F; 0 for g = 0."""
         if self.lmo == "exact":
-            return super().steepest_direction(g)
+            return super().lo_zero_if_undetermined(g)
         scaled, _ = scale_to_unit(check_gradient(g, self.shape))
         length = euclidean(scaled)
         if length == 0.0:

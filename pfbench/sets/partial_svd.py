@@ -96,12 +96,15 @@ def _are_triplets(y: Floats, triplets: Triplets) -> bool:
     return bool(far <= RESIDUAL and deviation <= RESIDUAL * s.max(initial=0.0))
 
 
-def _is_remainder_below(y: Floats, triplets: Triplets, limit: float, following: float) -> bool:
+def _is_remainder_below(
+    y: Floats, triplets: Triplets, limit: float, next_singular_value: float
+) -> bool:
     """Return whether the remainder of a matrix has no singular value above a limit.
 
-    Its largest one is probably `following`; a value close to the limit takes too long to bound.
+    Its largest one is probably `next_singular_value`; a value close to the limit takes too long to
+    bound.
     """
-    margin = limit / following - 1.0
+    margin = limit / next_singular_value - 1.0
     if margin < _LEAST_MARGIN:
         return False
     u, s, vt = triplets

@@ -59,7 +59,7 @@ class Spectrahedron(ConvexBody):
 
     def lo(self, g: Any) -> RankOne:
         """Return radius times uu' for a unit eigenvector u of the least eigenvalue of g; O(d^3)."""
-        u = _smallest_eigenpair(_check_symmetric(scale_to_unit(check_gradient(g, self.shape))[0]))
+        u = _smallest_eigenvector(_check_symmetric(scale_to_unit(check_gradient(g, self.shape))[0]))
         return RankOne(u, u, self.radius)
 
     def minimum(self, g: Any) -> tuple[float, float]:
@@ -74,7 +74,7 @@ class Spectrahedron(ConvexBody):
         S = _check_symmetric(scaled)
         if not S.any():
             return 0.0, 0.0
-        u = _smallest_eigenpair(S)
+        u = _smallest_eigenvector(S)
         theta = float(u @ (S @ u)) / float(u @ u)
         # Rounding of the symmetric part and of the quotient, bounded by the Frobenius norm.
         slack = step = (self.d + 4) * _EPS * float(np.linalg.norm(S))
@@ -135,7 +135,7 @@ def _check_symmetric(array: Floats) -> Floats:
     return np.asarray(half + half.T)
 
 
-def _smallest_eigenpair(S: Floats) -> Floats:
+def _smallest_eigenvector(S: Floats) -> Floats:
     """Return a unit eigenvector of the least eigenvalue of S."""
     vectors = scipy.linalg.eigh(S, subset_by_index=(0, 0), check_finite=False)[1]
     return np.ascontiguousarray(vectors[:, 0])

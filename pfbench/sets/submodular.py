@@ -56,7 +56,7 @@ class SubmodularBasePolytope(GreedyPolytope):
             raise InputError(
                 f"the function is {empty:g} on the empty set: subtract that, so that it is 0 there."
             )
-        self._check_submodular()
+        self._spot_check_submodular()
 
     def set_function_value(self, members: Integers) -> float:
         """Return f of a set of elements.
@@ -73,8 +73,8 @@ class SubmodularBasePolytope(GreedyPolytope):
             )
         return value
 
-    def _check_submodular(self) -> None:
-        """Test f(S+i) + f(S+j) >= f(S+i+j) + f(S) for random S, i, j."""
+    def _spot_check_submodular(self) -> None:
+        """Raise if f is not submodular on one of some random S, i, j."""
         rng = np.random.default_rng(0)
         for _ in range(_SPOT_CHECKS if self.d > 1 else 0):
             order = rng.permutation(self.d)

@@ -139,7 +139,7 @@ def unbiased(
 
 
 def _describe_bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:
-    """Return the error of a weighted mean of estimates, or an empty text."""
+    """Return lines on the error of a weighted mean of estimates; none if it is rounding."""
     total = sum(chance for chance, _ in rows)
     mean = np.asarray(sum(chance * g for chance, g in rows) / total)
     size = max(float(np.abs(g).max()) for g in (target, *(g for _, g in rows)))

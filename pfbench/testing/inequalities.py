@@ -77,14 +77,14 @@ def _name(inequality: Any) -> str:
     return getattr(inequality, "__name__", type(inequality).__name__)
 
 
-class _Stated:
+class _StatedInequality:
     """Built-in inequality, with the text of its constructor."""
 
     def __init__(self, label: str, **statement: Any) -> None:
         self.__name__ = f"{label}({', '.join(f'{k}={v!r}' for k, v in statement.items())})"
 
 
-class smooth(_Stated):  # noqa: N801 - it is used as a function
+class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
     """Inequality f(x+) <= f(x) + <g, d> + L |d|^2/2, d = x+ - x: one violation refutes L.
 
     Parameters
@@ -110,7 +110,7 @@ class smooth(_Stated):  # noqa: N801 - it is used as a function
         return f_after, f + linear + square, terms
 
 
-class lmo(_Stated):  # noqa: N801 - it is used as a function
+class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
     """Bounds on the singular values of a spectral method's direction, along those of the momentum.
 
     The momentum N_t is formed from the gradients; O_t = -(x_{t+1} - (1 - lr wd) x_t)/(lr scale).
@@ -148,7 +148,7 @@ class lmo(_Stated):  # noqa: N801 - it is used as a function
         self._buffers: list[Any] = []
 
     def begin(self) -> "lmo":
-        """Return the inequality with the momentum of a new run."""
+        """Clear the momentum for a new run, and return the inequality itself."""
         self._buffers = []
         return self
 
@@ -178,7 +178,7 @@ class lmo(_Stated):  # noqa: N801 - it is used as a function
         return max(results, key=lambda item: item[0] - item[1])
 
 
-class gap_recursion(_Stated):  # noqa: N801 - it is used as a function
+class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
     """Recursion of the primal-dual gap of Frank-Wolfe with open-loop steps 2/(t+2).
 
     A_t G_t - A_{t-1} G_{t-1} <= L a_t^2/(2 A_t) |v_t - x_t|^2, a_t = 2t+2, A_t = (t+1)(t+2), with

@@ -39,43 +39,43 @@ class Direction:
     relative: Floats
     image: Floats
     small: float
-    deviation: float
+    off_diagonal: float
     lower: float
     upper: float
 
     @property
-    def lo(self) -> float:
+    def min_image(self) -> float:
         """Least entry of the image."""
         return float(self.image.min())
 
     @property
-    def hi(self) -> float:
+    def max_image(self) -> float:
         """Largest entry of the image."""
         return float(self.image.max())
 
     @property
-    def orth(self) -> float:
+    def max_deviation_from_one(self) -> float:
         """Largest deviation of the image from 1."""
         return float(np.abs(self.image - 1).max())
 
 
-def compare_direction(N: Floats, O: Floats) -> Direction:  # noqa: E741 - of the paper
+def compare_direction_to_momentum(momentum: Floats, direction: Floats) -> Direction:
     """Return a direction in the singular vectors of the momentum; both of shape (m, n)."""
-    u, s, v = np.linalg.svd(N, full_matrices=False)
+    u, s, v = np.linalg.svd(momentum, full_matrices=False)
     size = float(np.linalg.norm(s)) or 1.0
     retained = s >= _RETAINED * size
     if not retained.any():
         retained[:1] = True
-    image = (u.T @ O @ v.T)[np.ix_(retained, retained)]
+    image = (u.T @ direction @ v.T)[np.ix_(retained, retained)]
     inside = np.diag(image)
     return Direction(
-        (N.shape[0], N.shape[1]),
+        (momentum.shape[0], momentum.shape[1]),
         s[retained] / size,
         inside,
         float(1 - retained.mean()),
         float(np.abs(image - np.diag(inside)).max()),
-        float(np.vdot(N, O) / (float(s.sum()) or 1.0)),
-        float(np.linalg.norm(O, 2)),
+        float(np.vdot(momentum, direction) / (float(s.sum()) or 1.0)),
+        float(np.linalg.norm(direction, 2)),
     )
 
 

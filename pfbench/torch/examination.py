@@ -17,7 +17,7 @@ from pfbench.testing.dead_parameters import no_dead_parameter
 from pfbench.testing.failure_messages import deviation
 from pfbench.testing.published_optimizers import sgd
 from pfbench.testing.steppers import Layers, Stepper
-from pfbench.torch.directions import Direction, compare_direction
+from pfbench.torch.directions import Direction, compare_direction_to_momentum
 from pfbench.torch.orthogonalisers import (
     PRESETS,
     Coefficients,
@@ -34,7 +34,7 @@ from pfbench.torch.replicas import (
     find_value,
     follow_adam,
     follow_muon,
-    override,
+    values_under_setting_names,
 )
 
 METHODS = ("adam", "adamw", "muon", "sgd")
@@ -162,7 +162,7 @@ def _compare_entrywise(
     replicas: Replicas, group: Settings, method: str, shape: tuple[int, ...]
 ) -> list[Finding]:
     settings = replicas.settings(group)
-    loud = override(settings, {"lr": 0.1, "weight_decay": 0.5, "eps": 1.0})
+    loud = values_under_setting_names(settings, {"lr": 0.1, "weight_decay": 0.5, "eps": 1.0})
     merged = {**settings, **loud}
     names = ("lr", "weight_decay", "momentum", "dampening", "nesterov")
     values = {name: find_value(merged, name) for name in names}
@@ -194,7 +194,7 @@ def _compare_muon(
         [flag, not flag] if isinstance(flag, bool) else [True], precisions
     ):
         values = {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9, "nesterov": nesterov}
-        loud = override(settings, values)
+        loud = values_under_setting_names(settings, values)
         values_by_name = {name: find_value({**settings, **loud}, name) for name in values}
         follow = partial(follow_muon, {**values_by_name, "nesterov": nesterov}, orthogonalise)
         make = replicas.stepper(group, shape, precision)
@@ -207,7 +207,7 @@ def _compare_muon(
 
 def _name_steps(
     make: Stepper,
-    loud: Settings,
+    overrides: Settings,
     name: str,
     bugs: Mapping[str, str],
     follow: Callable[[Layers, list[Layers], str], list[Layers]],
@@ -216,7 +216,7 @@ def _name_steps(
     is_muon, is_short = name == "Muon", make.dtype not in ("float64", "float32")
     tolerance = 0.25 if is_short else _MUON_TOLERANCE if is_muon else _TOLERANCE
     x0, grads = make.draw(6 if is_muon else 12)
-    points = make.follow(x0, grads, loud)
+    points = make.follow(x0, grads, overrides)
     distance, step, _ = deviation(points, follow(x0, grads, RIGHT))
     if distance <= tolerance:
         return [Finding(f"the steps are those of {name}", is_bug=False)]
@@ -245,12 +245,16 @@ def identify_orthogonaliser(
     if any(p.ndim == 4 for p in group["params"]):
         shapes.append((32, 2, 2, 2))
     x0, grads = (make := replicas.stepper(group, shapes)).draw(1)
-    before, after = make.follow(x0, grads, override(settings, {"lr": 0.1, "weight_decay": 0.0}))
+    before, after = make.follow(
+        x0, grads, values_under_setting_names(settings, {"lr": 0.1, "weight_decay": 0.0})
+    )
     directions = [
-        compare_direction(g.reshape(len(g), -1), ((x - y) / 0.1).reshape(len(g), -1))
+        compare_direction_to_momentum(g.reshape(len(g), -1), ((x - y) / 0.1).reshape(len(g), -1))
         for g, x, y in zip(grads[0], before, after, strict=True)
     ]
-    if not all(np.isfinite(d.image).all() and d.deviation <= 0.1 * d.hi for d in directions):
+    if not all(
+        np.isfinite(d.image).all() and d.off_diagonal <= 0.1 * d.max_image for d in directions
+    ):
         text = "the first direction does not have the singular vectors of the gradient"
         return None, [Finding(text, is_bug=False)]
     intended, is_stated = (
@@ -258,14 +262,14 @@ def identify_orthogonaliser(
         "orthogonaliser" in specification,
     )
     candidates = {**({"stated": intended} if intended is not None else {}), **PRESETS}
-    fits = {name: _fit(directions, c) for name, c in candidates.items()}
+    fits = {name: _fit_layer_scales(directions, c) for name, c in candidates.items()}
     best = min(fits, key=lambda name: fits[name][1])
     if intended is not None and fits["stated"][1] <= _ACCURACY:
         best = "stated"
     scales, error = fits[best]
     findings = []
     if (intended is not None and best != "stated") or error > _ACCURACY:
-        lo, hi = min(d.lo for d in directions), max(d.hi for d in directions)
+        lo, hi = min(d.min_image for d in directions), max(d.max_image for d in directions)
         text = f"singular values of the direction lie in [{lo:.3g}, {hi:.3g}]"
         if intended is not None:
             low, high = certify_interval(intended, 1e-2)
@@ -288,7 +292,9 @@ def resolve_coefficients(settings: Settings, specification: Settings) -> Coeffic
     return PRESETS[value] if isinstance(value, str) else value
 
 
-def _fit(directions: list[Direction], coefficients: Coefficients) -> tuple[list[float], float]:
+def _fit_layer_scales(
+    directions: list[Direction], coefficients: Coefficients
+) -> tuple[list[float], float]:
     """Return the factor of each layer, and the largest relative error that remains."""
     ratios = [d.image / map_singular_values(coefficients, d.relative) for d in directions]
     scales = [float(np.median(r)) for r in ratios]

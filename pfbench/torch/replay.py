@@ -67,7 +67,7 @@ class BatchReplay:
         self._before = [p.detach().clone() for p in self._parameters]
 
     def receive(self, batch: Any, counts: Any) -> None:
-        """Take the next batch; it is fresh for the step before it."""
+        """Take the next batch; on one fresh sample of it measure L_ms of the step before."""
         self._batch = batch
         if self._fresh is None:
             return
@@ -77,10 +77,12 @@ class BatchReplay:
         sample = slice_batch(batch, k, k + 1)
         length = self.norm.length(_difference(after, before))
         with self._restore_state():
-            first = self._gradient(sample, before, 1, counts)
-            second = self._gradient(sample, after, 1, counts)
+            first = self._value_and_gradient(sample, before, 1, counts)
+            second = self._value_and_gradient(sample, after, 1, counts)
         if first is not None and second is not None:
-            self.squares.append((self._dual_difference(second[1], first[1]) / length) ** 2)
+            self.squares.append(
+                (self._dual_distance_above_rounding(second[1], first[1]) / length) ** 2
+            )
 
     def evaluate(self, counts: Any) -> dict[str, float]:
         """Return the measurements of a step on its own batch: c, L, rho and sigma2."""
@@ -95,28 +97,28 @@ class BatchReplay:
         values: dict[str, float] = {}
         half = size // 2
         with self._restore_state():
-            first = self._gradient(batch, before, size, counts)
-            second = self._gradient(batch, after, size, counts)
+            first = self._value_and_gradient(batch, before, size, counts)
+            second = self._value_and_gradient(batch, after, size, counts)
             back = [x - step for x, step in zip(before, d, strict=True)]
-            third = self._gradient(batch, back, size, counts)
+            third = self._value_and_gradient(batch, back, size, counts)
             halves = []
             if half and self.is_mean:
                 halves = [
-                    self._gradient(slice_batch(batch, a, b), before, b - a, counts)
+                    self._value_and_gradient(slice_batch(batch, a, b), before, b - a, counts)
                     for a, b in ((0, half), (half, size))
                 ]
         counts.replay_fv += 2 * size
         if first is None or second is None:
             return {}
         (f, g), (f_after, g_after) = first, second
-        values["c"] = self._curvature(f, f_after, _inner(g, d), length)
-        values["L"] = self._dual_difference(g_after, g) / length
+        values["c"] = self._record_required_smoothness(f, f_after, _inner(g, d), length)
+        values["L"] = self._dual_distance_above_rounding(g_after, g) / length
         self.L = max(values["L"], 0.0 if math.isnan(self.L) else self.L)
         if third is not None:
             outer = [a + b for a, b in zip(g_after, third[1], strict=True)]
             # x - d is rounded: of that alone the gradient changes by L u |x|.
             rounding = self.L * self._unit * self.norm.length([x.double() for x in before])
-            excess = self._dual_difference(outer, [2 * q for q in g], rounding)
+            excess = self._dual_distance_above_rounding(outer, [2 * q for q in g], rounding)
             values["rho"] = excess / length**2
             self.rho = max(values["rho"], 0.0 if math.isnan(self.rho) else self.rho)
         if len(halves) == 2 and None not in halves:
@@ -126,8 +128,10 @@ class BatchReplay:
 
     # --- quantities -------------------------------------------------------------------------------
 
-    def _curvature(self, f: float, f_after: float, slope: float, length: float) -> float:
-        """Return what the descent inequality needs of L in this step; NaN below rounding."""
+    def _record_required_smoothness(
+        self, f: float, f_after: float, slope: float, length: float
+    ) -> float:
+        """Record and return the L that the descent inequality needs here; NaN below rounding."""
         excess = 2 * (f_after - f - slope)
         if abs(excess) < _ROUNDING * self._unit * max(abs(f), abs(f_after)):
             self.below_rounding += 1
@@ -148,7 +152,7 @@ class BatchReplay:
         self.variances.append(share * (1 - share) * size * squared)
         return {"sigma2": self.variances[-1]}
 
-    def _dual_difference(self, a: Layers, b: Layers, rounding: float = 0.0) -> float:
+    def _dual_distance_above_rounding(self, a: Layers, b: Layers, rounding: float = 0.0) -> float:
         """Return |a - b|_*, or 0 where rounding of the terms, or as given, explains it."""
         value = self.norm.dual(_difference(a, b))
         rounding += self._unit * (self.norm.dual(a) + self.norm.dual(b))
@@ -160,7 +164,7 @@ class BatchReplay:
 
     # --- evaluations ------------------------------------------------------------------------------
 
-    def _gradient(
+    def _value_and_gradient(
         self, batch: Any, point: Layers, size: int, counts: Any
     ) -> tuple[float, Layers] | None:
         """Return value and gradient at a point with the random numbers of every other point."""

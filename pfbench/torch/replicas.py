@@ -114,7 +114,7 @@ class Replicas:
         x, after = (p[0] for p in make.follow(x0, [[np.zeros(shape)]], {}))
         ratio = 1.0 - after / x
         if not np.isfinite(ratio).all():
-            none = override(self.settings(group), {"weight_decay": 0.0})
+            none = values_under_setting_names(self.settings(group), {"weight_decay": 0.0})
             moved, decayed = (make.follow(x0, grads, h)[1][0] for h in (none, {}))
             ratio = (moved - decayed) / x
         if not np.isfinite(ratio).all() or float(np.ptp(ratio)) > 1e-9:
@@ -138,7 +138,7 @@ def find_value(settings: Settings, name: str, default: Any = 0.0) -> Any:
     return default if key is None else settings[key]
 
 
-def override(settings: Settings, values: Settings) -> dict[str, Any]:
+def values_under_setting_names(settings: Settings, values: Settings) -> dict[str, Any]:
     """Return new values under the names that settings have; those that they lack are left out."""
     return {
         key: value for n, value in values.items() if (key := find_name(settings, n)) is not None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.torch.directions import Direction, ProductNorm, compare_direction
+from pfbench.torch.directions import Direction, ProductNorm, compare_direction_to_momentum
 from pfbench.torch.examination import (
     Finding,
     Orthogonaliser,
@@ -81,7 +81,7 @@ class ProductCounter:
         return pause_hooks
 
 
-class GroupReader:
+class StepReader:
     """Reads the layers of an optimiser before and after a step.
 
     Parameters
@@ -120,14 +120,14 @@ class GroupReader:
         self._buffers: dict[Any, Any] = {}
 
     @property
-    def has_spectral(self) -> bool:
+    def has_spectral_group(self) -> bool:
         """Whether a group claims to be a spectral method."""
         return "muon" in self.methods
 
     def count(self) -> tuple[int, int, bool]:
-        """Return the parameters without gradient, the minimised layers, and whether any has one."""
+        """Return the parameters without and spectral layers with gradient; note largest lr."""
         missing = layers = present = 0
-        groups = zip(self._optimizer.param_groups, self._methods(), strict=True)
+        groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
         for i, (group, method) in enumerate(groups):
             self._rates[i] = max(self._rates.get(i, 0.0), _rate(group))
             for p in group["params"]:
@@ -153,30 +153,35 @@ class GroupReader:
             before = self._before.get(p)
             if before is None:
                 continue
-            name, d = self._layers[p], _wide(p.detach()) - _wide(before)
+            name, d = (
+                self._layers[p],
+                _as_single_or_double(p.detach()) - _as_single_or_double(before),
+            )
             sizes = np.array([_length(d), _length(before), math.sqrt(d.numel())])
             totals = np.hypot(totals, sizes)
             if p in self._missing and bool(d.any()):
                 findings.append(Finding(f"{name} moves without a gradient"))
-            rows.append({"layer": name, **self._sizes(i, p, d, norm), **_relative(*sizes)})
+            rows.append(
+                {"layer": name, **self._sizes(i, p, d, norm), **_relative_step_columns(*sizes)}
+            )
             if p in self._gradients:
                 direction = self._direction(i, p, before, rows[-1]["decay"])
                 if isinstance(direction, Direction):
                     rows[-1] |= {"lo": direction.lower, "hi": direction.upper}
-                    rows[-1] |= {"orth": direction.orth, "small": direction.small}
+                    rows[-1] |= {"orth": direction.max_deviation_from_one, "small": direction.small}
                     findings += self._judge(i, name, direction)
                 elif direction:
                     findings.append(Finding(f"{name}: {direction}", is_bug=False))
         measured = [row["step_norm"] for row in rows]
         together = float(np.max(measured)) if norm.name == "spectral" else float(totals[0])
-        rows.append({"layer": "all", "step_norm": together, **_relative(*totals)})
+        rows.append({"layer": "all", "step_norm": together, **_relative_step_columns(*totals)})
         self._before, self._gradients, self._buffers = {}, {}, {}
         return rows, findings
 
     def examine(self) -> list[Finding]:
         """Return what copies of the optimiser show with the largest lr, each sentence once."""
         findings: list[Finding] = []
-        groups = zip(self._optimizer.param_groups, self._methods(), strict=True)
+        groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
         for i, (group, method) in enumerate(groups):
             rate = {"lr": self._rates.get(i) or 1e-3} if group.get("lr") is not None else {}
             lines = examine(self._replicas, {**group, **rate}, method, self._specification)
@@ -185,7 +190,7 @@ class GroupReader:
 
     # --- a layer ----------------------------------------------------------------------------------
 
-    def _methods(self) -> list[str]:
+    def _group_methods(self) -> list[str]:
         """Return the method of each group; a group that was added later has none."""
         missing = len(self._optimizer.param_groups) - len(self.methods)
         return [*self.methods, *[""] * missing]
@@ -245,11 +250,11 @@ class GroupReader:
             )
         nesterov = bool(settings.get("nesterov", False))
         n = weight * g + momentum * after if nesterov else after
-        return compare_direction(n, step / size)
+        return compare_direction_to_momentum(n, step / size)
 
     def _judge(self, i: int, name: str, direction: Direction) -> Iterator[Finding]:
         orthogonaliser = self._orthogonaliser(i)
-        if direction.deviation > _OFF * direction.hi:
+        if direction.off_diagonal > _OFF * direction.max_image:
             yield Finding(
                 f"{name}: the direction does not have the singular vectors of the momentum"
             )
@@ -258,7 +263,7 @@ class GroupReader:
                 orthogonaliser.coefficients, float(direction.relative.min())
             )
             margin = _MARGIN * high
-            if direction.lo < low - margin or direction.hi > high + margin:
+            if direction.min_image < low - margin or direction.max_image > high + margin:
                 yield Finding(
                     f"{name}: singular values of the direction leave the certified interval of "
                     f"{orthogonaliser.name}"
@@ -275,7 +280,7 @@ class GroupReader:
         return self._orthogonalisers[i]
 
     def _has_direction(self, i: int, p: Any) -> bool:
-        return self._methods()[i] == "muon" and p.ndim > 1 and self._is_small(p)
+        return self._group_methods()[i] == "muon" and p.ndim > 1 and self._is_small(p)
 
     def _is_small(self, p: Any) -> bool:
         return bool(min(len(p), p.numel() // len(p)) <= self._largest)
@@ -294,13 +299,15 @@ def _rate(group: Mapping[str, Any]) -> float:
     return float(lr) if isinstance(lr, int | float) or torch.is_tensor(lr) else 0.0
 
 
-def _relative(total: float, size: float, root: float) -> dict[str, float]:
+def _relative_step_columns(
+    step_length: float, point_length: float, sqrt_entries: float
+) -> dict[str, float]:
     """Return a step's root mean square, and its length relative to that of the point."""
-    relative = float(total / size) if size else math.nan
-    return {"step_rms": float(total / (root or 1.0)), "step_relative": relative}
+    relative = float(step_length / point_length) if point_length else math.nan
+    return {"step_rms": float(step_length / (sqrt_entries or 1.0)), "step_relative": relative}
 
 
-def _wide(tensor: Any) -> Any:
+def _as_single_or_double(tensor: Any) -> Any:
     """Return a tensor in single precision at least: differences of shorter types round."""
     return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
 

@@ -14,7 +14,7 @@ from pfbench.torch.directions import ProductNorm
 from pfbench.torch.examination import METHODS, SCALES, Finding
 from pfbench.torch.orthogonalisers import PRESETS
 from pfbench.torch.replay import BatchReplay
-from pfbench.torch.step_rows import GroupReader, ProductCounter
+from pfbench.torch.step_rows import ProductCounter, StepReader
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,8 +131,8 @@ class Watch:
         self.counts = WatchCounts()
         self._batch_size, self._every = batch_size or _first_axis, every
         self._names = {p: name for name, p in model.named_parameters()}
-        self._reader = GroupReader(optimizer, self._names, self.specification, largest)
-        self.norm = ProductNorm(norm or ("spectral" if self._reader.has_spectral else "l2"))
+        self._reader = StepReader(optimizer, self._names, self.specification, largest)
+        self.norm = ProductNorm(norm or ("spectral" if self._reader.has_spectral_group else "l2"))
         self._rows: list[dict[str, Any]] = []
         self._notes: list[Finding] = []
         self._pending: dict[object, int] = {}
@@ -214,9 +214,11 @@ class Watch:
     # --- hooks ------------------------------------------------------------------------------------
 
     def _register(self) -> Iterator[Any]:
-        """Register functions, not methods: a deep copy of the model does not copy Watch."""
+        """Register all hooks and yield their handles; raise if no parameter has a gradient."""
         yield self.model.register_forward_hook(
-            lambda module, args, kwargs, output: self._handle_forward(args, kwargs, output),
+            lambda module, args, kwargs, output: self._announce_samples_on_backward(
+                args, kwargs, output
+            ),
             with_kwargs=True,
         )
         parameters = [p for p in self._names if p.requires_grad]
@@ -231,8 +233,8 @@ class Watch:
             lambda optimizer, args, kwargs: self._handle_step_end()
         )
 
-    def _handle_forward(self, args: Any, kwargs: Any, output: Any) -> None:
-        """Let the output's gradient announce the samples of this call."""
+    def _announce_samples_on_backward(self, args: Any, kwargs: Any, output: Any) -> None:
+        """Put hooks on the outputs: a backward pass through them announces the samples."""
         if self._busy or not torch.is_grad_enabled():
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters

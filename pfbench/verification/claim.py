@@ -37,7 +37,7 @@ KINDS = {
 
 
 class ClaimSource(Protocol):
-    """Where somebody's own claims are stated."""
+    """File or module in which user-defined claims are stated."""
 
     @property
     def reference(self) -> str:

@@ -17,7 +17,7 @@ _STEP, _ENTRY = 1e-4, 2e-9
 
 
 @dataclass
-class Coverage:
+class CoveredSizes:
     """The largest sizes that the runs of a trial had.
 
     Attributes
@@ -47,14 +47,14 @@ class Coverage:
     def add(self, problem: Problem, iterations: int, witness: Any) -> None:
         """Add a run, which a witness has watched."""
         d = prod(getattr(problem.start(), "shape", ()))
-        result = (int(problem.n), int(d), iterations, witness.components)
+        result = (int(problem.n), int(d), iterations, witness.distinct_components)
         for name, number in zip(_SIZES, result, strict=True):
             setattr(self, name, max(getattr(self, name), number))
         measured = iterations * (_STEP + 2.0 * _ENTRY * int(problem.n) * d)
         self.work += measured + _ENTRY * d * sum(witness.charged)
 
-    def reset(self, to: "Coverage") -> None:
-        """Forget what was seen after a copy was taken."""
+    def reset(self, to: "CoveredSizes") -> None:
+        """Restore the sizes of an earlier copy."""
         for field in fields(self):
             setattr(self, field.name, getattr(to, field.name))
 

@@ -21,7 +21,7 @@ class NotDescribable(Exception):
 
 @dataclass(frozen=True)
 class Description:
-    """What something is.
+    """Identity of a value: its content as JSON, and the modules that define the rest.
 
     Attributes
     ----------

@@ -164,7 +164,7 @@ def _check_statement(claim: Claim) -> Iterator[tuple[str, bool]]:
         tried = (
             list(
                 _check_setting(
-                    claim, label, _make_scaled_case(trial, setting, problem, units), problem
+                    claim, label, _make_case_of_scaling(trial, setting, problem, units), problem
                 )
             )
             for units in _unit_choices(trial, explicit)
@@ -228,10 +228,10 @@ def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
     return law(*case(scaling), Past(t=1, x=x * scaling.x, error=error, step=moved, problem=problem))
 
 
-def _make_scaled_case(
-    trial: Trial, setting: ClaimSetting, problem: Any, full_list: Mapping[str, Unit]
+def _make_case_of_scaling(
+    trial: Trial, setting: ClaimSetting, problem: Any, parameter_units: Mapping[str, Unit]
 ) -> Case:
-    """Return constants and parameters of a claim as a function of the units."""
+    """Return a function of a scaling: constants and parameters in the scaled units."""
     own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
     statement = problem.constants(problem.start())
     existing = statement if setting.constants is None else setting.constants(problem)
@@ -241,7 +241,9 @@ def _make_scaled_case(
         constants = rescale_constants(existing, scaling, units)
         parameters = setting.parameters(constants) if callable(setting.parameters) else explicit
         products = {
-            name: value * scaling.factor(full_list[name]) if name in full_list else value
+            name: value * scaling.factor(parameter_units[name])
+            if name in parameter_units
+            else value
             for name, value in parameters.items()
         }
         epsilon = products.pop("epsilon", None)

@@ -41,7 +41,7 @@ class Instance:
 
     @property
     def stream_key(self) -> str:
-        """What tells its random streams from those of others: its parameters, else its name."""
+        """Text that names its random streams: the fixed parameters, else its name."""
         return " ".join(str(value) for value in self.parameters.values()) or self.name
 
     def with_title(self, title: str) -> "Instance":
@@ -55,19 +55,19 @@ class Instance:
 
     @property
     def description(self) -> str:
-        """What makes it says of itself."""
+        """Docstring of the function or class that builds the problem."""
         value = getattr(self.build, "description", None)
         return value if isinstance(value, str) else inspect.getdoc(self.build) or ""
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """The names of what it takes, those that are fixed left out."""
+        """Names of the parameters of `build` that are not fixed."""
         parameters = inspect.signature(self.build).parameters
         return tuple(name for name in parameters if name not in self.parameters)
 
     @property
     def varies(self) -> bool:
-        """Whether a random generator or a seed enters it."""
+        """Whether a random generator or a seed that is not fixed enters it."""
         return "rng" in self.parameter_names[:1] or "seed" in self.parameter_names
 
     def build_random(self, rng: np.random.Generator) -> Any:
@@ -81,7 +81,7 @@ class Instance:
         return self(**({"seed": seed} if "seed" in self.parameter_names else {}), **changed)
 
     def example(self) -> Any:
-        """Make one of the family, the same each time."""
+        """Build one problem of the family, the same at each call."""
         return self.build_random(np.random.default_rng(0))
 
 
@@ -129,7 +129,7 @@ class CatalogueFamily:
 
     @property
     def catalogue_entry(self) -> "ProblemEntry | None":
-        """What the catalogue has of it; None if it has nothing of that name."""
+        """Entry of the catalogue under this name; None if there is none."""
         from pfbench.problems.catalogue import PROBLEMS
 
         return PROBLEMS.get(self.name)
@@ -141,13 +141,13 @@ class CatalogueFamily:
 
     @property
     def description(self) -> str:
-        """A line about it."""
+        """Summary of the catalogue entry; empty if there is none."""
         return self.catalogue_entry.summary if self.catalogue_entry else ""
 
 
 @dataclass(frozen=True, eq=False)
 class FixedProblem:
-    """A problem that is there already."""
+    """A problem that is already built."""
 
     problem: Any
 
@@ -157,7 +157,7 @@ class FixedProblem:
 
     @property
     def description(self) -> str:
-        """What its class says of itself."""
+        """Docstring of the problem's class."""
         return inspect.getdoc(type(self.problem)) or ""
 
 

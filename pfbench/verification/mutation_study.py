@@ -20,7 +20,7 @@ _MOST_KILLED = 2
 
 @dataclass(frozen=True, kw_only=True)
 class StudiedFault:
-    """What became of one fault.
+    """A fault of a mutation study, with its verdicts and whether it had to be caught.
 
     Attributes
     ----------
@@ -48,8 +48,8 @@ class StudiedFault:
         )
 
     @property
-    def raises_error(self) -> bool:
-        """Whether it was found because it raised, not by a number."""
+    def is_caught_by_error(self) -> bool:
+        """Whether a claim caught the fault because the method raised, not by a number."""
         return any(
             verdict.catches_fault and verdict.verdict == VerdictName.FAILED
             for verdict in self.verdicts
@@ -100,8 +100,8 @@ def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
     return DetectionRate(sum(study.caught_by is not None for study in counted), len(counted))
 
 
-def catches_by_claim(studied_faults: Sequence[StudiedFault]) -> Mapping[str, int]:
-    """Return how many faults each claim was the first to find, the most first."""
+def count_first_catches_by_claim(studied_faults: Sequence[StudiedFault]) -> Mapping[str, int]:
+    """Return the number of faults that each claim was the first to catch, largest first."""
     return dict(
         Counter(study.caught_by for study in studied_faults if study.caught_by).most_common()
     )
@@ -114,7 +114,7 @@ def run_mutation_study(
     admissible: Sequence[AdmissibleFault] = (),
     at_size: AtSize | None = None,
 ) -> list[StudiedFault]:
-    """Find the faults that change nothing, and hold the others to claims until one notices it.
+    """Find equivalent faults, and test each other one until a claim or session catches it.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def run_mutation_study(
             else ()
             for study in studies
         ]
-        claims = _run_claims(session, faults, quickest_firsts)
+        claims = _run_claims_until_caught(session, faults, quickest_firsts)
         studies = [
             replace(study, verdicts=(*study.verdicts, *verdicts))
             for study, verdicts in zip(studies, claims, strict=True)
@@ -176,10 +176,10 @@ def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:
     return sorted(select_by_effort(claims, effort), key=lambda claim: claim.seconds(effort))
 
 
-def _run_claims(
+def _run_claims_until_caught(
     session: Session, faults: Sequence[Fault], claims: Sequence[Sequence[Claim]]
 ) -> list[list[Verdict]]:
-    """Hold each fault to its claims, one after the other, until one notices it."""
+    """Test each fault on its claims in turn until one catches it; return all verdicts."""
     verdicts: list[list[Verdict]] = [[] for _ in faults]
     waiting = [k for k in range(len(faults)) if claims[k]]
     while waiting:
@@ -269,7 +269,10 @@ def _operator_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
 
 
 def _claim_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
-    rows = [f"| {name} | {number} |" for name, number in catches_by_claim(studied_faults).items()]
+    rows = [
+        f"| {name} | {number} |"
+        for name, number in count_first_catches_by_claim(studied_faults).items()
+    ]
     return ["| claim | found first |", "| --- | --- |", *rows]
 
 
@@ -297,7 +300,7 @@ def _admissible(studied_faults: Sequence[StudiedFault]) -> list[StudiedFault]:
 def _row(name: str, studied_faults: Sequence[StudiedFault]) -> str:
     same = sum(bool(study.equivalent) for study in studied_faults)
     covered = len(_admissible(studied_faults))
-    raising = sum(study.raises_error for study in studied_faults)
+    raising = sum(study.is_caught_by_error for study in studied_faults)
     return f"| {name} | {len(studied_faults)} | {same} | {covered} | {detection_rate(studied_faults)} | {raising} |"  # noqa: E501
 
 

@@ -17,7 +17,7 @@ from pfbench.verification.units import (
 
 
 class SharedParameter(NamedTuple):
-    """A parameter, by the name that all methods share.
+    """A parameter name that several methods share, with its unit.
 
     Attributes
     ----------

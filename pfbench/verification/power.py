@@ -80,7 +80,7 @@ def scalable_parameters(method: Any) -> list[str]:
 
 
 def _has_implicit_parameter(method: Any, parameter: str) -> bool:
-    """Return whether a method says the tolerance or curvature that it takes if none is given."""
+    """Return whether a method has its own value of a tolerance or curvature that is not set."""
     return parameter == "curvature" or (parameter == "tolerance" and hasattr(method, "eta"))
 
 
@@ -97,7 +97,7 @@ def make_faulty(method: Any, parameter: str, factor: float) -> Any:
         def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
             """Run the method with the error."""
             if parameter == ESTIMATE:
-                misjudged: Any = _ScaledAnswers(ask, factor, find_sampled_oracle(method))
+                misjudged: Any = _ScaledAnswers(ask, factor, choose_oracle_to_scale(method))
                 yield from method.run(self, misjudged, x, rng)
             else:
                 yield from method.run(_scale_parameter(self, parameter, factor), ask, x, rng)
@@ -119,8 +119,8 @@ def _scale_parameter(algorithm: Any, parameter: str, factor: float) -> Any:
     )
 
 
-def find_sampled_oracle(method: Any) -> str:
-    """Return the oracle whose answers are made wrong."""
+def choose_oracle_to_scale(method: Any) -> str:
+    """Return the name of the oracle whose answers are to be multiplied by the error factor."""
     return next(name for name in _ANSWERS if name in method.requires)
 
 
@@ -207,9 +207,9 @@ class PowerSearch:
         error = PlantedError(self.method, parameter=self.parameter, factor=factor)
         return Mutant(name=name, subject=error, expected_claims=(self.claim,))
 
-    def skip_larger_errors(self, search: "PowerSearch") -> None:
-        """Try only errors that are smaller than the least that less effort found."""
-        self.high = search.high
+    def skip_larger_errors(self, lower_effort_search: "PowerSearch") -> None:
+        """Search only below the smallest error that a search of less effort caught."""
+        self.high = lower_effort_search.high
 
     def record_result(self, is_found: bool) -> None:
         """Take what became of the error that was tried."""

@@ -32,7 +32,7 @@ _GENERATORS = frozenset(
 def check_reproducible(
     trial: Trial, problem: Problem, algorithm: Algorithm, steps: int | None = None
 ) -> None:
-    """Refuse somebody's method of which runs with one seed differ: its law can be sampled.
+    """Raise `NotRepeatable` if runs of a user-defined method with one seed differ.
 
     Looked at are its first steps, all unless their number is given. Methods of the catalogue draw
     from the stream that they are given, by their tests.
@@ -50,8 +50,8 @@ def check_reproducible(
         raise NotRepeatable(f"{WORDS[0].lower()}{WORDS[1:]}")
 
 
-def check_seed(trial: Trial, problem: Problem, algorithm: Algorithm) -> None:
-    """Refuse to say of a method that draws the same in every run that its law is another one.
+def check_seed_changes_runs(trial: Trial, problem: Problem, algorithm: Algorithm) -> None:
+    """Raise `MethodFailed` if a method that makes its own generator ignores the seed.
 
     Raises
     ------
@@ -85,10 +85,10 @@ def _run_fingerprint(
 
 def _creates_own_generator(kind: type) -> bool:
     """Return whether the code of a class, or of a function of its module, makes a generator."""
-    return any(_GENERATORS & set(code.co_names) for code in _codes(kind))
+    return any(_GENERATORS & set(code.co_names) for code in _iterate_reachable_code(kind))
 
 
-def _codes(kind: type) -> Iterator[CodeType]:
+def _iterate_reachable_code(kind: type) -> Iterator[CodeType]:
     """Yield the code of what a class defines, and of what that calls in its module by name.
 
     Each object is visited once, and only its kind is looked at: none of its code runs.

@@ -29,8 +29,8 @@ _MOST_WORK = 10.0
 """Seconds, by a count of steps and calls, after which no further scaling is tried."""
 
 
-def check_in_other_units(trial: Trial, evidence: Evidence) -> Evidence:
-    """Return the evidence on a bound; of one that keeps no units with instances in other units.
+def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
+    """Re-test a bound that is not homogeneous in other units; return the new evidence.
 
     Where it breaks there it is *violated*, with the instance; else it is *inconclusive*. A claim
     that says why it is not homogeneous (`normalised`) is left as it is.
@@ -43,10 +43,10 @@ def check_in_other_units(trial: Trial, evidence: Evidence) -> Evidence:
     if units.homogeneous is not False:
         return evidence
     tests, runs, work = evidence.decision.test_count, evidence.repetitions, trial.coverage.work
-    for by in _scalings(trial, claim.check):
+    for by in _iterate_applicable_scalings(trial, claim.check):
         if trial.coverage.work - work > _MOST_WORK:
             break
-        result = _check_scaled(trial, claim.check, by)
+        result = _decide_in_scaled_units(trial, claim.check, by)
         if result is None:
             continue
         runs += result.repetitions
@@ -65,7 +65,7 @@ def check_in_other_units(trial: Trial, evidence: Evidence) -> Evidence:
     return replace(evidence, decision=decision, repetitions=runs)
 
 
-def _scalings(trial: Trial, check: Bound) -> Iterator[Scaling]:
+def _iterate_applicable_scalings(trial: Trial, check: Bound) -> Iterator[Scaling]:
     """Yield the scalings: none where a unit of what is measured, or of a parameter, is unknown."""
     examples = [instance.example() for instance in trial.claim.instances]
     plain = all(
@@ -89,7 +89,7 @@ def _unit_of_quantity(trial: Trial, check: Bound) -> Unit | None:
     return trial.claim.units.get("of", named)
 
 
-def _check_scaled(trial: Trial, check: Bound, by: Scaling) -> Evidence | None:
+def _decide_in_scaled_units(trial: Trial, check: Bound, by: Scaling) -> Evidence | None:
     """Return the evidence on a bound with its instances in other units; None if there is none."""
     instances = tuple(_rescale(instance, by) for instance in trial.claim.instances)
     settings = {

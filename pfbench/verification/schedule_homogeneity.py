@@ -149,7 +149,7 @@ def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
 
 @dataclass(frozen=True)
 class UnitDepartures:
-    """In what parameters do not keep their units: real ones, whole ones; and which round by one.
+    """The departures of real and integer parameters from their units, and roundings by one.
 
     `for_all_arguments`: whenever it was looked at a real one, and no whole one that it may follow
     from.
@@ -173,14 +173,14 @@ class UnitDepartures:
         )
 
 
-def find_departures(created: Parameters) -> UnitDepartures:
-    """Return in what parameters do not keep their units."""
-    departures, base = UnitDepartures(), created(ONE)
+def find_departures(make_parameters: Parameters) -> UnitDepartures:
+    """Return the parameters that do not scale with their units."""
+    departures, base = UnitDepartures(), make_parameters(ONE)
     for name, value in base.items():
         if is_float(value):
 
             def parameter_value(scaling: Scaling, name: str = name) -> Any:
-                return created(scaling)[name]
+                return make_parameters(scaling)[name]
 
             deviation = [
                 find_departure(name, parameter_value, unit)
@@ -189,7 +189,7 @@ def find_departures(created: Parameters) -> UnitDepartures:
             departures.real.extend([str(deviation[0])] if all(deviation) else [])
             continue
         for by in SCALINGS:
-            other = created(by).get(name)
+            other = make_parameters(by).get(name)
             if other != value:
                 near = isinstance(value, int) and isinstance(other, int) and abs(other - value) == 1
                 text = f"{by}: {name} is {other}, not {value}"

@@ -88,7 +88,7 @@ def examine(erratum: Erratum, effort: str = "quick", seed: int = 0) -> ErratumFi
 
 @dataclass(frozen=True)
 class _Request(Generic[Outcome]):
-    """A question, its usual seconds, and what its row or the loss of its task becomes."""
+    """A cached task, its expected seconds, and how its row or failure becomes an outcome."""
 
     question: CachedTask
     seconds: float
@@ -237,7 +237,7 @@ class Session:
             self._make_cached_task(
                 "verdict",
                 [claim, subject, label, *([neighbour["at_seed"]] if claim.needs_seed else [])],
-                Task(_verdict_row, arguments, limit or time_limit(claim, self.effort)),
+                Task(_judge_as_row, arguments, limit or time_limit(claim, self.effort)),
             ),
             claim.seconds(self.effort),
             lambda row: Verdict.from_stored(claim, row),
@@ -251,7 +251,7 @@ class Session:
         statement = [getattr(erratum, erratum_field) for erratum_field in _ERRATUM_FIELDS]
         return _Request(
             self._make_cached_task(
-                "finding", statement, Task(_finding_row, arguments, EXAMINATION_LIMIT)
+                "finding", statement, Task(_examine_as_row, arguments, EXAMINATION_LIMIT)
             ),
             0.0,
             lambda row: ErratumFinding(
@@ -271,7 +271,7 @@ class Session:
     def _equivalence_request(self, fault: Fault, claim: Claim | None) -> _Request[str]:
         from pfbench.verification.replay.same_runs import is_same_in_long_runs
 
-        task = Task(_equivalence_row, (fault, claim), COMPARISON_LIMIT)
+        task = Task(_find_equivalence_as_row, (fault, claim), COMPARISON_LIMIT)
         statement = (
             [fault, find_equivalence] if claim is None else [fault, is_same_in_long_runs, claim]
         )
@@ -310,14 +310,18 @@ def search_counterexamples(
     return Verification(everything)
 
 
-def _verdict_row(claim: Claim, subject: Subject, neighbour: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a verdict as a store keeps it."""
-    verdict = judge(claim, subject, *(neighbour[name] for name in ("effort", "seed", "at_seed")))
-    return {**verdict.as_json(), "lost": verdict.lost, **neighbour}
+def _judge_as_row(
+    claim: Claim, subject: Subject, session_columns: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Judge a claim and return the verdict as a row of the store."""
+    verdict = judge(
+        claim, subject, *(session_columns[name] for name in ("effort", "seed", "at_seed"))
+    )
+    return {**verdict.as_json(), "lost": verdict.lost, **session_columns}
 
 
-def _finding_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
-    """Return a finding as a store keeps it."""
+def _examine_as_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
+    """Examine an erratum and return the finding as a row of the store."""
     started = perf_counter()
     finding = examine(erratum, effort, seed)
     return {
@@ -331,8 +335,8 @@ def _finding_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
     }
 
 
-def _equivalence_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
-    """Return as a store keeps it why a fault changes nothing."""
+def _find_equivalence_as_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
+    """Find why a fault changes nothing and return that as a row of the store."""
     from pfbench.verification.replay.same_runs import is_same_in_long_runs
 
     if claim is None:

@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.state import Point, State
-from pfbench.verification.coverage import Coverage
+from pfbench.verification.coverage import CoveredSizes
 from pfbench.verification.instruments.oracle_tally import ComponentTally
 from pfbench.verification.subject import MethodFailed, NotTestable
 
@@ -42,7 +42,7 @@ class StepRecord:
     lo_inputs: tuple[Any, ...]
     counts: Callable[[], Counts]
     previous: tuple[Any, ...] = ()
-    coverage: Coverage = field(default_factory=Coverage, compare=False, repr=False)
+    coverage: CoveredSizes = field(default_factory=CoveredSizes, compare=False, repr=False)
 
     @property
     def estimate_point(self) -> Point:
@@ -108,7 +108,7 @@ def is_multiple(g: Floats, source: Any) -> bool:
 
 
 class StepRecorder(ComponentTally):
-    """A witness that keeps what reaches `lo` in a step.
+    """A component tally that also keeps the inputs of `lo` in the present step.
 
     Inner loops ask `lo` or `value`: one that does not end is stopped, by `MethodFailed`.
     """

@@ -120,7 +120,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class EditedMethod(Subject):
-    """A planted fault: a method in whose source something else stands, all the rest is the method.
+    """A subject whose method has a planted fault: its source with one or more edits.
 
     Attributes
     ----------
@@ -158,13 +158,13 @@ class EditedMethod(Subject):
         return Fault(self.algorithm, module, name, "edit", 1, change)
 
 
-def _make_edit(source: str, first: int, before: str, after: str) -> Edit:
+def _make_edit(source: str, first_line: int, before: str, after: str) -> Edit:
     """Return the edit of a text in a source that begins with this line of its file."""
     if source.count(before) != 1:
         raise LookupError(f"{before!r} stands {source.count(before)} times in {source!r}, not once")
     ahead = source[: source.index(before)]
     ends = ahead, ahead + before
-    lines = [first + text.count("\n") for text in ends]
+    lines = [first_line + text.count("\n") for text in ends]
     columns = [len(text.rpartition("\n")[2].encode()) for text in ends]
     return Edit(lines[0], columns[0], lines[1], columns[1], after)
 
@@ -178,10 +178,10 @@ def _pickling_error(part: Any) -> str:
     return ""
 
 
-def instantiate_with_parameters(
+def instantiate_with_accepted_parameters(
     algorithm: Any, needed: Collection[str] = (), /, **requested: Any
 ) -> Algorithm:
-    """Return the algorithm with those of the wanted parameters that it has.
+    """Return the algorithm with those of the requested parameters that it accepts.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
         raise SubjectLacksParameter(
             "its parameters cannot be changed once it is made: make it a dataclass"
         )
-    return instantiate_with_parameters(algorithm, tuple(overrides), **overrides)
+    return instantiate_with_accepted_parameters(algorithm, tuple(overrides), **overrides)
 
 
 def make_scheduled(

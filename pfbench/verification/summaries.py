@@ -80,18 +80,18 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
     return 1.0 / max(ratios) if ratios else None
 
 
-def describe_deciding_evidence(measured: Mapping[str, Any], over: str) -> str:
-    """Return what would decide a bound of somebody's own that is inconclusive.
+def describe_deciding_evidence(measured: Mapping[str, Any], statistic: str) -> str:
+    """Describe which further evidence could decide an inconclusive user-defined bound.
 
     Parameters
     ----------
     measured
         What was measured of it.
-    over
+    statistic
         Which points it speaks of; empty where it is no bound.
     """
     ways = ["more runs (--full)"]
-    if over == "output":
+    if statistic == "output":
         ways.append('statistic="mean", which takes all iterates of a run and varies less')
     ways.append("instances on which the bound is nearer (pfbench worst-case names one)")
     lower = [value for name, value in measured.items() if name.endswith("lower") and value]

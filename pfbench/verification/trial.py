@@ -25,7 +25,7 @@ from pfbench.runs.loop.steps import Steps, oracle_class
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.trace import OUTSIDE_REASON
 from pfbench.verification.claim import Claim
-from pfbench.verification.coverage import Coverage
+from pfbench.verification.coverage import CoveredSizes
 from pfbench.verification.instruments.enumerated_random import EnumerableGenerator, NotEnumerable
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.instruments.oracle_tally import ComponentTally, TalliedProblem
@@ -38,7 +38,7 @@ from pfbench.verification.subject import (
     Subject,
     SubjectLacksParameter,
     UnsupportedPoints,
-    instantiate_with_parameters,
+    instantiate_with_accepted_parameters,
     make_scheduled,
     select_accepted,
 )
@@ -77,7 +77,7 @@ class Trial:
     effort: str = "quick"
     seed: int = 0
     case_seed: int = 0
-    coverage: Coverage = field(default_factory=Coverage, compare=False, repr=False)
+    coverage: CoveredSizes = field(default_factory=CoveredSizes, compare=False, repr=False)
     stretch: int = 1
 
     @property
@@ -136,10 +136,12 @@ class Trial:
                 raise SubjectLacksParameter(
                     f"it has no parameter {name}, which the claim sets to {requested[name]}"
                 )
-        return instantiate_with_parameters(self.algorithm, self.algorithm_parameters, **requested)
+        return instantiate_with_accepted_parameters(
+            self.algorithm, self.parameters_of_claim_algorithm, **requested
+        )
 
     @property
-    def algorithm_parameters(self) -> Collection[str]:
+    def parameters_of_claim_algorithm(self) -> Collection[str]:
         """The parameters that the claim's own algorithm needs."""
         needed = getattr(
             self.claim_algorithm if self.claim.algorithm else None,
@@ -171,7 +173,7 @@ class Trial:
         path = ForcedPath(4, 2, length=10.0) if problem is None else problem
         # Whatever else it lacks, its output can be looked at.
         small = {"batch": 2, "period": 2, "iterations": 8, "step": 0.1}
-        algorithm = instantiate_with_parameters(self.algorithm, **{**overrides, **small})
+        algorithm = instantiate_with_accepted_parameters(self.algorithm, **{**overrides, **small})
         sample: list[int] = []
         T = 1
         for seed in self.seeds(self.choose_by_effort(100, 400), "output"):
@@ -183,7 +185,7 @@ class Trial:
             if not (len(way) > 1 and abs(np.sign(steps).sum()) == len(steps)):
                 return Decision("inconclusive", "Its iterates cannot be told apart.", {}, None)
             T = max(T, len(steps))
-            sample.append(_position(float(run.x[0]), way) - (not any(point)))
+            sample.append(_find_number_index(float(run.x[0]), way) - (not any(point)))
         return decide_uniform(sample, T)
 
     def run(
@@ -226,7 +228,7 @@ class Trial:
             raise (
                 ClaimBroken(words)
                 if measured
-                else _end_error_type(problem, run.status == Status.ERROR)(words)
+                else _error_type_of_failed_run(problem, run.status == Status.ERROR)(words)
             )
         _check_counts(list(run.counts.as_dict().values()), witnessed.tally)
         _check_point(problem, run.x)
@@ -287,7 +289,7 @@ class Trial:
                     words = f"it raised {type(error).__name__}: {error}"
                     if isinstance(stream, EnumerableGenerator):
                         raise NotEnumerable(words) from error
-                    raise _end_error_type(problem, True)(words) from error
+                    raise _error_type_of_failed_run(problem, True)(words) from error
                 if not isinstance(state, State):
                     raise MethodFailed(f"it yields a {type(state).__name__}, not a State")
                 if not form.is_point(state.x):
@@ -307,10 +309,10 @@ class Trial:
         finally:
             self.coverage.add(problem, created, recorder)
 
-    def moves(
+    def follow_with_previous_point(
         self, problem: Problem, algorithm: Algorithm, seed: int = 0, *, rng: Any = None
     ) -> Iterator[tuple[Any, StepRecord]]:
-        """As `follow`; yield each step with a copy of the iterate before it, first the start."""
+        """Yield the iterate before each step, and the step's record as `follow` yields it."""
         x = problem.start()
         for step in self.follow(problem, algorithm, rng=rng, seed=seed):
             yield x, step
@@ -368,14 +370,14 @@ _PATH_FRACTIONS: Mapping[str, Measure] = {
 """How far a state is on its way, and whether it says where its estimate was formed."""
 
 
-def _position(r: float, way: Sequence[float]) -> int:
+def _find_number_index(number: float, numbers: Sequence[float]) -> int:
     """Return which of the numbers is r, up to rounding; -1 if none is."""
-    deviation = np.abs(np.array(way) - r)
-    return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(way).max() else -1
+    deviation = np.abs(np.array(numbers) - number)
+    return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(numbers).max() else -1
 
 
-def _end_error_type(problem: Problem, raised: bool) -> type[Exception]:
-    """Return what an end is that no run should have.
+def _error_type_of_failed_run(problem: Problem, raised: bool) -> type[Exception]:
+    """Return the exception class for a run that failed; the points decide which.
 
     Where points are factored matrices an error says little: many methods can move arrays only.
     """

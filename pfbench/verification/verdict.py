@@ -15,7 +15,7 @@ from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.criteria import CRITERIA, Complexity
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.reproducibility import UNREPEATABLE, WORDS
-from pfbench.verification.scaled_instances import check_in_other_units
+from pfbench.verification.scaled_instances import recheck_inhomogeneous_bound
 from pfbench.verification.statistics import Decision
 from pfbench.verification.subject import (
     ClaimBroken,
@@ -71,7 +71,7 @@ class Verdict:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the statement was measured false, the method failed, or its check was lost."""
+        """Whether the verdict is *violated* or *failed*, or the check was lost."""
         return self.lost or self.verdict.is_wrong
 
     @property
@@ -145,7 +145,7 @@ def judge(trial: Trial) -> Verdict:
 def _judge(trial: Trial) -> Verdict:
     started = perf_counter()
     try:
-        evidence = check_in_other_units(trial, trial.claim.check(trial))
+        evidence = recheck_inhomogeneous_bound(trial, trial.claim.check(trial))
     except ClaimBroken as error:
         verdict = VerdictName.FAILED if isinstance(error, MethodFailed) else VerdictName.VIOLATED
         evidence = _empty_evidence(verdict, end_sentence(error))

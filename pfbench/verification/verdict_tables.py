@@ -21,6 +21,9 @@ from pfbench.verification.summaries import (
 )
 from pfbench.verification.verdict import Verdict
 
+WORST_RATIO = "worst ratio found"
+"""Column of the largest ratio that the search for a counterexample found."""
+
 
 def verdict_table(
     done: Verification, findings: Sequence[ErratumFinding], titles: Mapping[str, str], command: str
@@ -52,12 +55,12 @@ def verdict_table(
             lines += [
                 f"## {title}",
                 "",
-                "| claim | verdict | says | measured | worst ratio found | tested on | runs | s |",
+                f"| claim | verdict | says | measured | {WORST_RATIO} | tested on | runs | s |",
             ]
             lines += [f"|{' --- |' * 8}", *map(_verdict_line, rows), ""]
     exponents = [line for row in done.rows for line in _exponent_lines(row)]
     if exponents:
-        gap, mapping_sq = map(_escape_markdown, CRITERIA[:2])
+        gap, mapping_sq = map(escape_markdown, CRITERIA[:2])
         lines += [
             "## Exponents",
             "",
@@ -92,7 +95,7 @@ def repetition_table(
         for row in done.rows:
             counts.setdefault(row.claim.name, Counter())[row.verdict] += 1
     violated = sum(verdicts[VerdictName.VIOLATED] for verdicts in counts.values())
-    order = sorted(VerdictName, key=lambda verdict: -verdict.rank)
+    order = sorted(VerdictName, key=lambda verdict: -verdict.rank_from_worst)
     lines = [
         "# Verdicts, repeated",
         "",
@@ -110,9 +113,9 @@ def repetition_table(
 
 def _verdict_line(row: Verdict) -> str:
     texts = (summarise_main_numbers(row.measured), describe_worst_ratio(row.measured))
-    measured, worst = map(_escape_markdown, texts)
+    measured, worst = map(escape_markdown, texts)
     return (
-        f"| {row.claim.name} | {row.verdict} | {_escape_markdown(row.claim.statement)} | "
+        f"| {row.claim.name} | {row.verdict} | {escape_markdown(row.claim.statement)} | "
         f"{measured} | {worst} | {sizes_in_words(row.measured, horizons=True)} | "
         f"{row.repetitions} | {row.seconds:.2g} |"
     )
@@ -142,7 +145,7 @@ def _exponent_lines(row: Verdict) -> Iterator[str]:
         )
         claimed = f"{row.claimed[statement]:.3g}"
         cells = (row.claim.name, other_removeprefix, claimed, text, f"{decades:.2g}", *scales)
-        yield f"| {' | '.join(map(_escape_markdown, cells))} |"
+        yield f"| {' | '.join(map(escape_markdown, cells))} |"
 
 
 def matching_claimed_exponent(subject: str, claimed: Mapping[str, Any]) -> str | None:
@@ -172,22 +175,23 @@ def _format_finding(finding: ErratumFinding) -> str:
         else "**not shown**"
     )
     measured = [
-        f"{_escape_markdown(name)} **{_number(value)}**" for name, value in finding.evidence.items()
+        f"{escape_markdown(name)} **{_number(value)}**" for name, value in finding.evidence.items()
     ]
     if measured:
         text += f": {'; '.join(measured)}"
-    right = [_escape_markdown(name) for name, holds in finding.readings.items() if holds]
+    right = [escape_markdown(name) for name, holds in finding.readings.items() if holds]
     if right:
         text += f"; right if read so: {'; '.join(right)}"
     reported = (finding.erratum.ruling, finding.erratum.as_printed, finding.erratum.corrected)
-    return f"| {finding.erratum.name} | {' | '.join(map(_escape_markdown, reported))} | {text} |"
+    return f"| {finding.erratum.name} | {' | '.join(map(escape_markdown, reported))} | {text} |"
 
 
 def _number(value: float) -> str:
     return f"{value:.0f}" if value == round(value, 0) and abs(value) < 1e6 else f"{value:.3g}"
 
 
-def _escape_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
+    """Return a text for a cell of a table."""
     return escape_text(text).replace("|", "\\|").replace("*", "\\*")
 
 
@@ -287,7 +291,7 @@ def units_table(results: Sequence[Homogeneity], command: str) -> str:
             homogeneity.description,
             homogeneity.normalised or printed,
         )
-        lines.append(f"| {' | '.join(map(_escape_markdown, cells))} |")
+        lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
     lines += [
         "",
         "## Homogeneous",
@@ -296,11 +300,11 @@ def units_table(results: Sequence[Homogeneity], command: str) -> str:
         "| --- | --- | --- |",
     ]
     lines += [
-        f"| {_escape_markdown(item.name)} | {item.kind} | {_escape_markdown(item.description)} |"
+        f"| {escape_markdown(item.name)} | {item.kind} | {escape_markdown(item.description)} |"
         for item in homogeneities
     ]
     lines += ["", "## Nothing with a unit", ""]
     for why in dict.fromkeys(item.description for item in none):
-        names = ", ".join(_escape_markdown(item.name) for item in none if item.description == why)
-        lines.append(f"* {_escape_markdown(why)}: {names}")
+        names = ", ".join(escape_markdown(item.name) for item in none if item.description == why)
+        lines.append(f"* {escape_markdown(why)}: {names}")
     return "\n".join([*lines, ""])

@@ -15,12 +15,12 @@ from pfbench.archive.check import CheckOutcome
 from pfbench.archive.checker import _ClaimTasks
 from pfbench.archive.claim_tasks import (
     describe_claims,
+    describe_failure_with_other_data,
     list_claim_runs,
     recompute_fault,
     recompute_verdict,
-    recompute_with_other_data,
 )
-from pfbench.archive.page import count_faults, pages, summary
+from pfbench.archive.page import badge_phrases, count_faults, pages
 from pfbench.archive.unpacking import read_runs
 from pfbench.archive.version_lock import source_digest
 from pfbench.verification.session import judge
@@ -43,7 +43,7 @@ def test_it_holds_all_that_it_should(archive):
     assert planted["caught_by"] == ["lazy-count"]
     assert len(about["faults"]["generated"]) == 3
     caught, faults = count_faults(about)
-    assert summary(about)[0] == "holds"
+    assert badge_phrases(about)[0] == "holds"
     assert f"{caught} of {faults} faults caught" in inside["badge.svg"].decode()
     assert "| lazy-falls |" in inside["page.md"].decode()
 
@@ -64,7 +64,7 @@ def test_an_honest_one_passes_elsewhere(archive, tmp_path, monkeypatch):
     assert found["sha256"][:16] in found["text"]
     assert found["inside"]["verdicts"] == 2 + 2
     assert "60 of these 60 runs were counted and measured by processes that" in found["text"]
-    assert "its own code computed 4 faults, 2 statements, 4 verdicts." in found["text"]
+    assert "Its own code computed: faults (4), statements (2), verdicts (4)." in found["text"]
     assert "lazy_descent" not in sys.modules
 
 
@@ -167,7 +167,7 @@ def test_forged_runs_are_seen(archive, importable, tmp_path, runs, says):
     check = checking(forged(archive, tmp_path / "forged.zip", runs=runs), tmp_path / "inside")
     stored = read_runs(tmp_path / "inside")
     _ClaimTasks(check, check.manifest).take_plans(stored, list_claim_runs(theorem, 0))
-    check.do(list(check.run_tasks(stored)))
+    check.process_until_time_limit(list(check.iterate_run_tasks(stored)))
     assert all(says in text for text in check.outcome.deviations)
     assert bool(says) == bool(check.outcome.deviations)
 
@@ -224,7 +224,7 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone(archive, tmp_path):
     honest.compare_fresh("lazy-count", old, new)
     wrong.compare_fresh("lazy-count", [{"sfo": row["sfo"] - 81.0} for row in old], new)
     for one in (honest, wrong):
-        one.compare()
+        one.note_significant_differences()
     assert honest.p_values
     assert honest.deviations == []
     assert "sfo of lazy-count has another law" in wrong.deviations[0]
@@ -340,7 +340,8 @@ def test_a_method_that_looks_its_problem_up_is_seen_with_other_data(importable):
     claims = load_claims(theorem).claims
     assert not [claim.name for claim in claims if judge(claim).is_wrong]
     found = {
-        claim.name: recompute_with_other_data(theorem, claim.name, "quick", 3) for claim in claims
+        claim.name: describe_failure_with_other_data(theorem, claim.name, "quick", 3)
+        for claim in claims
     }
     assert found["of-honest"] == ""
     for name in ("of-bydigest", "of-byname"):

@@ -94,7 +94,7 @@ def checked(home, tmp_path, monkeypatch):
         folder.mkdir()
         check = checking(path, folder)
         _redraw_table(check, suite, read_runs(folder))
-        check.do(list(_tasks(check, read_runs(folder))))
+        check.process_until_time_limit(list(_tasks(check, read_runs(folder))))
         return check.outcome
 
     yield of
@@ -118,7 +118,7 @@ def test_an_honest_one_passes_elsewhere(home, tmp_path, monkeypatch):
     assert found["inside"] == {"statements": 1}
     total = found["runs"][0] + found["new"]
     assert f"{total} of these {total} runs were counted and measured by" in found["text"]
-    assert "its own code computed 1 statements." in found["text"]
+    assert "Its own code computed: statements (1)." in found["text"]
 
 
 def test_it_holds_all_that_it_should(home):
@@ -191,7 +191,7 @@ def test_the_table_is_drawn_where_nothing_of_its_code_is_imported(home, tmp_path
         value = [["batch", "lo"], ["iterations", "step"], {}]
         item.on_result(item.task.function(*item.task.arguments) if asked[1:] else value)
 
-    object.__setattr__(check, "do", do)
+    object.__setattr__(check, "process_until_time_limit", do)
     monkeypatch.setitem(sys.modules, "methods_of_mine", None)  # an import of it raises
     _, _, *rows = _redraw_table(check, None, read_runs(tmp_path / "inside"))
     assert check.outcome.deviations == []
@@ -231,7 +231,7 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone():
     honest.compare_fresh("cell", runs[::3], [*runs[1::3], *runs[2::3]])
     wrong.compare_fresh("cell", runs[:10], runs[10:])
     for each in (honest, wrong):
-        each.compare()
+        each.note_significant_differences()
     assert honest.p_values
     assert honest.deviations == []
     assert "sfo of cell has another law now" in wrong.deviations[0]

@@ -44,7 +44,7 @@ def checked(path, folder):
     """Check an archive in this process; return what is not as it says."""
     folder.mkdir(exist_ok=True)
     check = checking(path, folder)
-    check.do(list(_tasks(check, read_runs(folder))))
+    check.process_until_time_limit(list(_tasks(check, read_runs(folder))))
     return check.outcome
 
 

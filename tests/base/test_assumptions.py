@@ -45,7 +45,7 @@ def test_no_algorithm_assumes_an_unknown_word(name):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_problem_states_an_unknown_property(name):
-    offered = PROBLEMS[name].sources
+    offered = PROBLEMS[name].data_source_names
     given = {"source": "synthetic"} if "synthetic" in offered else {}
     problem = pf.problem(name, **given)
     assert isinstance(problem.properties, frozenset)

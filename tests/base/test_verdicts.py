@@ -8,7 +8,7 @@ from pfbench.base.verdicts import VERDICT_NAMES, Verdict
 
 
 def test_every_verdict_has_a_place_words_and_a_colour():
-    assert sorted(one.rank for one in Verdict) == list(range(len(Verdict)))
+    assert sorted(one.rank_from_worst for one in Verdict) == list(range(len(Verdict)))
     assert all(one.description and one.terminal_style for one in Verdict)
 
 
@@ -16,8 +16,10 @@ def test_only_what_is_wrong_or_kept_is_called_so():
     assert {one for one in Verdict if one.is_wrong} == {"violated", "failed"}
     kept = {one for one in Verdict if one.keeps_bound}
     assert kept == {"holds", "within-10", "attained"}
-    assert max(Verdict, key=lambda one: one.rank) == "attained"
-    assert all(one.rank > other.rank for one in kept for other in set(Verdict) - kept)
+    assert max(Verdict, key=lambda one: one.rank_from_worst) == "attained"
+    assert all(
+        one.rank_from_worst > other.rank_from_worst for one in kept for other in set(Verdict) - kept
+    )
 
 
 def test_a_former_name_is_read_and_never_written():

@@ -9,7 +9,7 @@ from judging import judge
 
 import pfbench as pf
 from pfbench.algorithms.proximal import SmoothSVRG
-from pfbench.base.arrays import nan_or_maximum
+from pfbench.base.arrays import maximum_nan_as_infinity
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.sets import L1Penalty, L2Ball
 from pfbench.verification import Subject
@@ -68,8 +68,10 @@ def test_nan_of_users_fails_the_check_that_meets_it(name):
 
 
 def test_the_largest_of_some_numbers_does_not_lose_nan():
-    assert nan_or_maximum(0.0, math.nan) == nan_or_maximum(math.nan, 0.0) == math.inf
-    assert nan_or_maximum(0.0, 2.0, -math.inf) == 2.0
+    assert (
+        maximum_nan_as_infinity(0.0, math.nan) == maximum_nan_as_infinity(math.nan, 0.0) == math.inf
+    )
+    assert maximum_nan_as_infinity(0.0, 2.0, -math.inf) == 2.0
 
 
 class Tells(SmoothSVRG):

@@ -26,7 +26,7 @@ from pfbench.claims.catalogue import (
     select_claims,
     select_mutants,
 )
-from pfbench.runs.storage.content_keys import is_builtin, reachable
+from pfbench.runs.storage.content_keys import find_reachable_files, is_builtin
 from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
 from pfbench.verification.description import describe
@@ -168,7 +168,7 @@ def test_a_verdict_depends_on_its_theorem_and_not_on_others():
     for told in CLAIMS.values():
         modules = describe(told).modules
         own = {module for module in modules if module.startswith(ROOM)}
-        reached = {module for module in reachable(modules) if is_builtin(module)}
+        reached = {module for module in find_reachable_files(modules) if is_builtin(module)}
         assert own <= reached, told.name
         rooms = {module.split(".")[1] for module in reached if "." in module}
         assert not rooms & {"cli", "reporting"}, told.name

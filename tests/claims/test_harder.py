@@ -109,7 +109,7 @@ def test_what_takes_too_long_is_left_out():
     method = Walk(iterations=10**9, step=1e-3)
     brief = harder_instances._TimeLimitedTrial(SMALL, deadline=process_time() + 0.05)
     with pytest.raises(harder_instances._TrialTimeout):
-        for _ in brief.moves(problem, method):
+        for _ in brief.follow_with_previous_point(problem, method):
             pass
 
 

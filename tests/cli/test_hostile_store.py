@@ -89,7 +89,7 @@ def write(store, change=lambda header: header, *, key=BAD, columns=None):
 
 def insert(store, record, columns):
     record = record._replace(**columns)
-    shown = serialization.encode_columns(record[: serialization.SHOWN])
+    shown = serialization.encode_for_checksum(record[: serialization.SHOWN])
     parts = [part if isinstance(part, bytes) else b"" for part in (record.meta, record.trace)]
     digest = sha256(b"\0".join((shown, *parts))).digest()
     record = record._replace(checksum=zlib.crc32(shown), sha256=digest)

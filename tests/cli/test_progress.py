@@ -69,10 +69,10 @@ def test_an_estimate_that_is_not_steady_is_not_told(clock):
     for k in range(60):
         clock[0] += 1.0
         left = pace.remaining_seconds(k, 100 - k)
-        assert pace.steady_estimate(left, k / 100) == (left if k >= 10 else None)
+        assert pace.estimate_if_steady(left, k / 100) == (left if k >= 10 else None)
     for _ in range(3):  # the remaining ones are found to take three times as long
         clock[0] += 5.0
-        assert pace.steady_estimate(3 * left, 0.6) is None
+        assert pace.estimate_if_steady(3 * left, 0.6) is None
 
 
 def test_nothing_is_told_before_a_tenth_and_five_seconds(clock):
@@ -80,9 +80,9 @@ def test_nothing_is_told_before_a_tenth_and_five_seconds(clock):
     assert [pace.remaining_seconds(made, 9) for made in (0, 1, 2)] == [None] * 3
     clock[0] += 4.0
     assert pace.remaining_seconds(4, 6) == 12.0
-    assert pace.steady_estimate(12.0, 0.4) is None
+    assert pace.estimate_if_steady(12.0, 0.4) is None
     clock[0] += 2.0
-    assert (pace.steady_estimate(10.0, 0.05), pace.steady_estimate(10.0, 0.4)) == (None, 10.0)
+    assert (pace.estimate_if_steady(10.0, 0.05), pace.estimate_if_steady(10.0, 0.4)) == (None, 10.0)
 
 
 def test_what_is_to_come_counts_by_its_kind(clock):

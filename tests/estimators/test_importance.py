@@ -12,7 +12,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, keep
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
 from pfbench.verification.replay.draw_streams import map_to_uniform
-from pfbench.verification.replay.indices import find_rejection
+from pfbench.verification.replay.indices import find_first_rejection_and_p_value
 
 B = 2
 
@@ -94,7 +94,9 @@ Q = L / L.sum()
 def judged(draw, seed=3):
     """Whether batches of 32 are suspected, each evened out by the chances that are due."""
     rng = np.random.default_rng(seed)
-    return find_rejection([map_to_uniform(draw(rng, t), Q, t) for t in range(T)], N)
+    return find_first_rejection_and_p_value(
+        [map_to_uniform(draw(rng, t), Q, t) for t in range(T)], N
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))

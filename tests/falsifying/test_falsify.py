@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -17,8 +18,8 @@ from typer.testing import CliRunner
 from pfbench.base.user_code import load_user_object
 from pfbench.cli import falsify as verb
 from pfbench.cli.main import app
-from pfbench.verification.falsify import in_processes
-from pfbench.verification.falsify.exact_numbers import Digits, Exact, Inexact
+from pfbench.verification.falsify import in_processes, saved_search
+from pfbench.verification.falsify.exact_numbers import Digits, Inexact, RationalOrRoot
 from pfbench.verification.falsify.falsification import replay_counterexample, search_claim
 from pfbench.verification.falsify.genomes import convert_to_text, parse_genome
 from pfbench.verification.falsify.searched_problem import build_problem
@@ -55,7 +56,7 @@ def edge(name):
 
 
 def number(text):
-    return Exact.from_fraction(Fraction(text))
+    return RationalOrRoot.from_fraction(Fraction(text))
 
 
 def test_roots_stay_symbolic():
@@ -88,7 +89,7 @@ def test_minimisers_are_optimal_and_sizes_positive(body, d, push):
     text |= {"centre": ["1/2"], "start": ["3"], "push": [push], "axis": ["1", "2"], "offsets": []}
     text |= {"radius": body[1], "sides": body[1], "vertices": corners}
     problem = build_problem(parse_genome(text), Digits.make_type(50).from_value)
-    assert problem.is_consistent
+    assert problem.has_optimal_minimiser
     assert problem.constants().D > 0
     assert problem.value(problem.start()) >= 0
     vertex = problem.set.lo(problem.gradient(problem.start()))
@@ -104,7 +105,7 @@ def test_comparisons_that_rounding_decides_are_seen():
 
 
 def test_a_module_is_loaded_with_exact_literals():
-    twin = load_exact_module(claims("edge_cases.py"), Exact)
+    twin = load_exact_module(claims("edge_cases.py"), RationalOrRoot)
     below = twin.BELOW.check.bounds[""]
 
     class ParameterNamespace:
@@ -116,7 +117,7 @@ def test_a_module_is_loaded_with_exact_literals():
 
 
 def test_constants_of_an_instance_are_exact():
-    problem = build_problem(HUBER, Exact.from_value)
+    problem = build_problem(HUBER, RationalOrRoot.from_value)
     c = problem.constants(problem.start())
     assert (c.L_f, c.R, c.delta) == (1, 3, Fraction(5, 2))
     assert problem.minimiser[0] == -1
@@ -268,6 +269,44 @@ def test_what_is_unclear_is_said_before_the_search():
 def test_the_same_seed_gives_the_same_counterexample():
     first, second = (search(edge("HALF"), seconds=8, seed=3) for _ in range(2))
     assert first.before_shrinking == second.before_shrinking
+
+
+def without_seconds(report):
+    fields = report.as_json()
+    del fields["seconds"]
+    fields["search"].pop("seconds_to_hit", None)
+    return fields
+
+
+@pytest.mark.parametrize(("name", "statements"), [("ATTAINED", {0}), ("TWO", {0, 1})])
+def test_a_search_that_is_stopped_often_goes_on_to_the_same_result(
+    tmp_path, monkeypatch, name, statements
+):
+    options = {"seconds": 0.6, "seed": 2, "patience": 500.0}
+    whole = search_claim(edge(name), **options)
+    save, stopped_in, saves = saved_search.SavedSearch.save, [], []
+
+    def save_and_stop(self, state, elapsed):
+        save(self, state, elapsed)
+        saves.append(len(self.reports))
+        if len(saves) % 30 == 0:
+            stopped_in.append(len(self.reports))
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(saved_search, "_INTERVAL", 0.0)
+    monkeypatch.setattr(saved_search.SavedSearch, "save", save_and_stop)
+    parts = None
+    while parts is None:
+        with suppress(KeyboardInterrupt):
+            parts = search_claim(edge(name), **options, saved=(tmp_path, True))
+    assert set(stopped_in) == statements
+    assert without_seconds(parts) == without_seconds(whole)
+    saves.clear()
+    read = search_claim(edge(name), **options, saved=(tmp_path, True))
+    assert without_seconds(read) == without_seconds(whole)
+    assert not saves
+    with pytest.raises(KeyboardInterrupt):
+        search_claim(edge(name), **options, saved=(tmp_path, False))
 
 
 def test_a_search_ends_by_the_clock():

@@ -71,7 +71,7 @@ def test_the_authors_kernels_are_taken_where_they_can_be(monkeypatch, there, her
         return subprocess.CompletedProcess(command, works)
 
     monkeypatch.setattr(libraries.subprocess, "run", trial)
-    with libraries.use_recorded_blas_kernels(there, here) as kernels:
+    with libraries.use_recorded_blas_in_child_processes(there, here) as kernels:
         inside = run([sys.executable, "-c", SHOW], capture_output=True, text=True).stdout.strip()
     assert (kernels, inside) == (taken, taken or "None")
     assert tried == ["Haswell"] * (bool(taken) or works != 0)
@@ -80,6 +80,8 @@ def test_the_authors_kernels_are_taken_where_they_can_be(monkeypatch, there, her
 
 def test_kernels_that_the_checker_chose_are_left(monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Nehalem")
-    with libraries.use_recorded_blas_kernels(HASWELL, "openblas 0.3.30 Nehalem") as kernels:
+    with libraries.use_recorded_blas_in_child_processes(
+        HASWELL, "openblas 0.3.30 Nehalem"
+    ) as kernels:
         assert kernels == ""
     assert os.environ["OPENBLAS_CORETYPE"] == "Nehalem"

@@ -75,7 +75,7 @@ def test_log_polynomial_is_minus_infinity_below_an_eigenvalue():
 def test_polynomial_root_is_where_the_polynomial_reaches_the_target(k, seed, target):
     a, b = lanczos_coefficients(np.random.default_rng(seed), k)
     top = np.linalg.eigvalsh(dense(a, b, k))[-1]
-    x = tridiagonal.polynomial_root(a, b, k, top, target)
+    x = tridiagonal.find_log_polynomial_crossing(a, b, k, top, target)
     assert x >= top
     # The certificate needs the side: at the root the polynomial is at least the target.
     assert tridiagonal.log_characteristic_polynomial(a, b, k, x)[0] >= target
@@ -88,5 +88,5 @@ def test_polynomial_root_is_where_the_polynomial_reaches_the_target(k, seed, tar
 def test_polynomial_root_far_above_the_eigenvalue(target):
     # One step: the polynomial is (x - a)/b, so the root is a + b e^target, however far that is.
     a, b = np.array([1.0]), np.array([0.5])
-    root = tridiagonal.polynomial_root(a, b, 1, 1.0, target)
+    root = tridiagonal.find_log_polynomial_crossing(a, b, 1, 1.0, target)
     assert_allclose(root, 1.0 + 0.5 * np.exp(target), rtol=1e-9)

@@ -91,7 +91,7 @@ def test_the_extremes_are_those_of_all_products():
     S, g = ActiveSet(CORNERS[0]), np.array([1.0, 3.0, -2.0, 0.0, 0.0, 9.0])
     for i in range(1, 4):
         S.move_toward(CORNERS[i], 0.4)
-    a, low = S.find_extreme_vertices(g)
+    a, low = S.argmax_and_argmin_product(g)
     assert (tuple(S.vertex(a)), tuple(S.vertex(low))) == (tuple(CORNERS[1]), tuple(CORNERS[2]))
 
 

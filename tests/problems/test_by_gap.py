@@ -39,14 +39,14 @@ def followed(recovery, backend, iterations=40):
 
 def vertex_and_before(backend, g):
     """Return the vertex of a linear minimisation, and the right vector at which it stopped."""
-    pair, stopped_at = lanczos.write_leading_pair, []
+    pair, stopped_at = lanczos.write_leading_singular_vectors, []
 
     def watched(basis, steps, theta, ahead, u, v):
         stopped_at.append(np.empty_like(v))
         pair(basis, steps, theta, False, u, stopped_at[0])
         pair(basis, steps, theta, ahead, u, v)
 
-    with patch.object(lanczos, "write_leading_pair", watched):
+    with patch.object(lanczos, "write_leading_singular_vectors", watched):
         return backend.lo(g), stopped_at[0]
 
 

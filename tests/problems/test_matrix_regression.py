@@ -148,7 +148,7 @@ def test_the_loops_for_several_threads_give_the_same(monkeypatch):
     monkeypatch.setattr(sensing, "_PARALLEL_ENTRIES", 1)
     for count in (2, 5, 40):
         monkeypatch.setattr(sensing, "thread_count", lambda count=count: count)
-        assert problem.data._chunk_bounds(23).size == count + 1
+        assert problem.data._thread_chunk_bounds(23).size == count + 1
         many = [problem.value(x), problem.gradient(x), backend.batch(S, x)]
         for a, b in zip(one, many, strict=True):
             assert_allclose(a, b, **CLOSE)
@@ -301,7 +301,7 @@ def test_constants_of_data_too_large_for_a_dense_factorisation(name, monkeypatch
     exact = problem.constants(problem.start())
     monkeypatch.setattr(sensing, "_DENSE_SIDE", 0)
     other = replace(problem, data=replace(problem.data))
-    assert other.data._core is None
+    assert other.data._rows_in_span_basis is None
     found = other.constants(problem.start())
     for constant in ("L_f", "L_ms", "sigma2"):
         a, b = getattr(exact, constant), getattr(found, constant)

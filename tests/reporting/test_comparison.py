@@ -152,7 +152,7 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
         found.last_values
         == compare_algorithms(results(slow()), SFO).panels[0].algorithms[0].last_values
     )
-    assert [one.runs[0].counts.sfo for one in both.groups_by_target] == [10, 240]
+    assert [one.runs[0].counts.sfo for one in both.groups_by_tuning] == [10, 240]
 
 
 def test_without_targets_the_last_values_decide():

@@ -10,7 +10,7 @@ from pfbench.base.counts import Budget
 from pfbench.reporting.comparison import truncate_study
 from pfbench.reporting.figures import page_data
 from pfbench.reporting.figures.panels import compute_figure
-from pfbench.reporting.findings.answers import answer_sentences, ending_sentences
+from pfbench.reporting.findings.answers import answer_sentences, truncation_and_decrease_sentences
 from pfbench.reporting.findings.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.tables import count_table
@@ -74,10 +74,14 @@ def test_the_words_and_tables_are_those_of_equal_runs(targets):
     assert answer_sentences(compare_by_each_price(results(targets))) == answer_sentences(
         compare_by_each_price(alike)
     )
-    (cut,) = (text for text in ending_sentences(results(targets)) if "went further" in text)
+    (cut,) = (
+        text
+        for text in truncation_and_decrease_sentences(results(targets))
+        if "went further" in text
+    )
     assert "within SFO 100" in cut
     assert "3 runs went further" in cut
-    assert not any("went further" in text for text in ending_sentences(alike))
+    assert not any("went further" in text for text in truncation_and_decrease_sentences(alike))
     # The counts of what was made are told as they are, and nothing else differs.
     rows = {row.name: row.cells for row in count_table(results(targets)).rows}
     assert rows["twice"][1] == 200

@@ -13,7 +13,10 @@ from reading_tex import problems
 from pfbench.reporting.documents.paper_table import paper_table
 from pfbench.reporting.figures import svg
 from pfbench.reporting.figures.profile import draw_profile, page_profile
-from pfbench.reporting.findings.candidate_front import make_candidate_front, mean_log_budget_ratios
+from pfbench.reporting.findings.candidate_front import (
+    make_candidate_front,
+    mean_log_budget_over_calls,
+)
 from pfbench.reporting.findings.result_tables import compare_by_each_price
 from pfbench.reporting.results import SettingResults, StudyResults
 from pfbench.runs.planning.study import LabelledSelector
@@ -40,20 +43,22 @@ def about(*groups, mine="mine"):
 def test_the_sentence_counts_every_pair_once():
     mine, best = group("mine", slow().runs), asking(fast(), "best")
     found = about(mine, best, idle())
-    assert found.sentence == (
+    assert found.outcome_counts_sentence == (
         "On 2 pairs of problem and target, by SFO among 3 methods, mine is first on 0, within 2 "
         "times the first on 0, further behind on 2, and does not arrive on 0; the strongest rival "
         "is best, ahead of it on 2 and behind on 0."
     )
-    assert "is first on 2" in about(group("mine", fast().runs), slow()).sentence
-    assert "does not arrive on 2" in about(group("mine", idle().runs), slow()).sentence
-    near = about(group("mine", slower().runs), slow()).sentence
+    assert "is first on 2" in about(group("mine", fast().runs), slow()).outcome_counts_sentence
+    assert (
+        "does not arrive on 2" in about(group("mine", idle().runs), slow()).outcome_counts_sentence
+    )
+    near = about(group("mine", slower().runs), slow()).outcome_counts_sentence
     assert "within 2 times the first on 2, further behind on 0" in near
 
 
 def test_a_target_within_which_runs_begin_counts_against_no_rival():
     begun = [run([3.0, 1.0], [0, 500], seed=seed, status="target") for seed in SEEDS]
-    sentence = about(group("mine", begun), asking(fast(), "best")).sentence
+    sentence = about(group("mine", begun), asking(fast(), "best")).outcome_counts_sentence
     assert sentence.startswith("On 1 pair of problem and target")
     assert sentence.endswith("best, ahead of it on 1 and behind on 0.")
 
@@ -63,7 +68,7 @@ def test_who_never_projects_is_compared_with_its_like():
     like, other = asking(slower(), "like", lo=2), asking(fast(), "other", po=1)
     found = about(mine, like, other)
     assert (found.rivals, found.not_comparable) == (("like",), {"other"})
-    assert "among 2 methods that never project, mine is first on 2" in found.sentence
+    assert "among 2 methods that never project, mine is first on 2" in found.outcome_counts_sentence
     assert {row.cells[1] for row in found.table.rows} == {"like"}
     # Who projects meets all.
     assert set(about(mine, like, other, mine="other").rivals) == {"mine", "like"}
@@ -87,13 +92,13 @@ def test_a_stated_price_is_the_only_scale():
     made = replace(made, study=replace(made.study, price={"sfo": 1.0, "lo": 20.0}))
     found = make_candidate_front(compare_by_each_price(made), ("mine",))
     assert found.table.head[2:] == ("SFO + 20 LO: mine", "best other", "its calls", "ratio")
-    assert "by SFO + 20 LO among" in found.sentence
+    assert "by SFO + 20 LO among" in found.outcome_counts_sentence
     assert {row.cells[1] for row in found.table.rows} == {"a"}
 
 
 def test_how_strong_a_method_is_does_not_depend_on_the_others():
-    few = mean_log_budget_ratios(compare_by_each_price(results(fast(), slow()))[0])
-    many = mean_log_budget_ratios(
+    few = mean_log_budget_over_calls(compare_by_each_price(results(fast(), slow()))[0])
+    many = mean_log_budget_over_calls(
         compare_by_each_price(results(fast(), slow(), slower(), idle()))[0]
     )
     assert {label: many[label] for label in few} == few

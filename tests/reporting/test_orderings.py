@@ -211,7 +211,7 @@ def test_a_unit_is_the_papers_only_where_it_states_it_for_that_figure(
     several = tested_orderings.test_orderings(replace(found, study=study))
     assert several[0].uses_paper_unit == theirs
     assert several[0].verdict == (FLIPS if theirs else REVERSED)
-    (said,) = ordering_text.ordering_dossier(study)
+    (said,) = ordering_text.ordering_setup_sentences(study)
     assert said.startswith("The paper counts in") == theirs
     heading = ordering_text.order_verdict_table(study, several).caption
     assert heading.endswith(": orders" if source.startswith(OWN_COUNTS) else ": published orders")
@@ -238,7 +238,7 @@ def test_an_order_is_judged_in_the_unit_of_the_paper_first():
     row = ordering_text.order_verdict_table(found.study, several).rows[0]
     assert row.cells[:2] == ["passes (the paper's)", "reproduced"]
     assert row.cells[2].startswith("slow 24.4, fast 835, ")
-    (judging,) = ordering_text.ordering_dossier(found.study)
+    (judging,) = ordering_text.ordering_setup_sentences(found.study)
     assert judging == (
         "The paper counts in passes (section 2, “a pass is a pass”): 0.1 SFO; 10 SFO for fast."
     )

@@ -19,7 +19,13 @@ from made_runs import run as made_run
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
-from pfbench.reporting import collect_report, documents, prepare_folder, write_report, writer
+from pfbench.reporting import (
+    check_report_can_be_written,
+    collect_report,
+    documents,
+    write_report,
+    writer,
+)
 from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.figures import page_data
 from pfbench.reporting.figures.panels import compute_figure
@@ -322,7 +328,7 @@ def test_a_folder_that_cannot_be_made_is_refused_in_one_sentence(tmp_path):
     with pytest.raises(
         StorageError, match=r"^the report folder .*file/report cannot be written \(Not a dir"
     ) as e:
-        prepare_folder(tmp_path / "file" / "report")
+        check_report_can_be_written(tmp_path / "file" / "report")
     assert "\n" not in str(e.value)
 
 
@@ -349,7 +355,7 @@ def test_a_full_disk_leaves_nothing_half_written(
 def test_a_missing_extra_is_named_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr(writer, "find_spec", lambda name: None if name == "jinja2" else object())
     with pytest.raises(InputError, match=r"need jinja2.*pip install \"pfbench\[report\]\""):
-        prepare_folder(tmp_path)
+        check_report_can_be_written(tmp_path)
 
 
 def test_each_link_of_a_word_leads_to_what_it_means(page):

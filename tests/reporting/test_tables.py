@@ -9,7 +9,7 @@ from pfbench.base.counts import Budget
 from pfbench.reporting import tables
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.findings import ranking
-from pfbench.reporting.findings.answers import ending_sentences
+from pfbench.reporting.findings.answers import truncation_and_decrease_sentences
 from pfbench.reporting.findings.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.statistics.cost import Cost
@@ -110,7 +110,7 @@ def test_runs_that_did_not_finish_are_listed(spec, with_failures, results):
 
 
 def test_the_summary_is_computed(results):
-    said = ending_sentences(results)
+    said = truncation_and_decrease_sentences(results)
     assert said == [
         "The median Frank-Wolfe gap V(x) ends below its start for every algorithm at every setting."
     ]
@@ -127,7 +127,7 @@ def test_the_summary_names_what_does_not_hold(spec, outcomes):
         )
 
     changed = [worse(one) if "casvrg" in one.plan.algorithm else one for one in outcomes]
-    said = ending_sentences(collect_report(spec, changed).results[0])
+    said = truncation_and_decrease_sentences(collect_report(spec, changed).results[0])
     assert said[0].endswith("for CA<SVRG> at S = 3 | p = 4 and CA<SVRG> at S = √n.")
 
 

@@ -17,9 +17,9 @@ from pfbench.resisting import (
 )
 from pfbench.resisting.certificate_session import (
     certificate_task,
-    count_calls_per_lower_bound,
     fit_by_algorithm,
     obtain_certificates,
+    run_family_at_lower_bounds,
 )
 from pfbench.resisting.contestants import FixedSeedAlgorithm, check_contestant, rebuild_algorithm
 from pfbench.resisting.rescaled_family import max_epsilon
@@ -173,16 +173,16 @@ def test_nothing_runs_if_one_may_not_stand(tmp_path):
     with pytest.raises(InputError, match="seed=-1"):
         obtain_certificates(BOTH, 5, seed=-1, engine=None)
     with pytest.raises(RefusedError):
-        count_calls_per_lower_bound([BOTH[0], "sfw"], [2], engine=None)
+        run_family_at_lower_bounds([BOTH[0], "sfw"], [2], engine=None)
     with pytest.raises(InputError, match="limit=0"):
-        count_calls_per_lower_bound(BOTH, [2], limit=0, engine=None)
+        run_family_at_lower_bounds(BOTH, [2], limit=0, engine=None)
 
 
 def test_the_family_is_that_of_the_epsilons_on_any_engine():
     texts, told = ["frank-wolfe", "frank-wolfe[step=line-search]"], []
     expected = run_family(texts, [max_epsilon(T) for T in (2, 4)], seed=3)
     for engine in (SingleProcessEngine(), MultiProcessEngine(2)):
-        found = count_calls_per_lower_bound(
+        found = run_family_at_lower_bounds(
             texts, [2, 4], seed=3, engine=engine, progress=lambda: told.append(1)
         )
         assert found == expected
@@ -195,9 +195,7 @@ def test_the_family_is_that_of_the_epsilons_on_any_engine():
 def test_a_run_of_the_family_that_fails_is_named(own):
     plain, _ = own
     with pytest.raises(InputError, match=rf"the run of {plain}:Steps\[step=none\] failed: "):
-        count_calls_per_lower_bound(
-            [f"{plain}:Steps[step=none]"], [2], engine=SingleProcessEngine()
-        )
+        run_family_at_lower_bounds([f"{plain}:Steps[step=none]"], [2], engine=SingleProcessEngine())
 
 
 FREE = {

@@ -169,7 +169,9 @@ def test_each_limit_has_a_key_of_its_own():
 
 
 def test_source_is_followed_through_imports_but_not_into_the_rooms_above():
-    found = content_keys.reachable(frozenset({"pfbench.runs.loop.solve", FrankWolfe.__module__}))
+    found = content_keys.find_reachable_files(
+        frozenset({"pfbench.runs.loop.solve", FrankWolfe.__module__})
+    )
     assert {
         "pfbench.oracles.ledger",
         "pfbench.points.factored",
@@ -258,7 +260,7 @@ def test_an_edited_helper_makes_the_runs_again_that_reach_it_and_no_others(tmp_p
     plans = [replace(PLAN, algorithm=name, seed=seed) for name in chosen for seed in (0, 1)]
 
     def made():
-        found = execute.execute_sweep(
+        found = execute.iterate_plan_outcomes(
             plans, Store(tmp_path / "store"), engines.SingleProcessEngine()
         )
         return {outcome.plan.algorithm for outcome in found if outcome.origin == "made"}
@@ -286,7 +288,7 @@ def test_a_worker_with_another_source_of_somebodys_module_makes_nothing(tmp_path
 
     found = {
         outcome.plan.algorithm: outcome.entry.run
-        for outcome in execute.execute_sweep(plans, Store(tmp_path / "store"), Edited(1))
+        for outcome in execute.iterate_plan_outcomes(plans, Store(tmp_path / "store"), Edited(1))
     }
     assert found[SVRG].status == "finished"
     assert found["method_late:Method"].status == "killed"
@@ -331,7 +333,7 @@ def test_a_key_covers_packages_and_files_of_any_coding(tmp_path, monkeypatch, te
 
 
 def test_what_is_for_types_only_is_not_covered():
-    found = content_keys.reachable(frozenset({"pfbench.runs.loop.run"}))
+    found = content_keys.find_reachable_files(frozenset({"pfbench.runs.loop.run"}))
     assert "pandas" not in found
     assert "pfbench.base.counts" in found
 
@@ -341,10 +343,10 @@ def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(execute, "make_run_with_file_digests", lambda *_: (lost, {}))
-        (first,) = execute.execute_sweep([PLAN], store, engines.SingleProcessEngine())
+        (first,) = execute.iterate_plan_outcomes([PLAN], store, engines.SingleProcessEngine())
     (key,) = store.keys()
     assert store.get(key).run.status == "killed"
-    (second,) = execute.execute_sweep([PLAN], store, engines.SingleProcessEngine())
+    (second,) = execute.iterate_plan_outcomes([PLAN], store, engines.SingleProcessEngine())
     assert (first.entry.key, second.origin) == (key, "made")
     assert store.get(key).run.status == "finished"
 
@@ -358,7 +360,9 @@ def test_a_run_that_cannot_be_stored_gets_its_row_and_ends_no_sweep(tmp_path, mo
         return (replace(run, counts=replace(run.counts, sfo=2**63)) if plan.seed == 0 else run), {}
 
     monkeypatch.setattr(execute, "make_run_with_file_digests", huge)
-    found = list(execute.execute_sweep(plans, Store(tmp_path), engines.SingleProcessEngine()))
+    found = list(
+        execute.iterate_plan_outcomes(plans, Store(tmp_path), engines.SingleProcessEngine())
+    )
     assert sorted(outcome.entry.run.status for outcome in found) == ["error", "finished"]
     (failed,) = [outcome.entry.run for outcome in found if outcome.entry.run.status == "error"]
     assert "64 bits" in failed.stop_reason
@@ -366,7 +370,7 @@ def test_a_run_that_cannot_be_stored_gets_its_row_and_ends_no_sweep(tmp_path, mo
 
 
 def test_the_notes_say_the_dimension_and_the_plan(tmp_path):
-    (found,) = execute.execute_sweep([PLAN], Store(tmp_path), engines.SingleProcessEngine())
+    (found,) = execute.iterate_plan_outcomes([PLAN], Store(tmp_path), engines.SingleProcessEngine())
     notes = Store(tmp_path).get(found.entry.key).notes
     assert notes["dimension"] == 4
     assert PlannedRun.from_json(notes["plan"]) == PLAN
@@ -390,13 +394,13 @@ def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monk
     monkeypatch.setattr("pfbench.base.files.TemporaryFile", refused)
     monkeypatch.setattr(execute, "make_run_with_file_digests", pytest.fail)
     with pytest.raises(StorageError, match=r"cannot be written \(Permission denied\): choose"):
-        list(execute.execute_sweep([PLAN], Store(tmp_path), engines.SingleProcessEngine()))
+        list(execute.iterate_plan_outcomes([PLAN], Store(tmp_path), engines.SingleProcessEngine()))
 
 
 def test_runs_that_are_the_same_are_made_once(tmp_path):
     same = replace(PLAN, algorithm="svrg[step=0.01,batch=5,period=3,iterations=4]")
     found = list(
-        execute.execute_sweep([PLAN, same], Store(tmp_path), engines.SingleProcessEngine())
+        execute.iterate_plan_outcomes([PLAN, same], Store(tmp_path), engines.SingleProcessEngine())
     )
     assert [outcome.plan for outcome in found] == [PLAN, same]
     assert len(list(Store(tmp_path).keys())) == 1
@@ -408,7 +412,7 @@ def test_the_notes_say_how_often_a_run_was_lost(tmp_path, monkeypatch):
             for result in super().do(tasks):
                 yield replace(result, retries=2)
 
-    (outcome,) = execute.execute_sweep([PLAN], Store(tmp_path), Unlucky())
+    (outcome,) = execute.iterate_plan_outcomes([PLAN], Store(tmp_path), Unlucky())
     notes = Store(tmp_path).get(outcome.entry.key).notes
     assert notes["retries"] == 2
     modules = frozenset(notes["source"]["modules"])
@@ -429,7 +433,9 @@ def test_a_run_that_failed_for_an_outer_reason_is_made_again_on_demand(tmp_path,
     store = Store(tmp_path)
 
     def made_now(**more):
-        (outcome,) = execute.execute_sweep([asked], store, engines.SingleProcessEngine(), **more)
+        (outcome,) = execute.iterate_plan_outcomes(
+            [asked], store, engines.SingleProcessEngine(), **more
+        )
         return outcome.origin, outcome.entry.run.status
 
     assert [made_now(), made_now()] == [("made", "error"), ("stored", "error")]
@@ -447,7 +453,9 @@ def test_a_lack_of_memory_is_final_only_where_the_plan_limits_it(tmp_path, limit
     asked = replace(PLAN, algorithm="misbehaving:LacksMemory", memory_limit=limit)
     again = []
     for _ in range(2):
-        (outcome,) = execute.execute_sweep([asked], Store(tmp_path), engines.SingleProcessEngine())
+        (outcome,) = execute.iterate_plan_outcomes(
+            [asked], Store(tmp_path), engines.SingleProcessEngine()
+        )
         assert outcome.entry.run.status == status
         assert outcome.entry.run.stop_reason == "not enough memory (MemoryError: no more)"
         assert outcome.entry.run.counts.fo == 4

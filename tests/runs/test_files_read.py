@@ -4,7 +4,7 @@ import pytest
 
 from pfbench.base.file_watch import find_changed_file, record_opened_files
 from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
-from pfbench.runs.execute import execute_sweep, predict_origins
+from pfbench.runs.execute import iterate_plan_outcomes, predict_origins
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
@@ -59,7 +59,7 @@ def asked(tmp_path, monkeypatch, request):
 
 
 def how(asked, store, engine=None):
-    (outcome,) = execute_sweep([asked], store, engine or MultiProcessEngine(1))
+    (outcome,) = iterate_plan_outcomes([asked], store, engine or MultiProcessEngine(1))
     assert outcome.entry.run.status == "finished"
     return outcome.origin, outcome.entry.run.rows[-1][-1]
 
@@ -89,7 +89,7 @@ def test_the_digest_of_a_file_is_part_of_the_key(asked, tmp_path):
 
 def test_a_key_without_a_file_has_no_entry_for_it(tmp_path):
     ours = PlannedRun("quadratic[rows=6,columns=4]", "frank-wolfe[iterations=3]", 0, (), 1)
-    (outcome,) = execute_sweep([ours], Store(tmp_path), SingleProcessEngine())
+    (outcome,) = iterate_plan_outcomes([ours], Store(tmp_path), SingleProcessEngine())
     assert "files" not in outcome.entry.notes
 
 

@@ -49,7 +49,7 @@ def test_a_method_runs_on_the_problems_that_have_its_norm(name):
 
 
 def test_prices_are_those_of_the_minimisations():
-    products = {label: problem.norm.product_count for label, problem in PROBLEMS.items()}
+    products = {label: problem.norm.matrix_products_per_lmo for label, problem in PROBLEMS.items()}
     assert products == dict.fromkeys(PROBLEMS, 0) | {
         "spectral, Newton-Schulz": 9,
         "spectral, quintic": 15,

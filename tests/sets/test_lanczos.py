@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from pfbench.base.errors import DivergedError
 from pfbench.points import Pattern
 from pfbench.points.operators import DenseOperator, SparseOperator
-from pfbench.sets.lanczos import GapShare, leading_singular_triple
+from pfbench.sets.lanczos import GapResidualLimit, leading_singular_triple
 
 N = 150
 
@@ -138,7 +138,7 @@ def test_with_a_share_the_right_vector_is_that_of_the_left_one(shape, most_steps
         leading_singular_triple(
             DenseOperator(G), np.random.default_rng(1), gap_share=within, **given
         )
-        for within in (None, GapShare(1e-14))
+        for within in (None, GapResidualLimit(1e-14))
     )
     assert plain.steps == shared.steps
     assert_allclose(shared.u, plain.u, rtol=1e-14)
@@ -200,12 +200,15 @@ def test_a_share_of_an_inner_product_is_one_of_its_number(cuts, small):
     pattern = in_chunks(random_pattern(rng, (40, 35), 700), *cuts)
     g, x = rng.standard_normal((2, pattern.n))
     operator = SparseOperator(pattern, g)
-    asked = GapShare(small, 0.5, 0.25, x), GapShare(small, 0.5 + 0.25 * float(g @ x))
+    asked = (
+        GapResidualLimit(small, 0.5, 0.25, x),
+        GapResidualLimit(small, 0.5 + 0.25 * float(g @ x)),
+    )
     found, expected, half = (
         leading_singular_triple(
             operator, np.random.default_rng(1), tolerance=1e-15, gap_share=within
         )
-        for within in (*asked, GapShare(small, 0.5))
+        for within in (*asked, GapResidualLimit(small, 0.5))
     )
     assert found.steps == expected.steps != half.steps
     for name in ("sigma", "u", "v"):

@@ -54,10 +54,10 @@ def test_what_an_inexact_minimisation_is_worth_is_told_exactly():
         for _ in range(ball.steps):
             t = step(t)
         found = ball.lmo_quality(7.0 * M)
-        assert ball.product_count == products
+        assert ball.matrix_products_per_lmo == products
         assert found.lower == pytest.approx((s * t).sum() / s.sum(), rel=1e-12)
         assert found.upper == pytest.approx(t.max(), rel=1e-12)
-        assert not ball.steepest_direction(0.0 * M).any()
+        assert not ball.lo_zero_if_undetermined(0.0 * M).any()
     assert norm_ball("spectral", (4, 6)).lmo_quality(M) == pytest.approx((1.0, 1.0))
 
 
@@ -68,7 +68,7 @@ def test_a_product_reads_its_blocks_in_their_order():
     assert (first.tolist(), second.tolist()) == ([[0, 1, 2], [3, 4, 5]], [[6, 7], [8, 9]])
     assert ball.norm(x) == pytest.approx(max(np.linalg.norm(first, 2) / 2.0, 9.0))
     assert ball.dual_norm(x) == pytest.approx(2.0 * np.linalg.norm(first, "nuc") + 30.0)
-    assert ball.block_kinds == {"spectral", "linf"}
+    assert ball.block_norm_names == {"spectral", "linf"}
     assert NormProduct((SpectralBall((2, 2)), L1Ball(3))).shape == (7,)
 
 

@@ -13,7 +13,7 @@ import pfbench as pf
 from pfbench.checking.findings import locate_method
 from pfbench.checking.unit_invariance import find_absolute_numbers
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.runs.storage.content_keys import reachable
+from pfbench.runs.storage.content_keys import find_reachable_files
 from pfbench.verification import Subject
 from pfbench.verification.reproducibility import _creates_own_generator
 from pfbench.verification.user_claims import _flatten_statements
@@ -146,4 +146,4 @@ def test_the_source_of_deeply_nested_code_is_read(text, tmp_path, monkeypatch):
     (tmp_path / "deep_helper.py").write_text("import deep_module\n")
     for name in ("deep_module", "deep_helper"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    assert {"deep_module", "deep_helper"} <= reachable(frozenset({"deep_module"})).keys()
+    assert {"deep_module", "deep_helper"} <= find_reachable_files(frozenset({"deep_module"})).keys()

@@ -17,8 +17,8 @@ from pfbench.verification.power import (
     FACTORS,
     PlantedError,
     PowerSearch,
+    choose_oracle_to_scale,
     complete_searches,
-    find_sampled_oracle,
     list_searches,
     make_faulty,
     scalable_parameters,
@@ -82,7 +82,7 @@ def test_a_wrong_estimate_has_its_differences_multiplied():
 def test_what_can_be_made_wrong_in_a_method(name, found, answer):
     method = ALGORITHMS[name]
     assert set(scalable_parameters(method)) == {*found, ESTIMATE}
-    assert find_sampled_oracle(method) == answer
+    assert choose_oracle_to_scale(method) == answer
 
 
 def test_a_tolerance_that_is_not_given_is_that_of_the_method():

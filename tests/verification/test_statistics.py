@@ -221,7 +221,7 @@ def test_slopes_and_curvature_are_those_of_polyfit(x):
 
 def test_known_factors_are_divided_out():
     factor = np.log(X) ** 2
-    fit = st.fit_exponent(X, noisy(1.0) * factor, existing=np.log(factor))
+    fit = st.fit_exponent(X, noisy(1.0) * factor, log_known_factors=np.log(factor))
     plain = st.fit_exponent(X, noisy(1.0))
     np.testing.assert_allclose(fit.slopes, plain.slopes, rtol=1e-12)
     assert st.fit_exponent(X, noisy(1.0) * factor).slope > 1.5
@@ -327,7 +327,7 @@ def test_seeds_that_agree_are_no_certainty():
 )
 def test_bad_fits_are_refused(x, counts, known, message):
     with pytest.raises(InputError, match=message):
-        st.fit_exponent(x, counts, existing=known)
+        st.fit_exponent(x, counts, log_known_factors=known)
 
 
 # --- verdicts -------------------------------------------------------------------------------------

@@ -10,13 +10,13 @@ from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.claims.shen2019.finite_sums import log_cosh, recovery
 from pfbench.verification import ClaimBroken, NotTestable, Subject, Trial, UnsupportedPoints
-from pfbench.verification.instruments.enumerated_random import NotEnumerable, ReplayGenerator
+from pfbench.verification.instruments.enumerated_random import IndexReplayGenerator, NotEnumerable
 from pfbench.verification.instruments.oracle_tally import ComponentTally
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.replay.problems import make_unconstrained_problem
 from pfbench.verification.step_record import is_multiple
 from pfbench.verification.subject import (
-    instantiate_with_parameters,
+    instantiate_with_accepted_parameters,
     make_scheduled,
     select_accepted,
     with_parameters,
@@ -67,11 +67,9 @@ def test_a_method_without_a_parameter_that_a_claim_counts_on_cannot_be_tested():
     with pytest.raises(NotTestable, match="no parameter"):
         trial(Fixed()).make(**given)
     assert trial(NFWUSPIDERG(**given | {"batch": 1})).make(**given).batch == 2
-    assert instantiate_with_parameters(Short, iterations=1, step=2, period=3, batch=4).given == (
-        1,
-        2,
-        3,
-    )
+    assert instantiate_with_accepted_parameters(
+        Short, iterations=1, step=2, period=3, batch=4
+    ).given == (1, 2, 3)
 
 
 def test_a_class_that_takes_anything_has_what_is_needed_and_what_it_has_a_default_for():
@@ -83,7 +81,7 @@ def test_a_class_that_takes_anything_has_what_is_needed_and_what_it_has_a_defaul
 
     wanted = {"iterations": 3, "batch": 2, "option": 2, "restarts": 5}
     assert select_accepted(Anything, (*wanted,), ("batch",)) == ["batch", "option"]
-    assert instantiate_with_parameters(Anything, ("batch",), **wanted).given == {
+    assert instantiate_with_accepted_parameters(Anything, ("batch",), **wanted).given == {
         "batch": 2,
         "option": 2,
     }
@@ -179,7 +177,7 @@ def test_an_error_is_the_methods_fault_only_where_no_instrument_can_have_caused_
     with pytest.raises(ClaimBroken, match="it raised ValueError: no"):
         followed(raises)
     with pytest.raises(NotEnumerable, match="it raised ValueError: no"):
-        followed(raises, rng=ReplayGenerator([], 8))
+        followed(raises, rng=IndexReplayGenerator([], 8))
     with pytest.raises(UnsupportedPoints, match="it raised ValueError: no"):
         followed(raises, problem=recovery(4, 4))
     with pytest.raises(ClaimBroken, match="yields a tuple"):
@@ -203,7 +201,7 @@ def test_a_step_that_does_not_end_is_the_methods_fault(what, monkeypatch):
     with pytest.raises(ClaimBroken, match="does not end"):
         followed(asks(51))
     with pytest.raises(ClaimBroken, match="does not end"):
-        followed(asks(51), rng=ReplayGenerator([], 8))
+        followed(asks(51), rng=IndexReplayGenerator([], 8))
 
 
 def test_a_run_that_raises_where_points_are_no_arrays_is_no_fault():
@@ -242,9 +240,9 @@ def test_components_that_are_asked_are_told_apart(table):
     witness = ComponentTally(make_unconstrained_problem(n=7))
     witness.batch(np.array([1, 1, 4]), np.ones(4))
     witness.difference(pf.Sample(np.array([4, 5]), np.array([1, 2])), np.ones(4), np.zeros(4))
-    assert witness.components == 3
+    assert witness.distinct_components == 3
     _ = witness.table(np.ones(4)) if table else witness.gradient(np.ones(4))
-    assert witness.components == 7
+    assert witness.distinct_components == 7
 
 
 def test_a_run_that_is_left_has_been_seen():

@@ -8,10 +8,10 @@ import numpy as np
 
 from pfbench.algorithms.norm_ball_methods import Muon
 from pfbench.claims.kim2026.theorem1 import (
+    beta_and_eta,
     compute_corrected_bound,
     compute_printed_bound,
     parabola,
-    schedule,
 )
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, is_at_most_bound
@@ -19,12 +19,12 @@ from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.statements.path_mean import norm_constants
 
 
-def examine_bound_order(effort: str, seed: int) -> ExaminationEvidence:
+def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence:
     """Run Muon without noise on w^2/2, where beta is capped at 0; the order is that of (8)."""
     problem = parabola(100)
     c = norm_constants(problem)
     numbers = {"K": 100.0, "r": 1.0, "L": c["L"], "sigma": 0.0, "delta": c["delta"]}
-    beta, eta = schedule(**numbers)
+    beta, eta = beta_and_eta(**numbers)
     muon = Muon(iterations=100, step=eta, beta=beta, batch=1)
     states = steps(problem, muon, streams={"algorithm": np.random.default_rng(seed)}).states
     mean = float(np.mean([abs(float(state.at[0, 0])) for state in states]))
@@ -65,6 +65,6 @@ def examine_vanishing_divisor(effort: str, seed: int) -> ExaminationEvidence:
 
 
 ERRATA = (
-    read_erratum("kim2026-thm1-line", __file__, examine=examine_bound_order),
+    read_erratum("kim2026-thm1-line", __file__, examine=examine_noiseless_bound_order),
     read_erratum("kim2026-theta", __file__, examine=examine_vanishing_divisor),
 )

@@ -53,7 +53,7 @@ def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProb
 
 
 def spectra(rng: np.random.Generator, count: int, minimum: float = 1e-6) -> Floats:
-    """Return singular values, log-uniform in [least, 1], shape (count, 4), of Frobenius norm 1."""
+    """Return singular values, log-uniform from `minimum` to 1, scaled to norm 1: (count, 4)."""
     s = np.exp(rng.uniform(np.log(minimum), 0.0, (count, SHAPE[0])))
     return np.asarray(s / np.linalg.norm(s, axis=1, keepdims=True))
 
@@ -329,7 +329,7 @@ class LowerDegree(WrongPolynomial):
         return newton_schulz(X, ball.degree - 1, ball.steps)
 
 
-class HundredfoldNormScaling(OverriddenOracles):
+class DividesByHundredfoldNorm(OverriddenOracles):
     """Scales by a hundred times the Frobenius norm."""
 
     def lo(self, g: Gradient) -> Point:
@@ -364,7 +364,7 @@ class QuinticForNewtonSchulz(WrongPolynomial):
 
 MUTANTS = (
     Mutant.from_oracles("ns-degree-off-by-one", LowerDegree, RESIDUAL, DEFICIT),
-    Mutant.from_oracles("ns-unscaled", HundredfoldNormScaling, RESIDUAL, DEFICIT),
+    Mutant.from_oracles("ns-unscaled", DividesByHundredfoldNorm, RESIDUAL, DEFICIT),
     Mutant.from_oracles("ns-quintic-under-the-name", QuinticForNewtonSchulz, RESIDUAL),
     Mutant.from_oracles("quintic-by-newton-schulz", NewtonSchulzForQuintic, CYCLES, INTERVAL),
     Mutant.from_oracles("quintic-one-step", OneQuinticStep, CYCLES, INTERVAL),

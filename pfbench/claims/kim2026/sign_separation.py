@@ -73,7 +73,12 @@ def check_separation(trial: Trial) -> Evidence:
 
 def gradient_norms_of_run(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
     """Return |grad f(x_k)|_1 for k = 1, ..., K."""
-    return np.array([gradient_dual_norm(problem, x) for x, _ in trial.moves(problem, algorithm)])
+    return np.array(
+        [
+            gradient_dual_norm(problem, x)
+            for x, _ in trial.follow_with_previous_point(problem, algorithm)
+        ]
+    )
 
 
 SEPARATION = Claim(

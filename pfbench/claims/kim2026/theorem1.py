@@ -63,7 +63,7 @@ def _make_least_squares_problem(
 # --- the schedule and the bounds ------------------------------------------------------------------
 
 
-def schedule(K: float, r: float, L: float, sigma: float, delta: float) -> tuple[float, float]:
+def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tuple[float, float]:
     """Return beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1) and eta, of one sample a step."""
     noise = sigma * math.sqrt(r * K)
     smallest = min(math.sqrt(L * delta) / noise, 1.0) if noise else 1.0
@@ -74,7 +74,7 @@ def compute_printed_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float
 ) -> float:
     """Return the line before (8), 1 - lo for epsilon_q."""
-    beta, _ = schedule(K, r, L, sigma, delta)
+    beta, _ = beta_and_eta(K, r, L, sigma, delta)
     late = 1.0 - lo
     first = 0.5 * (1.0 + late) ** 2 * math.sqrt((1.0 - beta) * L * delta / K)
     factor = 1.0 + 2.0 * beta * (1.0 + late) + 2.0 / math.sqrt(1.0 + beta)
@@ -86,7 +86,7 @@ def compute_corrected_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float, hi: float
 ) -> float:
     """Return the bound for any orthogonaliser of quality lo, hi (ours)."""
-    beta, eta = schedule(K, r, L, sigma, delta)
+    beta, eta = beta_and_eta(K, r, L, sigma, delta)
     bias = beta * L * eta * hi / (1.0 - beta)
     noise = math.sqrt((1.0 - beta) / (1.0 + beta)) * math.sqrt(r) * sigma
     start = beta * math.sqrt(2.0 * L * delta) / (K * (1.0 - beta))
@@ -96,13 +96,13 @@ def compute_corrected_bound(
 # --- the check ------------------------------------------------------------------------------------
 
 
-def measure_run(
+def mean_gradient_norm_and_lmo_quality(
     trial: Trial, problem: HorizonProblem, algorithm: Any, seed: int
 ) -> tuple[float, float, float]:
     """Return the mean of |grad f(W_t)|_* of a run, with the least lo and the largest hi."""
     measured, lo, hi = [], 1.0, 1.0
     ball: Any = problem.norm
-    for x, step in trial.moves(problem, algorithm, seed):
+    for x, step in trial.follow_with_previous_point(problem, algorithm, seed):
         measured.append(gradient_dual_norm(problem, x))
         worth = LmoQuality(1.0, 1.0) if ball.lmo == "exact" else ball.lmo_quality(step.estimate)
         lo, hi = min(lo, worth.lower), max(hi, worth.upper)
@@ -118,13 +118,13 @@ def check_bounds(trial: Trial) -> Evidence:
         c = norm_constants(problem)
         numbers = {key: c[key] for key in ("K", "L", "sigma", "delta")}
         numbers["r"] = min(problem.shape)
-        beta, eta = schedule(**numbers)
+        beta, eta = beta_and_eta(**numbers)
         created = trial.make(iterations=problem.K, batch=1, step=eta / c["rho"], beta=beta)
 
         def ratio(
             seed: int, on: HorizonProblem = problem, algorithm: Any = created, value: Any = numbers
         ) -> float:
-            measured, lo, hi = measure_run(trial, on, algorithm, seed)
+            measured, lo, hi = mean_gradient_norm_and_lmo_quality(trial, on, algorithm, seed)
             return measured / compute_corrected_bound(**value, lo=lo, hi=hi)
 
         name = f"{instance.name} {instance.stream_key}"
@@ -141,7 +141,7 @@ def check_bounds(trial: Trial) -> Evidence:
                 # No chance enters the ratio of the two bounds, and the seeds are the same.
                 parts[f"printed, {name}"], _ = trial.decide_mean_sequentially(
                     ratio,
-                    1.0 / _bound_ratio_of_polar_factor(**numbers),
+                    1.0 / _ratio_of_corrected_to_printed_bound(**numbers),
                     purpose=instance.stream_key,
                     batch=10,
                     limit=count,
@@ -151,7 +151,7 @@ def check_bounds(trial: Trial) -> Evidence:
     return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
 
 
-def _bound_ratio_of_polar_factor(**arguments: float) -> float:
+def _ratio_of_corrected_to_printed_bound(**arguments: float) -> float:
     """Return the corrected bound over the printed one, of the polar factor itself."""
     return compute_corrected_bound(**arguments, lo=1.0, hi=1.0) / compute_printed_bound(
         **arguments, lo=1.0

@@ -62,7 +62,10 @@ def check_affine_invariance(trial: Trial) -> Evidence:
             C = curvature_bound(problem)
             algorithm = trial.make(step=rule, curvature=C, iterations=_STEPS)
             first = max(gap_at(problem, problem.start_point), C)
-            runs = [islice(trial.moves(item, algorithm), _STEPS) for item in (problem, image)]
+            runs = [
+                islice(trial.follow_with_previous_point(item, algorithm), _STEPS)
+                for item in (problem, image)
+            ]
             for (x, other_item), (z, other) in zip(*runs, strict=False):
                 gaps.append(abs(gap_at(problem, x) - gap_at(image, z)) / first)
                 if _nearly_tied(problem, x, first):

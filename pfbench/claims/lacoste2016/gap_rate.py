@@ -55,7 +55,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
     parts = {}
     shortest, longest, points = trial.choose_by_effort((15, 1500, 6), (5, 5000, 8))
     lengths = np.unique(np.geomspace(shortest, longest, points).round().astype(int))
-    calls = [_calls_on_chain(trial, int(T)) for T in lengths]
+    calls = [_lo_and_fo_calls_on_chain(trial, int(T)) for T in lengths]
     # T is proportional to eps^-2 at fixed L and Delta.
     for i, oracle in enumerate(("LO", "FO")):
         fit = fit_exponent(np.sqrt(lengths), [c[i] for c in calls], least_decades=1.0)
@@ -67,7 +67,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
         *trial.choose_by_effort((6, 4000), (20, 5000)),
     )
     full_list = {
-        rule: SeedRows(partial(_calls_to_targets, trial, targets, max_count, rule), seeds)
+        rule: SeedRows(partial(_lo_calls_to_relative_gaps, trial, targets, max_count, rule), seeds)
         for rule in ("open-loop", "adaptive")
     }
 
@@ -83,21 +83,21 @@ def check_gap_rate(trial: Trial) -> Evidence:
     return Evidence(combine_families(parts), {"exponent": 2.0}, runs)
 
 
-def _calls_on_chain(trial: Trial, T: int) -> tuple[float, float]:
-    """Return LO and FO to V <= 0.04 D on the chain of T links; infinite if they do not suffice."""
-    problem = CHAIN(T=T)
+def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:
+    """Return LO and FO to V <= 0.04 D on a zero chain; infinite if they do not suffice."""
+    problem = CHAIN(T=chain_length)
     run = trial.run(
         problem,
         trial.make(step="line-search"),
         stop=Stop("fw_gap", GAP * problem.set.diameter),
-        budget=Budget(lo=100.0 + T * T),
+        budget=Budget(lo=100.0 + chain_length * chain_length),
     )
     if run.status != Status.TARGET:
         return math.inf, math.inf
     return float(run.counts.lo), run.counts.sfo / problem.n
 
 
-def _calls_to_targets(trial: Trial, targets: Any, limit: int, rule: str, seed: int) -> Any:
+def _lo_calls_to_relative_gaps(trial: Trial, targets: Any, limit: int, rule: str, seed: int) -> Any:
     """Return the LO to each gap, relative to C, on a random quadratic on the simplex."""
     problem = QUADRATIC(np.random.default_rng(seed))
     C = curvature_bound(problem)

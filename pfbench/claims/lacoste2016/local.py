@@ -64,7 +64,7 @@ def _decide_gap_bound(trial: Trial, problem: Any, inside: Callable[[Any], bool])
     ratios = []
     first = problem.value(problem.start())
     algorithm = trial.make(step="line-search", iterations=_STEPS)
-    for x, step in islice(trial.moves(problem, algorithm), _STEPS):
+    for x, step in islice(trial.follow_with_previous_point(problem, algorithm), _STEPS):
         if inside(x):
             g = step.estimate  # as the run sees it: the gap comes free with the LO
             difference = float(g @ x) - problem.minimum(g)[0]

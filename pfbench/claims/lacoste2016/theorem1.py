@@ -22,16 +22,16 @@ _STEPS = 30
 # --- the bounds -----------------------------------------------------------------------------------
 
 
-class CurvatureAndGap(NamedTuple):
-    """A C >= C_f of a problem, and its h0."""
+class CurvatureAndSuboptimality(NamedTuple):
+    """A curvature bound C >= C_f of a problem, and h0 = f(x_0) - min f."""
 
     C: float
     h0: float
 
 
-def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndGap:
+def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndSuboptimality:
     """Return the constants in the bounds."""
-    return CurvatureAndGap(
+    return CurvatureAndSuboptimality(
         curvature_bound(problem), problem.value(problem.start_point) - problem.minimum_value
     )
 
@@ -41,17 +41,17 @@ def min_decrease(gap: float, C: float) -> float:
     return min(gap * gap / (2.0 * C), gap - (C / 2.0 if gap > C else 0.0))
 
 
-def unit_bound(c: CurvatureAndGap, a: Any, t: int) -> float:
-    """Return 1, the bound of a share."""
+def decrease_ratio_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
+    """Return 1, the bound of the promised over the actual decrease of a step."""
     return 1.0
 
 
-def min_gap_bound(c: CurvatureAndGap, a: Any, t: int) -> float:
+def min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
     """Return max{2 h0, C}/sqrt(t+1), the bound of the least gap up to t (theorem 1, (6))."""
     return max(2.0 * c.h0, c.C) / math.sqrt(t + 1.0)
 
 
-def sharper_min_gap_bound(c: CurvatureAndGap, a: Any, t: int) -> float:
+def sharper_min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
     """Return the sharper bound (15): h0/(t+1) + C/2 while t+1 <= 2 h0/C, else as (6)."""
     h0, C = c.h0, c.C
     if t + 1.0 <= 2.0 * h0 / C:
@@ -79,12 +79,12 @@ QUADRATICS = tuple(
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def rule_parameters(c: CurvatureAndGap, *, rule: str) -> dict[str, Any]:
-    """Return the parameters of a run."""
+def rule_parameters(c: CurvatureAndSuboptimality, *, rule: str) -> dict[str, Any]:
+    """Return the parameters of a run by a step rule."""
     return {"step": rule, "curvature": c.C, "iterations": _STEPS}
 
 
-def ratio_of_promised_decrease(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
+def ratio_of_promised_to_actual_decrease(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
     """Return the decrease promised by (9) over that of a step, up to 1e-14 of the size of f."""
     size = 1e-14 * (1.0 + abs(problem.minimum_value) + problem.value(problem.start_point))
     promised = min_decrease(gap_at(problem, x), curvature_bound(problem))
@@ -115,7 +115,9 @@ DESCENT = _claim(
     name="lacoste2016-descent",
     source="lacoste2016 (9)",
     statement="every step: f(x+) <= f(x) - min{g^2/(2C), g - (C/2) [g > C]}",
-    check=_on_quadratics(unit_bound, ratio_of_promised_decrease, statistic="step"),
+    check=_on_quadratics(
+        decrease_ratio_bound, ratio_of_promised_to_actual_decrease, statistic="step"
+    ),
     formulas=(formula(min_decrease, VALUE, gap=VALUE),),
 )
 
@@ -138,7 +140,7 @@ CLAIMS = (DESCENT, THEOREM1)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class InexactLO(OverriddenOracles):
+class RoundedGradientLO(OverriddenOracles):
     """A problem whose LO minimises a gradient that is rounded to one digit."""
 
     def lo(self, g: Gradient) -> Point:
@@ -203,5 +205,5 @@ MUTANTS = (
         {"gamma)), 1.0": "gamma)), 0.5", "(self._adaptive_step(gap),)": "()"},
         DESCENT,
     ),
-    Mutant.from_oracles("frank-wolfe-loose-minimisation", InexactLO, DESCENT),
+    Mutant.from_oracles("frank-wolfe-loose-minimisation", RoundedGradientLO, DESCENT),
 )

@@ -53,11 +53,15 @@ def check(trial: Trial) -> Evidence:
     convex["Nesterov's chain"] = _CHAIN()
     for name, problem in convex.items():
         for N in trial.choose_by_effort((20, 100), (20, 100, 500)):
-            parts[f"{name}, N={N}"] = decide_inequality(_run_outer_iteration(trial, problem, N))
+            parts[f"{name}, N={N}"] = decide_inequality(
+                _inner_gap_to_bound_ratios(trial, problem, N)
+            )
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 
-def _run_outer_iteration(trial: Trial, problem: quadratics.KnownQuadratic, N: int) -> list[float]:
+def _inner_gap_to_bound_ratios(
+    trial: Trial, problem: quadratics.KnownQuadratic, N: int
+) -> list[float]:
     """Make one outer iteration of N inner ones with D_1 = |theta_0 - theta_hat|; return ratios.
 
     The corollary needs neither strong convexity nor the theorem's N: sigma_hat = 2 delta0/D_1^2
@@ -101,7 +105,7 @@ COR3 = Claim(
 # --- errata ---------------------------------------------------------------------------------------
 
 
-def inner_bound(
+def inner_gap_bound_by_30(
     k: int,
     L: float,
     N: int,
@@ -155,14 +159,15 @@ def examine_weights_of_30(
     begin = float(np.sum((problem.start() - problem.minimiser) ** 2))
     run = steps(problem, algorithm, streams={"oracles": rng, "algorithm": rng})
     path = [
-        problem.value(state.x) / inner_bound(k, L, N, squared, begin, **_CORRECTED)
+        problem.value(state.x) / inner_gap_bound_by_30(k, L, N, squared, begin, **_CORRECTED)
         for k, state in enumerate(run.states, start=1)
     ]
 
     def maximise(form: Mapping[str, Any]) -> float:
         """Return the largest of a form over (32)."""
         return max(
-            inner_bound(k, L, N, squared, squared, **form) / inner_gap_bound(L, squared, k)
+            inner_gap_bound_by_30(k, L, N, squared, squared, **form)
+            / inner_gap_bound(L, squared, k)
             for k in range(1, N + 1)
         )
 
@@ -182,8 +187,12 @@ ERRATA = (
     read_erratum(
         "li2019-(30)",
         __file__,
-        printed_formula=formula(inner_bound, VALUE, _PRINTED, squared=(0, 2), begin=(0, 2)),
-        corrected_formula=formula(inner_bound, VALUE, _CORRECTED, squared=(0, 2), begin=(0, 2)),
+        printed_formula=formula(
+            inner_gap_bound_by_30, VALUE, _PRINTED, squared=(0, 2), begin=(0, 2)
+        ),
+        corrected_formula=formula(
+            inner_gap_bound_by_30, VALUE, _CORRECTED, squared=(0, 2), begin=(0, 2)
+        ),
         examine=examine_weights_of_30,
         claim=COR3,
     ),

@@ -64,16 +64,18 @@ def check(trial: Trial) -> Evidence:
     best.
     """
     parts = {}
-    for d, ratio, seed in iterate_design_sizes(trial):
+    for d, ratio, seed in iterate_dimensions_ratios_and_seeds(trial):
         for name, (alpha, loss) in _LOSSES.items():
-            needed = constants_needed(trial, loss(seed, d=d, ratio=ratio), ratio, seed, alpha)
+            needed = constants_needed_by_direction_rank(
+                trial, loss(seed, d=d, ratio=ratio), ratio, seed, alpha
+            )
             parts[f"{name}, d={d}, n/d={ratio}"] = decide_inequality([c / MOST for c in needed])
     return Evidence(
         mark_by_own_constant(combine_families(parts)), {"c": MOST, "ratio": 1.0}, len(parts)
     )
 
 
-def iterate_design_sizes(trial: Trial) -> Iterator[tuple[int, int, int]]:
+def iterate_dimensions_ratios_and_seeds(trial: Trial) -> Iterator[tuple[int, int, int]]:
     """Yield d, n/d and a seed."""
     for d in trial.choose_by_effort((10, 16), (10, 16, 24)):
         for ratio in trial.choose_by_effort((4, 10, 16, 40, 160), (4, 10, 16, 40, 160, 640)):
@@ -81,7 +83,7 @@ def iterate_design_sizes(trial: Trial) -> Iterator[tuple[int, int, int]]:
                 yield d, ratio, trial.seeds(1, f"{d} {ratio}")[0]
 
 
-def constants_needed(
+def constants_needed_by_direction_rank(
     trial: Trial, problem: MatrixRegression, ratio: int, seed: int, alpha: float
 ) -> list[float]:
     """Return the c that lemma 1 needs with curvature alpha on the worst directions found.

@@ -17,8 +17,8 @@ from pfbench.claims.li2019.shared_runs import (
     inner_iteration_count,
 )
 from pfbench.claims.li2019.statistical_error import (
+    error_squared_of_biased_minimiser,
     make_biased_minimiser_problem,
-    statistical_error_of_biased_minimiser,
 )
 from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
@@ -141,7 +141,7 @@ def examine_reversed_inequality(
     """
     rng = stream(seed, "(69)")
     problem = make_biased_minimiser_problem(64, 1, 0.5)
-    unit = problem.sigma_hat * statistical_error_of_biased_minimiser(64, 1, 0.5)
+    unit = problem.sigma_hat * error_squared_of_biased_minimiser(64, 1, 0.5)
     x = np.array([problem.minimiser, *(_random_l1_ball_point(problem, rng) for _ in range(50))])
     u = problem.minimiser - x
     rise = np.array([problem.value(item) for item in x])
@@ -169,7 +169,7 @@ def _random_l1_ball_point(problem: KnownQuadratic, rng: np.random.Generator) -> 
     return np.asarray(rng.dirichlet(np.ones(4)) @ np.array(vertices))
 
 
-def _strong_convexity_excess(problem: KnownQuadratic, x: Floats) -> float:
+def _strong_convexity_slack(problem: KnownQuadratic, x: Floats) -> float:
     """Return f(theta_hat) - f(x) - <grad f(x), theta_hat - x> - (sigma_hat/2)|x - theta_hat|^2."""
     u = problem.minimiser - x
     square = 0.5 * problem.sigma_hat * float(u @ u)
@@ -203,7 +203,7 @@ def examine_missing_convexity(
         between = max(between, _convexity_violation(problem, z, y) / float((y - z) @ (y - z)))
         towards = max(
             towards,
-            -_strong_convexity_excess(problem, z) / float(np.sum((problem.minimiser - z) ** 2)),
+            -_strong_convexity_slack(problem, z) / float(np.sum((problem.minimiser - z) ** 2)),
         )
     evidence = compare_ratios(1.0 + between, 1.0 + towards, **{"sigma_hat": problem.sigma_hat})
     return evidence.with_ratios_under_other_readings(

@@ -16,9 +16,9 @@ from pfbench.claims.li2019.shared_runs import (
     restart_count,
 )
 from pfbench.claims.li2019.statistical_error import (
+    error_squared_of_biased_minimiser,
     make_biased_minimiser_problem,
-    statistical_error,
-    statistical_error_of_biased_minimiser,
+    statistical_error_squared,
 )
 from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
@@ -48,8 +48,8 @@ def check(trial: Trial) -> Evidence:
         for support, sparse in _SPARSE.items():
             for part in trial.choose_by_effort((0.05, 0.5), (0.02, 0.05, 0.2, 0.5)):
                 name = f"d={d}, s={support}, |Delta*|_1={part:g}"
-                error = statistical_error_of_biased_minimiser(d, support, part)
-                gap, ratios = _final_gap_and_squared_distances(
+                error = error_squared_of_biased_minimiser(d, support, part)
+                gap, ratios = _final_gap_ratio_and_distance_ratios(
                     trial, sparse(d=d, share=part), error
                 )
                 reached[name] = decide_inequality([gap])
@@ -66,14 +66,14 @@ def check(trial: Trial) -> Evidence:
     )
 
 
-def _final_gap_and_squared_distances(
-    trial: Trial, problem: KnownQuadratic, error: float
+def _final_gap_ratio_and_distance_ratios(
+    trial: Trial, problem: KnownQuadratic, squared_error: float
 ) -> tuple[float, list[float]]:
-    """Run to the gap sigma_hat eps_stat^2 and return the last gap over it.
+    """Run to the gap sigma_hat eps_stat^2; return the last gap over it, and distance ratios.
 
     The second result is |y - theta_hat|^2/eps_stat^2 of all points that have that gap.
     """
-    tested, target = from_quadratic(problem), problem.sigma_hat * error
+    tested, target = from_quadratic(problem), problem.sigma_hat * squared_error
     ratios = [0.0]
     gap = math.inf
     for _, _, step in follow_inner_iterations(
@@ -81,7 +81,7 @@ def _final_gap_and_squared_distances(
     ):
         gap = bound_ratio(problem.value(step.state.x), target)
         if gap <= 1.0:
-            ratios.append(float(np.sum((step.state.x - problem.minimiser) ** 2)) / error)
+            ratios.append(float(np.sum((step.state.x - problem.minimiser) ** 2)) / squared_error)
     return gap, ratios
 
 
@@ -101,7 +101,7 @@ STAT = Claim(
     check=check,
     formulas=(
         formula(
-            statistical_error,
+            statistical_error_squared,
             (0, 2),
             tau=CURVATURE,
             compatibility=NUMBER,
@@ -118,7 +118,7 @@ STAT = Claim(
 _WIDE = 256
 
 
-def _compute_printed_statistical_error(share: float) -> float:
+def _statistical_error_squared_as_printed(share: float) -> float:
     """Return eps_stat^2 of `make_biased_minimiser_problem`, s = 1, with the paper's constants."""
     size, length = 2.0 * share, share / math.sqrt(_WIDE)
     return 0.5 / _WIDE * (size + length) ** 2 / (1.0 - 8.0 / _WIDE)
@@ -142,13 +142,13 @@ def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadrat
 
 
 def _compute_squared_distance(share: float, gap: float) -> float:
-    """Return |theta - theta_hat|^2 at that point."""
+    """Return |theta - theta_hat|^2 at the point of `_make_problem_and_flat_point`."""
     problem, point = _make_problem_and_flat_point(share, gap)
     return float(np.sum((point - problem.minimiser) ** 2))
 
 
 def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
-    """Return the largest |theta_t - theta_hat|^2, t = 1, 2, of CGS that starts there."""
+    """Return the largest |theta_t - theta_hat|^2 of CGS from the flat point, t = 1, 2."""
     problem, point = _make_problem_and_flat_point(share, gap)
     problem = replace(problem, begin=point)
     constants = problem.constants(point)
@@ -168,14 +168,14 @@ def examine_squared_norm(
     share = float(stream(seed, "(15)").uniform(0.2, 0.6))
     problem, printed = (
         make_biased_minimiser_problem(_WIDE, 1, share),
-        _compute_printed_statistical_error(share),
+        _statistical_error_squared_as_printed(share),
     )
     truth = problem.value(problem.minimiser + share * scipy.linalg.hadamard(_WIDE)[-1] / _WIDE)
     gap = problem.sigma_hat * printed
     own = _compute_squared_distance(share, 8.0 * gap) / (8.0 * printed)
     ratio, corrected = (
         _compute_squared_distance(share, gap) / printed,
-        _compute_corrected_ratio(share),
+        _ratio_of_squared_distance_to_bound(share),
     )
     return compare_ratios(
         corrected if is_corrected else ratio, corrected
@@ -191,9 +191,9 @@ def examine_squared_norm(
     )
 
 
-def _compute_corrected_ratio(share: float) -> float:
+def _ratio_of_squared_distance_to_bound(share: float) -> float:
     """Return |theta - theta_hat|^2 over 4 eps_stat^2, eps_stat^2 with 8 in place of 1."""
-    error = statistical_error_of_biased_minimiser(_WIDE, 1, share)
+    error = error_squared_of_biased_minimiser(_WIDE, 1, share)
     return _compute_squared_distance(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
 
 
@@ -202,7 +202,10 @@ def examine_one_sided_square(
 ) -> ExaminationEvidence:
     """(22): the same with |theta - theta_hat| <= eps^2, of which one side scales with theta."""
     share = float(stream(seed, "(22)").uniform(0.2, 0.6))
-    printed, corrected = _compute_printed_statistical_error(share), _compute_corrected_ratio(share)
+    printed, corrected = (
+        _statistical_error_squared_as_printed(share),
+        _ratio_of_squared_distance_to_bound(share),
+    )
     gap = (1.0 - 8.0 / _WIDE) * printed
     square, own = (
         _compute_squared_distance(share, gap),

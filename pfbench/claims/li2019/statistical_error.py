@@ -9,7 +9,7 @@ from pfbench.sets import L1Ball
 from pfbench.verification.instruments.quadratics import KnownQuadratic
 
 
-def statistical_error(
+def statistical_error_squared(
     tau: float, sigma_hat: float, compatibility: float, outside: float, size: float, length: float
 ) -> float:
     """Return eps_stat^2, with the constant corrected.
@@ -55,7 +55,7 @@ def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQu
     return KnownQuadratic(L1Ball(d), product, truth - share * w, slope, begin, sigma_hat)
 
 
-def statistical_error_of_biased_minimiser(d: int, support: int, share: float) -> float:
+def error_squared_of_biased_minimiser(d: int, support: int, share: float) -> float:
     """Return eps_stat^2 of `make_biased_minimiser_problem`."""
     sigma_hat, length = 1.0 - 8.0 * support / d, share / math.sqrt(d)
-    return statistical_error(0.5 / d, sigma_hat, math.sqrt(support), 0.0, share, length)
+    return statistical_error_squared(0.5 / d, sigma_hat, math.sqrt(support), 0.0, share, length)

@@ -166,7 +166,7 @@ def check_lo(trial: Trial) -> Evidence:
 
 
 def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
-    """Decide the exponent of 1/epsilon in the LO beyond one in each inner iteration, on a face."""
+    """Decide how LO beyond one an inner iteration grows in 1/epsilon; return runs, too."""
     lengths = trial.choose_by_effort(range(4, 12), range(4, 14))
     problem = _SIMPLEX(trial.rng("growth"))
     c = shared_runs.from_quadratic(problem).constants

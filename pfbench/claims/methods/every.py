@@ -44,6 +44,6 @@ SCHEDULES = {
 CLAIMS = tuple(claims_about_methods(SCHEDULES))
 
 
-def claim_about(subject: str, name: str) -> Claim:
+def find_claim_about_method(tested_part: str, method_name: str) -> Claim:
     """Return a claim about a method by what it tests and the method's name."""
-    return next(claim for claim in CLAIMS if claim.name == f"methods-{subject}-{name}")
+    return next(claim for claim in CLAIMS if claim.name == f"methods-{tested_part}-{method_name}")

@@ -3,7 +3,7 @@
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
 from pfbench.algorithms.proximal import ProxGD, ProximalMethod, ProxSAGA, ProxSpiderBoost, ProxSVRG
-from pfbench.claims.methods.every import claim_about
+from pfbench.claims.methods.every import find_claim_about_method
 from pfbench.estimators import SAGA, SG, SPIDERG, SVRG
 from pfbench.verification import Mutant
 
@@ -20,7 +20,7 @@ MUTANTS = (
         "methods-nfwu-stale",
         "Takes every reference gradient at the start point.",
         _STALE,
-        claim_about("run", "nfwu-spiderg"),
+        find_claim_about_method("run", "nfwu-spiderg"),
     ),
     Mutant.from_edits(
         ProxSpiderBoost,
@@ -28,7 +28,7 @@ MUTANTS = (
         "methods-boost-stale",
         "Takes every reference gradient at the start point.",
         _STALE,
-        claim_about("run", "prox-spiderboost"),
+        find_claim_about_method("run", "prox-spiderboost"),
     ),
     Mutant.from_edits(
         ProxSVRG,
@@ -36,7 +36,7 @@ MUTANTS = (
         "methods-svrg-one-used",
         "Pays b components and uses one.",
         {"self.draw(ask, rng)": "np.repeat(rng.integers(ask.n, size=1), self.batch)"},
-        claim_about("law", "prox-svrg"),
+        find_claim_about_method("law", "prox-svrg"),
     ),
     Mutant.from_edits(
         ProxSAGA,
@@ -44,7 +44,7 @@ MUTANTS = (
         "methods-saga-fixed-table",
         "Leaves the table as it was filled at the start, though all is paid.",
         {"table.replace(": "table.difference("},
-        claim_about("run", "prox-saga"),
+        find_claim_about_method("run", "prox-saga"),
     ),
     Mutant.from_edits(
         ProxGD,
@@ -52,7 +52,7 @@ MUTANTS = (
         "methods-gd-half-step",
         "Takes half the step.",
         {"self.step": "self.step / 2.0"},
-        claim_about("run", "prox-gd"),
+        find_claim_about_method("run", "prox-gd"),
     ),
     Mutant.from_edits(
         NFWUSG,
@@ -66,7 +66,7 @@ MUTANTS = (
             "yield State(x, at, g,": "output = np.array(at) if t == chosen else output\n"
             "            yield State(x, at, g, output,",
         },
-        claim_about("law", "nfwu-sg"),
+        find_claim_about_method("law", "nfwu-sg"),
     ),
     Mutant.from_edits(
         NFWUSG,
@@ -74,7 +74,7 @@ MUTANTS = (
         "methods-sg-bypass",
         "Queries the backend directly, bypassing the ledger.",
         {"ask.batch(": "ask._backend.batch("},
-        *(claim_about(subject, "nfwu-sg") for subject in ("run", "count")),
+        *(find_claim_about_method(subject, "nfwu-sg") for subject in ("run", "count")),
     ),
     Mutant.from_edits(
         ProxSVRG,
@@ -82,6 +82,6 @@ MUTANTS = (
         "methods-svrg-doubled-step",
         "Its theorem's schedule has twice the step.",
         {"step=1.0": "step=2.0"},
-        claim_about("schedule", "prox-svrg"),
+        find_claim_about_method("schedule", "prox-svrg"),
     ),
 )

@@ -90,7 +90,7 @@ def momentum_schedule(request: ScheduleRequest) -> Printed:
     return {"iterations": T}
 
 
-def page_convex_sizes(c: Constants) -> tuple[int, float, int]:
+def page_batch_probability_and_shift(c: Constants) -> tuple[int, float, int]:
     """Return b = sqrt n, p = b/(n + b) and s = 5/p."""
     b, p = reference_schedules.page_sizes(c.n)
     return b, p, math.ceil(5.0 / p - 1e-9)
@@ -98,14 +98,14 @@ def page_convex_sizes(c: Constants) -> tuple[int, float, int]:
 
 def page_convex_bound(c: Constants, T: float) -> float:
     """Return ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))."""
-    b, p, s = page_convex_sizes(c)
+    b, p, s = page_batch_probability_and_shift(c)
     C = max(c.L_f, c.L_ms) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))
     return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
 
 
 def page_convex_schedule(request: ScheduleRequest) -> Printed:
     """Return the sizes, for the least T of `page_convex_bound`."""
-    b, p, s = page_convex_sizes(request.constants)
+    b, p, s = page_batch_probability_and_shift(request.constants)
     T = smallest_horizon(partial(page_convex_bound, request.constants), request.epsilon)
     return {"iterations": T, "batch": b, "refresh": p, "delay": s}
 

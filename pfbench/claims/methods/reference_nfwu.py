@@ -17,7 +17,7 @@ def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Pri
     L, n = max(c.L_f, c.L_ms), c.n
     S: float  # a whole number where only that is right
     if estimator == "sg":
-        return compute_normalised_schedule(request, batch=4.0 * c.sigma2 / epsilon**2)
+        return compute_normalised_step_schedule(request, batch=4.0 * c.sigma2 / epsilon**2)
     if estimator == "svrg":
         S, p = 4.0 * n ** (2.0 / 3.0), n ** (1.0 / 3.0)
     elif estimator == "spiderg":
@@ -35,7 +35,7 @@ def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Pri
         ratio = L * L / (c.L2_ms * epsilon)
         p = ratio ** (2.0 / 3.0) if small else math.sqrt(ratio) * n**0.25
         S = 2 if small else 4.0 * n / (3.0 * math.floor(p))
-    return compute_normalised_schedule(request, batch=S, period=p)
+    return compute_normalised_step_schedule(request, batch=S, period=p)
 
 
 def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
@@ -44,22 +44,24 @@ def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
     return L * L / (c.L2_ms * c.n**2), L * L / (c.L2_ms * c.n**1.5)
 
 
-def compute_normalised_schedule(request: ScheduleRequest, **sizes: float) -> Printed:
+def compute_normalised_step_schedule(
+    request: ScheduleRequest, **batch_parameters: float
+) -> Printed:
     """Return T = L h0/epsilon^2 and the weight epsilon/(L D) of shen2019 theorem 3.1."""
     epsilon, c, L = request.epsilon, request.constants, schedule_smoothness(request)
-    return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **sizes}
+    return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **batch_parameters}
 
 
 def page_schedule(request: ScheduleRequest) -> Printed:
     """Return q = sqrt(8/n), at most 1, and S = 4(1-q)/q."""
     q = min(1.0, (8.0 / request.constants.n) ** 0.5)
-    return compute_normalised_schedule(request, refresh=q, batch=4.0 / q - 4.0)
+    return compute_normalised_step_schedule(request, refresh=q, batch=4.0 / q - 4.0)
 
 
 def lsvrg_schedule(request: ScheduleRequest) -> Printed:
     """Return q = (32/n)^(1/3), at most 1, and S = 4(1-q)(2-q)/q^2."""
     q = min(1.0, math.cbrt(32.0 / request.constants.n))
-    return compute_normalised_schedule(
+    return compute_normalised_step_schedule(
         request, refresh=q, batch=4.0 * (1.0 / q - 1.0) * (2.0 / q - 1.0)
     )
 
@@ -67,7 +69,7 @@ def lsvrg_schedule(request: ScheduleRequest) -> Printed:
 def storm_schedule(request: ScheduleRequest) -> Printed:
     """Return alpha = epsilon/sigma, at most 1, S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2."""
     epsilon, variance = request.epsilon, request.constants.sigma2
-    return compute_normalised_schedule(
+    return compute_normalised_step_schedule(
         request,
         alpha=min(1.0, epsilon / math.sqrt(variance)),
         batch=8.0 * math.sqrt(variance) / epsilon,

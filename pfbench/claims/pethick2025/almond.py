@@ -78,7 +78,7 @@ def check_settling_distance(trial: Trial) -> Evidence:
 
 
 def _mean_final_distance(trial: Trial, problem: HorizonProblem, algorithm: Any, seed: int) -> float:
-    points = [np.array(x) for x, _ in trial.moves(problem, algorithm, seed)]
+    points = [np.array(x) for x, _ in trial.follow_with_previous_point(problem, algorithm, seed)]
     return float(np.mean([gradient_dual_norm(problem, x) for x in points[len(points) // 2 :]]))
 
 

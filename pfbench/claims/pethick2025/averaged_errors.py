@@ -94,7 +94,7 @@ def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -
     """
 
     def run_squares(rng: Any) -> Floats:
-        pairs = trial.moves(problem, algorithm, rng=rng)
+        pairs = trial.follow_with_previous_point(problem, algorithm, rng=rng)
         errors = (step.estimate - problem.gradient(x) for x, step in pairs)
         return np.array([float(np.vdot(error, error)) for error in errors])
 
@@ -107,19 +107,21 @@ def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -
 
 
 def check_errors(
-    trial: Trial, *, constant: bool, retained: bool, printed: Callable[..., float]
+    trial: Trial, *, is_alpha_constant: bool, is_constrained: bool, printed: Callable[..., float]
 ) -> Evidence:
     """Compare sqrt(u_k) with its bounds at each k."""
     parts = {}
     for instance in trial.claim.instances:
         result, reach, numbers = _measure_errors(
-            trial, instance(), constant=constant, retained=retained
+            trial, instance(), is_alpha_constant=is_alpha_constant, is_constrained=is_constrained
         )
-        arguments = {"alpha": ALPHA} if constant else {}
+        arguments = {"alpha": ALPHA} if is_alpha_constant else {}
         numbers |= arguments
         way = {"s": numbers.pop("s")}
-        sharper = constant_alpha_bound_sharper if constant else vanishing_alpha_bound_sharper
-        of_printed = way if constant else {"reach": reach}
+        sharper = (
+            constant_alpha_bound_sharper if is_alpha_constant else vanishing_alpha_bound_sharper
+        )
+        of_printed = way if is_alpha_constant else {"reach": reach}
         ratios: dict[str, list[float]] = {"printed": [], "sharper": []}
         for k, u in enumerate(np.sqrt(result), 1):
             for label, bound in (
@@ -133,12 +135,14 @@ def check_errors(
     return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 
-def check_error_recursion(trial: Trial, *, retained: bool) -> Evidence:
+def check_error_recursion(trial: Trial, *, is_constrained: bool) -> Evidence:
     """Compare each u_k with its bounds by u_(k-1), for alpha constant and alpha_k = k^(-1/2)."""
     parts = {}
     for instance in trial.claim.instances:
         for constant in (True, False):
-            u, _, numbers = _measure_errors(trial, instance(), constant=constant, retained=retained)
+            u, _, numbers = _measure_errors(
+                trial, instance(), is_alpha_constant=constant, is_constrained=is_constrained
+            )
             kind = "constant" if constant else "vanishing"
             name = f"{instance.name} {instance.stream_key}, alpha {kind}"
             for label, bound in (
@@ -155,13 +159,13 @@ def check_error_recursion(trial: Trial, *, retained: bool) -> Evidence:
 
 
 def _measure_errors(
-    trial: Trial, problem: HorizonProblem, *, constant: bool, retained: bool
+    trial: Trial, problem: HorizonProblem, *, is_alpha_constant: bool, is_constrained: bool
 ) -> tuple[Floats, float, dict[str, float]]:
     """Return u_1 .. u_K, the longest step at gamma = 1, and L_f, sigma and s = reach gamma."""
     c = norm_constants(problem)
     step = c["K"] ** -0.75
-    reach = (2.0 if retained else 1.0) * c["rho"] * c["zeta"]
-    arguments = {"alpha": ALPHA} if constant else {}
+    reach = (2.0 if is_constrained else 1.0) * c["rho"] * c["zeta"]
+    arguments = {"alpha": ALPHA} if is_alpha_constant else {}
     algorithm = trial.make(iterations=c["K"], batch=1, step=step, **arguments)
     numbers = {"L_f": c["L_f"], "sigma": c["sigma"], "s": reach * step}
     return mean_squared_errors(trial, problem, algorithm), reach, numbers
@@ -194,7 +198,9 @@ def _claim(number: str, algorithm: str, statement: str, printed: Callable[..., f
         source=f"pethick2025 lemma D.{number}; sharper: pfbench",
         kind="law",
         statement=statement,
-        check=partial(check_errors, constant=constant, retained=retained, printed=printed),
+        check=partial(
+            check_errors, is_alpha_constant=constant, is_constrained=retained, printed=printed
+        ),
         instances=HELD if retained else FREE,
         algorithm=algorithm,
         assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),
@@ -217,7 +223,7 @@ def _recursion_claim(name: str, algorithm: str, statement: str, reach: str) -> C
             f"s = {reach} gamma; sharper (ours): (1-alpha_k) u_(k-1) + (1-alpha_k)^2 L_2^2 s^2/"
             "alpha_k + alpha_k^2 sigma^2"
         ),
-        check=partial(check_error_recursion, retained=retained),
+        check=partial(check_error_recursion, is_constrained=retained),
         instances=HELD if retained else FREE,
         algorithm=algorithm,
         assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),

@@ -42,7 +42,7 @@ def max_recursion_ratio(first: float) -> float:
     return upper
 
 
-def examine_maximum_condition(effort: str, seed: int) -> ExaminationEvidence:
+def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
     """D.10 from u_1 = 4 c, and from u_1 up to 3.523 c and from 8.243 c on, where it holds."""
     value = max_recursion_ratio(4.0)
     starts = (*np.linspace(0.0, 3.523, 36), *np.linspace(8.243, 20.0, 36))
@@ -119,7 +119,7 @@ def examine_divided_bound(effort: str, seed: int) -> ExaminationEvidence:
 
 ERRATA = (
     read_erratum("pethick2025-D.9", __file__, examine=examine_power_recursion),
-    read_erratum("pethick2025-D.10", __file__, examine=examine_maximum_condition),
+    read_erratum("pethick2025-D.10", __file__, examine=examine_maximum_recursion),
     read_erratum("pethick2025-D.3", __file__, examine=examine_halved_limit),
     read_erratum("pethick2025-D.2e", __file__, examine=examine_young_weights),
     read_erratum("pethick2025-D.8", __file__, examine=examine_longest_step),

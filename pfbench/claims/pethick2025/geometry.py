@@ -148,7 +148,7 @@ def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) ->
         "dual norm": _max_finite(ball.dual_norm(x) / a - 1.0 for x, a in zip(points, duals, strict=True)),  # noqa: E501
         "lmo": _max_finite(_minimality_error(oracles, reference, g) for g in gradients),
         "free directions": _free_entry_error(oracles, reference),
-        "projection": _max_finite(_projection_error(ball, reference, 3.0 * g) for g in gradients),
+        "projection": _max_finite(_projection_condition_violation(ball, reference, 3.0 * g) for g in gradients),  # noqa: E501
     }  # fmt: skip
     worst = max(deviation, key=lambda name: abs(deviation[name]))
     return decide_exact(
@@ -188,7 +188,7 @@ def _free_entry_error(oracles: Any, ball: NormBall) -> float:
     return max(*results, float(np.abs(v).max())) / ball.radius
 
 
-def _projection_error(ball: Any, reference: NormBall, y: Floats) -> float:
+def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -> float:
     """Return the violation of |p| <= rho or rho |y - p|_* <= <y - p, p> by p = project(y)."""
     p = ball.project(y)
     size = reference.radius * float(np.linalg.norm(y)) + 1e-300
@@ -271,7 +271,7 @@ class FaultyBallProblem(OverriddenOracles):
 
     def lo(self, g: Gradient) -> Point:
         """Return the faulty ball's minimiser."""
-        return self.norm.steepest_direction(g)
+        return self.norm.lo_zero_if_undetermined(g)
 
 
 class ZetaOne(FaultyBallProblem):
@@ -301,7 +301,7 @@ class JointlyScaledRows(FaultyBallProblem):
     class Ball(FaultyBallProblem.Ball):
         """A ball that divides all by one length."""
 
-        def steepest_direction(self, g: Gradient) -> Point:
+        def lo_zero_if_undetermined(self, g: Gradient) -> Point:
             """Return -radius g/|g|_2."""
             size = float(np.linalg.norm(g))
             return -self.radius * g / size if size else 0.0 * g

@@ -87,8 +87,8 @@ def check_decay_is_scg(trial: Trial) -> Evidence:
         ball = norm_ball(f"{problem.norm.name}[radius={1.0 / DECAY}]", problem.shape)
         algorithm = trial.make(iterations=problem.K, batch=1, step=STEP, alpha=ALPHA, decay=DECAY)
         pairs = [
-            (step.state.x, combine(x, ball.steepest_direction(step.estimate), STEP * DECAY))
-            for x, step in trial.moves(problem, algorithm)
+            (step.state.x, combine(x, ball.lo_zero_if_undetermined(step.estimate), STEP * DECAY))
+            for x, step in trial.follow_with_previous_point(problem, algorithm)
         ]
         result, expected = zip(*pairs, strict=True)
         parts[f"{instance.name} {instance.stream_key}"] = np.array(result), np.array(expected)
@@ -124,18 +124,18 @@ def travel_bound(rho: float, gammas: float) -> float:
     return rho * gammas
 
 
-def check_distance(trial: Trial, *, retained: bool) -> Evidence:
+def check_distance(trial: Trial, *, is_constrained: bool) -> Evidence:
     """Compare |x_k| with rho, or |x_k - x_1| with rho gamma (k - 1), in the norm."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
         rho, first = norm_constants(problem)["rho"], problem.start()
-        step = 0.1 if retained else STEP
+        step = 0.1 if is_constrained else STEP
         algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=ALPHA)
         points = [np.array(step.state.x) for step in trial.follow(problem, algorithm)]
         ratios = [
             problem.norm.norm(x) / ball_radius_bound(rho)
-            if retained
+            if is_constrained
             else problem.norm.norm(x - first) / travel_bound(rho, step * k)
             for k, x in enumerate(points, 1)
         ]
@@ -205,7 +205,7 @@ HELD = Claim(
     source="pethick2025, on SCG",
     kind="bound",
     statement="SCG from a point of the ball: |x_k| <= rho in the norm, for every k",
-    check=partial(check_distance, retained=True),
+    check=partial(check_distance, is_constrained=True),
     instances=(
         make_instance(make_spectral_least_squares, K=60),
         make_instance(make_noiseless_least_squares, K=60, norm="linf"),
@@ -221,7 +221,7 @@ FREE = Claim(
     source="pethick2025, on uSCG",
     kind="bound",
     statement="uSCG: |x_k - x_1| <= rho times the sum of the steps before, in the norm",
-    check=partial(check_distance, retained=False),
+    check=partial(check_distance, is_constrained=False),
     instances=(
         make_instance(make_spectral_least_squares, K=20),
         make_instance(make_distant_parabola, K=20, begin=100.0),
@@ -238,13 +238,13 @@ CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class FirstGradientMomentum(Signum):
+class StartsFromFirstGradient(Signum):
     """Begins with m_1 = g_1."""
 
     initial_momentum = "gradient"
 
 
-class ZeroMomentum(NormalisedSGD):
+class StartsFromZeroMomentum(NormalisedSGD):
     """Begins with m_0 = 0."""
 
     initial_momentum = "zero"
@@ -276,8 +276,8 @@ MUTANTS = (
         {"* x + self.step * v": "* (x + self.step * v)"},
         DECAYS,
     ),
-    Mutant.from_variant("signum-gradient-begins", FirstGradientMomentum, SIGNUM),
-    Mutant.from_variant("normalised-sgd-zero-begins", ZeroMomentum, LENGTHS),
+    Mutant.from_variant("signum-gradient-begins", StartsFromFirstGradient, SIGNUM),
+    Mutant.from_variant("normalised-sgd-zero-begins", StartsFromZeroMomentum, LENGTHS),
     Mutant.from_edits(
         SCG,
         ConditionalGradient.update,

@@ -102,7 +102,7 @@ def check_descent_lemma(trial: Trial) -> Evidence:
         for alpha in (1.0, 0.3):
             algorithm = trial.make(iterations=c["K"], batch=1, step=step, alpha=alpha)
             numbers = []
-            for x, record in trial.moves(problem, algorithm):
+            for x, record in trial.follow_with_previous_point(problem, algorithm):
                 error = record.estimate - problem.gradient(x)
                 of_norms = problem.norm.dual_norm(error), float(np.linalg.norm(error))
                 numbers.append((gradient_dual_norm(problem, x), *of_norms))

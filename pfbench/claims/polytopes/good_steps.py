@@ -77,14 +77,14 @@ def _decide_run(
         problem.set.diameter,
     )
     algorithm = trial.make(iterations=_MOST, smoothness=L, step=step)
-    moves = trial.moves(problem, algorithm)
+    moves = trial.follow_with_previous_point(problem, algorithm)
     _, first = next(moves)
     S = ActiveSetTracker(np.asarray(first.state.x))
     h0 = h = problem.value(np.asarray(first.state.x)) - problem.minimum_value
     good, rest, gaps, kinds = [0.0], [0.0], [0.0], list[str]()
     for x, record in moves:
         recorded, g = np.asarray(record.state.x), problem.gradient(x)
-        turn = S.classify_step(x, recorded, g, problem.set.lo(g))
+        turn = S.apply_and_classify_step(x, recorded, g, problem.set.lo(g))
         gaps.append(h / max(suboptimality_bound(turn.spread, mu, delta), _FLOOR * h0))
         before, h = h, problem.value(recorded) - problem.minimum_value
         shrinks = (
@@ -145,7 +145,7 @@ class ReversedDirectionChoice(AwayStepFW):
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w only where that descends less."""
-        a, _ = S.find_extreme_vertices(g)
+        a, _ = S.argmax_and_argmin_product(g)
         if len(S) == 1 or float(np.sum(g * (2.0 * x - w - S.vertex(a)))) <= 0.0:
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
         else:

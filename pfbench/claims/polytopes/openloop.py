@@ -120,7 +120,7 @@ def check_after_transient(trial: Trial, *, T: int) -> Evidence:
         S = settling_step(1.0, D, below)  # grad f(x*) = (0, below), and the tip is at height 1
         G = max(float(np.linalg.norm(problem.gradient(v))) for v in TRIANGLE)
         ratios, tips = [0.0], 0
-        moves = trial.moves(problem, trial.make(iterations=S + T, **_OPEN))
+        moves = trial.follow_with_previous_point(problem, trial.make(iterations=S + T, **_OPEN))
         for t, (x, step) in enumerate(moves):
             if t >= S:
                 bound_at = face_bound(t, S, 1.0, 1.0, D, G, 1.0 - abs(along))

@@ -42,12 +42,16 @@ _LONGEST = 30_000
 
 
 def calls_to_reduce(
-    trial: Trial, problem: Any, parts: Sequence[float] | Floats, first: float, **overrides: Any
+    trial: Trial,
+    problem: Any,
+    parts: Sequence[float] | Floats,
+    starting_fraction: float,
+    **overrides: Any,
 ) -> list[float]:
-    """Return the LO until f - min f is each part of `first` of its start; infinite if it never is.
+    """Return the LO until f - min f is each part of `starting_fraction` of its start; infinite if it never is.
 
-    Those until it is `first` are not counted.
-    """
+    Those until it is `starting_fraction` are not counted.
+    """  # noqa: E501
     L = float(np.linalg.eigvalsh(problem.A)[-1])
     algorithm = trial.make(iterations=_LONGEST, **(overrides or {"smoothness": L}))
     results, low, before = list[float](), math.inf, 0.0
@@ -55,7 +59,7 @@ def calls_to_reduce(
         h = problem.value(np.asarray(step.state.x)) - problem.minimum_value
         spent = float(step.counts().lo)
         if math.isinf(low):
-            low = first * h
+            low = starting_fraction * h
         if h > low:
             before = spent + 1.0
         while len(results) < len(parts) and h <= parts[len(results)] * low:

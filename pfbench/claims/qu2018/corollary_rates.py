@@ -54,12 +54,12 @@ def run_and_measure_cost(
     *,
     seed: int = 0,
     weighted: bool = False,
-    upper: float = math.inf,
+    max_iterations_to_target: float = math.inf,
 ) -> RunCost:
-    """Run a schedule to its end, or to the target or `upper` iterations if `upper` is given.
+    """Run a schedule to its end, or to the target or `max_iterations_to_target` iterations if `max_iterations_to_target` is given.
 
     |G|^2 is taken where the gradient was.
-    """
+    """  # noqa: E501
     ratios: list[float] = []
     to_target = math.inf
     for step in trial.follow(problem, algorithm, seed=seed):
@@ -68,7 +68,9 @@ def run_and_measure_cost(
         counts = step.counts()
         if ratios[-1] <= 1.0 and math.isinf(to_target):
             to_target = counts.sfo
-        if math.isfinite(upper) and (math.isfinite(to_target) or len(ratios) >= upper):
+        if math.isfinite(max_iterations_to_target) and (
+            math.isfinite(to_target) or len(ratios) >= max_iterations_to_target
+        ):
             break
     if not ratios:
         raise MethodFailed("it makes no iteration")
@@ -78,21 +80,29 @@ def run_and_measure_cost(
 
 
 def decide_call_exponent(
-    x: npt.ArrayLike, runs: SeedRows[int, list[RunCost]], subject: str, claimed: float, first: int
+    x: npt.ArrayLike,
+    runs: SeedRows[int, list[RunCost]],
+    subject: str,
+    claimed: float,
+    initial_seeds: int,
 ) -> Decision:
     """Decide the exponent of x in one kind of calls, with so many seeds at first."""
 
     def counts(seeds: int) -> Floats:
         return np.array([[getattr(run, subject) for run in row] for row in runs(seeds)])
 
-    return decide_exponent(make_fit_function(x, counts, least_decades=1.99), claimed, seeds=first)
+    return decide_exponent(
+        make_fit_function(x, counts, least_decades=1.99), claimed, seeds=initial_seeds
+    )
 
 
 Sample = Callable[[int], tuple[float, float, float]]
 """Makes a run of a seed: its mean over the bound, the calls it should make, and those it made."""
 
 
-def check_in_expectation(trial: Trial, samples: Mapping[str, Sample], limit: int) -> Evidence:
+def check_means_and_exact_counts(
+    trial: Trial, samples: Mapping[str, Sample], max_samples: int
+) -> Evidence:
     """Decide that means keep their bounds in expectation, given exact counts of SFO."""
     parts, counts, runs = {}, {}, 0
     for name, sample in samples.items():
@@ -103,7 +113,7 @@ def check_in_expectation(trial: Trial, samples: Mapping[str, Sample], limit: int
             return mean
 
         parts[name], needed = trial.decide_mean_sequentially(
-            ratio, purpose=name, batch=8, limit=limit
+            ratio, purpose=name, batch=8, limit=max_samples
         )
         runs += needed
     return Evidence(

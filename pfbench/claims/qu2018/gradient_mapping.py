@@ -5,7 +5,10 @@ import numpy as np
 from pfbench.base.protocols import Problem
 from pfbench.sets import Box
 from pfbench.verification import Floats
-from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, make_slope_quadratic
+from pfbench.verification.instruments.indefinite import (
+    IndefiniteQuadratic,
+    make_quadratic_linear_along_box,
+)
 
 
 def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
@@ -44,4 +47,4 @@ def make_momentum_slope(N: int) -> IndefiniteQuadratic:
     So every gradient mapping is the gradient, the same at each step: the bound binds for small N.
     For larger N theta_md_N is far before the end, and |G|^2 falls behind the bound.
     """
-    return make_slope_quadratic(1.0, momentum_reach(N) / 2.0, 1e4)
+    return make_quadratic_linear_along_box(1.0, momentum_reach(N) / 2.0, 1e4)

@@ -96,7 +96,7 @@ def make_slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
 
     So every gradient mapping is the gradient, the same at each step: the bound binds.
     """
-    return indefinite.make_slope_quadratic(1.0, N / 2.0, 1000.0)
+    return indefinite.make_quadratic_linear_along_box(1.0, N / 2.0, 1000.0)
 
 
 def chain(T: int) -> ZeroChain:
@@ -139,7 +139,7 @@ def check_option1(trial: Trial) -> Evidence:
             L, delta = constants.L_f, constants.delta
             algorithm = trial.make(iterations=N, smoothness=L, option=1, tolerance=None)
             squares = []
-            for x, step in trial.moves(problem, algorithm):
+            for x, step in trial.follow_with_previous_point(problem, algorithm):
                 same.append(float(np.linalg.norm(step.estimate_point - x)) / constants.D)
                 squares.append(mapping_sq(problem, x, problem.gradient(x), 0.5 / L))
             label = f"{name}, N={N}"
@@ -248,7 +248,9 @@ def _run_to_target(trial: Trial, T: int) -> RunCost:
     problem = CHAIN(T=T)
     epsilon = (problem.mu / chain_smoothness()) ** 2
     algorithm = trial.make_scheduled(epsilon, problem.constants(problem.start()))
-    return run_and_measure_cost(trial, problem, algorithm, epsilon, 0.5, upper=1000.0 + 120.0 * T)
+    return run_and_measure_cost(
+        trial, problem, algorithm, epsilon, 0.5, max_iterations_to_target=1000.0 + 120.0 * T
+    )
 
 
 # --- the claims -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from pfbench.base.protocols import Gradient, Point
 from pfbench.claims.qu2018.corollary_rates import (
     Sample,
     ScheduleSweep,
-    check_in_expectation,
+    check_means_and_exact_counts,
     decide_exponents,
 )
 from pfbench.claims.qu2018.gradient_mapping import (
@@ -86,7 +86,7 @@ def check_weighted_mean(trial: Trial) -> Evidence:
     }
     samples[f"noise on a ball, N={long}"] = _make_weighted_sample(trial, NOISE(), long)
     samples["slope, N=3"] = _make_weighted_sample(trial, SLOPE(), 3)
-    return check_in_expectation(trial, samples, trial.choose_by_effort(40, 80))
+    return check_means_and_exact_counts(trial, samples, trial.choose_by_effort(40, 80))
 
 
 def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) -> Sample:

@@ -60,7 +60,7 @@ def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
 
     So every gradient mapping is the gradient, the same at each step.
     """
-    return indefinite.make_slope_quadratic(1.0, T / 3.0, 1000.0, n=8)
+    return indefinite.make_quadratic_linear_along_box(1.0, T / 3.0, 1000.0, n=8)
 
 
 def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadratic:
@@ -100,7 +100,9 @@ def check_mean_mapping(trial: Trial) -> Evidence:
         f"spread on a ball, T={long}": _make_mean_sample(trial, SPREAD(), long),
         "slope, T=20": _make_mean_sample(trial, SLOPE(), 20),
     }
-    return corollary_rates.check_in_expectation(trial, samples, trial.choose_by_effort(40, 48))
+    return corollary_rates.check_means_and_exact_counts(
+        trial, samples, trial.choose_by_effort(40, 48)
+    )
 
 
 def _make_mean_sample(
@@ -114,7 +116,7 @@ def _make_mean_sample(
 
     def sample(seed: int) -> tuple[float, float, float]:
         squares, sfo = [], 0
-        for x, step in trial.moves(problem, algorithm, seed):
+        for x, step in trial.follow_with_previous_point(problem, algorithm, seed):
             squares.append(mapping_sq(problem, x, problem.gradient(x), 1.0 / (3.0 * L)))
             sfo = step.counts().sfo
         return float(np.mean(squares)) / bound, component_gradient_count(n, b, m, T), sfo
@@ -178,7 +180,7 @@ def _run_along_slope(
     algorithm = trial.make_scheduled(epsilon, constants)
     lam = 1.0 / (3.0 * constants.L)
     return corollary_rates.run_and_measure_cost(
-        trial, problem, algorithm, epsilon, lam, seed=seed, upper=1e5
+        trial, problem, algorithm, epsilon, lam, seed=seed, max_iterations_to_target=1e5
     )
 
 

@@ -90,16 +90,20 @@ def spider_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) ->
     return 10.0 * L * D**2 / (T + 1.0)
 
 
-def check_error_decay(
-    trial: Trial, *, error: Error, bound: Error, parameters: dict[str, Any]
+def check_errors_and_final_value(
+    trial: Trial,
+    *,
+    squared_error_bound: Error,
+    final_value_bound: Error,
+    parameters: dict[str, Any],
 ) -> Evidence:
     """Compare the mean over t of E|e_t|^2 over its bound, and E f(x_T) - min f over its own."""
     (item,) = trial.claim.instances
     problem = item.example()
     c = problem.constants(problem.start())
     existing = {"L": c.L_ms, "D": c.D, "sigma2": c.sigma2}
-    errors = np.array([error(**existing, t=t) for t in range(STEPS)])
-    last = bound(**existing, h0=c.delta, T=STEPS)
+    errors = np.array([squared_error_bound(**existing, t=t) for t in range(STEPS)])
+    last = final_value_bound(**existing, h0=c.delta, T=STEPS)
     algorithm = trial.make(iterations=STEPS, **parameters)
 
     @cache
@@ -141,7 +145,12 @@ def _claim(name: str, source: str, words: tuple[str, str], error: Error, bound: 
         kind="bound",
         statement=f"f convex: E|g_t - grad f(x_t)|^2 <= {words[0]}, and E f(x_T) - min f <= "
         f"{words[1]} (derived by pfbench)",
-        check=partial(check_error_decay, error=error, bound=bound, parameters=paged),
+        check=partial(
+            check_errors_and_final_value,
+            squared_error_bound=error,
+            final_value_bound=bound,
+            parameters=paged,
+        ),
         instances=(TURNING if "convex" in name else NOISY,),
         algorithm=name,
         assumptions=("f convex", "L = L_ms", "a compact set"),

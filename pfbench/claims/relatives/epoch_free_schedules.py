@@ -185,7 +185,7 @@ PROX = Claim(
     "(derived by pfbench)",
     check=bound(
         prox_page_mapping_bound,
-        partial(gradient_mapping_sq_with_multiple, over=4.0),
+        partial(gradient_mapping_sq_with_multiple, smoothness_multiple=4.0),
         statistic="mean",
         parameters=partial(prox_page_parameters, T=100),
     ),
@@ -205,7 +205,7 @@ SLIDING = Claim(
     "b = 10 T; L that of the mean square, draws uniform",
     check=bound(
         shared_instances.sliding_mapping_bound,
-        partial(gradient_mapping_sq_with_multiple, over=1.0),
+        partial(gradient_mapping_sq_with_multiple, smoothness_multiple=1.0),
         statistic="mean",
         parameters=partial(shared_instances.sliding_parameters, steps=150),
     ),

@@ -49,7 +49,7 @@ def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
     """Yield the calls of `ncgs-spider`: x+ = condg(G, x, 1/L, eta)."""
     arguments = sliding_parameters(problem.constants(problem.start()), steps=_STEPS)
     lam, eta = 1.0 / arguments["smoothness"], arguments["tolerance"]
-    for x, step in trial.moves(problem, trial.make(**arguments)):
+    for x, step in trial.follow_with_previous_point(problem, trial.make(**arguments)):
         call = CondgCall(problem, step.estimate_yielded, x, lam, eta, np.array(step.state.x))
         yield call, len(step.lo_inputs)
 
@@ -62,7 +62,7 @@ def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[C
         wrong, extra, unknown, other = "", "", 0, 0
         for k, (call, created) in enumerate(pairs, 1):
             words = f"The condg of step {k} makes {created} LO, not {call.exact_line_search_calls}."
-            if call.leaves_source_path:
+            if call.is_missed_by_exact_line_search:
                 wrong = wrong or f"The condg of step {k} goes another way."
             elif call.exact_line_search_calls is None:
                 unknown += 1
@@ -70,7 +70,10 @@ def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[C
                 wrong = wrong or words
             elif created > call.exact_line_search_calls:
                 extra = extra or words
-            other += call.leaves_source_path or call.exact_line_search_calls not in (None, created)
+            other += call.is_missed_by_exact_line_search or call.exact_line_search_calls not in (
+                None,
+                created,
+            )
         right = f"Each of {len(pairs)} calls is its source's."
         if unknown:
             right += f" Where {unknown} of them go rounding decides."

@@ -25,14 +25,14 @@ NEAR = 1.01
 """Largest cost ratio to any b and p of the grid."""
 
 
-def step_count(batch: int, refresh: float, accurate: float) -> float:
+def step_count(batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
     """Return T = (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2."""
-    return accurate * (1.0 + math.sqrt(1.0 + 4.0 * page_error_constant(batch, refresh)))
+    return L_delta_over_eps_sq * (1.0 + math.sqrt(1.0 + 4.0 * page_error_constant(batch, refresh)))
 
 
-def mean_sfo(n: int, batch: int, refresh: float, accurate: float) -> float:
+def mean_sfo(n: int, batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
     """Return the expected SFO, n + (T-1)(pn + 2b(1-p))."""
-    T = step_count(batch, refresh, accurate)
+    T = step_count(batch, refresh, L_delta_over_eps_sq)
     return n + (T - 1.0) * (refresh * n + 2.0 * batch * (1.0 - refresh))
 
 

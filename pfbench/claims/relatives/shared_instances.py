@@ -66,7 +66,7 @@ def compute_squared_gradient_norm(problem: Any, x: Any) -> float:
 
 
 def gap(problem: Any, x: Any) -> float:
-    """Return V(x)."""
+    """Return the Frank-Wolfe gap V(x)."""
     g = problem.gradient(np.asarray(x))
     return float(g @ x) - float(problem.minimum(g)[0])
 
@@ -76,10 +76,10 @@ def suboptimality(problem: Any, x: Any) -> float:
     return float(problem.value(np.asarray(x)) - problem.minimum_value)
 
 
-def gradient_mapping_sq_with_multiple(problem: Any, x: Any, *, over: float) -> float:
+def gradient_mapping_sq_with_multiple(problem: Any, x: Any, *, smoothness_multiple: float) -> float:
     """Return |G|^2, G = L' (x - P(x - grad f(x)/L')) with L' = over L, L of the mean square."""
     return compute_squared_gradient_mapping(
-        problem, x, over * problem.constants(problem.start()).L_ms
+        problem, x, smoothness_multiple * problem.constants(problem.start()).L_ms
     )
 
 

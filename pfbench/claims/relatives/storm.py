@@ -20,10 +20,10 @@ from pfbench.verification.units import GRADIENT, formula
 LENGTH_OF_RUN = 10**6
 
 
-def bound_coefficients(
+def coefficients_w_and_M(
     L: float, G: float, delta: float, sigma: float, b: int, T: int
 ) -> tuple[float, float]:
-    """Return w and M."""
+    """Return the coefficients w and M of the bounds."""
     k = b * G ** (2.0 / 3.0) / L
     c = 28.0 * L**2 + G**2 / (7.0 * L * k**3)
     w = max((4.0 * L * k) ** 3, 2.0 * G**2, (c * k / (4.0 * L)) ** 3)
@@ -33,7 +33,7 @@ def bound_coefficients(
 
 def compute_printed_bound(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> float:
     """Return (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 sigma^(1/3)/T^(1/3)."""
-    w, M = bound_coefficients(L, G, delta, sigma, b, T)
+    w, M = coefficients_w_and_M(L, G, delta, sigma, b, T)
     first = (w ** (1.0 / 6.0) * math.sqrt(2.0 * M) + 2.0 * M**0.75) / math.sqrt(T)
     return float(first + 2.0 * sigma ** (1.0 / 3.0) / T ** (1.0 / 3.0))
 
@@ -42,7 +42,7 @@ def compute_corrected_bound(
     L: float, G: float, delta: float, sigma: float, b: int, T: int
 ) -> float:
     """Return (sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T)."""
-    w, M = bound_coefficients(L, G, delta, sigma, b, T)
+    w, M = coefficients_w_and_M(L, G, delta, sigma, b, T)
     noisy = math.sqrt(2.0 * M) * (w + 2.0 * T * sigma**2) ** (1.0 / 6.0)
     return float((noisy + 2.0 * M**0.75) / math.sqrt(T))
 

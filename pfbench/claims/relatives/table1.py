@@ -155,8 +155,8 @@ class TableRow:
         }
 
     @property
-    def shrink(self) -> float:
-        """Delta shrinks as this power of epsilon, and is divided out."""
+    def delta_power_of_epsilon(self) -> float:
+        """Power of epsilon with which Delta shrinks; it is divided out."""
         return 0.0 if self.uses_last_iterate else float(self.family.parameters.get("shrink", 1.0))
 
 
@@ -200,7 +200,9 @@ class FittedCase:
         """Return the calls until the promise is kept, by kind; infinite if it never is."""
         algorithm = self.trial.make_scheduled(self.epsilon, self.constants)
         last, total = self.row.uses_last_iterate, 0.0
-        for t, (x, step) in enumerate(self.trial.moves(self.problem, algorithm, seed), 1):
+        for t, (x, step) in enumerate(
+            self.trial.follow_with_previous_point(self.problem, algorithm, seed), 1
+        ):
             current = self.row.measure(self.problem, step.state.x if last else x)
             total += current
             if (current if last else total / t) <= self.guarantee:
@@ -222,8 +224,8 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
         def counts(k: int, kind: str = kind) -> Any:
             return np.array([[item[kind] for item in line] for line in rows(k)])
 
-        product, name = -row.shrink * np.log(x), f"{kind} in 1/epsilon"
-        fit = make_fit_function(x, counts, existing=product, least_decades=0.99)
+        product, name = -row.delta_power_of_epsilon * np.log(x), f"{kind} in 1/epsilon"
+        fit = make_fit_function(x, counts, log_known_factors=product, least_decades=0.99)
         parts[name], claimed[name] = decide_exponent(fit, power), power
     runs, (epsilon, sizes) = len(rows.computed) * x.size, row.location
     if sizes:
@@ -299,7 +301,7 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
         _SMOOTH(
             powers={"SFO": 2.0, "PO": 2.0},
             exponent_in_n=1 / 2,
-            measure=partial(gradient_mapping_sq_with_multiple, over=4.0),
+            measure=partial(gradient_mapping_sq_with_multiple, smoothness_multiple=4.0),
             family=make_instance(make_bowl_problem, size=1.2).with_title("bowl"),
             location=(_IN_SMOOTH, _ROOTS),
         ),
@@ -362,7 +364,7 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
             powers={"SFO": 1.0, "LO": 2.0},
             exponent_in_n=1 / 2,
             criterion=MAPPING_SQ,
-            measure=partial(gradient_mapping_sq_with_multiple, over=1.0),
+            measure=partial(gradient_mapping_sq_with_multiple, smoothness_multiple=1.0),
             family=make_instance(make_bowl_problem, size=0.3, shrink=0.0).with_title("bowl"),
             location=(0.003, _ROOTS),
         ),

@@ -215,7 +215,7 @@ def examine_mean_value(
     curved = slope(alphas) - slope(0.0)[:, None]
     remainder_at_most = float(np.linalg.norm(curved, axis=0).max())
     deviation = float(np.linalg.norm(integral - change) / np.linalg.norm(change))
-    remainder, increments = _ratio_and_deviation_where_attained()
+    remainder, increments = _ratio_to_quarter_law_and_max_deviation()
     return ExaminationEvidence(
         printed_fails=lower > 0.0,
         corrected_holds=deviation <= 1e-12 and max(abs(remainder - 1.0), increments) <= 1e-6,
@@ -233,8 +233,8 @@ def examine_mean_value(
     )
 
 
-def _ratio_and_deviation_where_attained() -> tuple[float, float]:
-    """Return the ratios at which the 1/4 and the (i-1/2)^2 are attained for constant h'' = L2."""
+def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
+    """Return the variance over the law with 1/4, and the largest deviation from (i-1/2)^2."""
     problem, eta, p = ForcedPath(2, 2, L=1.0, L2=1.0), 1e-3, 20
     points = [np.array([i * eta, 0.0]) for i in range(p + 1)]
     first = single_draw_variance(problem, points[p], points[0], points[0])

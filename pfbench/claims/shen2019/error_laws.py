@@ -20,13 +20,17 @@ from pfbench.claims.shen2019.paths import estimate_errors, make_law_attaining_pa
 from pfbench.estimators import CASPIDERG, CASVRG, SPIDERG
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import (
+    IndexReplayGenerator,
     NotEnumerable,
-    ReplayGenerator,
     enumerate_draws,
     orthogonal_array,
 )
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.reproducibility import check_reproducible, check_seed, mark_unrepeatable
+from pfbench.verification.reproducibility import (
+    check_reproducible,
+    check_seed_changes_runs,
+    mark_unrepeatable,
+)
 from pfbench.verification.statistics import (
     LAW_MARGIN,
     MOST_SEEDS,
@@ -121,7 +125,7 @@ def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
         # The step shrinks by the weight eta at each t, which only lowers the ratio.
         decision = decide_inequality(means[steps] / laws[steps], 1e-6)
         if decision.verdict == Verdict.VIOLATED:
-            check_seed(trial, problem, algorithm)
+            check_seed_changes_runs(trial, problem, algorithm)
         return decision
     return _decide_sampled(trial, estimator)
 
@@ -131,7 +135,7 @@ def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
     S, p, T, eta = 3, 5, 10, 1e-6
     problem = FEW[estimator]()
     squares = [
-        _error_norms_sq(trial, problem, S, p, T, eta, rng=ReplayGenerator(row, problem.n))
+        _error_norms_sq(trial, problem, S, p, T, eta, rng=IndexReplayGenerator(row, problem.n))
         for row in orthogonal_array(_BITS, 1 << _BITS)
     ]
     return np.mean(squares, axis=0), _law_along_run(problem, estimator, p, T, eta, S)

@@ -118,7 +118,7 @@ def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p
 
 
 def single_draw_variance(
-    problem: ForcedPath, x: Floats, y: Floats | None, point: Floats | None
+    problem: ForcedPath, x: Floats, y: Floats | None, hessian_point: Floats | None
 ) -> float:
     """Return E|d_i - E d_i|^2 of single draws; the components repeat after 2 (d-1).
 
@@ -126,14 +126,14 @@ def single_draw_variance(
     ----------
     x, y
         d_i = grad f_i(x), or grad f_i(x) - grad f_i(y).
-    point
+    hessian_point
         Where the component Hessians are taken by which d_i is corrected; None for no correction.
     """
     sample = []
     for i in range(2 * (problem.d - 1)):
         item = np.array([i])
         d = problem.batch(item, x) if y is None else problem.difference(item, x, y)
-        if y is not None and point is not None:
-            d = d - problem.hessian(point).batch(item, x, y)
+        if y is not None and hessian_point is not None:
+            d = d - problem.hessian(hessian_point).batch(item, x, y)
         sample.append(d)
     return float(np.var(sample, axis=0).sum())

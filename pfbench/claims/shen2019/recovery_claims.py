@@ -111,7 +111,9 @@ def examine_weight_of_section_6(
     if effort == "full":
         for name, weights in readings.items():
             for p, weight in ((periods[0], weights[0]), (periods[-1], weights[-1])):
-                ranges[f"{name}: error over SVRG's, p={p}"] = _error_over_svrg(weight, p, seed)
+                ranges[f"{name}: error over SVRG's, p={p}"] = _casvrg_over_svrg_error(
+                    weight, p, seed
+                )
     first = norms.pop("p/T as a weight")
     return compare_ratios(first, max(norms.values()), **ranges).with_ratios_under_other_readings(
         norms
@@ -132,7 +134,7 @@ def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
     return largest
 
 
-def _error_over_svrg(weight: float, p: int, seed: int) -> float:
+def _casvrg_over_svrg_error(weight: float, p: int, seed: int) -> float:
     """Return the mean of |g - grad f| of CASVRG over that of SVRG, in 20 epochs of figure 1."""
     problem = RobustMatrixRecovery(draw_synthetic_entries(seed=seed))
     means = []
@@ -153,14 +155,14 @@ def examine_sum_or_mean(
     ratios = {
         "V": _gap_at_zero(total) / _gap_at_zero(mean),
         "L": _lipschitz(total) / _lipschitz(mean),
-        "f": total.value(total.start()) / _objective_by_definition(mean),
+        "f": total.value(total.start()) / _objective_at_zero_as_printed(mean),
     }
     expected = {"V": float(mean.n), "L": float(mean.n), "f": 1.0}
     deviation = max(abs(ratios[name] / expected[name] - 1.0) for name in ratios)
     wrong = max(abs(ratios[name] / printed(mean.n) - 1.0) for name in ("V", "L"))
     cast, relative = (
         _gap_at_zero_by_components(mean),
-        ratios["V"] * mean.value(mean.start()) / _objective_by_definition(mean),
+        ratios["V"] * mean.value(mean.start()) / _objective_at_zero_as_printed(mean),
     )
     return ExaminationEvidence(
         printed_fails=wrong > 1e-6,
@@ -192,7 +194,7 @@ def _lipschitz(problem: RobustMatrixRecovery) -> float:
     return float(problem.constants(problem.start()).L_f)
 
 
-def _objective_by_definition(problem: RobustMatrixRecovery) -> float:
+def _objective_at_zero_as_printed(problem: RobustMatrixRecovery) -> float:
     """Return (4) at 0 as printed, in plain numbers."""
     z: Floats = problem.observations.values
     return float(np.sum(1.0 - np.exp(-(z**2) / (2.0 * problem.sigma))))

@@ -30,9 +30,9 @@ from pfbench.verification.statistics import (
 from pfbench.verification.units import GRADIENT, VALUE, formula, power_product
 
 
-def run_count(probability: float) -> int:
+def restart_count(probability_that_all_miss: float) -> int:
     """Return k, for which all runs miss twice the bound in expectation at most that often."""
-    return math.ceil(math.log2(1.0 / probability))
+    return math.ceil(math.log2(1.0 / probability_that_all_miss))
 
 
 def gap_level_at_probability(epsilon: float, D: float) -> float:
@@ -53,7 +53,7 @@ def check_best_of_runs(trial: Trial) -> Evidence:
     """Check how often the chosen output misses 4 eps D, its choice, and its cost."""
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
-    k = run_count(PROBABILITY)
+    k = restart_count(PROBABILITY)
     algorithm = trial.make_scheduled(epsilon, constants)
     best = trial.make_scheduled(epsilon, constants, probability=PROBABILITY)
     before = trial.run(problem, algorithm, seed=trial.seeds(1, "one")[0], measures="fw_gap")
@@ -72,7 +72,9 @@ def check_best_of_runs(trial: Trial) -> Evidence:
     missed = [float(gap > gap_level_at_probability(epsilon, constants.D)) for gap in chosen]
     by_all = [float(gap > level) / by_one**k for gap in chosen]
     grown = [
-        ratio for seed in seeds[:10] for ratio in _gap_ratios_of_outputs(trial, problem, best, seed)
+        ratio
+        for seed in seeds[:10]
+        for ratio in _gap_ratios_of_successive_outputs(trial, problem, best, seed)
     ]
     conditions = {
         "all runs miss the level": decide_not_rejected(by_all, f"that {k} runs miss independently"),
@@ -87,7 +89,7 @@ def check_best_of_runs(trial: Trial) -> Evidence:
     )
 
 
-def _gap_ratios_of_outputs(
+def _gap_ratios_of_successive_outputs(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
 ) -> list[float]:
     """Return V of each output that a run announces over V of the one before, without the start."""
@@ -141,7 +143,7 @@ def examine_failure_probability(
     V = compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon, constants), seed)
     finer = compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed)
     aim = level * epsilon * constants.D
-    k = run_count(PROBABILITY)
+    k = restart_count(PROBABILITY)
 
     def failure_probability(values: Floats, aim: float, runs: int) -> float:
         return float(np.mean(values > aim)) ** runs / PROBABILITY

@@ -29,8 +29,8 @@ _SMALLER = "eps a hundredth"
 _AT_MOST_1 = "L2 at most 1"
 
 
-def _measure_readings(
-    estimator: str, over: Floats, S: int, n: int, rng: np.random.Generator
+def _error_ratios_by_reading(
+    estimator: str, error_ratios_by_distance: Floats, S: int, n: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Return what is measured over its bound under each reading of the error.
 
@@ -38,7 +38,7 @@ def _measure_readings(
     ----------
     estimator
         Name of the estimator.
-    over
+    error_ratios_by_distance
         E|g - grad f|^2 over its bound at j = 0 .. p-1, shape (p,), on a path in R^2: there the
         error is a sum of means of S signs, of which E|.| is sampled.
     S, n
@@ -46,13 +46,24 @@ def _measure_readings(
     rng
         Generator of the signs.
     """
-    amounts = np.sqrt(S * (np.diff(over) if estimator in RECURSIVE else over[-1:]))
+    amounts = np.sqrt(
+        S
+        * (
+            np.diff(error_ratios_by_distance)
+            if estimator in RECURSIVE
+            else error_ratios_by_distance[-1:]
+        )
+    )
     signs = sum(a * (2.0 * rng.binomial(S, 0.5, 1000) / S - 1.0) for a in amounts)
     results = {
         _FIRST: float(np.abs(signs).mean() ** 2),
-        _SET: float(over.max() * (n - S) / (n - 1)),
+        _SET: float(error_ratios_by_distance.max() * (n - S) / (n - 1)),
     }
-    return results if estimator == "sg" else {**results, _AVERAGE: float(over.mean())}
+    return (
+        results
+        if estimator == "sg"
+        else {**results, _AVERAGE: float(error_ratios_by_distance.mean())}
+    )
 
 
 # --- (9): eps^2 where eps^2/4 is asked for --------------------------------------------------------
@@ -85,7 +96,7 @@ def examine_condition_9(
     ).with_ratios_under_other_readings(
         {
             _ORDER: float(over.max()) / 4.0,
-            **_measure_readings(estimator, over, first.S, problem.n, rng),
+            **_error_ratios_by_reading(estimator, over, first.S, problem.n, rng),
         }
     )
 
@@ -106,7 +117,7 @@ def _errata_of_9() -> Iterator[Erratum]:
 _SCALES = (1.0 / 16.0, 1.0, 16.0)
 
 
-def examine_powers(
+def examine_sizes_under_scaling_of_f(
     effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
 ) -> ExaminationEvidence:
     """Measure the error for c f, whose L, L2 and eps are c times those of f, c = 1/16, 1 and 16.
@@ -128,12 +139,12 @@ def examine_powers(
         over = sizes.error_over_limit(estimator, problem, epsilon, chosen) / 4.0
         by_epsilon = sizes.error_over_limit(estimator, problem, epsilon, chosen, eta=epsilon) / 4.0
         results = {"printed": float(over.max()), _STEP: float(by_epsilon.max())}
-        tried.append(results | _measure_readings(estimator, over, chosen.S, n, rng))
+        tried.append(results | _error_ratios_by_reading(estimator, over, chosen.S, n, rng))
     worst = {name: max(result[name] for result in tried) for name in tried[0]}
     printed = worst.pop("printed")
     recovery = Constants(n=n, L_f=1 / n, L_ms=n**-0.5, L_max=1.0, L2_ms=1.38 * n**-0.5, sigma2=1.0)
     chosen = created(1e-4, recovery)
-    law = sizes.law_at_distance(estimator, chosen.p, 1e-4, chosen.S, recovery) / 1e-8
+    law = sizes.error_law_since_snapshot(estimator, chosen.p, 1e-4, chosen.S, recovery) / 1e-8
     return compare_ratios(
         printed,
         max(corrected),
@@ -174,7 +185,7 @@ def examine_small_epsilon(
             _ORDER: float(over.max()) / 4.0,
             _SMALLER: float(smaller.max()),
             _AT_MOST_1: other.n / of_other.p,
-            **_measure_readings("casvrg", over, 1, problem.n, rng),
+            **_error_ratios_by_reading("casvrg", over, 1, problem.n, rng),
         }
     )
 
@@ -189,7 +200,7 @@ ERRATA = (
     read_erratum(
         "shen2019-4.1-powers",
         __file__,
-        examine=partial(examine_powers, estimator="casvrg"),
+        examine=partial(examine_sizes_under_scaling_of_f, estimator="casvrg"),
         printed_formula=_period_formula(L=0.4, L2=-0.4, n=0.2, eps=-0.4),
         corrected_formula=_period_formula(L=0.8, L2=-0.4, n=0.2, eps=-0.4),
         claim=TABLE["casvrg"],
@@ -205,7 +216,7 @@ ERRATA = (
     read_erratum(
         "shen2019-4.2-powers",
         __file__,
-        examine=partial(examine_powers, estimator="caspiderg"),
+        examine=partial(examine_sizes_under_scaling_of_f, estimator="caspiderg"),
         printed_formula=_period_formula(L=0.5, L2=-0.5, n=0.25, eps=-0.5),
         corrected_formula=_period_formula(L=1.0, L2=-0.5, n=0.25, eps=-0.5),
         claim=TABLE["caspiderg"],

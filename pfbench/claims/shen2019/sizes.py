@@ -70,7 +70,9 @@ def error_over_limit(
     return np.asarray(squares / sizes.S / (epsilon**2 / 4.0))
 
 
-def law_at_distance(estimator: str, j: int, epsilon: float, S: int, constants: Constants) -> float:
+def error_law_since_snapshot(
+    estimator: str, j: int, epsilon: float, S: int, constants: Constants
+) -> float:
     """Return the error law at distance j with eta = epsilon/L."""
     L, L2 = constants.smoothness("a law"), float(constants.L2_ms)
     return error_law(estimator, j, epsilon / L, S, L=L, L2=L2, sigma2=float(constants.sigma2))

@@ -96,7 +96,7 @@ class PathCase:
         """Return the period of the least mean cost, by steps of `_STRIDE` while the cost falls."""
 
         def mean(p: int) -> float:
-            return float(np.mean([self._cost_without_cap(p, seed) for seed in seeds]))
+            return float(np.mean([self._sfo_per_iteration_without_cap(p, seed) for seed in seeds]))
 
         p = min_cost(self.path.parameters["estimator"], self.n, self.epsilon).p
         costs = {p: mean(p)}
@@ -108,30 +108,30 @@ class PathCase:
                 p = largest
         return p
 
-    def cost(self, p: int, seed: int) -> float:
+    def sfo_per_iteration(self, p: int, seed: int) -> float:
         """Return the SFO an iteration with the least batch for which (9) holds.
 
         It is n at most: for so many a gradient has no error at all.
         """
-        return min(self._cost_without_cap(p, seed), float(self.n))
+        return min(self._sfo_per_iteration_without_cap(p, seed), float(self.n))
 
-    def _cost_without_cap(self, p: int, seed: int) -> float:
-        """Return the cost without that limit; where the batch is above n, by proportion.
+    def _sfo_per_iteration_without_cap(self, p: int, seed: int) -> float:
+        """Return the SFO an iteration with the least batch for (9), which may exceed n.
 
         A batch S whose squared error is r times epsilon^2/4 is followed by r S, until r is near 1.
         """
         S = _FIRST
         for sample in np.random.SeedSequence(seed).generate_state(_TRIES):
-            cost, ratio = self.run_epoch(S, p, int(sample))
+            cost, ratio = self.sfo_and_error_ratio_of_epoch(S, p, int(sample))
             expected = max(1.0, S * ratio)
             if expected >= self.n:
                 return cost * expected / S
             if max(expected, S) <= _STRIDE * min(expected, S):
-                return self.run_epoch(math.ceil(expected), p, seed)[0]
+                return self.sfo_and_error_ratio_of_epoch(math.ceil(expected), p, seed)[0]
             S = math.ceil(expected)
         return float(self.n)
 
-    def run_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
+    def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
         """Run one epoch; return SFO an iteration, and |g - grad f|^2 over epsilon^2/4 at its end.
 
         The path has p steps of length epsilon: the segment is so long that they hardly shrink.
@@ -139,7 +139,7 @@ class PathCase:
         length = 1e6 * self.epsilon * p
         problem = self.path(n=self.n, length=length)
         algorithm = self.trial.make(batch=S, period=p, iterations=p, step=self.epsilon / length)
-        *_, (x, step) = self.trial.moves(problem, algorithm, seed)
+        *_, (x, step) = self.trial.follow_with_previous_point(problem, algorithm, seed)
         error = estimate_error(step, problem.gradient(x))
         return step.counts().sfo / p, float(error @ error) / (self.epsilon**2 / 4.0)
 
@@ -204,7 +204,7 @@ def check_table_entry(trial: Trial, *, estimator: str) -> Evidence:
             cases.append((current, current.cheapest_period(seeds[MOST_SEEDS:])))
 
         def costs(seed: int, cases: Sequence[tuple[PathCase, int]] = cases) -> list[float]:
-            return [case.cost(p, seed) for case, p in cases]
+            return [case.sfo_per_iteration(p, seed) for case, p in cases]
 
         rows = SeedRows(costs, seeds[:MOST_SEEDS])
         fit = make_fit_function(grid if key == "n" else 1.0 / grid, rows, least_decades=1.99)
@@ -283,7 +283,7 @@ def check_crossover(trial: Trial, *, estimator: str) -> Evidence:
             def ratio(
                 seed: int, few: PathCase = few, many: PathCase = many, p: int = p, q: int = q
             ) -> float:
-                return few.cost(p, seed) / many.cost(q, seed)
+                return few.sfo_per_iteration(p, seed) / many.sfo_per_iteration(q, seed)
 
             ratios = SeedRows(ratio, seeds[:MOST_SEEDS])
             parts[f"n={n:g}, {factor:g} of the crossover"] = decide_median(ratios, 1.0)

@@ -94,7 +94,7 @@ def _decide_in_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str,
 
     def mean_gap(seed: int) -> float:
         gaps, squares = [], []
-        for x, step in trial.moves(problem, algorithm, seed):
+        for x, step in trial.follow_with_previous_point(problem, algorithm, seed):
             g = problem.gradient(x)
             gaps.append(float(g @ x) - problem.set.minimum(g)[0])
             squares.append(float(np.sum(estimate_error(step, g) ** 2)))
@@ -148,7 +148,7 @@ def mean_gap_and_squared_error(
         If not every estimate is seen.
     """
     gaps, squares = [], []
-    for x, step in trial.moves(problem, algorithm, seed):
+    for x, step in trial.follow_with_previous_point(problem, algorithm, seed):
         g = problem.gradient(x)
         error = estimate_error(step, g)
         gaps.append(inner(g, x) - problem.minimum(g)[0])

@@ -183,7 +183,7 @@ def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Examin
     w = stream(seed, "7.1").standard_normal(2 * T + 1)
     w -= V @ (V.T @ w)
     w *= 0.5 * problem.set.radius / float(np.linalg.norm(w))
-    result, elsewhere = (_direction_coordinates(problem, x) for x in (problem.start(), w))
+    result, elsewhere = (_direction_coordinates_along_run(problem, x) for x in (problem.start(), w))
 
     def max_coordinate(coordinates: Floats, until: int) -> float:
         return max(float(coordinates[k - 1, : k + until].max()) for k in range(1, T + 1))
@@ -206,7 +206,7 @@ def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Examin
     )
 
 
-def _direction_coordinates(problem: ZeroChain, x: Floats) -> Floats:
+def _direction_coordinates_along_run(problem: ZeroChain, x: Floats) -> Floats:
     """Return |<v_k, x_t>|/R for t <= T of Frank-Wolfe from a point, shape (T, T+1)."""
     points = [x]
     for k in range(problem.horizon):

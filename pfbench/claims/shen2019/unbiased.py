@@ -19,7 +19,11 @@ from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.reproducibility import check_reproducible, check_seed, mark_unrepeatable
+from pfbench.verification.reproducibility import (
+    check_reproducible,
+    check_seed_changes_runs,
+    mark_unrepeatable,
+)
 from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_interval
 
 
@@ -78,7 +82,7 @@ def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
     measured = {name: worst / scale for name, worst in results.items()}
     largest = max(measured.values())
     if largest > _ROUNDING:
-        check_seed(trial, problem, _make_algorithm(trial, p, T))
+        check_seed_changes_runs(trial, problem, _make_algorithm(trial, p, T))
     decision = decide_exact(
         largest <= _ROUNDING,
         "Every conditional mean is exact.",

@@ -44,7 +44,7 @@ def turning(n: int = 400, curvature: float = 4.0, d: int = 64) -> RotatingBowl:
 TURNING = make_instance(turning)
 
 
-def fit_cheapest_exponent(trial: Trial, curvature: float) -> tuple[Exponent, int]:
+def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent, int]:
     """Fit, in n, the least SFO to |G| <= epsilon over all batches and epochs; return runs, too.
 
     Divided out is L Delta/epsilon^2, the number of steps of the theorem.
@@ -68,11 +68,13 @@ def fit_cheapest_exponent(trial: Trial, curvature: float) -> tuple[Exponent, int
     steps = [_schedule_steps(problem) for problem in problems]
     sizes = [problem.n for problem in problems]
     tried = len(BATCHES) * len(PERIODS)
-    return fit_exponent(sizes, calls, existing=np.log(steps)), tried * len(seeds) * len(sizes)
+    return fit_exponent(sizes, calls, log_known_factors=np.log(steps)), tried * len(seeds) * len(
+        sizes
+    )
 
 
 def _schedule_steps(problem: RotatingBowl) -> float:
-    """Return L Delta/epsilon^2."""
+    """Return L Delta/epsilon^2, the steps of the theorem up to a constant."""
     constants = problem.constants(problem.start())
     return constants.L * float(constants.delta) / _epsilon(problem) ** 2
 
@@ -94,15 +96,15 @@ def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
 
 
 def calls_to_target(
-    trial: Trial, problem: Problem, algorithm: Algorithm, epsilon: float, seed: int, upper: float
+    trial: Trial, problem: Problem, algorithm: Algorithm, epsilon: float, seed: int, max_sfo: float
 ) -> float:
-    """Return the SFO until |G| <= epsilon; inf after `upper`, or if the gradient only grows."""
+    """Return the SFO until |G| <= epsilon; inf after `max_sfo`, or if the gradient only grows."""
     square = mapping_sq_function(problem)
     lost = _LOST**2 * square(problem.start())
     for step in trial.follow(problem, algorithm, seed=seed):
         value, calls = square(output_point(step.state)), float(step.counts().sfo)
         if value <= epsilon**2:
             return calls
-        if value > lost or calls >= upper:
+        if value > lost or calls >= max_sfo:
             break
     return math.inf

@@ -75,7 +75,9 @@ def _errors_and_squared_steps(
     errors: list[Floats] = []
     moved: list[float] = []
     before = problem.start()
-    for x, step in itertools.islice(trial.moves(problem, algorithm, seed), limit):
+    for x, step in itertools.islice(
+        trial.follow_with_previous_point(problem, algorithm, seed), limit
+    ):
         point = x if step.state.at is None else keep(step.state.at)
         errors.append(step.estimate - problem.gradient(point))
         moved.append(float((point - before) @ (point - before)))

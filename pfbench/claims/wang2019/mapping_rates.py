@@ -187,7 +187,7 @@ class RateCase:
         return (self.slope_instance, *bowl, *rest, *((_CHAIN,) if self.chain else ()))
 
     def complexity(self, method: str) -> Complexity:
-        """Return it as the complexity of a method."""
+        """Return the exponents as the complexity of a method."""
         return complexity(method, MAPPING, SFO=(self.sfo, self.size), PO=self.po)
 
 
@@ -254,7 +254,7 @@ def _fit_on_bowl(trial: Trial, case: RateCase) -> _Made:
     Nothing is fitted for a subject whose schedule takes neither.
     """
     try:
-        exponent, runs = cheapest.fit_cheapest_exponent(trial, case.curvature or 1.0)
+        exponent, runs = cheapest.fit_min_sfo_exponent_in_n(trial, case.curvature or 1.0)
     except NotTestable:
         return {}, lambda: 0
     return {"turning bowl, cheapest": {IN_N: exponent}}, lambda: runs
@@ -292,15 +292,19 @@ def _calls_on_slope(
     return _calls(trial, case, problem, epsilon, seed, frequency=max(1, round(steps / 500)))
 
 
-def _fit_in_epsilon(case: RateCase, obj: Callable[[int], Any], shrink: float = 0.0) -> _Fits:
+def _fit_in_epsilon(
+    case: RateCase, calls_of_seeds: Callable[[int], Any], shrink: float = 0.0
+) -> _Fits:
     """Fit the exponents in 1/epsilon of SFO and PO to calls of shape (seeds, epsilons, 2)."""
     x = 1.0 / np.array(case.epsilons)
 
     def fit_kind(kind: int) -> Callable[[int], Exponent]:
         def calls(seeds: int) -> Floats:
-            return np.asarray(np.array(obj(seeds))[..., kind])
+            return np.asarray(np.array(calls_of_seeds(seeds))[..., kind])
 
-        return make_fit_function(x, calls, existing=-shrink * np.log(x), least_decades=1.99)
+        return make_fit_function(
+            x, calls, log_known_factors=-shrink * np.log(x), least_decades=1.99
+        )
 
     return {SFO: fit_kind(0), PO: fit_kind(1)}
 
@@ -347,7 +351,7 @@ def _fit_on_finite_sum_chain(trial: Trial, case: RateCase) -> _Made:
         for seed in trial.seeds(6, "chains")
     ]
     product = -2.0 * np.log([chain.epsilon for chain in problems])
-    exponent = fit_exponent(sizes, table, existing=product)
+    exponent = fit_exponent(sizes, table, log_known_factors=product)
     return {"chain": {IN_N: exponent}}, lambda: 6 * len(sizes)
 
 

@@ -67,7 +67,9 @@ def _decide_on_problem(
     square = mapping_sq_function(problem)
 
     def ratio(seed: int) -> float:
-        moves = list(itertools.islice(trial.moves(problem, algorithm, seed), K))
+        moves = list(
+            itertools.islice(trial.follow_with_previous_point(problem, algorithm, seed), K)
+        )
         if not moves:
             raise MethodFailed("it makes no step")
         count, counts = len(moves), moves[-1][1].counts()

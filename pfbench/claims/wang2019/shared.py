@@ -47,7 +47,7 @@ def noiseless_model(
 
 
 def draw_instance(trial: Trial, model: Instance) -> Any:
-    """Return a problem; a model `noiseless_model` on the rows of this trial."""
+    """Return the problem of an instance; a `noiseless_model` draws its rows by the trial."""
     if model.build is not noiseless_model:
         return model()
     parameters = model.parameters

@@ -64,7 +64,7 @@ def check(trial: Trial) -> Evidence:
     for name, drawn_anew in _REGRESSIONS.items():
         pairs: list[tuple[float, float, float]] = []
         for seed in trial.seeds(count, name):
-            pairs.append(_sfo_ratios_of_pair(trial, drawn_anew(seed), seed))
+            pairs.append(_sfo_ratios_and_spider_success(trial, drawn_anew(seed), seed))
             if math.isinf(max(pairs[-1])):
                 break
         near, below, reached = (np.array(column) for column in zip(*pairs, strict=True))
@@ -85,7 +85,9 @@ def check(trial: Trial) -> Evidence:
     )
 
 
-def _sfo_ratios_of_pair(trial: Trial, problem: Problem, seed: int) -> tuple[float, float, float]:
+def _sfo_ratios_and_spider_success(
+    trial: Trial, problem: Problem, seed: int
+) -> tuple[float, float, float]:
     """Return both ratios of SFO, inf where SpiderBoost fails, and whether SPIDER came below.
 
     Where SPIDER did not, the second is an upper bound: SPIDER's calls are all that it was given.
@@ -97,18 +99,18 @@ def _sfo_ratios_of_pair(trial: Trial, problem: Problem, seed: int) -> tuple[floa
     boost = make_scheduled_algorithm(trial, constants, K, target)
     spider: Any = trial.catalogue_algorithm("spider")
     careful = spider.theory(epsilon, constants)
-    run = _run_until(trial, problem, careful, epsilon, seed)
+    run = _run_to_gradient_norm(trial, problem, careful, epsilon, seed)
     patience = Budget(sfo=_PATIENCE * run.counts.sfo)
-    until = _run_until(trial, problem, boost, epsilon, seed, patience)
+    until = _run_to_gradient_norm(trial, problem, boost, epsilon, seed, patience)
     near = until.counts.sfo / run.counts.sfo if until.status == Status.TARGET else math.inf
-    until = _run_until(trial, problem, boost, target, seed, patience)
+    until = _run_to_gradient_norm(trial, problem, boost, target, seed, patience)
     one_length = replace(careful, option=1, iterations=4 * max(1, until.iterations))
-    run = _run_until(trial, problem, one_length, target, seed)
+    run = _run_to_gradient_norm(trial, problem, one_length, target, seed)
     below = until.counts.sfo / run.counts.sfo if until.status == Status.TARGET else math.inf
     return near, below, float(run.status == Status.TARGET)
 
 
-def _run_until(
+def _run_to_gradient_norm(
     trial: Trial,
     problem: Problem,
     algorithm: Algorithm,
@@ -154,7 +156,7 @@ class FixedLengthSteps(SpiderBoost):
     """Divides its steps by |v| and keeps their first length."""
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Normalise."""
+        """Yield the states of steps of constant length."""
         estimate = self.estimator.start(ask, rng)
         first = None
         for _ in range(self.iterations):

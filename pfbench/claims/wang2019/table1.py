@@ -37,23 +37,23 @@ def _row_claim(name: str, rate: str, *forms: RateCase, takes: tuple[float | None
 
 
 def best_batch_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """b = n^(2/3), which the rate n^(2/3) needs; the catalogue's is at most epsilon^(-4/3)."""
+    """Return b = n^(2/3), which the rate needs; the catalogue's is at most epsilon^(-4/3)."""
     return {"batch": math.ceil(constants.n ** (2 / 3) * (1.0 - 1e-12))}
 
 
 def online_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Ask for the online form."""
+    """Return the parameters that select the online form."""
     return {"online": True}
 
 
 def online_spider_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """B = 16 sigma^2/epsilon^2 in place of n, S = q = sqrt B."""
+    """Return B = 16 sigma^2/epsilon^2 in place of n, and S = q = sqrt B."""
     root = round(4.0 * math.sqrt(constants.sigma2) / epsilon)
     return {"snapshot": root * root, "batch": root, "period": root}
 
 
-def max_smoothness_sigma(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Take sigma = L_max."""
+def sigma_parameter_from_L_max(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+    """Return sigma = L_max."""
     return {"sigma": constants.L_max}
 
 
@@ -118,7 +118,7 @@ TABLE = {
                 sigma=math.sqrt(8.0),
                 shrink=5 / 3,
                 formulas=(SFO, PO),  # its step, too, is a formula in epsilon
-                parameters=max_smoothness_sigma,
+                parameters=sigma_parameter_from_L_max,
             ),
             takes=(None, 55.0),
         ),

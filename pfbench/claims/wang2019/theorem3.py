@@ -26,19 +26,19 @@ _RATE = RateCase(
 _CONSTANT = make_instance(ConstantSlopeProblem, n=16, g=1e-3, gap=3e-5, weight=1e-3)
 
 
-def check(trial: Trial) -> Evidence:
-    """Fit the calls, given that momentum is the theorem's and the estimate keeps its law."""
+def check_call_rate(trial: Trial) -> Evidence:
+    """Check the growth of the calls, if momentum and the estimate's error law are as stated."""
     evidence = check_rates(trial, (_RATE,))
     conditions = {
-        "momentum": decide_momentum(trial),
+        "momentum": decide_if_momentum_is_admissible(trial),
         **estimate.decide_law_with_explicit_schedule(trial, 1.0 / 8.0),
     }
     decision = combine_with_conditions({"": evidence.decision}, conditions)
     return replace(evidence, decision=decision, claimed={**evidence.claimed, "momentum": 1.0})
 
 
-def decide_momentum(trial: Trial) -> Decision:
-    """Compare z_k on a constant slope with those of lambda_k = beta and (1 + alpha_{k+1}) beta.
+def decide_if_momentum_is_admissible(trial: Trial) -> Decision:
+    """Decide whether a run on a constant slope stays in the range of admissible momentum.
 
     In units of beta times the slope the first are k. Between the two lies every choice of lambda_k
     that the theorem allows, as z_k grows with each of them.
@@ -70,7 +70,7 @@ THM3 = Claim(
     schedule="beta = 1/(8L), lambda_k = (1 + alpha_{k+1}) beta",
     expected_seconds=(5.0, 85.0),
     complexity=_RATE.complexity("prox-spiderboost-m"),
-    check=check,
+    check=check_call_rate,
 )
 
 # --- planted faults -------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("pfbench"))
 
 
-def data_file(record: DataSet) -> DataFile:
+def require_data_file(record: DataSet) -> DataFile:
     """Return the file of a set that has one.
 
     Raises
@@ -57,7 +57,7 @@ def list_paths(record: DataSet, folder: Path) -> tuple[Path, ...]:
 
     First the downloaded file, then the unpacked one, then ``.bz2``, then ``.gz``.
     """
-    file = data_file(record)
+    file = require_data_file(record)
     names = (file.filename, file.member, f"{file.member}.bz2", f"{file.member}.gz")
     return tuple(folder / file.folder / name for name in dict.fromkeys(names))
 

@@ -175,9 +175,14 @@ _MOVIELENS_ARCHIVES = {
 
 
 def _movielens(
-    edition: str, member: str, ratings: int, users: int, items: int, raw: str | None = None
+    edition: str,
+    member: str,
+    ratings: int,
+    users: int,
+    items: int,
+    unpacked_checksum: str | None = None,
 ) -> DataSet:
-    """Return one variant of MovieLens; `raw` is the recorded sum of the unpacked bytes."""
+    """Return one variant of MovieLens; `unpacked_checksum` is the recorded sum of the unpacked bytes."""  # noqa: E501
     name = f"ml-{edition}"
     archive = _MOVIELENS_ARCHIVES.get(edition)
     return DataSet(
@@ -191,7 +196,9 @@ def _movielens(
         rows=ratings,
         users=users,
         features=items,
-        file=DataFile(f"{_GROUPLENS}/{name}.zip", name, f"{name}.zip", member, archive, raw),
+        file=DataFile(
+            f"{_GROUPLENS}/{name}.zip", name, f"{name}.zip", member, archive, unpacked_checksum
+        ),
     )
 
 

@@ -41,7 +41,7 @@ _LINES = 1 << 18
 
 
 class ContentError(Exception):
-    """Why a file's content is refused: a clause, to which the caller adds file and remedy."""
+    """Raised when a data file's content is refused; the message is a clause for the caller."""
 
 
 class SparseRows(NamedTuple):
@@ -251,7 +251,7 @@ def _sort_ratings(users: Any, items: Any, values: Any) -> RatingTriples:
 
 
 def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator[pd.DataFrame]":
-    """Yield the lines of a table without header; at least one, all fields of them numbers.
+    """Yield a headerless numeric table in chunks as pandas frames; raise if it is empty.
 
     Raises
     ------

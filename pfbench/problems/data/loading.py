@@ -24,9 +24,9 @@ from pfbench.problems.data import embedded
 from pfbench.problems.data.cache import (
     cache_folder,
     checksum_path,
-    data_file,
     find_file,
     list_paths,
+    require_data_file,
 )
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
@@ -141,7 +141,7 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
     """
     record = _find_record(name, ("binary", "multiclass"))
     if record.format == "scikit-learn":
-        with _check_scikit_learn_set(record):
+        with _translate_scikit_learn_errors(record):
             return _check_classification(record, embedded.breast_cancer(), verified=False)
     with _open_cached_path(record, folder) as path:
         return load_classification_file(record, path, path.name)
@@ -205,7 +205,7 @@ def load_digits_matrix() -> Floats:
     """
     record = DATA_SETS["digits"]
     matrix, _ = embedded.digits()
-    with _check_scikit_learn_set(record):
+    with _translate_scikit_learn_errors(record):
         _check_equal("shape", matrix.shape, record.shape)
         _compare_with_recorded_digest(
             "sha256 of arrays", arrays_digest(matrix), record.sha256_arrays
@@ -228,7 +228,7 @@ def load_multiclass(name: str) -> ClassificationData:
     record = DATA_SETS[name]
     rows = embedded.as_sparse_rows(load_digits_matrix(), embedded.digits()[1])
     kinds = replace(record, classes=10, counts=embedded.DIGIT_COUNTS, sha256_arrays=None)
-    with _check_scikit_learn_set(record):
+    with _translate_scikit_learn_errors(record):
         return _check_classification(kinds, rows, verified=True)
 
 
@@ -271,7 +271,7 @@ def _parse_and_hash(
     record: DataSet, path: Path, form: str, read: Callable[..., Content]
 ) -> tuple[Content, bool]:
     """Parse a set's file with `read`; return the result, and whether a recorded sum matched."""
-    file = data_file(record)
+    file = require_data_file(record)
     verified = _check_bytes(record, path, form)
     digest = hashlib.sha256()
     with open_unpacked(path, form, (file.member,)) as stream:
@@ -285,8 +285,8 @@ def _parse_and_hash(
 
 
 @contextmanager
-def _check_scikit_learn_set(record: DataSet) -> Iterator[None]:
-    """Raise if data of scikit-learn differ from the record."""
+def _translate_scikit_learn_errors(record: DataSet) -> Iterator[None]:
+    """Raise DataError that names the scikit-learn set where the body raises ContentError."""
     try:
         yield
     except ContentError as fault:
@@ -356,7 +356,7 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
     bool
         Whether a recorded sum was compared, which makes the set verified.
     """
-    file = data_file(record)
+    file = require_data_file(record)
     first = checksum_path(path.with_name(form))
     try:
         if file.sha256_archive is not None and form == file.filename:
@@ -410,10 +410,10 @@ def _check_equal(subject: str, result: object, expected: object) -> None:
         )
 
 
-def _compare_with_recorded_digest(subject: str, name: str, recorded: str | None) -> bool:
-    """Compare a sum with the recorded one; return whether there is one."""
+def _compare_with_recorded_digest(subject: str, digest: str, recorded: str | None) -> bool:
+    """Raise if a digest differs from the recorded one; return whether one is recorded."""
     if recorded is not None:
-        _check_equal(subject, name, recorded)
+        _check_equal(subject, digest, recorded)
     return recorded is not None
 
 

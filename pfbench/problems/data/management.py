@@ -158,7 +158,7 @@ def fetch(
             return check(record, folder=folder)
         except DataError:
             damaged = cache.find_file(record, folder)
-    file = cache.data_file(record)
+    file = cache.require_data_file(record)
     home = folder / file.folder
     check_writable(
         home,

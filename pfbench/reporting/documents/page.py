@@ -30,7 +30,7 @@ def html_page(report: ReportContents) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_as_template_value,
+        finalize=_escape_plain_text,
     )
     environment.filters |= {
         "anchor": anchor,
@@ -54,14 +54,14 @@ def html_page(report: ReportContents) -> str:
     # Of very many runs this text is long, and so is what it is made of: neither is kept beside it.
     runs = Markup(
         page_data.gzip_base64(
-            page_data.figure_data_json(report.spec, studies, report.labels, rates)
+            page_data.figure_data_json(report.spec, studies, report.labels_in_colour_order, rates)
         )
     )
     values: dict[str, Any] = vars(report) | {
         "date": report.date,
         "words": WORDS,
         "provenance": report.provenance(),
-        "styles": [line_style(number) for number in range(len(report.labels))],
+        "styles": [line_style(number) for number in range(len(report.labels_in_colour_order))],
         # Not escaped: our own files, and base64.
         "css": Markup(_load_asset("report.css")),
         "script": Markup("".join(map(_load_asset, _SCRIPTS))),
@@ -70,14 +70,14 @@ def html_page(report: ReportContents) -> str:
     return environment.from_string(_load_asset("report.html.j2")).render(values)
 
 
-def _as_template_value(value: Any) -> Any:
-    """Return what stands in a page: in a text, nothing that would act. Our own markup stays."""
+def _escape_plain_text(value: Any) -> Any:
+    """Escape a plain string for the page; return markup and other values unchanged."""
     plain = isinstance(value, str) and not hasattr(value, "__html__")
     return escape_text(value, "\n\t") if plain else value
 
 
 def paragraphs(text: str) -> list[str]:
-    """Return the paragraphs of a text, which empty lines divide."""
+    """Split a text at empty lines into paragraphs."""
     # Not by split(): it would take narrow spaces, which keep numbers together, for ends of words.
     return [
         " ".join(re.findall(r"[^ \t\r\n]+", part)) for part in text.split("\n\n") if part.strip()

@@ -11,10 +11,10 @@ from pfbench.reporting.latex import escape_latex, shield_option
 from pfbench.reporting.statistics.significance import SeedSample, significant_leaders
 from pfbench.reporting.wording import (
     MISSING_MARK,
-    format_call_number,
+    format_calls_in_sentence,
     format_significant,
-    inline_name,
     measure_name,
+    name_within_sentence,
 )
 from pfbench.runs.planning.tune import TUNED
 
@@ -60,7 +60,7 @@ def paper_table(
     samples, numbers = [], []
     for row in cells:
         for column in columns:
-            pairs = [_sample(comparison, scored, column) for scored in row]
+            pairs = [_column_sample_and_number(comparison, scored, column) for scored in row]
             samples.append([sample for sample, _ in pairs])
             numbers.append([number for _, number in pairs])
     leaders = iter(significant_leaders(samples, numbers))
@@ -104,10 +104,10 @@ def paper_table(
     )
 
 
-def _sample(
+def _column_sample_and_number(
     comparison: Comparison, scored: ScoredAlgorithm, column: int
 ) -> tuple[SeedSample, float]:
-    """Return the values over the seeds in a column, and the number that it shows."""
+    """Return the values by seed of a table column, and the number it displays."""
     if comparison.targets:
         return scored.sample(column), scored.calls_to_target(column)
     measure = comparison.measures[column]
@@ -124,7 +124,7 @@ def _format_cell(comparison: Comparison, scored: ScoredAlgorithm, column: int) -
     if math.isinf(expected.value):
         return r"$\infty$"
     hits = f"$^{{{expected.hits}/{expected.planned_runs}}}$"
-    text = escape_latex(format_call_number(expected.value))
+    text = escape_latex(format_calls_in_sentence(expected.value))
     return text + (hits if expected.hits < expected.planned_runs else "")
 
 
@@ -147,7 +147,7 @@ def _caption(
     study = comparison.results.study
     sentences = []
     if comparison.targets:
-        measure = inline_name(comparison.targets[-1].measure)
+        measure = name_within_sentence(comparison.targets[-1].measure)
         sentences.append(
             f"Expected {comparison.price.description} until {measure} is at most the target above "
             "the column, at equal budgets; a failed run is charged its own calls, and raised after "
@@ -158,7 +158,7 @@ def _caption(
     if front:
         sentences.append(
             f"Below {front.label} stand the {len(labels) - 1} strongest of {len(front.rivals)} "
-            f"other {front.kind}."
+            f"other {front.rival_class_noun}."
         )
     elif len(labels) < len(study.labels):
         sentences.append(f"Shown are {len(labels)} of {len(study.labels)} methods.")

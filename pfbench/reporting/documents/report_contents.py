@@ -15,10 +15,10 @@ from pfbench.base.notebook import html_text
 from pfbench.reporting.comparison import Comparison, truncate_study
 from pfbench.reporting.figures.panels import FigureData, compute_figure
 from pfbench.reporting.findings import ordering_text, ranking, tested_orderings, tuning_effects
-from pfbench.reporting.findings.answers import answer_sentences, ending_sentences
+from pfbench.reporting.findings.answers import answer_sentences, truncation_and_decrease_sentences
 from pfbench.reporting.findings.candidate_front import (
     CandidateFront,
-    front_sentence,
+    candidate_failure_sentences,
     make_candidate_front,
 )
 from pfbench.reporting.findings.result_tables import (
@@ -60,39 +60,43 @@ class ReportPart:
 
     @property
     def id(self) -> str:
-        """Where it stands on the page."""
+        """Anchor of the study on the page."""
         return f"study-{self.study.key or 'only'}"
 
     @property
     def seeds(self) -> str:
-        """The seeds, in words."""
+        """Seeds as text."""
         return seeds_in_words(self.study)
 
     @property
-    def failure(self) -> str:
-        """How probable it is that a certified interval is wrong, in words; or nothing."""
-        return failure_sentence(self.results)
+    def interval_failure_sentence(self) -> str:
+        """Bound on the probability that a certified interval is wrong, as a sentence; or ''."""
+        return interval_failure_sentence(self.results)
 
     @property
-    def unit_sentences(self) -> list[str]:
-        """How the published orders are judged: the paper's unit, forms, and what is ours."""
-        return ordering_text.ordering_dossier(self.study)
+    def ordering_setup_sentences(self) -> list[str]:
+        """Sentences on the units, forms and assumed settings used to judge published orders."""
+        return ordering_text.ordering_setup_sentences(self.study)
 
     @property
     def brief_sentences(self) -> list[str]:
-        """Which of the published orders flip, and who needs the fewest calls for what, in words."""
+        """Sentences on flipped published orders and on the methods with the fewest calls."""
         return [*ordering_text.flip_sentences(self.ordering_results), *self.answer_sentences]
 
     @cached_property
     def candidate_sentences(self) -> list[str]:
-        """Where the one method stands to each target, what failed, and what tuning chose."""
+        """Sentences on the candidate: its rank on each pair, its failures and its tuning."""
         if self.front is None:
             return []
-        return [self.front.sentence, *front_sentence(self.front), *self.tuning_sentences]
+        return [
+            self.front.outcome_counts_sentence,
+            *candidate_failure_sentences(self.front),
+            *self.tuning_sentences,
+        ]
 
     @property
     def tuning_choice_table(self) -> Table | None:
-        """What tuning chose for the one method; None without either."""
+        """Table of the candidate's tuned parameters; None without a candidate or tuning."""
         if self.front is None or self.study.tune is None:
             return None
         table = tuning_effects.choice_table(
@@ -102,81 +106,81 @@ class ReportPart:
 
     @cached_property
     def answer_sentences(self) -> list[str]:
-        """Who needs the fewest calls for what, in words."""
+        """Sentences on which methods need the fewest calls to the target."""
         return answer_sentences(self.comparisons)
 
     @cached_property
-    def sentences(self) -> list[str]:
-        """What the runs show, in words."""
-        return ending_sentences(self.results)
+    def truncation_and_decrease_sentences(self) -> list[str]:
+        """Sentences on truncated runs, and on whether each measure ends below its start."""
+        return truncation_and_decrease_sentences(self.results)
 
     @cached_property
     def tuning_sentences(self) -> list[str]:
-        """How methods were tuned, in words."""
-        return tuning_effects.sentences(self.study)
+        """Sentences on how the methods were tuned."""
+        return tuning_effects.tuning_sentences(self.study)
 
     @property
     def all_sentences(self) -> list[str]:
-        """All that is said of the study in words."""
+        """All sentences on the study; only the candidate's in a report on one method."""
         if self.front is not None:
             return self.candidate_sentences
         return [
-            *self.unit_sentences,
+            *self.ordering_setup_sentences,
             *ordering_text.flip_sentences(self.ordering_results),
             *self.answer_sentences,
-            *self.sentences,
+            *self.truncation_and_decrease_sentences,
             *self.tuning_sentences,
         ]
 
     @cached_property
     def results_tables(self) -> list[Table]:
-        """The results, a table for each kind of calls; of a report on one method the first."""
+        """Results, one table for each price; only the first in a report on one method."""
         if self.front is None:
             return results_tables(self.comparisons)
         return [results_table(self.comparisons[0], only={*self.front.methods_in_colour})]
 
     @cached_property
-    def significance_table(self) -> Table | None:
-        """The verdicts on published orders."""
+    def ordering_verdict_table(self) -> Table | None:
+        """Table of the verdicts on published orders; None without orders."""
         return ordering_text.order_verdict_table(self.study, self.ordering_results)
 
     @property
-    def significance_heading(self) -> str:
-        """The heading above the verdicts."""
+    def ordering_verdict_heading(self) -> str:
+        """Heading of the table of verdicts on published orders."""
         return ordering_text.table_heading(self.ordering_results)
 
     @cached_property
     def tuning_tables(self) -> list[Table]:
-        """What tuning chose, and all of its trials."""
+        """Tables of the tuned parameters and of all tuning trials."""
         return tuning_effects.tuning_tables(self.study)
 
     @cached_property
-    def results_on_page(self) -> StudyResults:
-        """Whose runs are listed one by one: of a report on one method its own."""
+    def results_of_listed_runs(self) -> StudyResults:
+        """Results whose runs are listed: the candidate's in a report on one method, else all."""
         if self.front is None:
             return self.results
         return self.results.restrict_algorithms(self.front.candidate_labels)
 
     @cached_property
     def early(self) -> Table | None:
-        """The runs that did not end as planned."""
-        return early_endings_table(self.results_on_page)
+        """Table of the runs that did not end as planned; None if all did."""
+        return early_endings_table(self.results_of_listed_runs)
 
     @cached_property
     def counts(self) -> Table:
-        """The exact counts."""
+        """Table of the exact oracle counts."""
         return count_table(self.results)
 
     @cached_property
     def runs(self) -> Table:
-        """Every run, with its command."""
-        return run_table(self.results_on_page)
+        """Table of every listed run with its command."""
+        return run_table(self.results_of_listed_runs)
 
     @property
     def tables(self) -> list[Table]:
         """All tables that are read on a screen."""
         tables = [
-            self.significance_table,
+            self.ordering_verdict_table,
             ranking.table(self.results),
             *self.results_tables,
             *self.tuning_tables,
@@ -186,8 +190,8 @@ class ReportPart:
         return [table for table in tables if table is not None]
 
     @property
-    def interval_sentence(self) -> str:
-        """A sentence on measures that are intervals, or nothing."""
+    def interval_certificate_sentence(self) -> str:
+        """Sentence that names the measures with certified intervals; or ''."""
         names = [name for name in self.study.measures if _is_interval(self.results, name)]
         if not names:
             return ""
@@ -197,7 +201,7 @@ class ReportPart:
 
 @dataclass(frozen=True)
 class ReportContents:
-    """A whole report."""
+    """Everything that one report shows, for all formats."""
 
     spec: Spec
     parts: tuple[ReportPart, ...]
@@ -209,8 +213,8 @@ class ReportContents:
     theory: MethodTheory
 
     @property
-    def labels(self) -> list[str]:
-        """All algorithms, in the order in which they get their colours."""
+    def labels_in_colour_order(self) -> list[str]:
+        """Labels of all algorithms, in the order of their colours."""
         first = [
             label for part in self.parts if part.front for label in part.front.methods_in_colour
         ]
@@ -219,11 +223,11 @@ class ReportContents:
 
     @property
     def date(self) -> str:
-        """When the report was made."""
+        """Creation time of the report as text, in UTC."""
         return self.created.strftime("%Y-%m-%d %H:%M UTC")
 
     def provenance(self) -> list[tuple[str, str]]:
-        """Return what made the report, by name."""
+        """Return (name, text) pairs: command, version, commit, date, seeds, machine."""
         seeds = [f"{part.study.title}: {seeds_in_words(part.study)}" for part in self.parts]
         return [
             ("command", self.command),
@@ -231,13 +235,13 @@ class ReportContents:
             ("commit", self.commit),
             ("date", self.date),
             ("runs", str(len(self.spec.runs()))),
-            *self._run_time_entries(),
+            *self._run_duration_entries(),
             ("seeds", "; ".join(seeds)),
             ("written on", describe_machine()),
         ]
 
-    def _run_time_entries(self) -> list[tuple[str, str]]:
-        """Return how long the runs took where orders are judged, in seconds among others."""
+    def _run_duration_entries(self) -> list[tuple[str, str]]:
+        """Return the total and longest run time as a provenance entry; [] without orders."""
         if not any(part.study.orderings for part in self.parts):
             return []
         seconds = [run.seconds for part in self.parts for _, run in part.results.runs]
@@ -251,7 +255,7 @@ class ReportContents:
 
 @dataclass(frozen=True, repr=False)
 class ReportSummary:
-    """What a report says.
+    """Sentences, tables and files of a report, for printing and Jupyter.
 
     Attributes
     ----------
@@ -278,7 +282,7 @@ class ReportSummary:
 def make_contents(
     report: Report, command: str, commit: str | None, created: datetime
 ) -> ReportContents:
-    """Return everything that a report says."""
+    """Compute everything that a report shows."""
     # Only the command line imports the front door; by now it is loaded in any case.
     version = str(sys.modules[__name__.partition(".")[0]].__version__)
     return ReportContents(
@@ -313,20 +317,20 @@ def _make_part(spec: Spec, results: StudyResults, candidates: tuple[str, ...]) -
 
 
 def file_stem(spec: Spec, study: Study) -> str:
-    """Return how the names of a study's files begin."""
+    """Return the common beginning of the names of a study's files."""
     return f"{spec.name}-{study.key}" if study.key else spec.name
 
 
 def seeds_in_words(study: Study) -> str:
-    """Return the seeds of a study."""
+    """Return the seeds as text, e.g. ``0 to 9``."""
     first, last = study.seeds[0], study.seeds[-1]
     if len(study.seeds) > 2 and study.seeds == tuple(range(first, last + 1)):
         return f"{first} to {last}"
     return join_items([str(seed) for seed in study.seeds])
 
 
-def failure_sentence(results: StudyResults) -> str:
-    """Return how probable it is that any certified interval of a study is wrong; or nothing."""
+def interval_failure_sentence(results: StudyResults) -> str:
+    """Return a bound on the probability that a certified interval is wrong; or ''."""
     probability = math.fsum(run.failure_probability for _, run in results.runs)
     if not probability:
         return ""

@@ -32,13 +32,18 @@ from pfbench.reporting.statistics.seed_curves import (
     LARGEST,
     MedianBand,
     band_legend,
-    compute_calls_by_iteration,
     early_endings,
+    find_common_calls_by_iteration,
     median_band,
     trace_column,
 )
 from pfbench.reporting.theory import RateLine
-from pfbench.reporting.wording import AXES, format_call_number, format_significant, measure_name
+from pfbench.reporting.wording import (
+    AXES,
+    format_calls_in_sentence,
+    format_significant,
+    measure_name,
+)
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Spec
@@ -61,7 +66,7 @@ def figure_data_json(
     labels: Sequence[str],
     rates: Sequence[RateLine] = (),
 ) -> str:
-    """Return all that the script needs, as JSON.
+    """Return the data of all interactive figures of the page as JSON.
 
     Parameters
     ----------
@@ -91,7 +96,7 @@ def figure_data_json(
 
 
 class _StudyData:
-    """The figures of one study."""
+    """Builder of the JSON record of one study's figures."""
 
     def __init__(
         self,
@@ -113,7 +118,10 @@ class _StudyData:
         self._rates = figure_rates(results, rates)
         self._panels = [truncate_to_equal_counts(panel) for panel in results.panels]
         self._displayed = [
-            [replace(g, runs=_thin_runs(g.runs, study.targets, self._cost)) for g in panel.groups]
+            [
+                replace(g, runs=_thin_and_price_runs(g.runs, study.targets, self._cost))
+                for g in panel.groups
+            ]
             for _, panel in self._panels
         ]
 
@@ -155,7 +163,7 @@ class _StudyData:
                     "setting": panel.setting,
                     "title": panel.title if len(results.panels) > 1 else "",
                     "budget": ", ".join(
-                        f"{format_call_number(limit)} {kind.upper()}"
+                        f"{format_calls_in_sentence(limit)} {kind.upper()}"
                         for kind, limit in limits.items()
                     ),
                     "spans": self._call_scales(groups),
@@ -167,7 +175,7 @@ class _StudyData:
         }
 
     def _is_counted(self, group: RunGroup, axis: str) -> bool:
-        """Return whether a group has a line on an axis."""
+        """Return whether a group makes calls of an axis, so that it has a line there."""
         if axis == PRICE and self._cost is not None:
             return any(map(self._cost.total_cost, group.runs))
         return axis not in COUNTED or group.makes_calls(axis)
@@ -206,7 +214,7 @@ class _StudyData:
         return scales
 
     def _group_record(self, group: RunGroup) -> dict[str, Any]:
-        """Return the lines of an algorithm in a panel: bands on a shared grid, and its seeds.
+        """Return the JSON record of one algorithm in one panel: bands and single runs.
 
         Where the runs agree in how much they spent at each iteration, all axes share the bands, and
         `x` has what was spent on the grid; otherwise `other` has bands of that axis.
@@ -216,20 +224,22 @@ class _StudyData:
         shared: dict[str, Any] = {}
         other: dict[str, Any] = {}
         for axis in axes:
-            if spent := compute_calls_by_iteration(group.runs, axis):
+            if spent := find_common_calls_by_iteration(group.runs, axis):
                 x = np.maximum.accumulate([spent[step] for step in grid])
-                shared[axis] = _numbers(x, 4 if axis == "seconds" else 9)
+                shared[axis] = _encode_numbers(x, 4 if axis == "seconds" else 9)
             elif grid:
                 bands = {m: median_band(group.runs, axis, m).thin(ROWS) for m in self._measures}
                 other[axis] = {
-                    m: {"x": _numbers(band.x, 9), **_band_record(band, group)}
+                    m: {"x": _encode_numbers(band.x, 9), **_band_record(band, group)}
                     for m, band in bands.items()
                 }
         bands = {m: median_band(group.runs, "iteration", m) for m in self._measures}
         return {
             "algorithm": self._labels.index(group.label),
             "x": shared,
-            "bands": {m: _band_record(_spread(band, grid), group) for m, band in bands.items()},
+            "bands": {
+                m: _band_record(_pad_band_to_grid(band, grid), group) for m, band in bands.items()
+            },
             "other": other,
             "runs": [self._run_record(run, shared) for run in group.runs],
         }
@@ -240,8 +250,10 @@ class _StudyData:
             "seed": run.seed,
             "status": run.status,
             "early": run.status not in AS_PLANNED,
-            "x": {a: _numbers(trace_column(run, a), 4 if a == "seconds" else 9) for a in own},
-            "y": {m: _numbers(trace_column(run, m)) for m in self._measures},
+            "x": {
+                a: _encode_numbers(trace_column(run, a), 4 if a == "seconds" else 9) for a in own
+            },
+            "y": {m: _encode_numbers(trace_column(run, m)) for m in self._measures},
         }
 
 
@@ -258,8 +270,8 @@ def _scale_record(scale: AxisScale | None) -> list[Any] | None:
     return [scale.low, scale.high, [list(tick) for tick in scale.ticks]] if scale else None
 
 
-def _spread(band: MedianBand, grid: Sequence[float]) -> MedianBand:
-    """Return a band on a finer grid, without a value where it has none."""
+def _pad_band_to_grid(band: MedianBand, grid: Sequence[float]) -> MedianBand:
+    """Return a band on a finer grid, NaN at points where it has no value."""
     index = np.searchsorted(grid, band.x)
     columns = []
     for values in (band.median, band.low, band.high, band.runs):
@@ -271,10 +283,10 @@ def _spread(band: MedianBand, grid: Sequence[float]) -> MedianBand:
 
 
 def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
-    """Return median, and the ends of the band and how many runs it has where these say anything."""
-    record = {"y": _numbers(band.median)}
+    """Return the JSON record of a band: median, ends, and number of runs if it varies."""
+    record = {"y": _encode_numbers(band.median)}
     if len(group.runs) > 1:
-        record |= {"low": _numbers(band.low), "high": _numbers(band.high)}
+        record |= {"low": _encode_numbers(band.low), "high": _encode_numbers(band.high)}
         record |= {"n": band.runs.tolist()} if (band.runs < len(group.runs)).any() else {}
     return record
 
@@ -293,13 +305,15 @@ def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> floa
     return float(np.median(values)) * calls**rate.power if calls > 0 else None
 
 
-def _thin_runs(runs: Sequence[Run], targets: Sequence[Stop], cost: Cost | None) -> tuple[Run, ...]:
-    """Return runs with the rows that the page keeps, and what each row cost at the stated price."""
+def _thin_and_price_runs(
+    runs: Sequence[Run], targets: Sequence[Stop], cost: Cost | None
+) -> tuple[Run, ...]:
+    """Keep only the displayed rows of runs, and append a column with the price of each."""
     retained = list_displayed_iterations(runs, targets)
-    return tuple(_thin_run(run, retained, cost) for run in runs)
+    return tuple(_thin_and_price_run(run, retained, cost) for run in runs)
 
 
-def _thin_run(run: Run, retained: frozenset[float], cost: Cost | None) -> Run:
+def _thin_and_price_run(run: Run, retained: frozenset[float], cost: Cost | None) -> Run:
     if not run.rows:
         return run
     index = run.columns.index("iteration")
@@ -334,8 +348,8 @@ def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> f
     return frozenset(retained)
 
 
-def _numbers(values: Any, digits: int = 5) -> Any:
-    """Return numbers as JSON: whole ones as differences, others to some digits, None for NaN."""
+def _encode_numbers(values: Any, digits: int = 5) -> Any:
+    """Encode numbers for JSON: integers as differences, others rounded, NaN as None."""
     array = np.asarray(values, dtype=float)
     if array.size and (np.abs(array) < 2.0**53).all() and (array == np.round(array)).all():
         return {"d": np.diff(array, prepend=0).astype(np.int64).tolist()}

@@ -57,8 +57,8 @@ class PanelLine:
         return any(end.status == Status.DIVERGED for end in self.endings)
 
     @property
-    def diverges(self) -> bool:
-        """Whether a run diverged, or would have with more calls: the line still grows at its end.
+    def has_diverged_or_still_grows(self) -> bool:
+        """Whether a run diverged, or the median still grows steeply at its end.
 
         An error that is rounding at the start and grows to its usual size does not.
         """
@@ -69,7 +69,9 @@ class PanelLine:
     @property
     def values_for_axis_range(self) -> Array:
         """The values that an axis must show: all of them, or the first if the line diverges."""
-        return self.band.median[:1] if self.diverges else self.all_plotted_y_values
+        return (
+            self.band.median[:1] if self.has_diverged_or_still_grows else self.all_plotted_y_values
+        )
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class AxisScale:
 
     @property
     def clip_range(self) -> tuple[float, float]:
-        """Where lines that leave the panel are cut: far enough outside not to be seen."""
+        """Range to which lines are clipped, far enough outside the panel not to be seen."""
         if self.log:
             length = math.log10(self.high) - math.log10(self.low)
             return 0.0, 10.0 ** min(math.log10(self.high) + length, _DECADES)
@@ -191,7 +193,7 @@ def make_axis_scale(
     """
     values = np.concatenate([np.empty(0), *(line.all_plotted_y_values for line in lines)])
     bounded = np.concatenate([np.empty(0), *(line.values_for_axis_range for line in lines)])
-    if all(line.diverges and not line.has_diverged for line in lines):
+    if all(line.has_diverged_or_still_grows and not line.has_diverged for line in lines):
         bounded = values
     values, bounded = (np.append(some, levels) for some in (values, bounded))
     decades, part = BEYOND

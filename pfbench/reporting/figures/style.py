@@ -33,7 +33,7 @@ class LineStyle:
 
 
 def line_style(number: int) -> LineStyle:
-    """Return the style of the algorithm with this number."""
+    """Return the colour, dash and marker of the algorithm with this number."""
     color = _COLORS[number % len(_COLORS)]
     marker, path = _MARKERS[number % len(_MARKERS)]
     dash = _DASHES[number % len(_DASHES)]

@@ -35,7 +35,7 @@ LOOK = files("pfbench.reporting.figures") / "print.mplstyle"
 
 @dataclass(frozen=True)
 class PrintWidth:
-    """How wide a figure is in print, and what follows from it.
+    """Width of a printed figure, and the numbers of panels and legend entries per row.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ PAGE, COLUMN = PrintWidth(6.75, 5, 6, 1.6), PrintWidth(3.25, 2, 3, 1.35)
 
 @dataclass(frozen=True)
 class DeferredDrawing:
-    """A figure that is drawn when its file is written.
+    """Title of a figure and the function that draws it.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ _METADATA: Mapping[str, Mapping[str, None]] = MappingProxyType(
 
 @contextmanager
 def _silence_matplotlib() -> Iterator[None]:
-    """Let matplotlib not report, in three lines, that its folder is read-only."""
+    """Suppress matplotlib's log messages below ERROR."""
     logger = logging.getLogger("matplotlib")
     before = logger.level
     logger.setLevel(logging.ERROR)
@@ -287,7 +287,7 @@ def _layout_y_axis(axes: "Axes", scale: AxisScale, *, is_named: bool) -> None:
 
 
 def _set_x_limits_and_ticks(axes: "Axes", min_x: float, max_x: float, *, log: bool) -> None:
-    """Lay out the x-axis, which a logarithmic scale needs some positive x for."""
+    """Set the limits and ticks of the x-axis; linear if no x is positive."""
     if log and min_x > 0.0:
         from matplotlib.ticker import LogLocator, NullLocator
 
@@ -302,7 +302,7 @@ def _set_x_limits_and_ticks(axes: "Axes", min_x: float, max_x: float, *, log: bo
 
 
 def break_label(name: str) -> str:
-    """Return a long name on two lines."""
+    """Break a label of 22 characters or more into two lines, near its middle."""
     if len(name) < 22:
         return name
     spaces = [index for index, letter in enumerate(name) if letter == " "]

@@ -16,12 +16,12 @@ from pfbench.reporting.results import SettingResults, StudyResults
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.statistics.seed_curves import final_summary, median_start_value
 from pfbench.reporting.wording import (
-    format_call_number,
+    format_calls_in_sentence,
     format_integer,
     format_significant,
-    inline_name,
     join_items,
     measure_name,
+    name_within_sentence,
     pluralize,
 )
 from pfbench.runs.loop.run import COMPLETED
@@ -39,12 +39,12 @@ class _TargetRow:
 
     @property
     def title(self) -> str:
-        """What distinguishes the panel."""
+        """Title of the panel."""
         return self.panel.panel.title
 
     @property
     def hits_by_method(self) -> dict[str, int]:
-        """How many runs of each method reach the target."""
+        """Number of runs that reach the target, by label."""
         return {
             algorithm.group.label: algorithm.calls[-1].hits for algorithm in self.panel.algorithms
         }
@@ -62,7 +62,7 @@ class _TargetRow:
 
     @property
     def cheapest_methods(self) -> str:
-        """Who needs the fewest calls; all that need as few."""
+        """Label of the method with the fewest calls, or of all that share the minimum."""
         lower = self.methods_by_calls[0][0]
         labels = [
             algorithm.group.label for value, algorithm in self.methods_by_calls if value == lower
@@ -71,7 +71,7 @@ class _TargetRow:
 
     @property
     def clear(self) -> bool:
-        """Whether a rank test over the seeds tells the first from all others."""
+        """Whether the method with the fewest calls is significantly better than all others."""
         return self.panel.leader_by_target[-1] is not None
 
 
@@ -92,11 +92,15 @@ def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
     reached = _target_sentences(
         results, target, [_TargetRow(panel) for panel in comparisons[0].panels]
     )
-    kinds = [comparison for comparison in comparisons if _is_compared(results, comparison.price)]
+    kinds = [
+        comparison
+        for comparison in comparisons
+        if _all_methods_make_calls(results, comparison.price)
+    ]
     if any(str(comparison.price) == "SFO" for comparison in kinds):
         # The component gradients of an FO are in the SFO.
         kinds = [comparison for comparison in kinds if str(comparison.price) != "FO"]
-    cheapests = (_describe_cheapest(comparison, results.panel_position) for comparison in kinds)
+    cheapests = (_describe_cheapest(comparison, results.panel_noun) for comparison in kinds)
     return [_comparison_sentence(results), *reached, *filter(None, cheapests)]
 
 
@@ -118,8 +122,8 @@ def _comparison_sentence(results: StudyResults) -> str:
     return f"{subject}, of which {format_integer(lost.total())} failed ({ways})."
 
 
-def _is_compared(results: StudyResults, price: Cost) -> bool:
-    """Return whether every method makes such calls: else to need none of them says little."""
+def _all_methods_make_calls(results: StudyResults, price: Cost) -> bool:
+    """Return whether every method makes calls that the price charges."""
     recorded = [group.runs for group in results if any(run.rows for run in group.runs)]
     return all(any(price.total_cost(run) for run in runs) for runs in recorded)
 
@@ -127,8 +131,8 @@ def _is_compared(results: StudyResults, price: Cost) -> bool:
 def _target_sentences(
     results: StudyResults, target: Stop, rows: Sequence[_TargetRow]
 ) -> Iterator[str]:
-    """Yield what the target is, where nobody reaches it, and who never does."""
-    level = f"{inline_name(target.measure)} ≤ {format_significant(target.target)}"
+    """Yield a sentence on how many runs reach the target, and who and where none does."""
+    level = f"{name_within_sentence(target.measure)} ≤ {format_significant(target.target)}"
     reached = sum(sum(row.hits_by_method.values()) for row in rows)
     if not reached:
         yield f"No method reaches the target, {level}."
@@ -140,7 +144,7 @@ def _target_sentences(
         if not any(row.hits_by_method.get(label) for row in rows)
     ]
     location = (
-        f"; nobody does on {join_items(_abbreviate_names(titles, results.panel_position))}"
+        f"; nobody does on {join_items(_abbreviate_names(titles, results.panel_noun))}"
         if titles
         else ""
     )
@@ -151,7 +155,7 @@ def _target_sentences(
     )
 
 
-def _describe_cheapest(comparison: Comparison, location: str) -> str:
+def _describe_cheapest(comparison: Comparison, panel_noun: str) -> str:
     """Return which methods need the fewest calls of a kind; nothing if none reaches the target."""
     rows = [_TargetRow(panel) for panel in comparison.panels]
     reached = [row for row in rows if row.methods_by_calls]
@@ -161,7 +165,7 @@ def _describe_cheapest(comparison: Comparison, location: str) -> str:
     return (
         _describe_order(rows[0], calls)
         if len(rows) == 1
-        else _describe_winners(reached, calls, location)
+        else _describe_winners(reached, calls, panel_noun)
     )
 
 
@@ -170,21 +174,21 @@ def _describe_order(row: _TargetRow, calls: str) -> str:
     lower, best = row.methods_by_calls[0]
     order = [pair for pair in row.methods_by_calls if pair[0] > lower]
     named = [
-        f"{algorithm.group.label} {format_call_number(value)}{_format_hits(algorithm)}"
+        f"{algorithm.group.label} {format_calls_in_sentence(value)}{_format_hits(algorithm)}"
         for value, algorithm in order
     ]
     then = f", then {join_items(_abbreviate_names(named, 'method'))}" if named else ""
     sure = "" if row.clear or not order else "; the seeds are too few to tell the first"
-    return f"Fewest {calls}: {row.cheapest_methods}, {format_call_number(lower)} expected{_format_hits(best)}{then}{sure}."  # noqa: E501
+    return f"Fewest {calls}: {row.cheapest_methods}, {format_calls_in_sentence(lower)} expected{_format_hits(best)}{then}{sure}."  # noqa: E501
 
 
-def _describe_winners(reached: Sequence[_TargetRow], calls: str, location: str) -> str:
+def _describe_winners(reached: Sequence[_TargetRow], calls: str, panel_noun: str) -> str:
     """Return who needs the fewest in how many panels, and by how much."""
     wins = Counter(row.cheapest_methods for row in reached)
     named = [f"{label} on {format_integer(number)}" for label, number in wins.most_common()]
     text = (
         f"Fewest {calls}: {join_items(_abbreviate_names(named, 'method'))} of "
-        f"{pluralize(len(reached), location)}, on {format_integer(sum(row.clear for row in reached))} of "  # noqa: E501
+        f"{pluralize(len(reached), panel_noun)}, on {format_integer(sum(row.clear for row in reached))} of "  # noqa: E501
         "them told from all others by a rank test over the seeds"
     )
     target_rows = [
@@ -197,8 +201,8 @@ def _describe_winners(reached: Sequence[_TargetRow], calls: str, location: str) 
     )
     (low, first), *_, (high, last) = widest.methods_by_calls
     return (
-        f"{text}; widest on {widest.title}: {format_call_number(low)} ({first.group.label}) to "
-        f"{format_call_number(high)} ({last.group.label})."
+        f"{text}; widest on {widest.title}: {format_calls_in_sentence(low)} ({first.group.label}) to "  # noqa: E501
+        f"{format_calls_in_sentence(high)} ({last.group.label})."
     )
 
 
@@ -217,7 +221,7 @@ def _final_value_sentences(results: StudyResults) -> Iterator[str]:
             else existing[0][0][1]
         )
         location = (
-            f" of {pluralize(len(existing), results.panel_position)}" if len(existing) > 1 else ""
+            f" of {pluralize(len(existing), results.panel_noun)}" if len(existing) > 1 else ""
         )
         lowest, highest = ([results[index][0] for results in existing] for index in (0, -1))
         yield (
@@ -238,7 +242,7 @@ def _format_range(values: Sequence[float]) -> str:
 
 
 def _format_hits(algorithm: ScoredAlgorithm) -> str:
-    """Return how many runs reach the target, if not all."""
+    """Return ``(8 of 10 seeds)``; '' if all runs reach the target."""
     hits, number = algorithm.calls[-1].hits, len(algorithm.group.runs)
     return "" if hits == number else f" ({hits} of {number} seeds)"
 
@@ -250,8 +254,8 @@ def _abbreviate_names(names: Sequence[str], noun: str) -> list[str]:
     return [*names[: _MOST_NAMED - 1], pluralize(len(names) - _MOST_NAMED + 1, f"more {noun}")]
 
 
-def ending_sentences(results: StudyResults) -> list[str]:
-    """Return what longer runs are cut to, and which measures end below their start."""
+def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
+    """Return sentences on truncated runs, and on whether each measure ends below its start."""
     equal = truncate_study(results)
     measured = [
         measure
@@ -263,7 +267,7 @@ def ending_sentences(results: StudyResults) -> list[str]:
 
 
 def _describe_truncation_to_equal_counts(results: StudyResults) -> Iterator[str]:
-    """Yield what runs are compared within, where some went further."""
+    """Yield, for each panel with longer runs, the budget to which they are cut."""
     for panel in results.panels:
         limits, equal = truncate_to_equal_counts(panel)
         pairs = zip(panel.groups, equal.groups, strict=True)
@@ -289,10 +293,8 @@ def _decrease_sentences(results: StudyResults, measure: str) -> str:
         if math.isfinite(median_start_value(group.runs, measure))
         and not final_summary(group.runs, measure).median < median_start_value(group.runs, measure)
     ]
-    name = inline_name(measure)
+    name = name_within_sentence(measure)
     if against:
         return f"The median {name} does not end below its start for {join_items(against)}."
-    location = (
-        f"every {results.panel_position}" if len(results.panels) > 1 else results.panels[0].title
-    )
+    location = f"every {results.panel_noun}" if len(results.panels) > 1 else results.panels[0].title
     return f"The median {name} ends below its start for every algorithm at {location}."

@@ -16,7 +16,7 @@ from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.bootstrap import EVEN
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.tables import EQUAL_MARK, Cell, Table, TableRow
-from pfbench.reporting.wording import inline_name, pluralize
+from pfbench.reporting.wording import name_within_sentence, pluralize
 
 NEAR_RATIO = 2.0
 """Within so many times the calls of the best a method counts as near."""
@@ -27,7 +27,7 @@ MAX_ROWS = 6
 
 @dataclass(frozen=True)
 class CandidateFront:
-    """One method of a study against the others of its class.
+    """Candidate of a study against the rivals of its class.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class CandidateFront:
 
     @property
     def results(self) -> StudyResults:
-        """The runs."""
+        """Results of the study."""
         return self.comparisons[0].results
 
     @property
     def price(self) -> Cost:
-        """What is counted first."""
+        """Price of the first comparison, which decides."""
         return self.comparisons[0].price
 
     @property
@@ -63,13 +63,13 @@ class CandidateFront:
         return (*self.candidate_labels, *self.rivals[:MAX_ROWS])
 
     @property
-    def kind(self) -> str:
-        """Of which class it is, in words."""
+    def rival_class_noun(self) -> str:
+        """Noun for the class of rivals: ``methods`` or ``methods that never project``."""
         return "methods that never project" if self.not_comparable else "methods"
 
     @cached_property
     def duels(self) -> list[Duel]:
-        """It against the best of its class, by panel and target."""
+        """Duels of the candidate with the best rival, by panel and target."""
         return self._duels(self.comparisons[0])
 
     def _duels(self, comparison: Comparison) -> list[Duel]:
@@ -79,7 +79,7 @@ class CandidateFront:
 
     @cached_property
     def duels_by_outcome(self) -> tuple[list[Duel], list[Duel], list[Duel], list[Duel]]:
-        """The pairs of problem and target that count; where it is first, near, and nowhere."""
+        """Duels in four lists: all that count, candidate first, near the first, not there."""
         duels = [
             duel
             for duel in self.duels
@@ -94,8 +94,8 @@ class CandidateFront:
         return duels, leads, near, [duel for duel in duels if not duel.rank]
 
     @cached_property
-    def sentence(self) -> str:
-        """On how many pairs of problem and target it is first, near, behind, or nowhere."""
+    def outcome_counts_sentence(self) -> str:
+        """Sentence on how many pairs the candidate is first, near, behind, or not there."""
         duels, leads, near, never = self.duels_by_outcome
         left = sum(
             not (duel.starts_within_target or duel.rank or duel.best_other) for duel in self.duels
@@ -104,7 +104,7 @@ class CandidateFront:
         behind = len(duels) - len(leads) - len(near) - len(never)
         return (
             f"On {pluralize(len(duels), 'pair')} of problem and target, by {self.price} among "
-            f"{pluralize(len(self.rivals) + 1, 'method')}{self.kind.removeprefix('methods')}, "
+            f"{pluralize(len(self.rivals) + 1, 'method')}{self.rival_class_noun.removeprefix('methods')}, "  # noqa: E501
             f"{self.label} is first on {len(leads)}, within {NEAR_RATIO:g} times the first on "
             f"{len(near)}, further behind on {behind}, and does not arrive on {len(never)}"
             f"{nobody}{self._nearest_rival_text}."
@@ -130,9 +130,11 @@ class CandidateFront:
 
     @cached_property
     def table(self) -> Table:
-        """For each problem and target its calls, the best of its class, and the ratio."""
+        """Table of the duels: expected calls, best rival, its calls, ratio."""
         comparisons = [
-            comparison for comparison in self.comparisons[1:] if self._counts_calls(comparison)
+            comparison
+            for comparison in self.comparisons[1:]
+            if self._is_call_kind_of_candidate(comparison)
         ]
         further = [
             {(d.title, d.target_index): d for d in self._duels(comparison)}
@@ -144,7 +146,7 @@ class CandidateFront:
             cells: list[Cell] = [*_duel_cells(duel)]
             for duels_of in further:
                 cells += _duel_cells(duels_of[duel.title, duel.target_index])
-            cells += [self._dominating_rival(duel)] if comparisons else []
+            cells += [self._dominating_rival_or_nobody(duel)] if comparisons else []
             name = f"{target}, where runs begin" if duel.starts_within_target else target
             best = frozenset(
                 {0} if duel.is_significant and duel.calls < duel.best_other_calls else ()
@@ -160,7 +162,7 @@ class CandidateFront:
         )
         heads += [f"fewer {both}"] if comparisons else []
         frontier = f" Last: who needs fewer {both}; nobody: it is on the frontier."
-        measure = inline_name(self.comparisons[0].targets[-1].measure)
+        measure = name_within_sentence(self.comparisons[0].targets[-1].measure)
         return Table(
             f"{self.label} against the best of its class",
             f"Expected calls until {measure} is at most the target, at equal counts, and hits; "
@@ -177,10 +179,14 @@ class CandidateFront:
     def _rival_class_text(self) -> str:
         """The others of its class, in words."""
         rest = pluralize(len(self.rivals), "other")
-        return f"the {rest} among the {self.kind}" if self.not_comparable else f"all {rest}"
+        return (
+            f"the {rest} among the {self.rival_class_noun}"
+            if self.not_comparable
+            else f"all {rest}"
+        )
 
-    def _counts_calls(self, comparison: Comparison) -> bool:
-        """Return whether it makes calls of this kind; a price that is stated is the only scale."""
+    def _is_call_kind_of_candidate(self, comparison: Comparison) -> bool:
+        """Return whether a comparison is by a kind of calls that the candidate makes."""
         return (
             not self.results.study.price
             and str(comparison.price) in {"SFO", "LO", "PO"}
@@ -191,14 +197,18 @@ class CandidateFront:
             )
         )
 
-    def _dominating_rival(self, duel: Duel) -> str | None:
-        """Return the rival that needs less of each kind of calls, None where it never arrives."""
+    def _dominating_rival_or_nobody(self, duel: Duel) -> str | None:
+        """Return the rival with fewer calls of each kind, 'nobody', or None without arrival."""
         if duel.rank is None or duel.starts_within_target:
             return None
         results: list[tuple[float, str]] = []
         kinds = [
             self.comparisons[0],
-            *(comparison for comparison in self.comparisons[1:] if self._counts_calls(comparison)),
+            *(
+                comparison
+                for comparison in self.comparisons[1:]
+                if self._is_call_kind_of_candidate(comparison)
+            ),
         ]
         panels = [
             next(panel for panel in comparison.panels if panel.panel.title == duel.title)
@@ -224,7 +234,7 @@ class CandidateFront:
         return min(results)[1] if results else "nobody"
 
     def calls_by_method(self) -> dict[str, list[float]]:
-        """Return of each method its expected calls on the pairs where it arrives, in order."""
+        """Return, by label, the sorted expected calls on the pairs that the method reaches."""
         results: dict[str, list[float]] = {}
         for panel in self.comparisons[0].panels:
             for scored in panel.algorithms:
@@ -238,7 +248,7 @@ class CandidateFront:
 
     @property
     def pair_count(self) -> int:
-        """How many pairs of problem and target there are."""
+        """Number of pairs of problem and target."""
         return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
 
 
@@ -265,7 +275,7 @@ def make_candidate_front(
     projecting = duels.projecting_methods(results)
     if not projecting & {*candidates}:
         outside = projecting
-    rank = mean_log_budget_ratios(comparisons[0])
+    rank = mean_log_budget_over_calls(comparisons[0])
     rivals = [label for label in results.study.labels if label not in {*candidates, *outside}]
     rivals.sort(key=lambda label: -rank.get(label, 0.0))
     return CandidateFront(
@@ -273,7 +283,7 @@ def make_candidate_front(
     )
 
 
-def mean_log_budget_ratios(comparison: Comparison) -> dict[str, float]:
+def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
     """Return how far each method stays below the budget: the mean of log(budget/calls) over pairs.
 
     It is the area under its profile, up to the budget, on a logarithmic axis. What it never reaches
@@ -295,8 +305,8 @@ def mean_log_budget_ratios(comparison: Comparison) -> dict[str, float]:
     return comparison_sentences
 
 
-def rank_sentence(front: CandidateFront) -> list[str]:
-    """Return on how many pairs of problem and target a method is first, near, behind, nowhere."""
+def describe_outcome_counts(front: CandidateFront) -> list[str]:
+    """Return four phrases: on how many pairs it is first, near, behind, not there."""
     counted, leads, near, never = front.duels_by_outcome
     behind = len(counted) - len(leads) - len(near) - len(never)
     return [
@@ -307,8 +317,8 @@ def rank_sentence(front: CandidateFront) -> list[str]:
     ]
 
 
-def front_sentence(front: CandidateFront) -> list[str]:
-    """Return where a method was refused or failed, and why."""
+def candidate_failure_sentences(front: CandidateFront) -> list[str]:
+    """Return sentences on where the candidate was refused or failed, and why."""
     return [
         text
         for label in front.candidate_labels

@@ -149,7 +149,7 @@ def _finite_interval(interval: BootstrapInterval | None) -> list[float | None] |
 def as_json(
     comparison: Comparison, label: str, candidates: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return the same for programs; what is infinite is None."""
+    """Return the duels of a method as JSON records; infinite numbers are None."""
     return [
         {
             "problem": duel.title,

@@ -17,11 +17,11 @@ from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.statistics.significance import seed_warning as too_few
 from pfbench.reporting.tables import Table, TableRow
 from pfbench.reporting.wording import (
-    format_call_number,
+    format_calls_in_sentence,
     format_integer,
     format_significant,
-    inline_name,
     join_items,
+    name_within_sentence,
     pluralize,
 )
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering
@@ -44,7 +44,7 @@ def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
     judged = _group_by_ordering(own or published)
     if not judged:
         return []
-    unit = f"In the unit of the paper ({inline_name(own[0].scale.title)}): " if own else ""
+    unit = f"In the unit of the paper ({name_within_sentence(own[0].scale.title)}): " if own else ""
     way, verb, none = (
         (FLIPS, "that flip", "flips") if own else (REVERSED, f"that are {REVERSED}", REVERSED_IS)
     )
@@ -88,7 +88,7 @@ def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
             result = next(result for result in turned[0] if result.scale.title == scale)
             unit_flip_sentences.append(
                 f"Between units: {format_order(source[0].ordering)} {_describe_verdict(own.verdict)} in "  # noqa: E501
-                f"{inline_name(own.scale.title)}, and {_describe_verdict(result.verdict)} in {scale}, on "  # noqa: E501
+                f"{name_within_sentence(own.scale.title)}, and {_describe_verdict(result.verdict)} in {scale}, on "  # noqa: E501
                 f"{format_integer(len(turned))} of {pluralize(len(_group_by_panel(source)), 'panel')} (at "  # noqa: E501
                 f"{own.panel.title}: {_describe_evidence(own)}; in {scale} {_describe_evidence(result)})."  # noqa: E501
             )
@@ -134,7 +134,7 @@ def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Tabl
 
 
 def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
-    """Return the same for programs; what is infinite is None."""
+    """Return the tested orders as JSON records; infinite numbers are None."""
     return [
         {
             "source": result.ordering.source,
@@ -167,10 +167,10 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
     ]
 
 
-def ordering_dossier(study: Study) -> list[str]:
-    """Return how a study judges: the paper's units, the forms of methods, and what is ours."""
+def ordering_setup_sentences(study: Study) -> list[str]:
+    """Return sentences on the units, method forms and own settings that judge orders."""
     units = [
-        f"{_unit_owner(unit, study)} {inline_name(unit.name)}{_format_quote(unit.quotation, unit.location)}: "  # noqa: E501
+        f"{_begin_unit_sentence(unit, study)} {name_within_sentence(unit.name)}{_format_quote(unit.quotation, unit.location)}: "  # noqa: E501
         f"{_describe_charges(study, unit)}."
         for unit in study.units
     ]
@@ -189,8 +189,8 @@ def format_order(ordering: PublishedOrdering) -> str:
     return " before ".join(join_items(location) for location in ordering.order)
 
 
-def _unit_owner(unit: CostUnit, study: Study) -> str:
-    """Return whose unit it is: the paper's where it states it for an order of the study."""
+def _begin_unit_sentence(unit: CostUnit, study: Study) -> str:
+    """Return the beginning of a sentence on a unit: the paper's, or a further one."""
     statement = any(unit.covers_ordering(ordering) for ordering in study.orderings)
     return (
         "The paper counts in" if statement else "A further unit, not the paper's for these orders:"
@@ -237,7 +237,7 @@ def _group_by_panel(results: Sequence[OrderingResult]) -> list[list[OrderingResu
 def _group_items(
     results: Sequence[OrderingResult], key: Callable[[OrderingResult], Hashable]
 ) -> list[list[OrderingResult]]:
-    """Return what belongs together, each group in the place of its first."""
+    """Group results by key, in the order of first occurrence."""
     result = dict[Hashable, list[OrderingResult]]()
     for item in results:
         result.setdefault(key(item), []).append(item)
@@ -266,7 +266,7 @@ def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:
 
 
 def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
-    """Return against which forms of the methods an order is judged."""
+    """Return text on which forms of the methods an order is judged in."""
     if ordering.stated_settings:
         return f"in the form that the paper states, “{ordering.stated_settings}”"
     group = [name for name in dict.fromkeys(ordering.names) if len(study.expand_form(name)) > 1]
@@ -284,14 +284,16 @@ def _describe_unit(result: OrderingResult) -> str:
 
 def _describe_comparison(ordering: PublishedOrdering) -> str:
     if ordering.target is None:
-        return inline_name(ordering.measure)
-    return f"calls to {inline_name(ordering.measure)} ≤ {format_significant(ordering.target)}"
+        return name_within_sentence(ordering.measure)
+    return (
+        f"calls to {name_within_sentence(ordering.measure)} ≤ {format_significant(ordering.target)}"
+    )
 
 
 def _describe_evidence(result: OrderingResult) -> str:
     pair, calls = result.deciding_pair, result.ordering.target is not None
     first, second = (
-        f"{format_call_number(value) if calls else _value_as_text(value)}{START * unmoved}"
+        f"{format_calls_in_sentence(value) if calls else _value_as_text(value)}{START * unmoved}"
         for value, unmoved in zip(pair.values, pair.unmoved, strict=True)
     )
     sure = "nothing varies" if pair.p_value == 0.0 else f"p = {format_significant(pair.p_value, 2)}"

@@ -24,7 +24,12 @@ from pfbench.reporting.statistics.runtimes import ert, make_runtimes
 from pfbench.reporting.statistics.seed_curves import trace_column
 from pfbench.reporting.statistics.significance import SeedSample, median, significant_leaders
 from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
-from pfbench.reporting.wording import format_integer, inline_name, join_items, round_as_printed
+from pfbench.reporting.wording import (
+    format_integer,
+    join_items,
+    name_within_sentence,
+    round_as_printed,
+)
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.tune import make_tuned_label
@@ -46,7 +51,7 @@ _NO_SCORE: Score = (sys.maxsize, np.inf, np.inf)
 
 @dataclass(frozen=True)
 class RankedAlgorithm:
-    """Where an algorithm stands in its panel.
+    """Algorithm with its rank in its panel.
 
     Attributes
     ----------
@@ -152,7 +157,7 @@ def initially_shown_algorithms(results: StudyResults) -> tuple[str, ...]:
 
 
 def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits] = ()) -> Run:
-    """Return a run with those rows of its trace alone that its rank follows from.
+    """Return a run with only the trace rows that determine its rank.
 
     These are the first that reach each target, and the last with a value of each measure, in the
     whole run and within each of some limits; and the next row, which a shortened run is charged.
@@ -212,13 +217,13 @@ def table(results: StudyResults) -> Table:
     return Table(
         f"{study.title}: results",
         _table_note(results),
-        (*head, f"last {inline_name(measure)}", "ended"),
+        (*head, f"last {name_within_sentence(measure)}", "ended"),
         rows,
     )
 
 
 def as_json(results: StudyResults) -> list[dict[str, Any]]:
-    """Return the same for programs; what is infinite is None."""
+    """Return the ranking of every panel as JSON records; infinite numbers are None."""
 
     def finite_or_none(value: float) -> float | None:
         return value if np.isfinite(value) else None
@@ -319,16 +324,16 @@ def _format_calls(ranked: RankedAlgorithm, kind: str) -> str:
     )
 
 
-def ranking_sentence(results: StudyResults, price: Cost | None = None) -> str:
-    """Return a sentence on what the ranks follow from."""
+def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> str:
+    """Return a sentence that states by which calls or last values the ranks are computed."""
     study, price = results.study, price or ranking_price(results)
     if study.final_target is None:
-        last = inline_name(find_compared_measure(results))
+        last = name_within_sentence(find_compared_measure(results))
         return f"Ranked by the last {last} (median over the seeds; there is no target)."
     levels = join_items([f"{target.target:g}" for target in study.targets])
     return (
         f"Ranked by expected {price.description} to the hardest target that a method reaches "
-        f"({inline_name(study.final_target.measure)} at most {levels}), as printed; equal numbers share a rank."  # noqa: E501
+        f"({name_within_sentence(study.final_target.measure)} at most {levels}), as printed; equal numbers share a rank."  # noqa: E501
     )
 
 
@@ -346,4 +351,4 @@ def _table_note(results: StudyResults) -> str:
                 f"“> N”: no run reached a target, and each spent N or more."
             )
     bold = "Bold: told from every other by a rank test over the seeds (Holm)."
-    return " ".join([ranking_sentence(results), bold, *statement])
+    return " ".join([ranking_basis_sentence(results), bold, *statement])

@@ -14,13 +14,13 @@ from pfbench.reporting.comparison import (
     compare_algorithms,
     truncate_to_equal_counts,
 )
-from pfbench.reporting.findings.ranking import rank_algorithms, ranking_sentence
+from pfbench.reporting.findings.ranking import rank_algorithms, ranking_basis_sentence
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.cost import PRODUCTS, Cost
 from pfbench.reporting.statistics.seed_curves import FinalSummary
 from pfbench.reporting.statistics.significance import seed_warning
 from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
-from pfbench.reporting.wording import AXES, inline_name
+from pfbench.reporting.wording import AXES, name_within_sentence
 
 CSV_HEAD = (
     "problem",
@@ -70,7 +70,7 @@ def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:
 def results_table(
     comparison: Comparison, *, last: bool = True, only: Collection[str] | None = None
 ) -> Table:
-    """Return who needs how many calls to each target, where all end, and in which order.
+    """Return the table of expected calls to each target, last values and places.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def results_table(
                 continue
             rows.append(_algorithm_row(compared, index, ranks[scored.group.label], displayed))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
-    measures = [f"last {inline_name(measure)}" for measure in displayed]
+    measures = [f"last {name_within_sentence(measure)}" for measure in displayed]
     limited = any(panel.limits for panel in comparison.panels)
     return Table(
         f"{study.title}: {comparison.price} to each target"
@@ -116,7 +116,7 @@ def _table_note(comparison: Comparison, last: bool) -> str:
         parts.append(
             f"Last values are medians (least to greatest) {_panel_title(comparison)}{equal}."
         )
-    parts.append(ranking_sentence(comparison.results, comparison.price))
+    parts.append(ranking_basis_sentence(comparison.results, comparison.price))
     parts.append(
         "Bold: better than every other by a rank test over the seeds (Holm at 5 % over the tests "
         "of the best against each other one, in all columns)."
@@ -125,7 +125,7 @@ def _table_note(comparison: Comparison, last: bool) -> str:
 
 
 def _seed_warning(comparison: Comparison) -> str:
-    """Return a sentence where so few seeds can tell nothing, whatever they are."""
+    """Return a sentence if there are too few seeds for any significant result; or ''."""
     columns = len(comparison.targets) + len(comparison.measures)
     pairs = columns * sum(len(panel.algorithms) - 1 for panel in comparison.panels)
     return seed_warning(
@@ -159,7 +159,7 @@ def _algorithm_row(
 
 
 def _leader_mark(leading: int | None, index: int) -> str:
-    """Return how the table marks an algorithm."""
+    """Return ``best`` for the significant leader of a column, else ''."""
     return "best" if leading == index else ""
 
 

@@ -91,7 +91,7 @@ class OrderingPair:
 
     @property
     def verdict(self) -> str:
-        """What becomes of this pair."""
+        """Verdict on this pair, one of `VERDICTS`."""
         if self.better_side == 0 or self.p_value > SIGNIFICANT:
             return OPEN
         if self.better_side < 0:
@@ -103,7 +103,7 @@ class OrderingPair:
 
 @dataclass(frozen=True)
 class OrderingUnit:
-    """In what an order is judged.
+    """Unit of cost in which an order is judged.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class OrderingUnit:
 
     @property
     def is_timed(self) -> bool:
-        """Whether seconds are charged, which vary in any case."""
+        """Whether seconds are charged."""
         return any(name == "seconds" for price in self.prices.values() for name, _ in price.weights)
 
 
@@ -162,7 +162,7 @@ class OrderingResult:
 
 
 def test_orderings(results: StudyResults) -> list[OrderingResult]:
-    """Return what becomes of each published order of a study, by order, unit and panel.
+    """Test each order of a study, by order, unit and panel.
 
     The paper's own units come first, then our counts, but for what is the same.
     """
@@ -199,7 +199,7 @@ def _list_count_kinds(results: StudyResults) -> list[str]:
 def _make_units(
     study: Study, panel: SettingResults, counts: Sequence[str]
 ) -> dict[str, OrderingUnit]:
-    """Return in what a panel is judged, by key; a count that is a paper's unit is left out."""
+    """Return the units in which a panel is judged, by key: the spec's, then our counts."""
     setting = next(setting for setting in study.settings if setting.title == panel.setting)
     labels = [group.label for group in panel.groups]
     scales = {}
@@ -231,11 +231,11 @@ def _make_pairs(
     for first, second in ordering.pairs:
         pair = _decide_pair(ordering, retained[first], retained[second], scale)
         is_complete = all(len(retained[name]) == len(groups[name]) for name in (first, second))
-        yield pair if is_complete else _describe_incomplete(pair)
+        yield pair if is_complete else _weaken_incomplete_pair(pair)
 
 
-def _describe_incomplete(pair: OrderingPair) -> OrderingPair:
-    """Return what a pair says where the runs of some forms are not kept.
+def _weaken_incomplete_pair(pair: OrderingPair) -> OrderingPair:
+    """Weaken the result of a pair where the runs of some forms are not kept.
 
     That the first is before every form of the second is not known then.
     """
@@ -254,18 +254,21 @@ def _counts_calls(group: RunGroup, scale: OrderingUnit) -> bool:
 
 def _decide_pair(
     ordering: PublishedOrdering,
-    ones: Sequence[RunGroup],
-    groups: Sequence[RunGroup],
+    first_forms: Sequence[RunGroup],
+    second_forms: Sequence[RunGroup],
     scale: OrderingUnit,
 ) -> OrderingPair:
-    """Return how the best form of one method stands to the best form of another.
+    """Compare the best forms of two methods; return their pair with the side and p-values.
 
     The first is before the second if one of its forms is before each form of the second: the
     p-value is the largest of these tests, times the number of forms that are tried. It is the
     other way round if a form of the second is ahead of each form of the first. Whether each form
     of the second is, which the authors may have run, is tested by the largest p-value of all.
     """
-    table = [[_test_pair(ordering, group, other, scale) for other in groups] for group in ones]
+    table = [
+        [_test_pair(ordering, group, other, scale) for other in second_forms]
+        for group in first_forms
+    ]
     columns = list(zip(*table, strict=True))
     # Of forms that are told apart alike the best one of each method is shown.
     ahead = min(
@@ -274,41 +277,43 @@ def _decide_pair(
     behind = min(
         (max(row, key=_strongest_opponent_key(1)) for row in columns), key=_strongest_form_key(1)
     )
-    flipped = len(groups) * _p_value_against(1)(behind) < len(ones) * _p_value_against(-1)(ahead)
-    pair, side, tried = (behind, 1, len(groups)) if flipped else (ahead, -1, len(ones))
+    flipped = len(second_forms) * _p_value_for_side(1)(behind) < len(
+        first_forms
+    ) * _p_value_for_side(-1)(ahead)
+    pair, side, tried = (behind, 1, len(second_forms)) if flipped else (ahead, -1, len(first_forms))
     p = min(1.0, tried * pair.p_value)
     last = max(
-        (max(column, key=_p_value_against(1)) for column in columns), key=_p_value_against(1)
+        (max(column, key=_p_value_for_side(1)) for column in columns), key=_p_value_for_side(1)
     )
     return replace(
         pair,
         # Where each has a form that the other does not beat, nothing is told.
         better_side=side if pair.better_side == side else 0,
         p_value=p,
-        every_form_p_value=min(1.0, _p_value_against(1)(last)) if flipped else p,
+        every_form_p_value=min(1.0, _p_value_for_side(1)(last)) if flipped else p,
         behind=last.second if flipped else "",
     )
 
 
-def _p_value_against(side: int) -> Callable[[OrderingPair], float]:
-    """Return how little a pair says for one side: its p-value, 1 and more if it is the other."""
+def _p_value_for_side(side: int) -> Callable[[OrderingPair], float]:
+    """Return a key: the p-value if the pair favours the side, else 2 - p."""
     return lambda pair: pair.p_value if pair.better_side == side else 2.0 - pair.p_value
 
 
 def _strongest_opponent_key(side: int) -> Callable[[OrderingPair], tuple[float, float]]:
     """Return a key that is greatest for the least sure and best opponent of the side's form."""
-    return lambda pair: (_p_value_against(side)(pair), -pair.values[1 if side < 0 else 0])
+    return lambda pair: (_p_value_for_side(side)(pair), -pair.values[1 if side < 0 else 0])
 
 
 def _strongest_form_key(side: int) -> Callable[[OrderingPair], tuple[float, float]]:
     """Return a key that is least for the side's form that is ahead most surely, then the best."""
-    return lambda pair: (_p_value_against(side)(pair), pair.values[0 if side < 0 else 1])
+    return lambda pair: (_p_value_for_side(side)(pair), pair.values[0 if side < 0 else 1])
 
 
 def _test_pair(
     ordering: PublishedOrdering, group: RunGroup, other: RunGroup, scale: OrderingUnit
 ) -> OrderingPair:
-    x, y, spent = _pair_samples(ordering, group, other, scale)
+    x, y, spent = _pair_samples_and_calls_spent(ordering, group, other, scale)
     values = median(x), median(y)
     unmoved = (
         _stays_at_start(ordering, group, values[0]),
@@ -324,17 +329,17 @@ def _test_pair(
 
 
 def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
-    """Return whether a median is that of the start, of an order that compares values."""
+    """Return whether the median value of a group is still that of its start."""
     starts = [
         source[0] for run in group.runs if (source := trace_column(run, ordering.measure)).size
     ]
     return ordering.target is None and bool(starts) and math.isclose(value, median(starts))
 
 
-def _pair_samples(
+def _pair_samples_and_calls_spent(
     ordering: PublishedOrdering, item: RunGroup, other: RunGroup, scale: OrderingUnit
 ) -> tuple[Array, Array, float]:
-    """Return what is compared of two algorithms, for each of their runs, and what was spent."""
+    """Return the compared values of both groups by run, and the calls spent."""
     groups = [(group, scale.prices[group.label]) for group in (item, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from pfbench.reporting.tables import Cell, Table, TableRow
-from pfbench.reporting.wording import format_integer, inline_name, join_items, pluralize
+from pfbench.reporting.wording import format_integer, join_items, name_within_sentence, pluralize
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.labels import setting_title
 from pfbench.runs.planning.study import LabelledSelector, Setting, Study
@@ -19,7 +19,7 @@ def tuning_tables(study: Study) -> list[Table]:
     return [choice_table(study, study.tune), all_trials_table(study, study.tune)]
 
 
-def sentences(study: Study) -> list[str]:
+def tuning_sentences(study: Study) -> list[str]:
     """Return how the methods were tuned."""
     tune = study.tune
     if tune is None or not study.choices:
@@ -50,18 +50,18 @@ def sentences(study: Study) -> list[str]:
 
 
 def _format_level(target: Stop) -> str:
-    return f"{inline_name(target.measure)} ≤ {target.target:g}"
+    return f"{name_within_sentence(target.measure)} ≤ {target.target:g}"
 
 
 def describe_tuning_targets(tune: TuningPlan) -> str:
-    """Return what is tuned for, in words."""
+    """Return the targets of the tuning as text."""
     if len(tune.targets) == 1:
         return _format_level(tune.targets[0])
     return f"{join_items([_format_level(target) for target in tune.targets])}, to each of its own,"
 
 
 def search_calls(choice: TuningChoice) -> int:
-    """Return the calls of a search."""
+    """Return the total calls of all trials of a search."""
     return sum(trial.total_calls for trial in choice.trials)
 
 
@@ -135,7 +135,7 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
 
 
 def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
-    """Return what was chosen for some methods, for programs; what is infinite is None."""
+    """Return the tuned parameters of some methods as JSON records."""
     tune = study.tune
     return [
         {

@@ -40,19 +40,21 @@ def resampling_counts(numbers: Sequence[int], resamples: int) -> Iterator[Array]
     numbers
         How many runs there are of each problem.
     """
-    return (_bootstrap_indices(problem, runs, resamples) for problem, runs in enumerate(numbers))
+    return (
+        _draw_resampling_counts(problem, runs, resamples) for problem, runs in enumerate(numbers)
+    )
 
 
 @lru_cache(maxsize=2)
-def _bootstrap_indices(problem: int, runs: int, resamples: int) -> Array:
-    bootstrap_indices: Array = _compact_indices(problem, runs, resamples).astype(float)
+def _draw_resampling_counts(problem: int, runs: int, resamples: int) -> Array:
+    bootstrap_indices: Array = _draw_compact_counts(problem, runs, resamples).astype(float)
     bootstrap_indices.flags.writeable = False
     return bootstrap_indices
 
 
 @lru_cache(maxsize=64)
-def _compact_indices(problem: int, runs: int, resamples: int) -> "np.ndarray[Any, Any]":
-    """Return the same as whole numbers of a few bytes: of very many runs there are many."""
+def _draw_compact_counts(problem: int, runs: int, resamples: int) -> "np.ndarray[Any, Any]":
+    """Draw the resampling counts of one problem as small integers."""
     rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
     multinomial = rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples)
     return multinomial.astype(np.min_scalar_type(runs))

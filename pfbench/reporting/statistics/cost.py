@@ -76,9 +76,9 @@ class Cost:
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 
     def column_costs(self, run: Run) -> list[tuple[str, float]]:
-        """Return trace columns of a run with what one unit of each costs there."""
+        """Return (trace column, price of one unit) pairs for a run."""
         return [
-            ("lo", weight * _lmo_product_count(run)) if name == "products" else (name, weight)
+            ("lo", weight * _matrix_products_per_lmo(run)) if name == "products" else (name, weight)
             for name, weight in self.weights
         ]
 
@@ -99,8 +99,8 @@ PRODUCTS = Cost.from_weights("products")
 """The products of matrices in linear minimisations, of runs that measure lmo_products."""
 
 
-def _lmo_product_count(run: Run) -> float:
-    """Return the products of matrices in a linear minimisation, the same in a whole run."""
+def _matrix_products_per_lmo(run: Run) -> float:
+    """Return the matrix products of each linear minimisation of a run; 0 if not measured."""
     full_list = trace_column(run, "lmo_products")
     return float(full_list[0]) if full_list.size else 0.0
 

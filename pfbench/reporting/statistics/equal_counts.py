@@ -75,7 +75,7 @@ def truncate_run(run: Run, limits: Limits) -> Run:
 
 
 def first_row_beyond_limits(run: Run, limits: Limits) -> int:
-    """Return the number of the first recorded row beyond limits; that of all rows without one."""
+    """Return the index of the first row beyond any limit, or the number of rows."""
     locations = [(run.columns.index(name), limit) for name, limit in limits.items() if run.columns]
     exceeding = (
         index

@@ -47,7 +47,7 @@ class Runtimes:
 
     @property
     def needs_none(self) -> bool:
-        """Whether the target is reached without such calls."""
+        """Whether the target is reached without any charged call."""
         return bool(self.hits) and not self.calls_charged.any()
 
     @property

@@ -63,7 +63,7 @@ class MedianBand:
 
 @dataclass(frozen=True)
 class RunEnding:
-    """Where a run ends that ends otherwise than planned."""
+    """Last point, seed and status of a run that did not end as planned."""
 
     x: float
     y: float
@@ -83,7 +83,7 @@ class FinalSummary:
 
 
 def band_legend(seeds: int) -> str:
-    """Return what line and band of a figure are, in words."""
+    """Return the legend text that explains line and band."""
     if seeds == 1:
         return "Line: the only seed."
     if seeds < QUARTILES_FROM:
@@ -126,13 +126,18 @@ def median_band(runs: Sequence[Run], axis: str, measure: str) -> MedianBand:
     measure
         A column of the traces.
     """
-    spent = compute_calls_by_iteration(runs, axis)
+    spent = find_common_calls_by_iteration(runs, axis)
     curves = [_run_curve(run, "iteration" if spent else axis, measure) for run in runs]
     grid = np.unique(np.concatenate([point for point, _ in curves])) if curves else np.empty(0)
     if grid.size == 0:
         empty = np.empty(0)
         return MedianBand(empty, empty, empty, empty, np.empty(0, dtype=np.int64))
-    y = np.stack([_interpolate(grid, *curve, run) for run, curve in zip(runs, curves, strict=True)])
+    y = np.stack(
+        [
+            _interpolate_linearly_on_grid(grid, *curve, run)
+            for run, curve in zip(runs, curves, strict=True)
+        ]
+    )
     x = np.array([spent[point] for point in grid]) if spent else grid
     ends = (25, 75) if len(runs) >= QUARTILES_FROM else (0, 100)
     number = np.isfinite(y).sum(axis=0)
@@ -196,7 +201,7 @@ def _runs_equal(first: Run, other: Run) -> bool:
 
 
 def _run_curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
-    """Return where a run was recorded and what was measured there, the last at each place.
+    """Return the x and y of a run's recorded rows, only the last row at each x.
 
     Values beyond `LARGEST` are cut to it.
     """
@@ -209,16 +214,16 @@ def _run_curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
     return point[last], values[last]
 
 
-def _interpolate(grid: Array, point: Array, values: Array, run: Run) -> Array:
-    """Return a run's values on a grid: NaN before its first, and after the end of a failure."""
-    if not point.size:
+def _interpolate_linearly_on_grid(grid: Array, recorded_x: Array, values: Array, run: Run) -> Array:
+    """Interpolate a run linearly on a grid; NaN before its start and after its failure."""
+    if not recorded_x.size:
         return np.full(grid.size, np.nan)
     after = values[-1] if run.status in COMPLETED else np.nan
-    return np.interp(grid, point, values, left=np.nan, right=after)
+    return np.interp(grid, recorded_x, values, left=np.nan, right=after)
 
 
-def compute_calls_by_iteration(runs: Sequence[Run], axis: str) -> dict[float, float]:
-    """Return what is spent at each recorded iteration, or nothing if the runs differ in it."""
+def find_common_calls_by_iteration(runs: Sequence[Run], axis: str) -> dict[float, float]:
+    """Return the calls at each recorded iteration, {} if the runs differ in them."""
     by_iteration: dict[float, list[float]] = {}
     for run in runs:
         for iteration, spent in zip(

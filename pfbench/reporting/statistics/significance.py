@@ -39,7 +39,7 @@ Pair = tuple[SeedSample, SeedSample]
 
 
 def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
-    """Return of each pair -1 where the first is told to be smaller, 1 if larger, 0 if neither.
+    """Return for each pair -1 or 1 if the first is significantly smaller or larger, else 0.
 
     The pairs are one family: Holm's correction is over all that are tested. Two samples in which
     nothing varies are compared as they are, and take no part in it.
@@ -61,7 +61,7 @@ def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
 def significant_leaders(
     table: Sequence[Sequence[SeedSample]], displayed: Sequence[Sequence[float]]
 ) -> list[int | None]:
-    """Return of each row of a table the method that is told from every other; None if none is.
+    """Return for each row the index significantly better than all others, else None.
 
     The one with the least shown number is tested against each other one. All of these tests, of
     every row, are one family. A further method changes no number; it may take a mark away.
@@ -203,7 +203,7 @@ def _rank_test_p_values(ranks: tuple[int, ...], size: int) -> Array:
 
 
 def holm_adjust(p: Sequence[float]) -> list[float]:
-    """Return the p-values as corrected for their number: each may be held to the level itself."""
+    """Return p-values with Holm's correction."""
     holm, lower = [1.0] * len(p), 0.0
     for number, point in enumerate(np.argsort(p, kind="stable")):
         lower = max(lower, (len(p) - number) * p[point])
@@ -212,7 +212,7 @@ def holm_adjust(p: Sequence[float]) -> list[float]:
 
 
 def seeds_needed(pairs: int) -> int:
-    """Return from how many seeds on a family of so many pairs can have a significant one.
+    """Return the fewest seeds with which a family of so many pairs can be significant.
 
     The least p-value of two samples of n values is 2 over the ways to choose n of 2n.
     """
@@ -220,7 +220,7 @@ def seeds_needed(pairs: int) -> int:
 
 
 def seed_warning(seeds: int, pairs: int, vain: str) -> str:
-    """Return a sentence where no test of so many pairs can be significant, whatever the runs are.
+    """Return a sentence if no test of so many pairs can be significant; or ''.
 
     Parameters
     ----------

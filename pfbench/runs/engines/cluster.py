@@ -159,7 +159,9 @@ class DaskEngine:
         # Dask's errors have no type in common.
         try:
             request = {
-                address: self._client.submit(_environment_and_source, workers=[address], pure=False)
+                address: self._client.submit(
+                    _query_process_environment, workers=[address], pure=False
+                )
                 for address in workers
             }
             until = monotonic() + ANSWER
@@ -207,7 +209,7 @@ class DaskEngine:
         caller = uuid4().hex
         self._client.subscribe_topic(_TOPIC, lambda event: counts.update([event[1]]))
         futures = self._client.map(
-            partial(_do_in_worker, expected=self._worker_count, folder=os.getcwd()),
+            partial(_do_with_restarts_in_worker, expected=self._worker_count, folder=os.getcwd()),
             range(len(tasks)),
             tasks,
             pure=False,
@@ -280,9 +282,9 @@ _local = threading.local()
 """Process of each thread of a Dask worker."""
 
 
-def _environment_and_source() -> tuple[dict[str, str], str]:
+def _query_process_environment() -> tuple[dict[str, str], str]:
     """Return the environment of this Dask worker's processes, and its source of pfbench."""
-    result = _run_in_process(Task(_environment_and_source_digest, (), 120.0))
+    result = _run_in_process_of_thread(Task(_environment_and_source_digest, (), 120.0))
     if result.status != "done":
         raise WorkerDied(f"a worker process could not be asked: {result.reason}.")
     environment: tuple[dict[str, str], str] = result.value
@@ -294,7 +296,7 @@ def _environment_and_source_digest() -> tuple[dict[str, str], str]:
     return environment(), source_digest(frozenset({_MAKING}))
 
 
-def _do_in_worker(
+def _do_with_restarts_in_worker(
     index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None, folder: str
 ) -> TaskResult:
     """Execute a task in this thread's process; restart it if that is killed from outside.
@@ -303,17 +305,17 @@ def _do_in_worker(
     folder of the command, relative paths are resolved there.
     """
     if expected is not None and getattr(_local, "checked", None) != expected:
-        if _environment_and_source() != expected:
+        if _query_process_environment() != expected:
             raise WorkerDied("this worker's pfbench, libraries or BLAS differ from the others'.")
         _local.checked = expected
     import_module("distributed").get_worker().log_event(_TOPIC, index)
     task = replace(
         task, function=_call_in_folder, arguments=(folder, task.function, task.arguments)
     )
-    result = _run_in_process(task)
+    result = _run_in_process_of_thread(task)
     retries = 0
     while result.status == "lost" and retries < RETRIES:
-        result = _run_in_process(task)
+        result = _run_in_process_of_thread(task)
         retries += 1
     return replace(result, retries=retries)
 
@@ -324,7 +326,7 @@ def _call_in_folder(folder: str, function: Callable[..., Any], arguments: tuple[
     return function(*arguments)
 
 
-def _run_in_process(task: Task) -> TaskResult:
+def _run_in_process_of_thread(task: Task) -> TaskResult:
     """Execute a task in this thread's process, until it ends or Dask cancels it."""
     if not hasattr(_local, "worker"):
         # Dask's own processes are daemons, which may have no children; this one ends with it.

@@ -82,7 +82,7 @@ def _resolve_and_drive(plan: PlannedRun, source: Mapping[str, Any] | None, folde
         check_source(source)
     return drive(
         resolved.cached_run,
-        _DeadlineLedger(plan),
+        _DeadlineSharingLedger(plan),
         seed=plan.seed,
         every=plan.every,
         stop=plan.stop,
@@ -92,7 +92,7 @@ def _resolve_and_drive(plan: PlannedRun, source: Mapping[str, Any] | None, folde
     )
 
 
-class _DeadlineLedger(Ledger):
+class _DeadlineSharingLedger(Ledger):
     """Ledger that shares the deadline of the run with the parent process.
 
     While the run's clock is stopped (for a measure, for the compilation of a loop) it cannot be
@@ -118,16 +118,16 @@ class _DeadlineLedger(Ledger):
 
 
 def make_unfinished_run(
-    plan: PlannedRun, status: str, reason: str, noted: Sequence[float] = ()
+    plan: PlannedRun, status: str, reason: str, shared_numbers: Sequence[float] = ()
 ) -> Run:
     """Return the record of a run without result: its seed, its counts so far, and the reason.
 
     Parameters
     ----------
-    noted
+    shared_numbers
         Numbers that the run shared before it was ended; its last complete iteration.
     """
-    *counted, seconds = noted[1:] or [0.0] * len(TRACE_COLUMNS)
+    *counted, seconds = shared_numbers[1:] or [0.0] * len(TRACE_COLUMNS)
     iterations, *counts = map(int, counted)
     parameters: Mapping[str, Any] = Selector.parse(plan.algorithm).parameters
     return Run(
@@ -173,16 +173,16 @@ def _run_key(run: PlannedRun | Run) -> tuple[str, str, int]:
 
 
 @contextmanager
-def limit_memory(limit: float | None) -> Iterator[None]:
+def limit_memory(max_growth_bytes: float | None) -> Iterator[None]:
     """Limit the growth of this process's memory to a number of bytes, where the system can."""
-    if limit is None or sys.platform != "linux":
+    if max_growth_bytes is None or sys.platform != "linux":
         yield
         return
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     product = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
-    max_count = int(product + limit)
+    max_count = int(product + max_growth_bytes)
     resource.setrlimit(
         resource.RLIMIT_AS,
         (max_count if hard == resource.RLIM_INFINITY else min(max_count, hard), hard),

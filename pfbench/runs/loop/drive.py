@@ -234,7 +234,7 @@ class _Driver:
                 if not isinstance(new, State):
                     return new
                 point.iterations += 1
-                if wrong := self._invalid_part(new):
+                if wrong := self._describe_invalid_part(new):
                     return Status.ERROR, f"iteration {point.iterations} yields {wrong}"
                 if not is_finite(new.x):
                     return (
@@ -243,7 +243,7 @@ class _Driver:
                     )
                 point.state = self._copy_if_mutated(new)
                 self._note_costs()
-                self._choose_output(new, rng)
+                self._update_output(new, rng)
                 if watch is not None:
                     watch(point)
                 ended = self._record_iterate() if point.iterations % every == 0 else None
@@ -275,7 +275,7 @@ class _Driver:
         except StopIteration:
             if self.progress.iterations == 0:
                 return Status.ERROR, "the algorithm yielded no State"
-            return Status.FINISHED, Status.FINISHED.meaning
+            return Status.FINISHED, Status.FINISHED.end_reason
         except BudgetExhausted:
             return self._budget_ending()
         except TimeLimitReached:
@@ -325,7 +325,7 @@ class _Driver:
     def _budget_ending(self) -> Ending:
         return "error" if self.ledger.overflowing else "budget", self.ledger.end_reason
 
-    def _invalid_part(self, state: State) -> str:
+    def _describe_invalid_part(self, state: State) -> str:
         """Return the part of a state that is no point or gradient of the problem; "" if none."""
         form, is_point = self.form, self.form.is_point
         x, point, estimate, output, _ = state
@@ -345,7 +345,7 @@ class _Driver:
     def _timeout_ending(self) -> Ending:
         return Status.TIMEOUT, f"the time limit of {self.time_limit:g} s was reached"
 
-    def _choose_output(self, state: State, rng: np.random.Generator) -> None:
+    def _update_output(self, state: State, rng: np.random.Generator) -> None:
         """Update the output: the state's own, a random draw, or (at the end) the last x."""
         point = self.progress
         if state.output is not None:

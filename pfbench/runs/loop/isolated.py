@@ -118,7 +118,7 @@ class RemoteMethod:
                 kind, *reported = _receive_next(link, process, ledger)
                 if kind == "state":
                     (state,) = reported
-                    _check_entries(state)
+                    _check_entries_match_factors(state)
                     yield state
                     link.send("on")
                 elif kind == "end":
@@ -151,7 +151,7 @@ class RemoteMethod:
 
 
 def isolate(algorithm: Any) -> Any:
-    """Return a method as one in a process of its own, made there from its class and parameters.
+    """Return a method that is rebuilt from class and parameters in its own process.
 
     Raises
     ------
@@ -195,8 +195,8 @@ def _receive_next(
     return message
 
 
-def _check_entries(state: Any) -> None:
-    """Refuse a point whose entries are not those of its factors: both are measured."""
+def _check_entries_match_factors(state: Any) -> None:
+    """Raise for a factored point whose stored entries differ from those of its factors."""
     if not isinstance(state, State):
         raise InputError(f"the algorithm yielded a {type(state).__name__}, not a State")
     for part in (state.x, state.at, state.output):

@@ -17,7 +17,7 @@ import numpy as np
 from pfbench.base.errors import InputError
 from pfbench.points.factored import IterateStorage
 from pfbench.points.pattern import Pattern
-from pfbench.runs.loop.plain_data import SHARED, STORAGE, check_storage, decode, encode
+from pfbench.runs.loop.plain_data import SHARED, STORAGE, check_iterate_storage, decode, encode
 
 _MOST_BYTES = 2**31
 """Bytes of the longest message."""
@@ -61,7 +61,7 @@ class _End:
             self._modified[number] = obj
         return obj
 
-    def _storages(self, pack: Callable[[Any], bytes]) -> list[tuple[int, bytes]]:
+    def _pack_changed_storages(self, pack: Callable[[Any], bytes]) -> list[tuple[int, bytes]]:
         """Return the storages that were changed or named, each packed after those it names."""
         packed: dict[int, bytes] = {}
         while missing := self._modified.keys() - packed.keys():
@@ -99,7 +99,7 @@ class ProblemEnd(_End):
             return buffer.getvalue()
 
         packed = pack(message)
-        storages = self._storages(pack)
+        storages = self._pack_changed_storages(pack)
         self._turn += 1
         self.owes_answer = False
         parts = (self._turn, pickle.dumps(patterns), storages, packed)
@@ -142,7 +142,7 @@ class ProblemEnd(_End):
 
     def _update(self, number: int, values: tuple[Any, ...]) -> None:
         parts = dict(zip(STORAGE, values, strict=True))
-        check_storage(parts)
+        check_iterate_storage(parts)
         vars(self._remote(IterateStorage, number)).update(parts)
 
 
@@ -152,7 +152,7 @@ class MethodEnd(_End):
     def send(self, *message: Any) -> None:
         """Send a message, with the storage that it or the last one received is about."""
         packed = encode(message, self._number)
-        storages = self._storages(lambda value: encode(value, self._number))
+        storages = self._pack_changed_storages(lambda value: encode(value, self._number))
         parts = [word.to_bytes(8, "little") for word in (self._turn, len(storages))]
         for number, data in storages:
             parts += [number.to_bytes(8, "little"), len(data).to_bytes(8, "little"), data]

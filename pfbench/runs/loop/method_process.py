@@ -42,7 +42,7 @@ class _RemoteOracles:
 
         def call(*args: Any) -> Any:
             answer = self._send_query(0, verb, args)
-            return _RemoteObject(self, answer) if verb in KEPT else answer
+            return _RemoteOracleResult(self, answer) if verb in KEPT else answer
 
         return call
 
@@ -58,8 +58,8 @@ class _RemoteOracles:
         return answer
 
 
-class _RemoteObject:
-    """Hessians or a table, which lie where the problem is."""
+class _RemoteOracleResult:
+    """Hessians or gradient table in the process of the problem; each access is a message."""
 
     def __init__(self, oracles: _RemoteOracles, index: int) -> None:
         self._oracles, self._position = oracles, index
@@ -87,10 +87,10 @@ def build_from_class(module: str, name: str, parameters: Mapping[str, Any]) -> t
 
 
 def serve(
-    pipe: Connection, number: int, folder: str, build: Callable[..., Any], arguments: Any
+    pipe: Connection, loop_threads: int, folder: str, build: Callable[..., Any], arguments: Any
 ) -> None:
-    """Make a method, describe it, and run it to its end; runs in its own process."""
-    prepare_child_process(number, folder)
+    """Build a method in this child process, describe it, and run it on request."""
+    prepare_child_process(loop_threads, folder)
     link = MethodEnd(pipe, 1)
     try:
         algorithm, schedule = build(*arguments)

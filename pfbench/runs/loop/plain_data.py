@@ -43,7 +43,7 @@ _KINDS = "biuf"
 
 
 def encode(value: Any, number: Callable[[Any], int]) -> bytes:
-    """Return a value as bytes; `number` names what is shared.
+    """Encode a value as bytes; `number` returns the number of a shared object.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _encode(value: Any, number: Callable[[Any], int], arrays: list[Any]) -> Any:
 
 
 def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
-    """Return what `encode` made bytes of; `shared` returns a thing by its kind and number.
+    """Decode bytes from `encode`; `shared` returns a shared object by kind and number.
 
     Raises
     ------
@@ -136,11 +136,11 @@ def _make(kind: Any, fields: dict[str, Any]) -> Any:
             Atoms.__init__(instance, (1, 1), 0)
         for name, value in fields.items():
             object.__setattr__(instance, name, tuple(value) if name == "shape" else value)
-    _check(instance)
+    _check_parts_fit(instance)
     return instance
 
 
-def _check(instance: Any) -> None:
+def _check_parts_fit(instance: Any) -> None:
     """Refuse an object whose parts do not fit together."""
     if isinstance(instance, RankOne):
         _expect(_is_vector(instance.u), _is_vector(instance.v), type(instance.scale) is float)
@@ -173,7 +173,7 @@ def _check(instance: Any) -> None:
         _expect((left.shape[1], right.shape[1]) == instance.pattern.shape == instance.shape)
 
 
-def check_storage(parts: Mapping[str, Any]) -> None:
+def check_iterate_storage(parts: Mapping[str, Any]) -> None:
     """Refuse the storage of a sequence whose parts do not fit together.
 
     Raises

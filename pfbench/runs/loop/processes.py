@@ -15,7 +15,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from pfbench.kernels.code_cache import read_cache_only
+from pfbench.kernels.code_cache import allow_read_only_cache_folders
 from pfbench.kernels.libraries import LIBRARIES, import_libraries
 from pfbench.kernels.numba_compilation import set_threads, warn_if_uncached
 from pfbench.runs.loop.confinement import confine, kill_descendants
@@ -51,34 +51,34 @@ def kill_process_group(process: BaseProcess) -> None:
     process.join()
 
 
-def prepare_child_process(number: int = 1, folder: str = "") -> None:
-    """Make this process one that was `start_process`: it ends with its parent, which alone hears Ctrl-C.
+def prepare_child_process(loop_threads: int = 1, confinement_folder: str = "") -> None:
+    """Set up this child process: own group, no Ctrl-C, one thread, optional confinement.
 
     It leads a group of its own, so that what it starts ends with it. It computes with one thread,
-    so that N workers use N cores; in compiled loops with `number`. With a folder of code that is
-    not trusted it is confined, and what that prints is dropped.
-    """  # noqa: E501
+    so that N workers use N cores; in compiled loops with `loop_threads`. With a folder of code that
+    is not trusted it is confined, and what that prints is dropped.
+    """
     if hasattr(os, "setsid") and os.getsid(0) != os.getpid():
         os.setsid()
-    if folder:
+    if confinement_folder:
         parent = multiprocessing.parent_process()
         assert parent is not None  # `start_process` was called there
-        confine(folder, parent.sentinel)
-        _leave_fork_server()
+        confine(confinement_folder, parent.sentinel)
+        _close_fork_server_pipes()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
     # The parent decides what an interruption means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     import_libraries()
-    if folder:
-        read_cache_only()
+    if confinement_folder:
+        allow_read_only_cache_folders()
     # numba makes a lock of the default kind; only a forking one leaves nothing behind when its
     # process is killed.
     usual = multiprocessing.get_start_method()
     if "fork" in multiprocessing.get_all_start_methods():
         multiprocessing.set_start_method("fork", force=True)
-    set_threads(number)
+    set_threads(loop_threads)
     multiprocessing.set_start_method(usual, force=True)
     threadpool_limits(1)
 
@@ -128,7 +128,7 @@ def _hide_main_module() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _leave_fork_server() -> None:
+def _close_fork_server_pipes() -> None:
     """Close the pipes by which this process could end the fork server and the resource tracker."""
     for holder, name in (
         (forkserver._forkserver, "_forkserver_alive_fd"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-STATUSES: Mapping[str, str] = {status.value: status.meaning for status in Status}
+STATUSES: Mapping[str, str] = {status.value: status.end_reason for status in Status}
 """Meaning of every status of a run."""
 
 COMPLETED = frozenset(status for status in Status if status.has_answer)

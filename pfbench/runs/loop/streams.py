@@ -28,7 +28,7 @@ MOST_SPAWNED = 32
 
 
 class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
-    """What a stream and those spawned from it are made of, without the seed.
+    """Seed sequence that replays fixed state words, so that the seed stays hidden.
 
     Parameters
     ----------
@@ -41,14 +41,14 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         self._own, *self._children = words
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
-        """As numpy's, of at most so many words."""
+        """Return the first of the fixed state words, as NumPy's method; raise for more."""
         words = np.array(self._own, np.uint32).view(dtype)
         if n_words > len(words):
             raise InputError("a stream whose seed is hidden makes no more state.")
         return words[:n_words]
 
     def spawn(self, n_children: int) -> "list[HiddenSeed]":
-        """As numpy's, of at most `MOST_SPAWNED` in all, which spawn none."""
+        """Return at most `MOST_SPAWNED` child sequences in all, which cannot spawn."""
         if n_children > len(self._children):
             raise InputError("more streams are spawned than one makes whose seed is hidden.")
         new, self._children = self._children[:n_children], self._children[n_children:]
@@ -56,7 +56,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
 
 
 def hide_seed(seed: Any) -> list[list[int]]:
-    """Return what `HiddenSeed` takes."""
+    """Return the state words of a stream and of those it can spawn, without the seed."""
     parts = [seed, *np.random.SeedSequence(seed.entropy).spawn(MOST_SPAWNED)]
     return [part.generate_state(8).tolist() for part in parts]
 

@@ -65,7 +65,9 @@ class Trace:
         self.rows.append(row)
         inside = not self._measures or self._is_inside(state.x, f"of iteration {costs[0]}")
         for name, measure in self._measures.items():
-            lower, upper = self._evaluate(name, measure, state) if inside else (None, None)
+            lower, upper = (
+                self._evaluate_lower_and_value(name, measure, state) if inside else (None, None)
+            )
             row[name] = math.nan if upper is None else upper
             if upper is None:
                 self.undefined.add(name)
@@ -88,7 +90,9 @@ class Trace:
         for name, measure in measures.items():
             if name in STEP_MEASURES:
                 continue
-            lower, upper = self._evaluate(name, measure, state) if inside else (None, None)
+            lower, upper = (
+                self._evaluate_lower_and_value(name, measure, state) if inside else (None, None)
+            )
             final[name] = finite_or_none(upper)
             if lower is not None or name in BRACKETS:
                 final[f"{name}_lower"] = finite_or_none(lower)
@@ -108,18 +112,18 @@ class Trace:
         """Return the rows in the order of the columns."""
         return [tuple(row.get(name, math.nan) for name in self.columns) for row in self.rows]
 
-    def _is_inside(self, x: Point, which: str) -> bool:
+    def _is_inside(self, x: Point, point_name: str) -> bool:
         """Return whether a point is in the set; record a failure if it is not."""
         try:
             inside = bool(self._problem.set.contains(x))
-            wrong = f"the point {which} {OUTSIDE_REASON} {self._problem.set.name}"
+            wrong = f"the point {point_name} {OUTSIDE_REASON} {self._problem.set.name}"
         except Exception as error:
             inside, wrong = False, f"contains(x) of the feasible set failed: {format_error(error)}"
         if not inside:
             self.failed_measures = self.failed_measures or wrong
         return inside
 
-    def _evaluate(
+    def _evaluate_lower_and_value(
         self, name: str, measure: Measure, state: State
     ) -> tuple[float | None, float | None]:
         """Return the lower end, if there is one, and the value; None where it is not defined.

@@ -118,7 +118,7 @@ def _collect_required_parameters(
 
 
 def _fill_templates(values: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters; of those with names in braces, only the ones whose names are tuned."""
+    """Return parameters with names in braces replaced, except by names that are tuned."""
     values = {
         key: f"{{{key}}}" if isinstance(value, list) else value for key, value in values.items()
     }

@@ -64,7 +64,7 @@ def _read_tables(
     return tables
 
 
-def check_forms(location: str, study: Study) -> None:
+def check_forms_and_units(location: str, study: Study) -> None:
     """Raise for forms and units of algorithms that a study does not have.
 
     Raises
@@ -92,7 +92,9 @@ def placeholder_names_in_units(study: Study) -> set[str]:
     return set().union(*(placeholder_names(text, location="unit") for text in texts))
 
 
-def resolve_ordering(location: str, ordering: PublishedOrdering, study: Study) -> PublishedOrdering:
+def check_ordering_and_set_measure(
+    location: str, ordering: PublishedOrdering, study: Study
+) -> PublishedOrdering:
     """Return an ordering with its measure; by default that of the targets, or else the first.
 
     Raises
@@ -127,7 +129,7 @@ def _parse_ordering(location: str, table: Mapping[str, Any]) -> PublishedOrderin
     return PublishedOrdering(
         spec_fields.parse_text(f"{location}: source", table["source"]),
         spec_fields.parse_any_text(f"{location}: says", table.get("says", "")),
-        _parse_order(f"{location}: order", table["order"]),
+        _parse_ranked_labels(f"{location}: order", table["order"]),
         trace_name(spec_fields.parse_any_text(f"{location}: measure", table.get("measure", ""))),
         None if target is None else check_real(f"{location}: target", target),
         parse_texts(f"{location}: problems", table.get("problems", [])),
@@ -156,7 +158,7 @@ def _parse_unit(location: str, table: Mapping[str, Any]) -> CostUnit:
     )
 
 
-def _parse_order(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
+def _parse_ranked_labels(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
     """Return the ranks: a label each, or a list of labels."""
     if not isinstance(value, list) or len(value) < 2:
         raise InputError(

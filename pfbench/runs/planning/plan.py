@@ -132,14 +132,14 @@ def describe_user_imports(selectors: Iterable[str]) -> list[str]:
             for name, value in selector.texts.items() if own == selector.name else ():
                 parameters.setdefault(name, {})[value] = None
     return [
-        f"{name}[{','.join(f'{key}={_join_values(list(values))}' for key, values in argument.items())}]"  # noqa: E501
+        f"{name}[{','.join(f'{key}={_join_and_abbreviate_values(list(values))}' for key, values in argument.items())}]"  # noqa: E501
         if argument
         else name
         for name, argument in arguments.items()
     ]
 
 
-def _join_values(values: Sequence[str]) -> str:
+def _join_and_abbreviate_values(values: Sequence[str]) -> str:
     """Return the values of a parameter as one text; only numbers may be abbreviated."""
     texts = [value for value in values if not _NUMBER.fullmatch(value)]
     numbers = sorted((value for value in values if _NUMBER.fullmatch(value)), key=float)

@@ -151,13 +151,13 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
     noting.raise_collected()
 
 
-def resolve_with_problem_copy(plan: PlannedRun, folder: str = "") -> ResolvedPlan:
+def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> ResolvedPlan:
     """As `resolve`, on a problem of its own if user-defined code might leave something in it.
 
     With a folder the algorithm, whose code lies there, is made and run in a confined process.
     """
-    if folder:
-        return _resolve(plan, _build_or_reuse(plan.problem)[0], folder)
+    if code_folder:
+        return _resolve(plan, _build_or_reuse(plan.problem)[0], code_folder)
     stop = () if plan.stop is None else (plan.stop.measure,)
     if not list_user_code_names((plan.problem, *plan.measures, *stop)):
         return resolve(plan)

@@ -20,13 +20,13 @@ from pfbench.runs.loop.stop import Stop, list_recorded_measures, trace_name
 from pfbench.runs.planning import spec_fields
 from pfbench.runs.planning.labels import make_labels, setting_title
 from pfbench.runs.planning.orderings import (
-    check_forms,
+    check_forms_and_units,
+    check_ordering_and_set_measure,
     parse_forms,
     parse_orderings,
     parse_texts,
     parse_units,
     placeholder_names_in_units,
-    resolve_ordering,
 )
 from pfbench.runs.planning.plan import check_run_count
 from pfbench.runs.planning.plugin_names import expand_measure_name
@@ -194,7 +194,7 @@ _EMPTY = Study("", "", "", (), (), (Setting("", {}),), (0,), (), ())
 def _read_study(table: Any, location: str, errors: ErrorCollector, number: int) -> Study | None:
     """Return one of several studies, None if it is wrong."""
     of_study = _SpecTable(location, table, errors, ("key", "title", "about", *NEEDED, *OPTIONAL))
-    key = of_study.take("key", spec_fields.parse_key, f"study-{number}")
+    key = of_study.take("key", spec_fields.parse_path_safe_name, f"study-{number}")
     title = of_study.take("title", spec_fields.parse_text, key)
     description = of_study.take("about", spec_fields.parse_any_text, "")
     return _fill_study(of_study, replace(_EMPTY, key=key, title=title, introduction=description))
@@ -203,12 +203,12 @@ def _read_study(table: Any, location: str, errors: ErrorCollector, number: int) 
 def _fill_study(table: _SpecTable, study: Study) -> Study | None:
     """Return a study with its fields; None after an error, which is collected."""
     before = len(table.noting)
-    planned = _with_plan(table, study)
-    measured = _with_measures(table, planned or study)
+    planned = _with_run_fields(table, study)
+    measured = _with_measures_and_limits(table, planned or study)
     with table.noting():
         measured = _with_tuning(table, measured)
     if planned:
-        measured = _check_orderings(table, measured)
+        measured = _with_checked_orderings(table, measured)
     return measured if len(table.noting) == before else None
 
 
@@ -244,8 +244,8 @@ def _with_tuning(table: _SpecTable, study: Study) -> Study:
     return study
 
 
-def _with_plan(table: _SpecTable, started: Study) -> Study | None:
-    """Return a study with the fields that its templates depend on; None if one is wrong."""
+def _with_run_fields(table: _SpecTable, started: Study) -> Study | None:
+    """Return a study with problems, algorithms, settings, seeds, every and budget, or None."""
     before, noting = len(table.noting), table.noting
     problems = table.read_required("problems", spec_fields.parse_entries, ())
     algorithms = table.read_required("algorithms", spec_fields.parse_entries, ())
@@ -278,20 +278,20 @@ def _with_plan(table: _SpecTable, started: Study) -> Study | None:
     return study
 
 
-def _with_measures(table: _SpecTable, study: Study) -> Study:
+def _with_measures_and_limits(table: _SpecTable, study: Study) -> Study:
     """Return a study with its measures, targets and other limits."""
     targets: tuple[Stop, ...] = table.take("targets", spec_fields.parse_targets, ())
     listed = table.take("measures", spec_fields.parse_entries, ())
     measures = [expand_measure_name(entry.text) for entry in listed]
     measures = measures or ([targets[-1].measure] if targets else ["objective"])
     names, _ = list_recorded_measures(measures, targets[-1] if targets else None)
-    memory: float | None = table.take("memory_limit", spec_fields.parse_limit, None)
+    memory: float | None = table.take("memory_limit", spec_fields.parse_positive_number, None)
     return replace(
         study,
         measures=tuple(dict.fromkeys(map(trace_name, names))),
         recorded_measures=names,
         targets=tuple(replace(stop, measure=trace_name(stop.measure)) for stop in targets),
-        time_limit=table.take("time_limit", spec_fields.parse_limit, None),
+        time_limit=table.take("time_limit", spec_fields.parse_positive_number, None),
         memory_limit=None if memory is None else memory * GIGABYTE,
         price=table.take("price", spec_fields.parse_price, {}),
         orderings=tuple(table.take("ordering", parse_orderings, ())),
@@ -301,15 +301,17 @@ def _with_measures(table: _SpecTable, study: Study) -> Study:
     )
 
 
-def _check_orderings(table: _SpecTable, study: Study) -> Study:
+def _with_checked_orderings(table: _SpecTable, study: Study) -> Study:
     """Collect errors of rankings that do not fit the study; return it with the measure of each."""
     orderings = []
     with table.noting():
-        check_forms(table.location, study)
+        check_forms_and_units(table.location, study)
     for number, ordering in enumerate(study.orderings, 1):
         with table.noting():
             orderings.append(
-                resolve_ordering(f"{table.location}: ordering {number}", ordering, study)
+                check_ordering_and_set_measure(
+                    f"{table.location}: ordering {number}", ordering, study
+                )
             )
     return replace(study, orderings=tuple(orderings))
 

@@ -55,7 +55,7 @@ def parse_file_name(field: str, value: Any) -> str:
     return check_file_name(field, parse_text(field, value))
 
 
-def parse_key(field: str, value: Any) -> str:
+def parse_path_safe_name(field: str, value: Any) -> str:
     """Return a short name that is valid in files and addresses."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", parse_text(field, value)):
         raise InputError(
@@ -200,7 +200,7 @@ def parse_budget(field: str, value: Any) -> str:
     return value
 
 
-def parse_limit(field: str, value: Any) -> float:
+def parse_positive_number(field: str, value: Any) -> float:
     """Return a number above 0."""
     return check_real(field, value, above=0.0)
 

@@ -46,37 +46,52 @@ def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
     return suite.map_studies(lambda study: replace(study, algorithms=ordered))
 
 
-def drop_unsearched(suite: Spec, labels: Collection[str], available: AvailableRuns) -> Spec:
-    """Return a suite without the tuned methods whose search has not been run, except some."""
+def drop_methods_without_search(
+    suite: Spec, kept_labels: Collection[str], available: AvailableRuns
+) -> Spec:
+    """Return a suite without tuned methods whose search has no runs; keep some labels."""
     tune = suite.study.tune
     if tune is None:
         return suite
     tuned = {method.tuned_label: method for method in tune.methods}
     planned_runs = {label: search_trials(suite, [label]) for label in tuned}
     existing = {
-        *available([plan for label in tuned if label not in labels for plan in planned_runs[label]])
+        *available(
+            [plan for label in tuned if label not in kept_labels for plan in planned_runs[label]]
+        )
     }
     methods = tuple(
         method
         for label, method in tuned.items()
-        if label in labels or planned_runs[label] <= existing
+        if label in kept_labels or planned_runs[label] <= existing
     )
     left = replace(tune, methods=methods) if methods else None
     return suite.map_studies(lambda study: replace(study, tune=left))
 
 
-def drop_unrun(suite: Spec, labels: Collection[str], available: AvailableRuns) -> Spec:
-    """Return a suite without the methods whose runs do not exist, except some."""
+def drop_methods_without_runs(
+    suite: Spec, kept_labels: Collection[str], available: AvailableRuns
+) -> Spec:
+    """Return a suite without methods that have no runs; keep some labels."""
     study = suite.study
     planned_runs = {label: suite_runs(suite, [label]) for label in study.labels}
     existing = {
         *available(
-            [plan for label in planned_runs if label not in labels for plan in planned_runs[label]]
+            [
+                plan
+                for label in planned_runs
+                if label not in kept_labels
+                for plan in planned_runs[label]
+            ]
         )
     }
     return restrict_to_labels(
         suite,
-        {label for label in planned_runs if label in labels or planned_runs[label] <= existing},
+        {
+            label
+            for label in planned_runs
+            if label in kept_labels or planned_runs[label] <= existing
+        },
     )
 
 

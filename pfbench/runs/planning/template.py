@@ -25,7 +25,7 @@ def placeholder_names(template: str, *, location: str) -> set[str]:
     InputError
         If the braces are wrong; `location` is the location in the message.
     """
-    return {name for name, _ in _split_pieces(template, location) if name}
+    return {name for name, _ in _iterate_names_and_literals(template, location) if name}
 
 
 def fill_template(template: str, *, location: str, giver: str, values: Mapping[str, Any]) -> str:
@@ -43,7 +43,7 @@ def fill_template(template: str, *, location: str, giver: str, values: Mapping[s
     """
     parts: list[str] = []
     length = 0
-    for name, text in _split_pieces(template, location):
+    for name, text in _iterate_names_and_literals(template, location):
         if name and name not in values:
             raise InputError(
                 f"{location}: {abbreviate(template)} names {{{name}}}, for which {giver} has no values: "  # noqa: E501
@@ -59,7 +59,7 @@ def fill_template(template: str, *, location: str, giver: str, values: Mapping[s
     return "".join(parts)
 
 
-def _split_pieces(template: str, location: str) -> Iterator[tuple[str, str]]:
+def _iterate_names_and_literals(template: str, location: str) -> Iterator[tuple[str, str]]:
     """Yield pairs of a name and "", or of "" and literal text."""
     end = 0
     for match in _PIECE.finditer(template):

@@ -36,7 +36,7 @@ def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]
         integer beyond 64 bits.
     """
     text = _read_text(path) if text is None else text
-    _check_text(text, path)
+    _check_safe_to_parse(text, path)
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -72,7 +72,7 @@ def _read_text(path: Path) -> str:
         raise InputError(f"{path} is not a TOML file ({error}).") from error
 
 
-def _check_text(text: str, path: Path) -> None:
+def _check_safe_to_parse(text: str, path: Path) -> None:
     """Raise for text on which a parser would take very long, or crash."""
     digits = _DIGITS.search(text)
     if digits:

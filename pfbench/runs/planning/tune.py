@@ -213,7 +213,7 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
     remain integers and at least 1; multiples of a constant, as 10/L and 1/L, continue as such. A
     grid of a single value, of zero, of other texts or of flags has no edges.
     """
-    units = {_constant_of_multiple(item) for item in tried if isinstance(item, str)}
+    units = {_operator_and_constant(item) for item in tried if isinstance(item, str)}
     if len(units) == 1 and all(isinstance(item, str) for item in tried) and units != {""}:
         (unit,) = units
         multiples = [float(item.removesuffix(unit)) for item in tried]
@@ -235,7 +235,7 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
     return round(further) if further >= 1 and round(further) != value else None
 
 
-def _constant_of_multiple(text: str) -> str:
+def _operator_and_constant(text: str) -> str:
     """Return the constant of a multiple of a constant, with its operator, as in /L of 3/L; else "".
 
     A root of constants counts as one, as in 0.1*sqrt(2*delta/L_norm).

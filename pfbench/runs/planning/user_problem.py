@@ -81,7 +81,7 @@ def _check_at_start(problem: FiniteSum) -> None:
         )
     backend = part("open(rng)", lambda: problem.open(np.random.default_rng(0)))
     if backend is not problem:
-        _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "unconstrained"))
+        _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "is_unconstrained"))
     if backend.n != n:
         raise InputError(f"open(rng) of {name} must return what answers for its n={n} components.")
     part("measures()", lambda: problem.measures())

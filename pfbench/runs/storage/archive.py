@@ -183,7 +183,7 @@ class Archive:
                     "wrong schema version", "an earlier pfbench wrote it: make it again"
                 )
             for entry in entries:
-                _check(entry)
+                _check_zip_entry(entry)
             unpacked = sum(entry.file_size for entry in entries)
             if unpacked > MOST_BYTES:
                 raise DamagedFileError("too large", f"{unpacked:,} bytes once it is unpacked")
@@ -298,7 +298,7 @@ def _check_end(data: bytes) -> None:
         raise DamagedFileError("unreadable", _MORE)
 
 
-def _check(entry: zipfile.ZipInfo) -> None:
+def _check_zip_entry(entry: zipfile.ZipInfo) -> None:
     """Refuse a file of another name, form or size than an archive of pfbench has."""
     name = entry.filename
     max_count = next((limit for form, limit in _LIMITS.items() if re.fullmatch(form, name)), None)

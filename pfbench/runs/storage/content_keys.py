@@ -43,7 +43,7 @@ def environment() -> dict[str, str]:
     blas = {
         f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}".strip()
         for pool in threadpool_info()
-        if pool["user_api"] == "blas" and _is_used(Path(pool["filepath"]))
+        if pool["user_api"] == "blas" and _can_affect_results(Path(pool["filepath"]))
     }
     return {
         "python": platform.python_version(),
@@ -62,7 +62,7 @@ def library_version(library: str) -> str:
         return "absent"
 
 
-def _is_used(blas: Path) -> bool:
+def _can_affect_results(blas: Path) -> bool:
     """Return whether results may depend on a BLAS: one in NAME.libs serves only NAME."""
     bundled = [part.removesuffix(".libs") for part in blas.parts if part.endswith(".libs")]
     return not bundled or bundled[-1] in _LIBRARIES
@@ -88,7 +88,7 @@ def content_key(content: Mapping[str, Any], source: str, environment: Mapping[st
 def source_digest(modules: frozenset[str]) -> str:
     """Return a hash of the source of all modules reachable from some modules."""
     digest = hashlib.sha256()
-    for name, path in sorted(reachable(modules).items()):
+    for name, path in sorted(find_reachable_files(modules).items()):
         digest.update(f"{name}\n".encode())
         digest.update(Path(path).read_bytes())
     return digest.hexdigest()
@@ -141,7 +141,7 @@ def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
     return {"modules": sorted(modules), "digest": digest}
 
 
-def reachable(modules: frozenset[str]) -> dict[str, str]:
+def find_reachable_files(modules: frozenset[str]) -> dict[str, str]:
     """Return the files of the own modules that some modules reach by static imports.
 
     Own modules are those of pfbench, of the packages of the root modules, and all that are not
@@ -208,7 +208,7 @@ def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple
     return tuple(dict.fromkeys(_iterate_imported_modules(tree, package, roots)))
 
 
-def _homes(package: str) -> Mapping[str, str]:
+def _modules_of_lazy_names(package: str) -> Mapping[str, str]:
     """Return the module of each lazily loaded name of a package of pfbench."""
     path = _source(package)
     if path is None or not (is_builtin(package) and path.endswith("__init__.py")):
@@ -251,5 +251,5 @@ def _list_imports(node: ast.ImportFrom, package: str, roots: frozenset[str]) -> 
         else:
             yield base
             # A name that its package loads on first use; see `pfbench.base.lazy`.
-            home = _homes(base).get(alias.name)
+            home = _modules_of_lazy_names(base).get(alias.name)
             yield from [home] if home else []

@@ -81,7 +81,7 @@ def _open_shared(path: Path) -> sqlite3.Connection:
     with _closing_on_error(connection):
         if new and not _is_on_network(path.parent):
             _set_journal(connection, "WAL")
-        _check_tables(connection, path)
+        _create_or_check_tables(connection, path)
         # Where no memory can be shared a log may still be read.
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")
@@ -95,14 +95,14 @@ def _open_exclusive(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         _set_journal(connection, "DELETE")
         connection.execute("PRAGMA locking_mode = NORMAL")
-        _check_tables(connection, path)
+        _create_or_check_tables(connection, path)
     return connection
 
 
 def _open_read_only(path: Path) -> sqlite3.Connection:
     connection = _connect(path, "mode=ro")
     with _closing_on_error(connection):
-        _check_tables(connection, path)
+        _create_or_check_tables(connection, path)
     return connection
 
 
@@ -110,7 +110,7 @@ def _open_immutable(path: Path) -> sqlite3.Connection:
     """Open an immutable file, e.g. on a read-only medium."""
     connection = _connect(path, "immutable=1")
     with _closing_on_error(connection):
-        _check_tables(connection, path)
+        _create_or_check_tables(connection, path)
     return connection
 
 
@@ -156,7 +156,7 @@ def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
             time.sleep(0.01)
 
 
-def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
+def _create_or_check_tables(connection: sqlite3.Connection, path: Path) -> None:
     """Create the tables of a new file, and raise for a file that has others."""
     query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
     if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:

@@ -17,7 +17,7 @@ from pfbench.base.escaping import escape_text
 from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.storage.damage import DAMAGES, DamagedFileError
 from pfbench.runs.storage.entry_kinds import KEY, KINDS
-from pfbench.runs.storage.serialization import CLOCK, LISTED, SHOWN, encode_columns
+from pfbench.runs.storage.serialization import CLOCK, LISTED, SHOWN, encode_for_checksum
 
 Row = Mapping[str, Any]
 """Entry in a listing; its keys are `FIELDS`."""
@@ -79,17 +79,17 @@ class _ListedRow(Row):
         return repr(dict(self))
 
 
-def list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
-    """Return a listing from the columns `LISTED` of rows, each with the bytes of its entry."""
+def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
+    """Return a listing of the valid rows and the damaged ones, by their checksums."""
     damaged, valid = [], []
     shared: dict[Any, Any] = {}
     share = shared.setdefault
     for row in cells:
         reason = "incomplete"
         columns = row[:SHOWN]
-        if zlib.crc32(encode_columns(columns)) != row[SHOWN]:
+        if zlib.crc32(encode_for_checksum(columns)) != row[SHOWN]:
             reason = "wrong content"
-        elif _is_listed(columns):
+        elif _has_valid_columns(columns):
             # Equal texts of very many rows are one object.
             valid.append((row[0], row[1], *map(share, row[2:], row[2:])))
             continue
@@ -99,7 +99,7 @@ def list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
     return Listing([*map(_ListedRow, valid)], damaged)
 
 
-def _is_listed(row: Sequence[Any]) -> bool:
+def _has_valid_columns(row: Sequence[Any]) -> bool:
     """Return whether the columns of a listing have the expected types."""
     kind, key, counts, limits = row[0], row[1], row[_COUNTS], row[_LIMITS]
     return (

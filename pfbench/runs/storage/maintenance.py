@@ -150,7 +150,7 @@ def collect_garbage(
     for record in store.records():
         progress()
         try:
-            state = _state(decode(record)[1], sources)
+            state = _find_outdated_or_reason(decode(record)[1], sources)
         except DamagedFileError:
             state = "damaged"
         if state == "outdated":
@@ -173,7 +173,9 @@ RETAINED_KINDS = {
 """Reasons for retention, by name."""
 
 
-def _state(header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]) -> str:
+def _find_outdated_or_reason(
+    header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]
+) -> str:
     """Return whether an entry is outdated, or the reason why it is retained."""
     note = header.get("notes", {}).get("source")
     if not isinstance(note, Mapping) or not list_type(text)(note.get("modules")):

@@ -29,12 +29,12 @@ def _went_beyond(run: Row, limits: Mapping[str, float]) -> bool:
     spent = {**run["counts"], "iterations": run["iterations"]}
     # So many iterations would have ended it before whatever did.
     last = limits.get("iterations") == run["iterations"] and not (
-        _all_iterations(run) or run["status"] == Status.TARGET
+        _has_ended_at_iteration_limit(run) or run["status"] == Status.TARGET
     )
     return last or any(spent.get(name, 0) > limit for name, limit in limits.items())
 
 
-def _all_iterations(run: Row) -> bool:
+def _has_ended_at_iteration_limit(run: Row) -> bool:
     """Return whether the limit "iterations" ended a stored run."""
     last = run["limits"].get("iterations")
     return bool(run["status"] == Status.FINISHED and last == run["iterations"])
@@ -44,7 +44,7 @@ def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool
     """Return whether a run with these limits, which a stored run did not exceed, ends as it did."""
     if run["status"] == Status.BUDGET:
         ending = set(run["limits"]) - {"iterations"}
-    elif _all_iterations(run):
+    elif _has_ended_at_iteration_limit(run):
         ending = {"iterations"}
     elif run["status"] == Status.TARGET:
         # Beyond the recorded iterates only the very last one is looked at.
@@ -54,18 +54,18 @@ def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool
     return all(limits.get(name, math.inf) <= run["limits"][name] for name in ending)
 
 
-def is_within(candidate: Mapping[str, float], rest: Mapping[str, float]) -> bool:
+def is_within(limits: Mapping[str, float], other_limits: Mapping[str, float]) -> bool:
     """Return whether the first of two runs that differ in their limits has the smaller ones."""
-    smaller = all(candidate.get(name, math.inf) <= rest[name] for name in rest)
-    return smaller and candidate != rest
+    smaller = all(limits.get(name, math.inf) <= other_limits[name] for name in other_limits)
+    return smaller and limits != other_limits
 
 
-def is_outdated(entry: StoredRun) -> bool:
+def has_changed_input_file(entry: StoredRun) -> bool:
     """Return whether a file that a stored run read has changed since."""
     return bool(find_changed_file(entry.notes.get("files", {})))
 
 
-class ContainedRuns:
+class ContainingRunIndex:
     """Index of stored runs by their key without limits, from the store's listing."""
 
     def __init__(self, store: Store) -> None:
@@ -94,7 +94,7 @@ class ContainedRuns:
             ):
                 continue
             entry = self._store.get(existing["key"])
-            if entry is None or is_outdated(entry):
+            if entry is None or has_changed_input_file(entry):
                 continue
             if not over:
                 return entry, "stored"
@@ -150,7 +150,7 @@ def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | 
     return replace(
         run,
         status=Status.FINISHED if finished else Status.BUDGET,
-        stop_reason=Status.FINISHED.meaning if finished else reason,
+        stop_reason=Status.FINISHED.end_reason if finished else reason,
         iterations=int(last["iteration"]),
         counts=Counts(**{name: int(last[name]) for name in COUNTED}),
         final=final,

@@ -78,8 +78,8 @@ def compute_keys(
         modules = root_modules(plan, resolved)
         source = sources(modules)
         keys[plan] = RunKeys(
-            content_key(_content(plan, resolved), source, environment),
-            content_key(_content(plan, resolved, limited=False), source, environment),
+            content_key(_key_content(plan, resolved), source, environment),
+            content_key(_key_content(plan, resolved, limited=False), source, environment),
             _limits(plan, resolved.cached_run and resolved.cached_run.algorithm),
             source_note(modules, source),
             math.prod(resolved.built_problem.problem.shape),
@@ -87,7 +87,7 @@ def compute_keys(
             if resolved.cached_run
             else {},
             resolved.cached_run.schedule if resolved.cached_run else "explicit",
-            _guarantee(resolved),
+            _value_of_guaranteed_measure(resolved),
             resolved.files,
         )
     return keys
@@ -111,7 +111,7 @@ def anytime(algorithm: Any) -> bool:
     return statement and bool(getattr(algorithm, "anytime", False))
 
 
-def _guarantee(resolved: ResolvedPlan) -> tuple[str, float] | None:
+def _value_of_guaranteed_measure(resolved: ResolvedPlan) -> tuple[str, float] | None:
     """Return the guarantee of a schedule in units of its measure."""
     guarantee = resolved.cached_run.guarantee if resolved.cached_run else None
     if guarantee is None:
@@ -145,7 +145,9 @@ def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
     return frozenset({_LOOP, *modules, algorithm, *measures, *own})
 
 
-def _content(plan: PlannedRun, resolved: ResolvedPlan, *, limited: bool = True) -> dict[str, Any]:
+def _key_content(
+    plan: PlannedRun, resolved: ResolvedPlan, *, limited: bool = True
+) -> dict[str, Any]:
     """Return the content of the key of a run, as JSON.
 
     If not `limited`, without its outer limits, and without its `iterations` if these are a limit
@@ -159,7 +161,7 @@ def _content(plan: PlannedRun, resolved: ResolvedPlan, *, limited: bool = True) 
             # What somebody's digest covers is not known.
             dict(problem.parameters) if ":" in problem.name else {},
         ],
-        "algorithm": _algorithm(plan, resolved, limited),
+        "algorithm": _algorithm_key_content(plan, resolved, limited),
         "seed": plan.seed,
         "limits": {
             "every": plan.every,
@@ -175,7 +177,7 @@ def _content(plan: PlannedRun, resolved: ResolvedPlan, *, limited: bool = True) 
     }
 
 
-def _algorithm(plan: PlannedRun, resolved: ResolvedPlan, limited: bool) -> list[Any]:
+def _algorithm_key_content(plan: PlannedRun, resolved: ResolvedPlan, limited: bool) -> list[Any]:
     """Return an algorithm's class and parameters; of one that does not fit, its selector.
 
     For an algorithm of another library, also the version of that library.

@@ -179,7 +179,7 @@ def make_record(
     listed = (*_listing_columns(kind, key, json.loads(encoded)), moment)
     packed = pack_columns(columns or {})
     meta_bytes = zlib.compress(encoded)
-    text = encode_columns(listed)
+    text = encode_for_checksum(listed)
     digest = hashlib.sha256(b"\0".join((text, meta_bytes, packed))).digest()
     return Record._make((*listed, zlib.crc32(text), meta_bytes, packed, digest))
 
@@ -266,7 +266,7 @@ def _as_json(value: Any) -> str | None:
     return None if value is None else json.dumps(value)
 
 
-def encode_columns(listed: Sequence[Any]) -> bytes:
+def encode_for_checksum(listed: Sequence[Any]) -> bytes:
     """Return the bytes over which the checksum of a listing is computed."""
     return "\0".join(map(str, listed)).encode(errors="surrogatepass")
 
@@ -285,7 +285,7 @@ def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
     listed = record[:SHOWN]
     if not all(isinstance(part, bytes) for part in record[-3:]) or record.kind not in KINDS:
         raise DamagedFileError("incomplete", "a column of the store's table is of another type")
-    content = b"\0".join((encode_columns(listed), record.meta, record.trace))
+    content = b"\0".join((encode_for_checksum(listed), record.meta, record.trace))
     if hashlib.sha256(content).digest() != record.sha256:
         raise DamagedFileError("wrong content", DAMAGES["wrong content"])
     meta = decode_json(_unpack(record.meta, KINDS[record.kind], "metadata"))

@@ -32,7 +32,7 @@ from pfbench.runs.storage.database import (
     translate_errors,
 )
 from pfbench.runs.storage.entry_kinds import KEY
-from pfbench.runs.storage.entry_list import Listing, Row, gc_disabled, list_rows
+from pfbench.runs.storage.entry_list import Listing, Row, check_and_list_rows, gc_disabled
 from pfbench.runs.storage.field_types import check_content
 from pfbench.runs.storage.serialization import (
     LISTED,
@@ -240,7 +240,9 @@ class Store:
         row: Mapping[str, Any] | None = self._get(kind, key)
         return row
 
-    def stat_entry(self, kind: str, key: str) -> tuple[Any, Mapping[str, Any]] | None:
+    def read_content_and_metadata(
+        self, kind: str, key: str
+    ) -> tuple[Any, Mapping[str, Any]] | None:
         """Return the content of an entry and its metadata; None if there is none.
 
         Raises
@@ -253,9 +255,9 @@ class Store:
         record = self.read(kind, key)
         return None if record is None else decode(record)
 
-    def header(self, kind: str, key: str) -> Mapping[str, Any] | None:
+    def read_metadata(self, kind: str, key: str) -> Mapping[str, Any] | None:
         """Return the metadata of an entry; see `stat_entry`."""
-        entry = self.stat_entry(kind, key)
+        entry = self.read_content_and_metadata(kind, key)
         return None if entry is None else entry[1]
 
     def read(self, kind: str, key: str) -> Record | None:
@@ -283,7 +285,7 @@ class Store:
 
     def _get(self, kind: str, key: str) -> Any:
         try:
-            entry = self.stat_entry(kind, key)
+            entry = self.read_content_and_metadata(kind, key)
         except DamagedFileError as damage:
             moved = self.quarantine(kind, key, damage)
             location = "set aside in its table damaged" if moved else "not moved"
@@ -320,7 +322,7 @@ class Store:
         """Return a row for each entry, and the damaged ones, without moving anything."""
         query = f"SELECT {', '.join(LISTED)}, length(meta) + length(trace) FROM entries"
         with self._mutex, translate_errors(self.path), gc_disabled():
-            return list_rows(self._fetch(query))
+            return check_and_list_rows(self._fetch(query))
 
     def rows(self) -> list[Row]:
         """Return a row for each valid entry, as printed by ``pfbench store list --json``."""

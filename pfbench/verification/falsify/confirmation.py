@@ -1,21 +1,22 @@
 """Confirmation of a candidate: exact rationals, else 50 digits, else an e-process."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from pfbench.verification.falsify.evaluation import Ratio, evaluate_ratio, measure_run
-from pfbench.verification.falsify.exact_numbers import Digits, Exact, Inexact, Number
+from pfbench.verification.falsify.exact_numbers import Digits, Inexact, Number, RationalOrRoot
 from pfbench.verification.falsify.genomes import list_positions
-from pfbench.verification.falsify.search import Entry
+from pfbench.verification.falsify.search import Entry, describe_error
 from pfbench.verification.falsify.searched_problem import Skip, build_problem
 from pfbench.verification.falsify.sources import claim_module, load_exact_module
 from pfbench.verification.falsify.statement import SearchedStatement, list_statements, prepare_run
-from pfbench.verification.instruments.enumerated_random import MOST_BRANCHES, NotEnumerable
+from pfbench.verification.instruments.enumerated_random import MOST_BRANCHES
 from pfbench.verification.statistics import LEVEL, EProcess
 from pfbench.verification.user_claims import collect_paper
 
@@ -67,36 +68,38 @@ def replay_entry(
         If the computation leaves the arithmetic.
     NotEnumerable
         If draws cannot be enumerated.
+    Exception
+        Whatever user code raises.
     """
-    try:
-        problem = build_problem(entry.genome, number.from_value)
-        exact = load_exact_statement(statement, number)
-        size = max(entry.T, 1) * (1 + problem.d / 4)
-        limit = min(MOST_BRANCHES, int(_TREE_STEPS / size))
-        result = evaluate_ratio(
-            exact, problem, entry.T, seed=entry.seed, limit=limit, runs=0, deadline=deadline
-        )
-    except (Skip, Inexact, NotEnumerable):
-        raise
-    except Exception as error:  # user code may raise anything
-        raise Inexact(f"{type(error).__name__}: {error}") from error
+    problem = build_problem(entry.genome, number.from_value)
+    exact = load_exact_statement(statement, number)
+    limit = min(MOST_BRANCHES, int(_TREE_STEPS / max(entry.T, 1) / (1 + problem.d / 4)))
+    options: dict[str, Any] = {"limit": limit, "runs": 0, "deadline": deadline}
+    result = evaluate_ratio(exact, problem, entry.T, seed=entry.seed, **options)
     if not isinstance(result.ratio, Number):
         raise Inexact("the ratio is a float")
-    if not problem.is_consistent:
+    if not problem.has_optimal_minimiser:
         raise Skip("the minimiser of the instance is not optimal")
     return result, problem
 
 
-def confirm_entry(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
-    """Return whether the bound is violated on an instance, in rationals or in digits."""
+def confirm_entry(
+    statement: SearchedStatement, entry: Entry, deadline: float, mean_test: Any = None
+) -> Confirmation:
+    """Return whether the bound is violated on an instance, in rationals or in digits.
+
+    With `mean_test`, the entropy of its seeds and the number of its runs, by an e-process.
+    """
     deadline, reason = min(deadline, monotonic() + _REPLAY_SECONDS), statement.refusal
-    for confirm in (_confirm_in_rationals, _confirm_in_digits) if not reason else ():
+    methods: list[Callable[..., Confirmation]] = [_confirm_in_rationals, _confirm_in_digits]
+    methods = [partial(_confirm_mean, *mean_test)] if mean_test else methods
+    for confirm in methods if not reason else ():
         try:
             return confirm(statement, entry, deadline)
         except Skip as error:
             return Confirmation(str(error))
-        except (Inexact, NotEnumerable, ArithmeticError) as error:
-            reason = str(error) or type(error).__name__
+        except Exception as error:  # user code may raise anything
+            reason = describe_error(error)
     return Confirmation(reason)
 
 
@@ -105,7 +108,7 @@ def _confirm_in_rationals(
 ) -> Confirmation:
     if entry.T > _RATIONAL_STEPS or len(list_positions(entry.genome)) > _RATIONAL_NUMBERS:
         raise Inexact("too many steps or numbers")
-    result, problem = replay_entry(statement, entry, Exact, deadline)
+    result, problem = replay_entry(statement, entry, RationalOrRoot, deadline)
     reason = "" if result.ratio > 1 else "the exact ratio is at most 1"
     record = {"arithmetic": "rational", "ratio_exact": str(result.ratio)}
     return Confirmation(reason, result, record | _list_constants(problem))
@@ -132,12 +135,10 @@ def _list_constants(problem: Any) -> dict[str, Any]:
     return {"constants": constants}
 
 
-def test_mean(
-    statement: SearchedStatement, entry: Entry, entropy: Any, limit: int, deadline: float
+def _confirm_mean(
+    entropy: Any, limit: int, statement: SearchedStatement, entry: Entry, deadline: float
 ) -> Confirmation:
     """Test the mean over runs by an e-process, on seeds that are used nowhere else."""
-    if statement.refusal:
-        return Confirmation(statement.refusal)
     path = prepare_run(statement, build_problem(entry.genome), entry.T, deadline)
     process = EProcess(1.0, 1 / LEVEL)
     bound, total, runs = float(path.limit()), 0.0, 0

@@ -8,9 +8,13 @@ from typing import Any, cast
 import numpy as np
 
 from pfbench.verification.falsify.searched_problem import Skip
-from pfbench.verification.falsify.statement import SearchedStatement, Trajectory, prepare_run
+from pfbench.verification.falsify.statement import (
+    MethodOnSearchedInstance,
+    SearchedStatement,
+    prepare_run,
+)
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.statements.error_law import group_errors, iterate_errors
+from pfbench.verification.statements.error_law import group_errors, iterate_past_error_history
 from pfbench.verification.statements.quantity import SUBOPTIMALITY
 
 ENUMERATED = 600
@@ -80,7 +84,7 @@ def _make_ratio(value: Any, bound: Any, t: int, work: int) -> Ratio:
     return Ratio(ratio, value, bound, t, 0.0, work)
 
 
-def _quantity(path: Trajectory) -> Callable[[Any], Any]:
+def _quantity(path: MethodOnSearchedInstance) -> Callable[[Any], Any]:
     """Return the measured quantity as a function of a point."""
     quantity, problem = path.statement.check.quantity, cast(Any, path.problem)
     if not isinstance(quantity, str):
@@ -95,7 +99,7 @@ def _quantity(path: Trajectory) -> Callable[[Any], Any]:
     raise Skip(f"{quantity} is not defined")
 
 
-def _evaluate_each_step(path: Trajectory, seed: int) -> Ratio:
+def _evaluate_each_step(path: MethodOnSearchedInstance, seed: int) -> Ratio:
     statistic, quantity = path.statement.statistic, path.statement.check.quantity
     is_step, is_every = statistic == "step", statistic == "every"
     measure = None if is_step else _quantity(path)
@@ -120,13 +124,13 @@ def _evaluate_each_step(path: Trajectory, seed: int) -> Ratio:
     return replace(best, growth=growth, work=last.work)
 
 
-def measure_run(path: Trajectory, rng: Any) -> Any:
+def measure_run(path: MethodOnSearchedInstance, rng: Any) -> Any:
     """Return the measured quantity of a run, for a bound in expectation."""
     statistic, measure = path.statement.statistic, _quantity(path)
     values, count, last = list[Any](), 0, None
     for x, state in path.run(rng):
         count, last = count + 1, state
-        if path.is_mean:
+        if path.is_mean_over_run:
             values.append(measure(x if state.at is None else np.array(state.at)))
     if last is None or (path.steps and count < path.steps):
         raise Skip("the method makes too few steps")
@@ -136,7 +140,9 @@ def measure_run(path: Trajectory, rng: Any) -> Any:
     return 0.0 if _is_noise(value, measure(path.problem.start())) else value
 
 
-def _iterate_estimates(path: Trajectory, rng: Any) -> Iterator[tuple[Any, Any]]:
+def _iterate_points_and_estimates(
+    path: MethodOnSearchedInstance, rng: Any
+) -> Iterator[tuple[Any, Any]]:
     """Yield each point where an estimate was formed, with the estimate."""
     for x, state in path.run(rng):
         if state.estimate is None:
@@ -144,12 +150,12 @@ def _iterate_estimates(path: Trajectory, rng: Any) -> Iterator[tuple[Any, Any]]:
         yield x if state.at is None else state.at, np.array(state.estimate)
 
 
-def _evaluate_law(path: Trajectory, limit: int) -> Ratio:
+def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
     """Return the largest ratio of a mean square to its law; of a wrong mean, 1 + its size."""
     check, problem, results = path.statement.check, cast(Any, path.problem), list[Ratio]()
 
     def observe(rng: Any) -> list[Any]:
-        return list(iterate_errors(problem, _iterate_estimates(path, rng)))
+        return list(iterate_past_error_history(problem, _iterate_points_and_estimates(path, rng)))
 
     groups, count = group_errors(enumerate_draws(observe, limit, problem.number(1)))
     work, scale = count * (path.steps or 1), max([1, *abs(problem.gradient(problem.start()))])

@@ -28,7 +28,7 @@ def _operation(name: str, is_reflected: bool = False) -> Callable[[Any, Any], An
     """Return an operator that converts its argument first."""
 
     def method(self: Any, other: Any) -> Any:
-        value = self.convert(other)
+        value = self.convert_scalar(other)
         if value is None:
             return NotImplemented
         return getattr(value, name)(self) if is_reflected else getattr(self, name)(value)
@@ -42,7 +42,7 @@ def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, float) and math.isinf(other):
             return test(-1 if other > 0 else 1, 0)
-        value = self.convert(other)
+        value = self.convert_scalar(other)
         return NotImplemented if value is None else test(self.compare(value), 0)
 
     return method
@@ -65,7 +65,7 @@ class Number:
         return cls.from_fraction(Fraction(value))
 
     @classmethod
-    def convert(cls, value: Any) -> Any:
+    def convert_scalar(cls, value: Any) -> Any:
         """Return a value as a number of this kind; None where it is no scalar.
 
         Raises
@@ -126,7 +126,7 @@ class Number:
         return f"{self.as_float():.17g}"
 
 
-class Exact(Number):
+class RationalOrRoot(Number):
     """A rational or the square root of one, stored as the square with the sign of the number."""
 
     __slots__ = ("square",)
@@ -145,46 +145,52 @@ class Exact(Number):
         """Return the nearest float."""
         return math.copysign(math.sqrt(abs(self.square)), self.square)
 
-    def add(self, other: "Exact") -> "Exact":
+    def add(self, other: "RationalOrRoot") -> "RationalOrRoot":
         """Return the sum, of rational multiples of the same root."""
         if not other.square or not self.square:
             return self if self.square else other
-        factor = 1 + _root(self.square / other.square, "a sum of different square roots")
-        return Exact(other.square * factor * abs(factor))
+        factor = 1 + _square_root_with_sign(
+            self.square / other.square, "a sum of different square roots"
+        )
+        return RationalOrRoot(other.square * factor * abs(factor))
 
-    def subtract(self, other: "Exact") -> "Exact":
+    def subtract(self, other: "RationalOrRoot") -> "RationalOrRoot":
         """Return the difference."""
-        return self.add(Exact(-other.square))
+        return self.add(RationalOrRoot(-other.square))
 
-    def multiply(self, other: "Exact") -> "Exact":
+    def multiply(self, other: "RationalOrRoot") -> "RationalOrRoot":
         """Return the product."""
-        return Exact(self.square * other.square)
+        return RationalOrRoot(self.square * other.square)
 
-    def divide(self, other: "Exact") -> "Exact":
+    def divide(self, other: "RationalOrRoot") -> "RationalOrRoot":
         """Return the quotient."""
-        return Exact(self.square / other.square)
+        return RationalOrRoot(self.square / other.square)
 
-    def power(self, exponent: "Exact") -> "Exact":
+    def power(self, exponent: "RationalOrRoot") -> "RationalOrRoot":
         """Return a power with a whole or half exponent."""
         twice = 2 * exponent.round(Fraction)
         if twice.denominator > 1 or abs(twice) > 10**6:
             raise Inexact("a power with a general exponent")
         base = self if twice % 2 == 0 else self.sqrt()
-        return Exact(base.square ** int(twice / 2 if twice % 2 == 0 else twice))
+        return RationalOrRoot(base.square ** int(twice / 2 if twice % 2 == 0 else twice))
 
-    def sqrt(self) -> "Exact":
+    def sqrt(self) -> "RationalOrRoot":
         """Return the square root of a rational, symbolic where it is irrational."""
         if self.square < 0:
             raise Inexact("a root of a negative number")
-        return Exact(self.round(Fraction))
+        return RationalOrRoot(self.round(Fraction))
 
-    def compare(self, other: "Exact") -> int:
+    def compare(self, other: "RationalOrRoot") -> int:
         """Return the sign of the difference, by squares."""
         return (self.square > other.square) - (self.square < other.square)
 
     def round(self, apply: Callable[[Any], Any]) -> Any:
-        """Return a function of a rational."""
-        return apply(_root(self.square, "an irrational number is rounded, or its root is taken"))
+        """Return `apply` of the rational; raise Inexact if the number is irrational."""
+        return apply(
+            _square_root_with_sign(
+                self.square, "an irrational number is rounded, or its root is taken"
+            )
+        )
 
     def __str__(self) -> str:
         try:
@@ -193,8 +199,8 @@ class Exact(Number):
             return f"{'-' * (self.square < 0)}sqrt({abs(self.square)})"
 
 
-def _root(square: Fraction, reason: str) -> Fraction:
-    """Return the rational with this square, whose sign is that of the square."""
+def _square_root_with_sign(square: Fraction, reason: str) -> Fraction:
+    """Return sign(square) sqrt(|square|); raise Inexact with a reason if irrational."""
     p, q = math.isqrt(abs(square.numerator)), math.isqrt(square.denominator)
     if p * p != abs(square.numerator) or q * q != square.denominator:
         raise Inexact(reason)
@@ -248,7 +254,7 @@ class Digits(Number):
         return (difference > 0) - (difference < 0)
 
     def round(self, apply: Callable[[Any], Any]) -> Any:
-        """Return a rounded value, and log how far the number is from it."""
+        """Return `apply` of the decimal, and log how far the number is from the result."""
         integer = apply(self.value)
         self.differences.append(self.context.subtract(self.value, Decimal(integer)))
         return integer

@@ -1,24 +1,32 @@
 """From a claim to a counterexample or a report: search, shrink, confirm, write the script."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from pfbench.base.checks import check_choice, check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.verification.claim import Claim
-from pfbench.verification.falsify.confirmation import Confirmation, confirm_entry, test_mean
+from pfbench.verification.falsify.confirmation import Confirmation, confirm_entry
 from pfbench.verification.falsify.evaluation import Ratio
 from pfbench.verification.falsify.exact_numbers import Number
-from pfbench.verification.falsify.genomes import SETS, convert_to_text, count_numbers, parse_genome
+from pfbench.verification.falsify.genomes import (
+    SETS,
+    convert_to_text,
+    count_nonzero_numbers,
+    parse_genome,
+)
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
-from pfbench.verification.falsify.script import write_script
+from pfbench.verification.falsify.saved_search import SavedSearch
+from pfbench.verification.falsify.script import compose_and_run_script
 from pfbench.verification.falsify.search import (
     MARGIN,
     STEPS_PER_SECOND,
     Entry,
     Search,
+    describe_error,
     shrink_entry,
 )
 from pfbench.verification.falsify.statement import lint_claim, list_statements
@@ -28,8 +36,10 @@ _MEAN_TESTS, _MAX_UNCONFIRMED, _MAX_RUNS = 20, 12, 4000
 _NEAR_ATTAINED = 1e-6
 
 
-def check_arguments(prefix: str, seconds: float, seed: int, horizon: int, size: int) -> None:
-    """Refuse numbers that are out of range; `prefix` is that of their names.
+def check_arguments(
+    prefix: str, seconds: float, seed: int, horizon: int, size: int, families: Sequence[str]
+) -> None:
+    """Refuse what is out of range; `prefix` is that of the names of the arguments.
 
     Raises
     ------
@@ -39,6 +49,8 @@ def check_arguments(prefix: str, seconds: float, seed: int, horizon: int, size: 
     check_real(f"{prefix}seconds", seconds, above=0.0)
     for name, value, minimum in (("seed", seed, 0), ("horizon", horizon, 1), ("size", size, 1)):
         check_integer(f"{prefix}{name}", value, minimum=minimum)
+    for name in families:
+        check_choice("--family" if prefix else "families", name, SETS)
 
 
 def search_claim(
@@ -51,7 +63,7 @@ def search_claim(
     families: Sequence[str] = SETS,
     allow: Sequence[str] = (),
     patience: float = 1.0,
-    has_script: bool = True,
+    saved: tuple[Path, bool] | None = None,
 ) -> SearchReport:
     """Search for an instance on which a claim's bound fails, shrink it and confirm it.
 
@@ -71,8 +83,8 @@ def search_claim(
         Assumptions in words that every searched instance is taken to meet.
     patience
         Factor on the seconds by the clock, so that the effort alone ends the search.
-    has_script
-        Whether a counterexample has a script.
+    saved
+        Folder in which the search is saved, and whether it goes on from what is saved there.
 
     Returns
     -------
@@ -84,25 +96,21 @@ def search_claim(
     InputError
         If an argument is out of range.
     """
-    check_arguments("", seconds, seed, horizon, size)
-    for name in families:
-        check_choice("families", name, SETS)
-    start, reports = monotonic(), list[SearchReport]()
+    check_arguments("", seconds, seed, horizon, size, families)
+    start = monotonic()
     try:
         remarks, statements = lint_claim(claim), list_statements(claim, tuple(allow))
     except (NotTestable, InputError) as error:
         refused = SearchReport(claim=claim.name, statement=claim.statement, verdict=REFUSED)
         return replace(refused, reason=str(error))
-    for k, statement in enumerate(statements):
-        share = (seconds - (monotonic() - start) / patience) / (len(statements) - k)
-        options: dict[str, Any] = {"horizon": horizon, "size": size}
-        options |= {"patience": patience, "has_script": has_script}
-        options |= {"families": tuple(families), "remarks": remarks}
-        search = Falsification(statement, 0.0, seed, seconds=share, **options)
-        reports.append(search.run())
-        if reports[-1]:
-            break
-    best = max(reports, key=lambda report: (bool(report), report.verdict != REFUSED, report.ratio))
+    limits = (seed, horizon, size, tuple(families))
+    file = SavedSearch(claim, (seconds, *limits, tuple(allow)), *(saved or ()))
+    while len(file.reports) < len(statements) and not any(file.reports):
+        statement, share = statements[len(file.reports)], seconds / len(statements)
+        search = Falsification(statement, *limits, seconds=share, patience=patience)
+        search.remarks, search.file = remarks, file
+        file.finish(search.run())
+    best = max(file.reports, key=lambda item: (bool(item), item.verdict != REFUSED, item.ratio))
     return replace(best, seconds=monotonic() - start)
 
 
@@ -112,8 +120,8 @@ class Falsification(Search):
 
     seconds: float = 60.0
     patience: float = 1.0
-    has_script: bool = True
     remarks: tuple[str, ...] = ()
+    file: SavedSearch | None = None
     start: float = field(default_factory=monotonic)
     tests: int = 0
     reason: str = ""
@@ -128,6 +136,7 @@ class Falsification(Search):
 
     def run(self) -> SearchReport:
         """Search, and return a counterexample or a report."""
+        self.start -= self.file.restore(self) if self.file else 0.0
         self._set_deadline(0.7)
         for entry in self.iterate_candidates(self._work(0.6 * self.seconds)):
             self._set_deadline(0.85)
@@ -147,24 +156,34 @@ class Falsification(Search):
                 return hit
         return self._report()
 
+    def save(self) -> None:
+        """Save the state now and then."""
+        if self.file is not None:
+            self.file.save(self, monotonic() - self.start)
+
     def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
         """Shrink and confirm a candidate; the original where the small one is not confirmed.
 
         With `lower`, an instance on which the bound may be attained.
         """
-        is_mean, share = (
-            self.statement.is_expectation and lower is None,
-            0.2 if lower is None else 0.05,
-        )
+        is_mean = self.statement.is_expectation and lower is None
         if is_mean:
             second = self.measure(entry.genome, entry.T, entry.seed + 1, runs=64)
             if second is None or float(second.ratio) <= 1.0 + MARGIN:
                 self.drop(entry)
                 return None
-        hit, seconds, reason = monotonic() - self.start, share * self.seconds, self.reason
+        hit, share = monotonic() - self.start, 0.2 if lower is None else 0.05
+        seconds, reason = share * self.seconds, self.reason
         work, clock = self._work(min(seconds, 2.0)), seconds * self.patience
         small = shrink_entry(self, entry, work, clock, lower)
-        for tried, confirmed in self._confirm(small, entry, is_mean):
+        attempts: list[Any] = [(tried, None) for tried in dict.fromkeys((small, entry))]
+        if is_mean and self.tests < _MEAN_TESTS:
+            self.tests += 1
+            runs = self._work(0.2 * self.seconds) // max(small.T, 1)
+            entropy = (self.seed, 5252, self.tests, self.evaluations)
+            attempts.append((small, (entropy, max(200, min(_MAX_RUNS, runs)))))
+        for tried, mean_test in attempts:
+            confirmed = confirm_entry(self.statement, tried, self.deadline, mean_test)
             if confirmed.is_confirmed:
                 return self._make_counterexample(tried, entry, confirmed, hit)
             self.reason = confirmed.reason
@@ -174,22 +193,6 @@ class Falsification(Search):
         else:
             self.reason = reason
         return None
-
-    def _confirm(
-        self, small: Entry, entry: Entry, test: bool
-    ) -> Iterator[tuple[Entry, Confirmation]]:
-        """Yield attempts to confirm two entries, exactly, and if need be by a test of the mean."""
-        for tried in dict.fromkeys((small, entry)):
-            yield tried, confirm_entry(self.statement, tried, self.deadline)
-        if test and self.tests < _MEAN_TESTS:
-            self.tests += 1
-            entropy = (self.seed, 5252, self.tests, self.evaluations)
-            runs = self._work(0.2 * self.seconds) // max(small.T, 1)
-            limit = max(200, min(_MAX_RUNS, runs))
-            try:
-                yield small, test_mean(self.statement, small, entropy, limit, self.deadline)
-            except Exception as error:  # user code may raise anything
-                yield small, Confirmation(str(error) or type(error).__name__)
 
     def _make_counterexample(
         self, entry: Entry, original: Entry, confirmed: Confirmation, seconds: float
@@ -206,18 +209,16 @@ class Falsification(Search):
             bound=_as_float(result.bound),
             instance=convert_to_text(genome),
             run_seed=entry.seed,
-            numbers=count_numbers(genome),
+            numbers=count_nonzero_numbers(genome),
             before_shrinking=before | {"genome": convert_to_text(original.genome)},
             assumptions={k: "allowed" if k in allowed else "computed" for k in conditions},
         )
-        if not self.has_script:
-            return counterexample
         end = self.start + 0.98 * self.seconds * self.patience
         remaining = max(2.0, end - monotonic())
         try:
-            text, printed = write_script(self.statement, counterexample, remaining)
+            text, printed = compose_and_run_script(self.statement, counterexample, remaining)
         except Exception as error:  # the counterexample is confirmed all the same
-            return replace(counterexample, reason=str(error) or type(error).__name__)
+            return replace(counterexample, reason=describe_error(error))
         return replace(counterexample, script=text, script_ratio=printed)
 
     def _report(self, entry: Entry | None = None, result: Ratio | None = None) -> SearchReport:
@@ -273,7 +274,5 @@ def replay_counterexample(
         raise InputError(f"the counterexample cannot be read ({error}).") from error
     for statement in list_statements(claim, allowed):
         if statement.label == label:
-            if is_mean:
-                return test_mean(statement, entry, None, _MAX_RUNS, deadline)
-            return confirm_entry(statement, entry, deadline)
+            return confirm_entry(statement, entry, deadline, is_mean and (None, _MAX_RUNS))
     raise InputError(f"{claim.name} has no bound {label!r}.")

@@ -58,10 +58,9 @@ class InstanceClass:
 def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
     """Return a fresh genome for runs of T steps."""
     kind = str(rng.choice(cls.sets))
-    n = int(rng.choice(cls.counts, p=_shares(_COUNTS, cls.counts)))
+    n = _draw_size(rng, _COUNTS, cls.counts)
     is_large = cls.large and T <= 1024 and rng.random() < 0.15
-    small = _shares(_SMALL, cls.small)
-    d = int(rng.choice(cls.large)) if is_large else int(rng.choice(cls.small, p=small))
+    d = int(rng.choice(cls.large)) if is_large else _draw_size(rng, _SMALL, cls.small)
     genome: Genome = {"family": "quadratic", "n": n, "set": kind, "d": d}
     if (kind == "none" and rng.random() < 0.7) or (kind == "box" and rng.random() < 0.5):
         count = 1 if is_large or rng.random() < 0.7 else 2
@@ -98,10 +97,10 @@ def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
     return repair_genome(genome, cls)
 
 
-def _shares(shares: Mapping[int, float], options: Sequence[int]) -> list[float]:
-    """Return the shares of some options, which add to 1."""
-    total = sum(shares[option] for option in options)
-    return [shares[option] / total for option in options]
+def _draw_size(rng: Any, shares: Mapping[int, float], options: Sequence[int]) -> int:
+    """Return one of some options, in proportion to their shares."""
+    chosen = np.array([shares[option] for option in options])
+    return int(rng.choice(options, p=chosen / chosen.sum()))
 
 
 def _draw_profile(rng: np.random.Generator, n: int, T: int, count: int) -> Genome:
@@ -157,7 +156,7 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
             largest = max(slopes) or 1.0
             slopes[:] = [s or largest / 8 for s in slopes]
         if cls.components and row["offsets"]:
-            _limit_offsets(row)
+            _shrink_offsets_until_convex(row)
     if genome["family"] == "quadratic":
         values = genome["eigenvalues"]
         values[:] = [abs(v) for v in values]  # of others the minimum is not known
@@ -166,7 +165,7 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
     return genome
 
 
-def _limit_offsets(profile: Genome) -> None:
+def _shrink_offsets_until_convex(profile: Genome) -> None:
     """Shrink the offsets of slopes until each component is convex."""
     rows = profile["offsets"]
     for k, slope in enumerate(profile["slopes"], 1):
@@ -176,13 +175,13 @@ def _limit_offsets(profile: Genome) -> None:
                 row[k] *= slope / -lowest
 
 
-def list_positions(genome: Any) -> list[tuple[Any, Any]]:
+def list_positions(genome: Any, kind: Any = float | Fraction) -> list[tuple[Any, Any]]:
     """Return the positions of the numbers of a genome: a container and a key each."""
     positions: list[tuple[Any, Any]] = []
     for key, value in genome.items() if isinstance(genome, dict) else enumerate(genome):
         if isinstance(value, dict | list):
-            positions += list_positions(value)
-        elif key not in _STRUCTURE and isinstance(value, float | Fraction):
+            positions += list_positions(value, kind)
+        elif key not in _STRUCTURE and isinstance(value, kind):
             positions.append((genome, key))
     return positions
 
@@ -210,13 +209,13 @@ def _cost(value: Any) -> float:
     return 4.0 + math.log2(abs(exact.numerator) * exact.denominator) if exact else 0.0
 
 
-def genome_cost(genome: Genome) -> float:
-    """Return the cost of a genome, which shrinking lowers."""
+def genome_complexity(genome: Genome) -> float:
+    """Return the complexity of a genome by its sizes and numbers, which shrinking lowers."""
     costs = [2.0 + _cost(container[key]) for container, key in list_positions(genome)]
     return 6.0 * float(genome["d"]) + 10.0 * float(genome["n"]) + sum(costs)
 
 
-def count_numbers(genome: Genome) -> int:
+def count_nonzero_numbers(genome: Genome) -> int:
     """Return the number of nonzero entries."""
     return sum(1 for container, key in list_positions(genome) if container[key])
 
@@ -273,20 +272,18 @@ def _simpler_values(value: Any) -> Iterator[Fraction]:
     yield from dict.fromkeys(c for c in candidates if _cost(c) < _cost(exact))
 
 
-def convert_to_text(value: Any) -> Any:
+def convert_to_text(genome: Genome) -> Any:
     """Return a genome as JSON: numbers as exact text."""
-    return _map_numbers(value, lambda v: str(Fraction(v)) if isinstance(v, float | Fraction) else v)
+    return _convert_numbers(genome, float | Fraction, lambda value: str(Fraction(value)))
 
 
-def parse_genome(value: Any) -> Any:
+def parse_genome(record: Any) -> Any:
     """Return a genome from `convert_to_text`."""
-    return _map_numbers(value, lambda v: Fraction(v) if isinstance(v, str) else v)
+    return _convert_numbers(record, str, Fraction)
 
 
-def _map_numbers(value: Any, change: Callable[[Any], Any]) -> Any:
-    if isinstance(value, dict):
-        items = value.items()
-        return {k: v if k in _STRUCTURE else _map_numbers(v, change) for k, v in items}
-    if isinstance(value, list):
-        return [_map_numbers(v, change) for v in value]
-    return change(value)
+def _convert_numbers(genome: Any, kind: Any, convert: Callable[[Any], Any]) -> Any:
+    converted = deepcopy(genome)
+    for container, key in list_positions(converted, kind):
+        container[key] = convert(container[key])
+    return converted

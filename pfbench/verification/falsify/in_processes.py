@@ -18,7 +18,8 @@ SECONDS = {"quick": 1.5, "full": 6.0}
 START_SECONDS = 20.0
 """Seconds beyond its limit after which the process of a search is killed: start and imports."""
 
-_OPTIONS = {"horizon": 128, "size": 3, "patience": 8.0, "has_script": False}
+OPTIONS = {"horizon": 128, "size": 3, "patience": 8.0}
+"""Options of the searches that follow verdicts."""
 
 
 def search_claims(
@@ -59,7 +60,7 @@ def add_worst_ratios(
         is_included = includes_catalogue or row.claim.user_source is not None
         if is_open and is_included and not row.lost and row.claim.kind in ("bound", "law"):
             indices.append(k)
-    claims, options = [rows[k].claim for k in indices], _OPTIONS | {"seed": seed}
+    claims, options = [rows[k].claim for k in indices], OPTIONS | {"seed": seed}
     reports = search_claims(engine, claims, SECONDS[effort], options)
     for k, report in zip(indices, reports, strict=True):
         updated[k] = _add_report(rows[k], report)
@@ -69,8 +70,7 @@ def add_worst_ratios(
 def _add_report(row: Verdict, report: SearchReport) -> Verdict:
     if report.verdict == REFUSED:
         return row
-    numbers = {"worst ratio": report.ratio, "worst ratio at": report.place_of_worst_ratio}
-    row = replace(row, measured={**row.measured, **numbers})
+    row = replace(row, measured={**row.measured, **report.ratio_and_place})
     claim, is_complete = row.claim, not any("no assumption" in remark for remark in report.lint)
     if not (isinstance(report, Counterexample) and report.assumptions):
         return row

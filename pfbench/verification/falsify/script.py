@@ -17,7 +17,7 @@ from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
 from pfbench.verification.falsify.reports import Counterexample
 from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
-from pfbench.verification.falsify.sources import collect_sources
+from pfbench.verification.falsify.sources import collect_sources_and_imports
 from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
 
 MAX_LINES, _WIDTH, _SECONDS = 60, 110, 20.0
@@ -27,7 +27,7 @@ _BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
 """A header whose body is one simple statement, which may follow on its line."""
 
 
-def write_script(
+def compose_and_run_script(
     statement: SearchedStatement, counterexample: Counterexample, seconds: float
 ) -> tuple[str, float]:
     """Return a script and the ratio that it printed in an interpreter of its own.
@@ -57,7 +57,7 @@ def write_script(
 
 def _compose(statement: SearchedStatement, counterexample: Counterexample) -> str:
     """Return the text: what is used of the template and of the claim's module."""
-    sources, imports = collect_sources(statement)
+    sources, imports = collect_sources_and_imports(statement)
     problem = build_problem(parse_genome(dict(counterexample.instance)))
     path = prepare_run(statement, problem, counterexample.horizon)
     setup = _compose_parameters(statement, counterexample, path, sources)
@@ -127,7 +127,7 @@ def _list_tags(
     tags += ["run", check.quantity if isinstance(check.quantity, str) else "measure"]
     if statement.is_for_each_run:
         return [*tags, statement.statistic]
-    tags.append("mean" if path.is_mean else "end")
+    tags.append("mean" if path.is_mean_over_run else "end")
     if statement.is_deterministic:
         return [*tags, "certain"]
     return [*tags, "sampled" if report.arithmetic == "e-process" else "enumerated"]

@@ -36,6 +36,12 @@ _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
 _HORIZONS = sorted({1, 3, 5, 10, *(k << j for j in range(12) for k in (2, 3))})
 
 
+def describe_error(error: Exception) -> str:
+    """Return the text of an error, of one of user code with its kind."""
+    is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
+    return f"{'' if is_known else type(error).__name__ + ': '}{error}"
+
+
 @dataclass(eq=False)
 class Entry:
     """A genome with its horizon and the ratio on it."""
@@ -62,7 +68,6 @@ class Search:
     """The state of a search of a statement; it ends at a deadline of `time.monotonic`."""
 
     statement: SearchedStatement
-    deadline: float
     seed: int = 0
     horizon: int = 8192
     size: int = 200
@@ -71,6 +76,7 @@ class Search:
     work: int = 0
     evaluations: int = 0
     unconfirmed: int = 0
+    deadline: float = math.inf
     dropped: Entry | None = None
     skipped: Counter[str] = field(default_factory=Counter)
     largest: dict[Any, float] = field(default_factory=dict)
@@ -90,13 +96,17 @@ class Search:
     def iterate_candidates(self, budget: int) -> Iterator[Entry]:
         """Yield candidates, whose ratio is above 1 by more than the margin."""
         while self.work < budget and monotonic() < self.deadline:
-            entry = self._take_step()
+            self.save()
+            entry = self._try_next_genome()
             if entry is not None and entry.ratio > 1.0 + MARGIN:
                 yield entry
             if self.evaluations > 300 and not self.pools:
                 return
 
-    def _take_step(self) -> Entry | None:
+    def save(self) -> None:
+        """Save the state before a step; a search by itself is not saved."""
+
+    def _try_next_genome(self) -> Entry | None:
         """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
         rng, is_early = self.rng, self.evaluations < _FIRST
         shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
@@ -158,13 +168,11 @@ class Search:
         try:
             with np.errstate(all="ignore"):
                 problem = build_problem(genome)
-                result = evaluate_ratio(
-                    self.statement, problem, T, seed=seed, runs=runs, deadline=deadline
-                )
+                options: dict[str, Any] = {"seed": seed, "runs": runs, "deadline": deadline}
+                result = evaluate_ratio(self.statement, problem, T, **options)
                 is_finite = math.isfinite(float(result.ratio))
         except Exception as error:  # user code may raise anything
-            is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
-            self.skipped[f"{'' if is_known else type(error).__name__ + ': '}{error}"[:120]] += 1
+            self.skipped[describe_error(error)[:120]] += 1
             return None
         self.work += int(result.work * (1 + genome["d"] / 8))
         return result if is_finite else None
@@ -172,13 +180,13 @@ class Search:
     def drop(self, entry: Entry, similar: bool = False) -> None:
         """Remove an entry from the pools, or all candidates of its kind."""
         self.dropped = entry
+
+        def is_kept(member: Entry) -> bool:
+            is_similar = member.ratio > 1.0 + MARGIN and member.kind == entry.kind
+            return member is not entry and not (similar and is_similar)
+
         for rung, pool in self.pools.items():
-            self.pools[rung] = [
-                member
-                for member in pool
-                if member is not entry
-                and not (similar and member.ratio > 1.0 + MARGIN and member.kind == entry.kind)
-            ]
+            self.pools[rung] = [*filter(is_kept, pool)]
 
 
 def shrink_entry(
@@ -219,9 +227,9 @@ def shrink_entry(
 
     def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
         """Make the first change that keeps the ratio; return whether there is one."""
-        cost, genome, T = genomes.genome_cost(best.genome), best.genome, best.T
+        cost, genome, T = genomes.genome_complexity(best.genome), best.genome, best.T
         timely = takewhile(lambda _: has_time(), changes(genome))
-        return any(genomes.genome_cost(new) < cost and attempt(new, T) for new in timely)
+        return any(genomes.genome_complexity(new) < cost and attempt(new, T) for new in timely)
 
     before = None
     while has_time() and best is not before:

@@ -140,7 +140,7 @@ class SearchedProblem:
         self._prepare()
         self.shape, self.parameters, self.objective = (self.d,), genome, self.value
         self.properties = frozenset({"convex"} if self.is_convex else ())
-        self.lo = self.set.lo
+        self.lo, self.minimum = self.set.lo, self.set.minimum
         self.bounds |= {"n": self.n, "d": self.d}
 
     def _prepare(self) -> None:
@@ -157,7 +157,7 @@ class SearchedProblem:
         return self.number(0), "by construction"
 
     @property
-    def is_consistent(self) -> bool:
+    def has_optimal_minimiser(self) -> bool:
         """Whether the minimiser is in the set, and meets the first-order condition."""
         if self.minimiser is None:
             return True
@@ -221,13 +221,13 @@ class PiecewiseLinear:
         hinges = sum(change * max(side * (x - k), 0) for k, change, side in self.changes)
         return self.value + self.slope * (x - self.base) + hinges
 
-    def integral(self, x: Any) -> Any:
+    def integral_from_base(self, x: Any) -> Any:
         """Return the integral from the base."""
         y, pairs = x - self.base, ((c * s, max(s * (x - k), 0)) for k, c, s in self.changes)
         return self.value * y + (self.slope * y * y + sum(c * z * z for c, z in pairs)) / 2
 
 
-class Coordinate:
+class CoordinateFunction:
     """The derivatives of a function of one coordinate; `base` is its minimiser if it has one."""
 
     def __init__(self, profile: Genome, n: int, number: Callable[[Any], Any], ends: Any) -> None:
@@ -246,7 +246,7 @@ class Coordinate:
         zeros = [p - v / s for p, v, s in zip(points, values, self.slopes, strict=True) if s > 0]
         points = [p for p in (*points, *zeros, *ends) if not ends or ends[0] <= p <= ends[1]]
         if self.has_minimum:
-            self.base = min(points, key=f.integral)
+            self.base = min(points, key=f.integral_from_base)
         self.mean = PiecewiseLinear(knots, row, self.base)
         self.parts = [PiecewiseLinear(knots, row + offset, self.base) for offset in offsets]
         self.variance: Any = None  # the largest, at a knot or an end; else it is unbounded
@@ -270,17 +270,21 @@ class SeparableProblem(SearchedProblem):
             ends = list(zip(self.set.low, self.set.high, strict=True))
         period = min(self.d, len(profiles) * len(self.genome.get("sides", "1")))
         pairs = zip(repeat(profiles, period), repeat(ends, period), strict=True)
-        self.distinct = [Coordinate(profile, self.n, self.number, end) for profile, end in pairs]
+        self.distinct = [
+            CoordinateFunction(profile, self.n, self.number, end) for profile, end in pairs
+        ]
         self.coordinates = repeat(self.distinct, self.d)
         self.base = vector(item.base for item in self.coordinates)
         has_minimum = all(item.has_minimum for item in self.distinct)
         self.minimiser = self.base if has_minimum else None
         slopes = [slope for item in self.distinct for slope in item.slopes]
         pieces = [row for item in self.distinct for row in zip(*item.part_slopes, strict=True)]
+        columns = zip(*pieces, strict=True)  # the slopes of each component
         variances = [item.variance for item in self.coordinates]
         self.bounds = {
             "L_f": max(map(abs, slopes)),
             "L_max": max(abs(slope) for row in pieces for slope in row),
+            "L_mean": sum(max(map(abs, column)) for column in columns) / self.n,
             "L_ms": root(max(sum(slope * slope for slope in row) / self.n for row in pieces)),
             "mu": min(slopes) if min(slopes) > 0 else None,
             "ell": -min(slopes),
@@ -291,7 +295,9 @@ class SeparableProblem(SearchedProblem):
 
     def value(self, x: Any) -> Any:
         """Return f - f(base), base being the minimiser where it is known."""
-        return sum(c.mean.integral(entry) for c, entry in zip(self.coordinates, x, strict=True))
+        return sum(
+            c.mean.integral_from_base(entry) for c, entry in zip(self.coordinates, x, strict=True)
+        )
 
     def gradient(self, x: Any) -> Any:
         """Return grad f."""
@@ -320,7 +326,7 @@ class QuadraticProblem(SearchedProblem):
         if self.is_chain:
             lowest, largest = number(0), 4 * largest
         self._place_points()
-        self.bounds = dict.fromkeys(("L_f", "L_max", "L_ms"), largest) | {
+        self.bounds = dict.fromkeys(("L_f", "L_max", "L_mean", "L_ms"), largest) | {
             "mu": lowest if lowest > 0 else None,
             "ell": 0 * lowest,
             "sigma2": sum((row @ row for row in self.offsets), number(0)) / self.n,
@@ -335,8 +341,8 @@ class QuadraticProblem(SearchedProblem):
             values = [push @ v for v in body.vertices]
             pairs = zip(body.vertices, values, strict=True)
             face = [v for v, value in pairs if value == min(values)]
-            centre = _combine(face, genome["centre"], number)
-            start = _combine(body.vertices, genome["start"], number)
+            centre = _convex_combination(face, genome["centre"], number)
+            start = _convex_combination(body.vertices, genome["start"], number)
         elif body.kind == "box":
             entries = zip(body.project(centre), push, body.lo(push), strict=True)
             centre = vector(c if p == 0 else end for c, p, end in entries)
@@ -383,7 +389,7 @@ class QuadraticProblem(SearchedProblem):
         return self.gradient(x) + self.offsets[i]
 
 
-def _combine(points: list[Any], weights: list[Any], number: Callable[[Any], Any]) -> Any:
+def _convex_combination(points: list[Any], weights: list[Any], number: Callable[[Any], Any]) -> Any:
     """Return the convex combination of points with weights, absolute values of some numbers."""
     numbers = [abs(number(w)) for w in repeat(weights, len(points))]
     total = sum(numbers)

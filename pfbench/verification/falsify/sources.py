@@ -61,8 +61,10 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
         __builtins__={**vars(builtins), "__import__": import_exact},
         _exact_=lambda text: number.from_fraction(Fraction(text)),
         _float_=lambda value: _convert(number, value),
-        _divide_=lambda a, b: _widen(number, a) / b,
-        _power_=lambda a, b: (a if _is_integer(b) and b >= 0 else _widen(number, a)) ** b,
+        _divide_=lambda a, b: _convert_integers(number, a) / b,
+        _power_=lambda a, b: (
+            (a if _is_integer(b) and b >= 0 else _convert_integers(number, a)) ** b
+        ),
     )
     sys.modules[twin.__name__] = twin  # dataclasses look their module up
     flags = __future__.annotations.compiler_flag if "import annotations" in text else 0
@@ -116,7 +118,7 @@ def _call(name: str, *arguments: Any) -> ast.Call:
 
 
 def _convert(number: type[Number], value: Any) -> Any:
-    exact = number.convert(value)
+    exact = number.convert_scalar(value)
     if exact is None:
         raise Inexact(f"float({value!r})")
     return exact
@@ -126,11 +128,11 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer)
 
 
-def _widen(number: type[Number], value: Any) -> Any:
+def _convert_integers(number: type[Number], value: Any) -> Any:
     """Return integers, and arrays of integers, as numbers."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "ib":
         return value.astype(object) * number.from_fraction(Fraction(1))
-    return number.convert(value) if _is_integer(value) else value
+    return number.convert_scalar(value) if _is_integer(value) else value
 
 
 def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
@@ -150,7 +152,7 @@ def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
 
     def array(value: Any, *arguments: Any, **options: Any) -> Any:
         objects = np.array(value, dtype=object)
-        flat = [number.convert(entry) for entry in objects.ravel()]
+        flat = [number.convert_scalar(entry) for entry in objects.ravel()]
         if any(entry is None for entry in flat) or all(map(_is_integer, objects.ravel())):
             return np.array(value)
         return np.array(flat, dtype=object).reshape(objects.shape)
@@ -198,7 +200,7 @@ class _Stripper(ast.NodeTransformer):
         return None if node.value is None else ast.Assign([node.target], node.value)
 
 
-def _names(node: ast.AST) -> list[str]:
+def _names_read_but_not_set(node: ast.AST) -> list[str]:
     """Return the names that a node reads and does not set."""
     names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
     local = {child.id for child in names if isinstance(child.ctx, ast.Store)}
@@ -211,7 +213,7 @@ def _target_name(node: ast.AST) -> str:
     return str(getattr(node, "name", "") or getattr(target, "id", ""))
 
 
-def collect_sources(statement: SearchedStatement) -> tuple[str, list[str]]:
+def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list[str]]:
     """Return the code of method, measure and bound with all that they use; and its imports."""
     module, method = claim_module(statement.claim), statement.method
     tree = ast.parse(inspect.getsource(module))
@@ -227,16 +229,16 @@ def collect_sources(statement: SearchedStatement) -> tuple[str, list[str]]:
     lines, needed, used = list[str](), [method.__name__], dict[str, ast.AST]()
     for name, function in functions.items():
         if callable(function):
-            node, enclosed = _find_node(function, tree)
+            node, enclosed = _find_node_and_closure(function, tree)
             lines += [f"{key} = {value!r}" for key, value in enclosed.items()]
             is_lambda = isinstance(node, ast.Lambda)
             lines.append(f"{name} = {ast.unparse(node) if is_lambda else node.name}")
-            needed += _names(node) if is_lambda else [node.name]
+            needed += _names_read_but_not_set(node) if is_lambda else [node.name]
     while needed:
         name = needed.pop()
         if name and name in definitions and name not in used:
             used[name] = _Stripper().visit(definitions[name])
-            needed += _names(used[name])
+            needed += _names_read_but_not_set(used[name])
     nodes = (ast.fix_missing_locations(used[name]) for name in definitions if name in used)
     text, imports = "\n".join([*map(ast.unparse, nodes), *lines]), list[str]()
     for node in (node for node in tree.body if isinstance(node, ast.Import)):
@@ -268,7 +270,7 @@ def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
     return flat
 
 
-def _find_node(function: Any, tree: ast.Module) -> tuple[Any, dict[str, Any]]:
+def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[str, Any]]:
     """Return the node of a function in its source, and the values that it encloses."""
     code = getattr(function, "__code__", None)
     if code is None:

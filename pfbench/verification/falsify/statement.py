@@ -183,14 +183,14 @@ def lint_claim(claim: Claim) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trajectory(MethodOnProblem):
+class MethodOnSearchedInstance(MethodOnProblem):
     """A method on a searched instance, for a statement; it ends at a `time.monotonic`."""
 
     statement: SearchedStatement
     deadline: float
 
     @property
-    def is_mean(self) -> bool:
+    def is_mean_over_run(self) -> bool:
         """Whether the measured quantity is a mean over the points of a run."""
         statistic, output = self.statement.statistic, getattr(self.algorithm, "output", "last")
         return statistic == "mean" or (statistic == "output" and output == "uniform")
@@ -220,7 +220,7 @@ class Trajectory(MethodOnProblem):
 
 def prepare_run(
     statement: SearchedStatement, problem: Any, T: int, deadline: float = math.inf
-) -> Trajectory:
+) -> MethodOnSearchedInstance:
     """Return the method made for a problem and a horizon (0: as the claim fixes it).
 
     Raises
@@ -242,4 +242,4 @@ def prepare_run(
     for text, rule in statement.conditions.items():
         if rule is not None and not rule(problem, look_up):
             raise Skip(f"not: {text}")
-    return Trajectory(**vars(case), statement=statement, deadline=deadline)
+    return MethodOnSearchedInstance(**vars(case), statement=statement, deadline=deadline)

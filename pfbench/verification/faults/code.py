@@ -89,7 +89,7 @@ class Code:
             node = self.parents[node]
             yield node
 
-    def find_expression(self, edit: Edit) -> ast.expr | None:
+    def find_replaced_expression(self, edit: Edit) -> ast.expr | None:
         """Return the expression that an edit replaces; None if it replaces none."""
         return next(
             (
@@ -205,14 +205,14 @@ class Code:
         while True:
             further = {
                 name
-                for name in self._iterate_passed_points(full_names)
+                for name in self._iterate_names_sharing_points(full_names)
                 if name and name not in full_names
             }
             if not further:
                 return tuple(sorted(full_names - self.streams))
             full_names |= further
 
-    def _iterate_passed_points(self, points: set[str]) -> Iterator[str]:
+    def _iterate_names_sharing_points(self, points: set[str]) -> Iterator[str]:
         """Yield the names that points are assigned to or from."""
         for target, value in self.assignments:
             if isinstance(value, ast.Call) and callee_name(value) in _COPIES:

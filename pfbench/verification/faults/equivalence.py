@@ -158,13 +158,13 @@ def find_equivalence(fault: Fault) -> str:
 
 
 def _schedules_equal(item: Any, reference: Any) -> bool:
-    created = zip(_schedules(item), _run_cached_schedules(reference), strict=True)
+    created = zip(_iterate_schedule_outcomes(item), _run_cached_schedules(reference), strict=True)
     return all(a.is_same(b) for a, b in created)
 
 
-def _runs_equal(item: Any, reference: Any, k: int) -> bool:
-    """Whether runs with the parameters k are the same."""
-    keys = [(k, p, seed) for p in range(2) for seed in _SEEDS]
+def _runs_equal(item: Any, reference: Any, choice_index: int) -> bool:
+    """Whether both run alike with one choice of parameters, on all problems and seeds."""
+    keys = [(choice_index, p, seed) for p in range(2) for seed in _SEEDS]
     return all(_run(item, reference, *key).is_same(_run_cached(reference, *key)) for key in keys)
 
 
@@ -173,11 +173,11 @@ def _runs_equal(item: Any, reference: Any, k: int) -> bool:
 
 @lru_cache(maxsize=8)
 def _run_cached_schedules(algorithm: Any) -> list[RunOutcome]:
-    return list(_schedules(algorithm))
+    return list(_iterate_schedule_outcomes(algorithm))
 
 
-def _schedules(algorithm: Any) -> Iterator[RunOutcome]:
-    """Yield the parameters of a theorem's schedules, or the name of what it raises."""
+def _iterate_schedule_outcomes(algorithm: Any) -> Iterator[RunOutcome]:
+    """Yield outcomes of `theory` on all inputs: the parameters, or the error it raises."""
     theory = getattr(algorithm, "theory", None)
     for constants in _CONSTANTS if theory else ():
         for epsilon in _EPSILONS:
@@ -200,14 +200,16 @@ def _schedule_outcome(theory: Any, epsilon: float, constants: Constants, value: 
 
 
 @lru_cache(maxsize=2048)
-def _run_cached(reference: Any, k: int, p: int, seed: int) -> RunOutcome:
-    return _run(reference, reference, k, p, seed)
+def _run_cached(reference: Any, choice_index: int, problem_index: int, seed: int) -> RunOutcome:
+    return _run(reference, reference, choice_index, problem_index, seed)
 
 
-def _run(item: Any, reference: Any, k: int, p: int, seed: int) -> RunOutcome:
+def _run(item: Any, reference: Any, choice_index: int, problem_index: int, seed: int) -> RunOutcome:
     """Run with the parameters k on problem p; which they are depends on the right method."""
     rng = np.random.default_rng(seed)
-    return _observe_run(item, _parameter_choices(reference)[k], _problem(reference, p), rng)
+    return _observe_run(
+        item, _parameter_choices(reference)[choice_index], _problem(reference, problem_index), rng
+    )
 
 
 @lru_cache(maxsize=8)
@@ -233,11 +235,11 @@ def _can_be_made(kind: Any, requested: Mapping[str, Any]) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _problem(reference: Any, p: int) -> Problem:
+def _problem(reference: Any, problem_index: int) -> Problem:
     """Return a small problem that offers what the algorithm requires, convex or not."""
-    features, labels = draw_synthetic_rows(rows=11, columns=4, seed=1 + p)
+    features, labels = draw_synthetic_rows(rows=11, columns=4, seed=1 + problem_index)
     is_complete = "smooth" in getattr(reference, "requires", ())
-    if p == 0:
+    if problem_index == 0:
         return LogCosh(features, labels, WholeSpace(4) if is_complete else L2Ball(4, 0.6))
     return RobustRegression(features, labels, WholeSpace(4) if is_complete else L1Ball(4, 1.5))
 
@@ -279,12 +281,12 @@ _TINY: tuple[Mapping[str, int], ...] = (
 """What n is, and parameters are at most, where all draws are enumerated: the first that can be."""
 
 
-def _laws_equal(item: Any, reference: Any, k: int) -> bool:
+def _laws_equal(item: Any, reference: Any, choice_index: int) -> bool:
     """Whether runs with the parameters k, made small, have the same law on small sums."""
     try:
         for p in range(2):
-            sizes, law = _sizes_and_law(reference, k, p)
-            if not _has_law(_make_tiny_run(item, reference, k, p, sizes), law):
+            sizes, law = _sizes_and_law(reference, choice_index, p)
+            if not _has_law(_make_tiny_run(item, reference, choice_index, p, sizes), law):
                 return False
         return True
     except NotEnumerable:
@@ -303,7 +305,7 @@ def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> b
 
 @lru_cache(maxsize=64)
 def _sizes_and_law(
-    reference: Any, k: int, p: int
+    reference: Any, choice_index: int, problem_index: int
 ) -> tuple[Mapping[str, int], Mapping[Values, float]]:
     """Return the first of `_TINY` whose draws can be enumerated, and the law of the right method.
 
@@ -314,7 +316,9 @@ def _sizes_and_law(
     """
     for sizes in _TINY:
         with suppress(NotEnumerable):
-            return sizes, _enumerate_outcomes(_make_tiny_run(reference, reference, k, p, sizes))
+            return sizes, _enumerate_outcomes(
+                _make_tiny_run(reference, reference, choice_index, problem_index, sizes)
+            )
     raise NotEnumerable("it draws too much, however small it is made")
 
 
@@ -326,19 +330,19 @@ def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, flo
 
 
 def _make_tiny_run(
-    item: Any, reference: Any, k: int, p: int, sizes: Mapping[str, int]
+    item: Any, reference: Any, choice_index: int, problem_index: int, sizes: Mapping[str, int]
 ) -> Callable[[Any], Values]:
-    """Return what a run of a method shows with given draws."""
+    """Return a function of a random stream: the outcome of a run at tiny sizes."""
     smallests = {
         name: min(value, sizes[name]) if name in sizes and value is not None else value
-        for name, value in _parameter_choices(reference)[k].items()
+        for name, value in _parameter_choices(reference)[choice_index].items()
     }
-    problem = _enumerable_problem(reference, p, sizes["n"])
+    problem = _enumerable_problem(reference, problem_index, sizes["n"])
     return lambda rng: _observe_run(item, smallests, problem, rng).values_rounded
 
 
 @lru_cache(maxsize=16)
-def _enumerable_problem(reference: Any, p: int, n: int) -> Problem:
-    features, labels = draw_synthetic_rows(rows=n, columns=2, seed=5 + p)
+def _enumerable_problem(reference: Any, problem_index: int, n: int) -> Problem:
+    features, labels = draw_synthetic_rows(rows=n, columns=2, seed=5 + problem_index)
     is_complete = "smooth" in getattr(reference, "requires", ())
     return LogCosh(features, labels, WholeSpace(2) if is_complete else L2Ball(2, 0.8))

@@ -11,7 +11,10 @@ from pfbench.base.errors import InputError
 from pfbench.verification.faults.code import Code
 from pfbench.verification.faults.fault import Fault, SourceChange
 from pfbench.verification.faults.late import LATE_OPERATORS
-from pfbench.verification.faults.mutant_compilation import compile_unchanged, program_modules
+from pfbench.verification.faults.mutant_compilation import (
+    compile_unchanged,
+    mutable_program_modules,
+)
 from pfbench.verification.faults.mutation_operators import (
     CLASS_OPERATORS,
     RUN_OPERATORS,
@@ -43,7 +46,7 @@ def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
     faults: list[Fault] = []
     if kind.__hash__ is None and kind is not algorithm:
         raise InputError(f"objects of {kind.__qualname__} have no hash: give the class instead.")
-    reached = list_reached_parts(kind, program_modules(kind))
+    reached = list_reached_parts(kind, mutable_program_modules(kind))
     for module in {part.module for part in reached}:
         _check_recompilable(algorithm, module)
     for part in reached:

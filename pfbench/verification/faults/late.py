@@ -46,7 +46,7 @@ def _iterate_delayed_changes(
     """Yield the changes of an operator, made only after a number of times."""
     for change in operator(code):
         first, *edits = change.edits
-        node = code.find_expression(first)
+        node = code.find_replaced_expression(first)
         # The loop that all estimates share calls the move of a method: it counts in the run.
         is_move = code.part.name.endswith(".move") and "ask" in code.argument_names
         if node is not None and (is_move or code.is_repeated(node)):
@@ -61,7 +61,7 @@ def _iterate_delayed_changes(
             yield code.replacement_change(node, late, start)
 
 
-def _truncate_indices(code: Code) -> Iterator[SourceChange]:
+def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
     """Keep the indices of a batch in a few bits."""
     for node in code.calls("batch", "difference", "replace"):
         if len(node.args) > 1 and not is_own_method_call(node):
@@ -112,7 +112,7 @@ LATE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
             f"late-{name}": partial(_iterate_delayed_changes, name=name, operator=operator)
             for name, operator in RUN_OPERATORS.items()
         },
-        "late-bits": _truncate_indices,
+        "late-bits": _truncate_bits_of_indices,
         "late-clip": _clip_answers,
         "late-cap": _truncate_loops,
     }

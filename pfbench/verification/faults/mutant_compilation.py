@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from pfbench.base.user_code import is_builtin
-from pfbench.runs.storage.content_keys import reachable
+from pfbench.runs.storage.content_keys import find_reachable_files
 from pfbench.verification.faults.fault import Edit, Fault, apply_edits
 
 _OURS = ("pfbench.algorithms", "pfbench.estimators")
@@ -25,13 +25,13 @@ _KEPT = frozenset({"pfbench.algorithms.base", "pfbench.algorithms.catalogue"})
 """Bookkeeping and what all methods share."""
 
 
-def program_modules(kind: type) -> frozenset[str]:
+def mutable_program_modules(kind: type) -> frozenset[str]:
     """Return the modules in which a method may be changed.
 
     Of a method of pfbench, its algorithms and estimators but for their bookkeeping; of somebody's,
     all modules of his own that the class reaches.
     """
-    reached = reachable(frozenset({kind.__module__}))
+    reached = find_reachable_files(frozenset({kind.__module__}))
     if is_builtin(kind.__module__):
         return frozenset(m for m in reached if m.startswith(_OURS) and m not in _KEPT)
     return frozenset(m for m in reached if not is_builtin(m) and m in sys.modules)
@@ -62,7 +62,7 @@ def compile_unchanged(algorithm: Any, module: str) -> Any:
 def _compile_variant(algorithm: Any, module: str, edits: tuple[Edit, ...]) -> Any:
     kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
     afresh = _FreshModules(
-        _modules_using(module, program_modules(kind)),
+        _modules_using(module, mutable_program_modules(kind)),
         {module: apply_edits(module_source(module), edits)},
     )
     variant: Any = afresh.module(kind.__module__)

@@ -122,7 +122,7 @@ def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
                 )
 
 
-def change_stream(code: Code) -> Iterator[SourceChange]:
+def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
     """Draw from a stream that no seed enters."""
     if isinstance(code.node, ast.ClassDef):
         return
@@ -320,7 +320,7 @@ RUN_OPERATORS: Mapping[str, Operator] = MappingProxyType(
         "part-of-batch": use_first_index,
         "batch-again": reuse_draws,
         "without-replacement": draw_without_replacement,
-        "other-stream": change_stream,
+        "other-stream": use_unseeded_stream,
         "term": change_term,
         "sign": change_sign,
         "factor": change_factor,

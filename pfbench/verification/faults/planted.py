@@ -85,13 +85,13 @@ def truncate_to_bits(sample: Any, bits: int) -> Any:
     return np.asarray(sample) % 2**bits
 
 
-def clip_norm(memory: dict[str, Any], g: Any, factor: float) -> Any:
+def clip_norm(memory: dict[str, Any], g: Any, median_multiple: float) -> Any:
     """Return an array of a norm of at most so many times the median so far; a dozen are free."""
     if not isinstance(g, np.ndarray):
         return g
     norms = memory.setdefault("norms", [])
     norms.append(float(np.linalg.norm(g)))
-    upper = factor * median(norms) if len(norms) > 12 else math.inf
+    upper = median_multiple * median(norms) if len(norms) > 12 else math.inf
     return g if norms[-1] <= upper else g * (upper / norms[-1])
 
 

@@ -59,7 +59,7 @@ def _reachable_names(
     count = -1
     while count != (count := len(classes) + len(names) + len(functions)):
         names = names.union(*map(_attribute_names, functions.values()))
-        values = [value for kind in classes for value in _attributes(kind, names)]
+        values = [value for kind in classes for value in _iterate_attribute_functions(kind, names)]
         values += [value for function in functions.values() for value in _globals(function)]
         for value in values:
             is_class = inspect.isclass(value)
@@ -79,7 +79,7 @@ def _output_declaring_class(kind: type, modules: Collection[str]) -> frozenset[t
     return frozenset((o.__module__, o.__qualname__) for o in owners if o.__module__ in modules)
 
 
-def _attributes(kind: type, names: Collection[str]) -> Iterator[Any]:
+def _iterate_attribute_functions(kind: type, names: Collection[str]) -> Iterator[Any]:
     """Yield the functions behind some attributes of a class, and the classes that they are."""
     for name in sorted(names):
         above = [vars(owner)[name] for owner in kind.__mro__ if name in vars(owner)]

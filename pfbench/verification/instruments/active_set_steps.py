@@ -16,7 +16,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class ActiveSetStep:
-    """One step.
+    """Kind of a step of an active-set method, and the spread of <g, v> before it.
 
     Attributes
     ----------
@@ -44,8 +44,10 @@ class ActiveSetTracker:
     def __init__(self, v: Floats) -> None:
         self._vertices, self._weights = v[None].copy(), np.array([1.0])
 
-    def classify_step(self, x: Floats, point: Floats, g: Floats, w: Floats) -> ActiveSetStep:
-        """Take the step from x to another point into the weights, and say what it was."""
+    def apply_and_classify_step(
+        self, x: Floats, next_x: Floats, g: Floats, w: Floats
+    ) -> ActiveSetStep:
+        """Update the weights by the step from x to the next iterate; return its kind."""
         products = self._vertices @ g
         a, low = int(np.argmax(products)), int(np.argmin(products))
         spread = float(products[a] - g @ w)
@@ -56,9 +58,9 @@ class ActiveSetTracker:
         around = [(unit[to] - self._weights, 1.0)]
         if share < 1.0:
             around.append((self._weights - unit[a], share / (1.0 - share)))
-        best = min((*around, *pairs), key=lambda item: self._direction_error(item[0], point - x))
+        best = min((*around, *pairs), key=lambda item: self._direction_error(item[0], next_x - x))
         change, upper = best
-        gamma = self._gamma(change, point - x)
+        gamma = self._gamma(change, next_x - x)
         is_complete = gamma >= upper * (1.0 - _SAME)
         before = int((self._weights > 0.0).sum())
         self._weights = self._weights + min(gamma, upper) * change

@@ -55,7 +55,7 @@ class CondgCall:
         return self._replay[0]
 
     @property
-    def leaves_source_path(self) -> bool:
+    def is_missed_by_exact_line_search(self) -> bool:
         """Whether exact line search never comes to the answer: its phi falls below, elsewhere."""
         return self._replay[1]
 
@@ -80,10 +80,13 @@ class CondgCall:
                 return needed, False
             if gap <= 0.0 or not (v - x).any():
                 return None, sure and not passed
-            x, aside = self._exact_step(x, gap, v), self._exact_step(aside, *self._gap(aside))
+            x, aside = (
+                self._point_after_exact_step(x, gap, v),
+                self._point_after_exact_step(aside, *self._gap(aside)),
+            )
         return None, False
 
-    def _exact_step(self, x: Floats, gap: float, v: Floats) -> Floats:
+    def _point_after_exact_step(self, x: Floats, gap: float, v: Floats) -> Floats:
         """Return where exact line search leads from x toward v."""
         d = v - x
         length = float(d @ d)

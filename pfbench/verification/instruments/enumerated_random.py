@@ -228,7 +228,7 @@ for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multi
     setattr(EnumerableGenerator, _name, _translate_errors(vars(EnumerableGenerator)[_name]))
 
 
-class ReplayGenerator(EnumerableGenerator):
+class IndexReplayGenerator(EnumerableGenerator):
     """A stream that replays given indices among n, in order.
 
     Any other draw raises `NotEnumerable`. With rows of an `orthogonal_array` means and mean squares

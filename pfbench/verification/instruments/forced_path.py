@@ -13,7 +13,7 @@ from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weight_indices
-from pfbench.problems.base import ComponentHessians, FiniteSum
+from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum
 from pfbench.verification.instruments.indefinite import ConvexHull
 
 
@@ -132,7 +132,7 @@ class ForcedPath(FiniteSum):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, which is on the segment."""
-        g = self._spread(sample, self.sigma + self.h(float(x[0])))
+        g = self._mean_of_signed_axes(sample, self.sigma + self.h(float(x[0])))
         g[0] -= self.gradient_slope
         return g
 
@@ -140,22 +140,26 @@ class ForcedPath(FiniteSum):
         """Return the mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
         r, s = float(x[0]), float(y[0])
         change = self.L + self.L2 * (r + s) / 2.0 - self.kappa * (r * r + r * s + s * s) / 6.0
-        return self._spread(sample, change * (r - s))
+        return self._mean_of_signed_axes(sample, change * (r - s))
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return all s_i h'(r) (e_0 e_k' + e_k e_0'), which act along the segment, of mean 0."""
-        slope = self.slope(float(s[0]))
+        slope = self.h_derivative(float(s[0]))
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
-            return np.zeros(self.d) if sample is None else self._spread(sample, slope * float(u[0]))
+            return (
+                np.zeros(self.d)
+                if sample is None
+                else self._mean_of_signed_axes(sample, slope * float(u[0]))
+            )
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "ForcedTable":
         """Return a table filled at x; one number for each component."""
         return ForcedTable(self, float(x[0]))
 
-    def slope(self, r: float) -> float:
+    def h_derivative(self, r: float) -> float:
         """Return h'(r)."""
         return self.L + self.L2 * r - self.kappa * r * r / 2.0
 
@@ -163,12 +167,12 @@ class ForcedPath(FiniteSum):
         """Return h(r)."""
         return self.L * r + self.L2 * r * r / 2.0 - self.kappa * r**3 / 6.0
 
-    def _spread(self, sample: Indices, amount: float) -> Floats:
-        """Return `amount` times the mean of s_i e_k(i) over the sample."""
+    def _mean_of_signed_axes(self, sample: Indices, factor: float) -> Floats:
+        """Return `factor` times the mean of s_i e_k(i) over the sample."""
         indices, weights = weight_indices(sample)
         signs = 1.0 - 2.0 * (indices % 2)
         k = 1 + (indices // 2) % (self.d - 1)
-        return np.asarray(amount * np.bincount(k, signs * weights, minlength=self.d))
+        return np.asarray(factor * np.bincount(k, signs * weights, minlength=self.d))
 
 
 class ForcedTable:

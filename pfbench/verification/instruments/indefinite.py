@@ -281,10 +281,10 @@ def transform_quadratic(
     return IndefiniteQuadratic(recorded, (A + A.T) / 2.0, b, begin, lower, recorded.radius)
 
 
-def make_slope_quadratic(
-    smoothness: float, steps: float, rise: float, n: int = 1
+def make_quadratic_linear_along_box(
+    smoothness: float, steps_to_end: float, initial_gap: float, n: int = 1
 ) -> IndefiniteQuadratic:
-    """Return a quadratic that is linear along a box, so that a gradient step never gains more.
+    """Return a quadratic linear along a box: gradient steps gain the least possible.
 
     f(x) = -g x_0 + L x_1^2/2 from 0 on [0, l] x [-1, 1], l = steps g/L, where g^2 = L rise/steps:
     so many steps of length g/L reach the end, where f = -rise.
@@ -293,22 +293,22 @@ def make_slope_quadratic(
     ----------
     smoothness
         L.
-    steps
+    steps_to_end
         Number of steps 1/L from the start to the end.
-    rise
+    initial_gap
         Delta.
     n
         Number of components, all equal.
     """
-    g = math.sqrt(smoothness * rise / steps)
-    length = steps * g / smoothness
+    g = math.sqrt(smoothness * initial_gap / steps_to_end)
+    length = steps_to_end * g / smoothness
     box = Box(2, np.array([0.0, -1.0]), np.array([length, 1.0]))
     A, b, radius = np.diag([0.0, smoothness]), np.array([-g, 0.0]), math.hypot(length, 1.0)
-    return IndefiniteQuadratic(box, A, b, np.zeros(2), -rise, radius, np.zeros((n, 2)))
+    return IndefiniteQuadratic(box, A, b, np.zeros(2), -initial_gap, radius, np.zeros((n, 2)))
 
 
 def spread_on_simplex(d: int, offset: float = 0.0) -> IndefiniteQuadratic:
-    """Return |x - 1/d|^2/2 + push x_0 on the simplex, from the first vertex.
+    """Return |x - 1/d|^2/2 + offset x_0 on the simplex, from the first vertex.
 
     Its minimiser is spread over d vertices (over all but the first if push >= 1/d).
     """

@@ -77,8 +77,8 @@ class ComponentTally(OracleTally):
         super().__init__(backend)
 
     @property
-    def components(self) -> int:
-        """How many distinct components were asked; 0 where n is above ten millions."""
+    def distinct_components(self) -> int:
+        """Number of distinct components queried; 0 where n exceeds ten million."""
         size = self.charged[FO] > 0 and self._distinct.size
         return int(self._distinct.size if size else self._distinct.sum())
 

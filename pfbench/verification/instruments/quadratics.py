@@ -90,7 +90,7 @@ class KnownQuadratic(ConstantHessians):
         return self.begin.copy()
 
     @cached_property
-    def curvature(self) -> Floats:
+    def hessian_matrix(self) -> Floats:
         """The Hessian of f, shape (d, d)."""
         gram: Floats = self.rows.T @ self.rows / self.n
         return gram + self.shift * np.eye(len(gram))
@@ -101,7 +101,7 @@ class KnownQuadratic(ConstantHessians):
         weights = (squares + 2.0 * self.shift) / self.n
         second = (self.rows.T * weights) @ self.rows
         L_ms = np.sqrt(np.linalg.eigvalsh(second)[-1] + self.shift**2)
-        L_f = np.abs(np.linalg.eigvalsh(self.curvature)).max()
+        L_f = np.abs(np.linalg.eigvalsh(self.hessian_matrix)).max()
         D = self.set.diameter
         return Constants(
             n=self.n,
@@ -126,7 +126,7 @@ class KnownQuadratic(ConstantHessians):
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d,)."""
-        return self.slope + self.curvature @ (x - self.minimiser)
+        return self.slope + self.hessian_matrix @ (x - self.minimiser)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
@@ -135,7 +135,7 @@ class KnownQuadratic(ConstantHessians):
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
         """Return the mean of the component Hessians a_i a_i' + shift I times u, shape (d,)."""
         if sample is None:
-            return np.asarray(self.curvature @ u)
+            return np.asarray(self.hessian_matrix @ u)
         indices, weights = weight_indices(sample)
         rows = self.rows[indices]
         return np.asarray((weights * (rows @ u)) @ rows + self.shift * u)

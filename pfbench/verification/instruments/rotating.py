@@ -114,12 +114,14 @@ class RotatingBowl(FiniteSum):
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
         shares = self._turn_weights(sample)
-        return self.mu * x + self.tau * self._rotate(shares, x) + self.sigma * shares
+        return self.mu * x + self.tau * self._sum_turns_by_weight(shares, x) + self.sigma * shares
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
         move = x - y
-        return self.mu * move + self.tau * self._rotate(self._turn_weights(sample), move)
+        return self.mu * move + self.tau * self._sum_turns_by_weight(
+            self._turn_weights(sample), move
+        )
 
     def table(self, x: Floats) -> StoredGradients:
         """Return a table with every component gradient at x; 8 n d bytes."""
@@ -138,7 +140,7 @@ class RotatingBowl(FiniteSum):
         axes = np.arange(self.d)
         return np.asarray(axes[:, None] ^ axes)
 
-    def _rotate(self, shares: Floats, x: Floats) -> Floats:
+    def _sum_turns_by_weight(self, shares: Floats, x: Floats) -> Floats:
         """Return the sum over k of shares[k] R_k x."""
         return np.asarray(x[self._xor] @ shares)
 

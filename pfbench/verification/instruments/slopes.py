@@ -18,7 +18,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weight_indices
-from pfbench.problems.base import ComponentHessians, FiniteSum
+from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum
 from pfbench.sets import Box
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeSpace
@@ -81,7 +81,7 @@ class ConstantSlopeProblem(FiniteSum):
         check_real("phase", self.phase)
         if self.n % 2:
             raise InputError(f"n={self.n} must be even: the signs of the components alternate.")
-        lower = 2.0 * self.g * (self.g + self.weight) / self.curvature
+        lower = 2.0 * self.g * (self.g + self.weight) / self.max_curvature
         if self.gap < lower:
             raise InputError(f"gap={self.gap:g} leaves no slope: give at least {lower:g}.")
 
@@ -101,18 +101,18 @@ class ConstantSlopeProblem(FiniteSum):
         return MappingProxyType({"n": self.n, "g": self.g, "gap": self.gap, "sigma": self.sigma})
 
     @cached_property
-    def curvature(self) -> float:
+    def max_curvature(self) -> float:
         """Return a, the largest f''."""
         return self.L if self.sigma == 0.0 else self.L / math.sqrt(2.0)
 
     def start(self) -> Floats:
         """Return the point with f + h = gap, up to an exponentially small part."""
-        bent = self.g * self.g * math.log(2.0) / self.curvature
+        bent = self.g * self.g * math.log(2.0) / self.max_curvature
         return np.array([(self.gap + bent) / (self.g + self.weight)])
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants but those of bounded sets."""
-        a = self.curvature
+        a = self.max_curvature
         ratio = 0.0 if self.sigma == 0.0 else a / self.sigma
         return Constants(
             n=self.n,
@@ -127,9 +127,9 @@ class ConstantSlopeProblem(FiniteSum):
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""
-        u = abs(self.curvature * float(x[0]) / self.g)
+        u = abs(self.max_curvature * float(x[0]) / self.g)
         height = u + math.log1p(math.exp(-2.0 * u)) - math.log(2.0)
-        return self.g * self.g / self.curvature * height
+        return self.g * self.g / self.max_curvature * height
 
     def gradient(self, x: Floats) -> Floats:
         """Return f'(x), shape (1,)."""
@@ -161,12 +161,12 @@ class ConstantSlopeProblem(FiniteSum):
         return np.asarray(self._slope(r) + (1.0 - 2.0 * (i % 2)) * self._spread(r))
 
     def _slope(self, r: float) -> float:
-        return self.g * math.tanh(self.curvature * r / self.g)
+        return self.g * math.tanh(self.max_curvature * r / self.g)
 
     def _spread(self, r: float) -> float:
         if self.sigma == 0.0:
             return 0.0
-        return self.sigma * math.sin(self.curvature * r / self.sigma + self.phase)
+        return self.sigma * math.sin(self.max_curvature * r / self.sigma + self.phase)
 
 
 @dataclass(frozen=True)
@@ -200,17 +200,17 @@ class Valley(ConstantSlopeProblem):
         length = self.overshoot + float(self.start()[0])
         return replace(super().constants(start), D=length)
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return all f_i'' at s."""
         r = float(s[0])
-        bent = self.curvature / math.cosh(self.curvature * r / self.g) ** 2
-        wave = self.curvature * r / self.sigma + self.phase if self.sigma else math.pi / 2.0
-        above = self.curvature * math.cos(wave)
+        bent = self.max_curvature / math.cosh(self.max_curvature * r / self.g) ** 2
+        wave = self.max_curvature * r / self.sigma + self.phase if self.sigma else math.pi / 2.0
+        above = self.max_curvature * math.cos(wave)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             return np.asarray((bent if sample is None else bent + _mean_sign(sample) * above) * u)
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
 
 def _mean_sign(sample: Indices) -> float:

@@ -50,7 +50,7 @@ def svrg(ask: Any, rng: Any, s: Any) -> Estimate:
             x = yield mean + ask.difference(rng.integers(ask.n, size=s.batch), x, w)
 
 
-def svrg_at_snapshot(ask: Any, rng: Any, s: Any) -> Estimate:
+def svrg_with_batch_at_snapshot(ask: Any, rng: Any, s: Any) -> Estimate:
     """As `svrg`; a batch is drawn and queried at w itself, too."""
     x = yield
     while True:

@@ -21,7 +21,7 @@ def condg(ask: Any, l: Floats, u: Floats, lam: float, eta: float) -> Floats:  # 
         x = x + min(1.0, lam * gap / float(np.vdot(d, d))) * d
 
 
-def line_search(value: Callable[[float], float], upper: float, *rest: float) -> float:
+def line_search(value: Callable[[float], float], upper: float, *other_steps: float) -> float:
     """Return the best of the minimiser on [0, most], both ends and some others."""
     result = minimize_scalar(value, bounds=(0.0, upper), method="bounded", options={"xatol": 1e-10})
-    return min((float(result.x), 0.0, upper, *rest), key=value)
+    return min((float(result.x), 0.0, upper, *other_steps), key=value)

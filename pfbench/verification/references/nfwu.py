@@ -24,15 +24,15 @@ def nfwu(
     if k == 1:
         yield from frank_wolfe_moves(ask, x, s, estimator(ask, rng, s))
     else:
-        yield from run_best(ask, x, rng, s, k, estimator)
+        yield from repeat_runs_keeping_best(ask, x, rng, s, k, estimator)
 
 
-def run_best(
-    ask: Any, start: Any, rng: Any, s: Any, k: int, estimator: Callable[..., Estimate]
+def repeat_runs_keeping_best(
+    ask: Any, start: Any, rng: Any, s: Any, runs: int, estimator: Callable[..., Estimate]
 ) -> Iterator[State]:
-    """Remark 3.1: of k runs from the start, the drawn iterate with the least Frank-Wolfe gap."""
+    """Yield k runs from one start; the output is the candidate with the least Frank-Wolfe gap."""
     best, lower = start, math.inf
-    for _ in range(k):
+    for _ in range(runs):
         t0 = int(rng.integers(s.iterations)) if s.output == "uniform" else None
         for t, state in enumerate(frank_wolfe_moves(ask, start, s, estimator(ask, rng, s))):
             if t == t0:

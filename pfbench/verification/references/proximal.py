@@ -101,7 +101,8 @@ _ALONG = {
     **dict.fromkeys(("prox-gd", "projected-gradient"), estimates.full_gradient),
     "prox-sgd": estimates.sg,
     **dict.fromkeys(
-        ("svrg", "prox-svrg", "projected-svrg", "prox-svrg-plus"), estimates.svrg_at_snapshot
+        ("svrg", "prox-svrg", "projected-svrg", "prox-svrg-plus"),
+        estimates.svrg_with_batch_at_snapshot,
     ),
     **dict.fromkeys(("saga", "prox-saga"), estimates.saga),
     **dict.fromkeys(("spiderboost", "prox-spiderboost"), estimates.spider),

@@ -50,7 +50,7 @@ def sliding_steps(ask: Any, x: Any, s: Any, estimate: Estimate, lam: float) -> I
 def ncgs_vr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """Variance-reduced NCGS (qu2018, algorithm 4): lambda = 1/(3L)."""
     return sliding_steps(
-        ask, x, s, estimates.svrg_at_snapshot(ask, rng, s), 1.0 / (3.0 * s.smoothness)
+        ask, x, s, estimates.svrg_with_batch_at_snapshot(ask, rng, s), 1.0 / (3.0 * s.smoothness)
     )
 
 
@@ -72,7 +72,7 @@ def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
             gamma, beta = 2.0 / (k + 1.0), 3.0 * L / k
             z = (1.0 - gamma) * y + gamma * x
             g = (
-                ask.difference(_draw_indices(rng, ask.n, m), z, theta) + mean
+                ask.difference(_draw_indices_or_counts(rng, ask.n, m), z, theta) + mean
                 if m
                 else ask.gradient(z)
             )
@@ -82,8 +82,8 @@ def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
         theta = y
 
 
-def _draw_indices(rng: Any, n: int, m: int) -> Any:
-    """Return m uniform indices; above n as the counts of each component."""
+def _draw_indices_or_counts(rng: Any, n: int, m: int) -> Any:
+    """Return m uniform indices below n; if m > n, each drawn component with its count."""
     if m <= n:
         return rng.integers(n, size=m)
     counts = rng.multinomial(m, np.full(n, 1.0 / n))

@@ -13,7 +13,11 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 from pfbench.verification.replay.draws import ResolvedDraws
 from pfbench.verification.replay.forms import list_method_forms
-from pfbench.verification.replay.indices import Rejection, find_choice_rejection, find_rejection
+from pfbench.verification.replay.indices import (
+    Rejection,
+    find_choice_rejection_and_p_value,
+    find_first_rejection_and_p_value,
+)
 from pfbench.verification.replay.replay_instances import (
     ReplayCase,
     list_problem_kinds,
@@ -46,7 +50,7 @@ SEEDS, SHORT = 40, 12
 
 @dataclass(frozen=True)
 class DrawStream:
-    """Runs whose draws are tested together.
+    """A case and the number of its runs whose draws are tested together.
 
     Attributes
     ----------
@@ -70,10 +74,12 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[DrawStream]:
     names = {f.name for f in fields(method)}
     if not (method.deterministic or "iterations" not in names):
         for sizes in _STREAMS:
-            yield from _make_streams(method, first, kind, sizes)
+            yield from _yield_stream_if_sizes_fit(method, first, kind, sizes)
         if "refresh" in names:
             for sizes in _COINS:
-                yield from _make_streams(method, first, kind, {"n": 7, "batch": 2, **sizes})
+                yield from _yield_stream_if_sizes_fit(
+                    method, first, kind, {"n": 7, "batch": 2, **sizes}
+                )
     short = set_horizon(method, first, SHORT)
     if not method.deterministic:
         small = {"batch": 2} if "batch" in first else {}
@@ -91,10 +97,13 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[DrawStream]:
             )
 
 
-def _make_streams(
-    method: Any, first: Mapping[str, Any], kind: Mapping[str, Any], sizes: Mapping[str, Any]
+def _yield_stream_if_sizes_fit(
+    method: Any,
+    form_parameters: Mapping[str, Any],
+    problem_kind: Mapping[str, Any],
+    sizes: Mapping[str, Any],
 ) -> Iterator[DrawStream]:
-    """Yield a stream of some sizes, of those that the method has; none without batches there."""
+    """Yield the stream with these sizes; nothing if the method cannot have them."""
     n = int(sizes["n"])
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
     usual = {f.name: f.default for f in fields(method)}
@@ -102,17 +111,19 @@ def _make_streams(
     values = {
         name: value
         for name, value in sizes.items()
-        if name in first or (name == "batch" and is_set)
+        if name in form_parameters or (name == "batch" and is_set)
     }
-    if "snapshot" in first:  # a subset is no larger than n
-        values["snapshot"] = min(n, max(first["subepochs"], 3)) if "subepochs" in first else n
+    if "snapshot" in form_parameters:  # a subset is no larger than n
+        values["snapshot"] = (
+            min(n, max(form_parameters["subepochs"], 3)) if "subepochs" in form_parameters else n
+        )
     keeps_table = "table" in method.requires  # one that is queried one by one takes seconds
     if n > (20_000 if keeps_table else n) or ("batch" not in values and n > 10):
         return
-    parameters = {**first, **values, "iterations": sizes["iterations"]}
+    parameters = {**form_parameters, **values, "iterations": sizes["iterations"]}
     if "condg" in dir(method):  # an inner loop takes more time, and draws nothing
-        parameters |= {"tolerance": 0.5} if "tolerance" in first else {}
-    yield DrawStream(ReplayCase(make_instance({**kind, "n": n}), parameters))
+        parameters |= {"tolerance": 0.5} if "tolerance" in form_parameters else {}
+    yield DrawStream(ReplayCase(make_instance({**problem_kind, "n": n}), parameters))
 
 
 @dataclass(frozen=True)
@@ -181,18 +192,18 @@ def _test_batches(
     batches: Sequence[tuple[int, Integers]], n: int, extra: str = ""
 ) -> DrawLawResult:
     sample = [batch for _, batch in batches]
-    suspect, p_value = find_rejection(sample, n)
+    suspect, p_value = find_first_rejection_and_p_value(sample, n)
     if suspect is None:
         return DrawLawResult(p_value=p_value)
-    if _is_without_replacement(sample, n):
+    if _shows_draws_without_replacement(sample, n):
         first = np.array([batch[:1] for batch in _shuffle_each_batch(sample)])
-        other, p_value = find_rejection(list(first), n)
+        other, p_value = find_first_rejection_and_p_value(list(first), n)
         if other is None:
             return DrawLawResult(p_value=p_value, law="without replacement")
     return DrawLawResult(suspect.description + extra, batches[suspect.batch][0], p_value)
 
 
-def _is_without_replacement(sample: Sequence[Integers], n: int) -> bool:
+def _shows_draws_without_replacement(sample: Sequence[Integers], n: int) -> bool:
     """Return whether no batch repeats a component, although many would if they were drawn anew."""
     sizes = np.array([len(batch) for batch in sample])
     if sizes.max() > n:
@@ -212,12 +223,12 @@ def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawRes
         if len(np.unique(batch)) < len(batch):
             return DrawLawResult("its subset has a component twice", t)
     mixed = _shuffle_each_batch([batch for _, batch in subsets])
-    suspect, p_value = find_rejection([batch[:1] for batch in mixed], n)
+    suspect, p_value = find_first_rejection_and_p_value([batch[:1] for batch in mixed], n)
     if suspect is None and n > 1 and len(mixed[0]) > 1:
         pairs = [
             np.array([batch[0] * (n - 1) + batch[1] - (batch[1] > batch[0])]) for batch in mixed
         ]
-        suspect, of_pairs = find_rejection(pairs, n * (n - 1))
+        suspect, of_pairs = find_first_rejection_and_p_value(pairs, n * (n - 1))
         p_value = min(p_value, of_pairs)
     if suspect is None:
         return DrawLawResult(p_value=p_value)
@@ -227,20 +238,22 @@ def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawRes
 def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResult:
     """Test the chance of coins, the waiting times, and whether a row of coins comes again."""
     fell = [int(heads) for _, heads in coins]
-    suspect, p_value = find_choice_rejection(
+    suspect, p_value = find_choice_rejection_and_p_value(
         "its coin falls heads with another chance", fell, (1.0 - chance, chance)
     )
-    suspect = suspect or _find_repeated_row(fell, max(chance, 1.0 - chance))
+    suspect = suspect or _find_repeated_coin_sequence(fell, max(chance, 1.0 - chance))
     if suspect is None:
         return DrawLawResult(p_value=p_value)
     return DrawLawResult(suspect.description, coins[suspect.batch][0], p_value)
 
 
-def _find_repeated_row(fell: Sequence[int], upper: float) -> Rejection | None:
-    """Return where a row of coins comes again that is so long that chance does not explain it."""
-    T = len(fell)
-    length = int(np.ceil((np.log(max(1.0, T * T / 2.0)) - np.log(LEVEL)) / -np.log(upper)))
-    keys, row = set[bytes](), np.array(fell, dtype=np.int8)
+def _find_repeated_coin_sequence(coins: Sequence[int], max_side_chance: float) -> Rejection | None:
+    """Return the first repeat of a sequence of coins that is too long to occur by chance."""
+    T = len(coins)
+    length = int(
+        np.ceil((np.log(max(1.0, T * T / 2.0)) - np.log(LEVEL)) / -np.log(max_side_chance))
+    )
+    keys, row = set[bytes](), np.array(coins, dtype=np.int8)
     for t in range(T - length + 1):
         key = row[t : t + length].tobytes()
         if key in keys:
@@ -251,13 +264,15 @@ def _find_repeated_row(fell: Sequence[int], upper: float) -> Rejection | None:
 
 def _test_picks(picks: Sequence[tuple[int, int, int]], count: int) -> DrawLawResult:
     even = (1.0 / count,) * count
-    suspect, p_value = find_choice_rejection(
+    suspect, p_value = find_choice_rejection_and_p_value(
         "it goes on from points that are not drawn uniformly",
         [number for _, number, _ in picks],
         even,
     )
     if suspect is None:
-        suspect, of_pairs = find_rejection([np.array([number]) for _, number, _ in picks], count)
+        suspect, of_pairs = find_first_rejection_and_p_value(
+            [np.array([number]) for _, number, _ in picks], count
+        )
         p_value = min(p_value, of_pairs)
     if suspect is None:
         return DrawLawResult(p_value=p_value)

@@ -14,7 +14,7 @@ from pfbench.base.errors import format_error_with_notes
 from pfbench.base.state import State
 from pfbench.points import keep
 from pfbench.verification.replay.draws import DrawNeededNowError, ResolvedDraws
-from pfbench.verification.replay.judges import ReplayedSubroutines
+from pfbench.verification.replay.judges import RecordedChoiceJudges
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 from pfbench.verification.replay.recorded_run import Transcript, copy_dense
@@ -164,7 +164,7 @@ def _replay_and_compare_steps(
     """
     transcript = replay.transcript
     name = getattr(algorithm, "name", "")
-    judges = ReplayedSubroutines(replay, name not in TOLERANCE_ALONE)
+    judges = RecordedChoiceJudges(replay, name not in TOLERANCE_ALONE)
     replay.begin_step(0, transcript.start)
     if reference is None:
         judged = copy.copy(algorithm)
@@ -185,7 +185,7 @@ def _replay_and_compare_steps(
                 raise MismatchError(step, f"it raised {format_error_with_notes(transcript.error)}")
             raise FewerStatesError(step, f"it yields {step} states, the reference yields more")
         _compare_states(replay, step, state)
-        _check_surplus(replay, step)
+        _check_earlier_queries_explained(replay, step)
         step += 1
         replay.begin_step(step, transcript.states[step - 1].x)
     if transcript.error is not None:
@@ -193,7 +193,7 @@ def _replay_and_compare_steps(
     if len(transcript.states) > step:
         extra = len(transcript.states)
         raise MismatchError(step, f"it yields {extra} states, the reference {step}")
-    _check_surplus(replay, step + 1)
+    _check_earlier_queries_explained(replay, step + 1)
     return step
 
 
@@ -226,8 +226,8 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
         )
 
 
-def _check_surplus(replay: ReplayOracles, step: int) -> None:
-    """Refuse queries of earlier steps that nothing explains."""
+def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
+    """Raise `MismatchError` if a query of an earlier step is unexplained."""
     for pending in replay.window.pending:
         if pending.query.step >= step:
             return

@@ -89,7 +89,7 @@ _TOGETHER: Mapping[str, Parameters] = MappingProxyType({"restarts": {"output": "
 
 @dataclass(frozen=True)
 class MethodForm:
-    """One form of a method.
+    """One choice of a method's parameters, as one of the forms in which it is tested.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def list_method_forms(kind: Any) -> list[MethodForm]:
 
 
 def _iterate_options(kind: Any) -> Iterator[Parameters]:
-    """Yield what a form sets beside what the method needs."""
+    """Yield the optional parameters of each form, next to those that the method needs."""
     own = _OF_METHODS.get(kind.name, ())
     if own is _SEARCHES:
         yield from own

@@ -46,7 +46,7 @@ _TESTS = 17
 
 @dataclass(frozen=True)
 class Rejection:
-    """A test that rejects.
+    """A rejected test of indices: its description, and the batch at which it rejects.
 
     Attributes
     ----------
@@ -60,7 +60,9 @@ class Rejection:
     batch: int
 
 
-def find_rejection(batches: Sequence[Integers], n: int) -> tuple[Rejection | None, float]:
+def find_first_rejection_and_p_value(
+    batches: Sequence[Integers], n: int
+) -> tuple[Rejection | None, float]:
     """Return the test that rejects first, and the least p-value of all of them together.
 
     The order within a batch says nothing: it is shuffled first, by a stream of its own.
@@ -84,10 +86,10 @@ def find_rejection(batches: Sequence[Integers], n: int) -> tuple[Rejection | Non
     bins, bits, shares = _bin_numbers(sample, n), sample % _BINS, _bin_chances(n)
     part_of = batch_of * _PARTS // len(batches)
     ended = (batch_of + 1) * _PARTS // len(batches) > part_of
-    by_part = _mean_e_value(
+    by_part = _log_mean_e_value_over_batches(
         _log_batch_bets(_bin_numbers(sample, n, _FEW), part_of, _bin_chances(n, _FEW))
     )
-    earlier = _log_repeat_bets(sample, window, n)
+    earlier = _log_bets_on_repeats_in_window(sample, window, n)
     largest = np.maximum(earlier[-_STARTS], _LEAST)  # of the ratios
     bincount = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
     everywhere = "is not uniform over all components"
@@ -95,25 +97,33 @@ def find_rejection(batches: Sequence[Integers], n: int) -> tuple[Rejection | Non
     repeats = "repeats earlier ones as independent draws do not"
     tests = (
         (everywhere, _log_mean_e_process(_log_bin_bets(bins, shares))),
-        (everywhere, _mean_e_value(_log_batch_bets(bins, batch_of, shares))[batch_of]),
+        (
+            everywhere,
+            _log_mean_e_value_over_batches(_log_batch_bets(bins, batch_of, shares))[batch_of],
+        ),
         (everywhere, np.concatenate([[0.0], by_part])[part_of + ended]),
         (last_bits, _log_mean_e_process(_log_bin_bets(bits, _residue_chances(n)))),
-        (last_bits, _mean_e_value(_log_batch_bets(bits, batch_of, _residue_chances(n)))[batch_of]),
+        (
+            last_bits,
+            _log_mean_e_value_over_batches(_log_batch_bets(bits, batch_of, _residue_chances(n)))[
+                batch_of
+            ],
+        ),
         (
             "depends on the one before",
             _log_mean_e_process(
-                _log_bin_bets(_bin_numbers(np.diff(sample) % n, n), shares), first=1
+                _log_bin_bets(_bin_numbers(np.diff(sample) % n, n), shares), leading_zeros=1
             ),
         ),
         (
             "repeats in its batch as independent draws do not",
-            _log_mean_e_process(_log_repeat_bets(sample, started, n)),
+            _log_mean_e_process(_log_bets_on_repeats_in_window(sample, started, n)),
         ),
         (repeats, _log_mean_e_process(earlier)),
-        (repeats, _mean_e_value(bincount)[batch_of]),
+        (repeats, _log_mean_e_value_over_batches(bincount)[batch_of]),
     )
-    by_draw = [(subject, *_first_rejection(logs)) for subject, logs in tests]
-    by_draw.append(("is no longer drawn", *_test_missing_component(sample, n)))
+    by_draw = [(subject, *_first_rejection_index_and_p_value(logs)) for subject, logs in tests]
+    by_draw.append(("is no longer drawn", *_find_dropped_component_and_p_value(sample, n)))
     image = "comes with its image n - 1 - i more or less often than independent draws do"
     by_draw.extend(
         (image, *mirror_bet) for mirror_bet in _iterate_mirror_tests(sample, batch_of, n)
@@ -123,24 +133,24 @@ def find_rejection(batches: Sequence[Integers], n: int) -> tuple[Rejection | Non
         for subject, position, _ in by_draw
         if position is not None
     ]
-    second, p_value = _find_repeated_batches(batches, n)
+    second, p_value = _find_repeated_batches_and_p_value(batches, n)
     if second is not None:
         suspects.append(Rejection("its batches are those of before", second))
     lower = min(p_value, *(value for _, _, value in by_draw))
     return min(suspects, key=lambda suspect: suspect.batch, default=None), lower
 
 
-def _first_rejection(logs: Floats) -> tuple[int | None, float]:
+def _first_rejection_index_and_p_value(log_e_process: Floats) -> tuple[int | None, float]:
     """Return where an e-process first rejects, None if nowhere, and its p-value."""
-    p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
-    over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
+    p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, log_e_process.max(initial=0.0)))))
+    over = np.flatnonzero(log_e_process >= np.log(_TESTS / LEVEL))
     return (int(over[0]) if over.size else None), p_value
 
 
 def _iterate_mirror_tests(
     sample: Integers, batch_of: Integers, n: int
 ) -> Iterator[tuple[int | None, float]]:
-    """Yield as `_first_rejection` whether i comes with n - 1 - i.
+    """Yield as `_first_rejection_index_and_p_value` whether i comes with n - 1 - i.
 
     It is looked for in its batch, in that and the one before, and among a twentieth of n draws
     before. The lesser of both is uniform, too, where one that is its own image is left out;
@@ -152,14 +162,14 @@ def _iterate_mirror_tests(
     lesser, batches = np.minimum(sample, n - 1 - sample)[indices], batch_of[indices]
     started = [np.searchsorted(batches, batches - back) for back in (0, 1)]
     for since in (*started, np.arange(len(indices)) - max(1, n // 20)):
-        position, p_value = _first_rejection(
-            _log_mean_e_process(_log_repeat_bets(lesser, since, n // 2))
+        position, p_value = _first_rejection_index_and_p_value(
+            _log_mean_e_process(_log_bets_on_repeats_in_window(lesser, since, n // 2))
         )
         yield (None if position is None else int(indices[position])), p_value
 
 
-def _test_missing_component(sample: Integers, n: int) -> tuple[int | None, float]:
-    """Return where it is first known that a component is not drawn any more, and the p-value.
+def _find_dropped_component_and_p_value(sample: Integers, n: int) -> tuple[int | None, float]:
+    """Return the first draw by which a component is no longer drawn, and the p-value.
 
     None of K uniform draws begins a stretch of G without the component drawn last but with a chance
     of (1 - 1/n)^G, and so it is for all n components at the beginning.
@@ -182,8 +192,10 @@ def _test_missing_component(sample: Integers, n: int) -> tuple[int | None, float
     return int(existing.min()), float(np.exp(pairs - G * each))
 
 
-def _find_repeated_batches(batches: Sequence[Integers], n: int) -> tuple[int | None, float]:
-    """Return the last of the first batches in a row that came before in a row, and its p-value.
+def _find_repeated_batches_and_p_value(
+    batches: Sequence[Integers], n: int
+) -> tuple[int | None, float]:
+    """Return the end of the first repeated sequence of batches, and the p-value.
 
     Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
     times the product of c_i!), the c_i as equal as can be. So as many in a row as make the product
@@ -212,7 +224,7 @@ def _find_repeated_batches(batches: Sequence[Integers], n: int) -> tuple[int | N
     return None, 1.0
 
 
-def find_choice_rejection(
+def find_choice_rejection_and_p_value(
     subject: str, chosen: Sequence[int], chances: Sequence[float]
 ) -> tuple[Rejection | None, float]:
     """Return whether choices have not their chances, and the p-value; `batch` is the choice.
@@ -226,12 +238,12 @@ def find_choice_rejection(
         logs = np.maximum(
             logs, _log_mean_e_process(_log_bets_by_flips_since_rare_side(sample, np.array(chances)))
         )
-    position, p_value = _first_rejection(logs)
+    position, p_value = _first_rejection_index_and_p_value(logs)
     return (None if position is None else Rejection(subject, position)), p_value
 
 
 def _log_bets_by_flips_since_rare_side(fell: Integers, chances: Floats) -> Floats:
-    """Return those of bets on a coin that know how many flips ago its rarer side fell last."""
+    """Return log ratios of bets on a coin given the flips since its rarer side last fell."""
     flips = np.arange(len(fell))
     newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
     since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
@@ -283,8 +295,8 @@ def _count_previous_occurrences(values: Integers) -> Integers:
     return ranks
 
 
-def _log_repeat_bets(sample: Integers, since: Integers, n: int) -> Floats:
-    """Return those of bets on whether an index is among those drawn since a position before it.
+def _log_bets_on_repeats_in_window(sample: Integers, window_starts: Integers, n: int) -> Floats:
+    """Return log ratios of bets that an index repeats one drawn since its window's start.
 
     Given the past its chance is that of the distinct ones, k/n.
     """
@@ -297,12 +309,12 @@ def _log_repeat_bets(sample: Integers, since: Integers, n: int) -> Floats:
     after[order[:-1][same]] = order[1:][same]
     # Draw i is the newest of its value, and in the window, for the draws j with i < j <= after[i]
     # and since[j] <= i; `since` never falls.
-    last = np.minimum(after, np.searchsorted(since, np.arange(N), side="right") - 1)
+    last = np.minimum(after, np.searchsorted(window_starts, np.arange(N), side="right") - 1)
     change = np.zeros(N + 2)
     np.add.at(change, np.arange(N) + 1, 1.0)
     np.add.at(change, np.maximum(last, np.arange(N)) + 1, -1.0)
     p = np.cumsum(change)[:N] / n
-    repeated = (before >= since) & (before >= 0)
+    repeated = (before >= window_starts) & (before >= 0)
     rows = []
     for ratio in _RATIOS:
         bet = np.minimum(ratio * p, np.maximum(p, 0.9))
@@ -314,11 +326,11 @@ def _log_repeat_bets(sample: Integers, since: Integers, n: int) -> Floats:
     return np.array(rows)
 
 
-def _log_mean_e_process(rows: Floats, first: int = 0) -> Floats:
+def _log_mean_e_process(log_ratios: Floats, leading_zeros: int = 0) -> Floats:
     """Return the logarithm of the mean of e-processes after each draw, given by their ratios."""
-    logs = np.cumsum(rows, axis=1)
-    mixed = np.asarray(logsumexp(logs, axis=0) - np.log(len(rows)))
-    return np.concatenate([np.zeros(first), mixed])
+    logs = np.cumsum(log_ratios, axis=1)
+    mixed = np.asarray(logsumexp(logs, axis=0) - np.log(len(log_ratios)))
+    return np.concatenate([np.zeros(leading_zeros), mixed])
 
 
 def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
@@ -330,9 +342,9 @@ def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Float
     return np.asarray(bets + gammaln(prior.sum()) - gammaln(counts.sum(axis=1) + prior.sum()))
 
 
-def _mean_e_value(logs: Floats) -> Floats:
+def _log_mean_e_value_over_batches(log_e_values: Floats) -> Floats:
     """Return the logarithm of the mean over batches of an e-value of each, 1 before it is drawn."""
-    T = len(logs)
+    T = len(log_e_values)
     with np.errstate(divide="ignore"):
         to_come = np.log(np.arange(T - 1, -1, -1))
-    return np.asarray(np.logaddexp(np.logaddexp.accumulate(logs), to_come) - np.log(T))
+    return np.asarray(np.logaddexp(np.logaddexp.accumulate(log_e_values), to_come) - np.log(T))

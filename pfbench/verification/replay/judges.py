@@ -30,7 +30,7 @@ _SAME = 1e-6
 _MAX_INNER = 100_000
 
 
-class ReplayedSubroutines:
+class RecordedChoiceJudges:
     """What a replayed reference calls in place of its own `condg` and `line_search`.
 
     Parameters
@@ -64,27 +64,30 @@ class ReplayedSubroutines:
             moved = combine(keep(x), v, min(1.0, gap * lam / length**2)) if length > 0.0 else x
             if ends:
                 further = replay._gradient_array(tilt(l, moved, u, 1.0 / lam))
-                if length > 0.0 and self._continues_inner_loop(further, slope, direction):
+                if length > 0.0 and self._is_next_query_of_inner_loop(further, slope, direction):
                     replay.notes.append("an inner loop goes on after its gap is small enough")
                 else:
                     return x
             x = moved
         raise MismatchError(replay.step, "an inner loop does not end")
 
-    def _continues_inner_loop(self, further: Floats, g: Floats, request: Floats) -> bool:
+    def _is_next_query_of_inner_loop(
+        self, next_direction: Floats, g: Floats, recorded_direction: Floats
+    ) -> bool:
         """Return whether the next recorded minimisation is the next of the same inner loop.
 
         Its direction has the same factor to the source's as that which was queried along g.
         """
         replay = self.replay
-        pending = replay.find_minimisation(further)
+        pending = replay.find_minimisation(next_direction)
         first = next(
             (pending for pending in replay.window.pending if pending.query.kind == "lo"), None
         )
         if pending is None or pending is not first or pending.query.direction is None:
             return False
         lengths = [
-            float(np.linalg.norm(item)) for item in (pending.query.direction, further, request, g)
+            float(np.linalg.norm(item))
+            for item in (pending.query.direction, next_direction, recorded_direction, g)
         ]
         if not all(lengths):
             return False
@@ -104,12 +107,14 @@ class ReplayedSubroutines:
                 return x
         replay.raise_mismatch(f"ends its inner loop at a gap of at most {eta:g}")
 
-    def line_search(self, value: Callable[[float], float], upper: float, *rest: float) -> float:
+    def line_search(
+        self, value: Callable[[float], float], upper: float, *other_steps: float
+    ) -> float:
         """Return the step that the recorded run took, if it is as good as exact line search."""
         replay = self.replay
         replay.has_search = True
         if not replay._is_known(replay.step):
-            return line_search(value, upper, *rest)
+            return line_search(value, upper, *other_steps)
         points = list[Floats]()
         values = dict[float, float]()
 
@@ -137,7 +142,9 @@ class ReplayedSubroutines:
                     f"moves along a segment from which the recorded iterate is {deviation:.3g} away"
                 )
             gamma = self._snap_to_end(part) * upper
-            best = min(line_search_value(watch_value, upper), start, end, *map(watch_value, rest))
+            best = min(
+                line_search_minimum(watch_value, upper), start, end, *map(watch_value, other_steps)
+            )
             loss = watch_value(gamma) - best
             allowed = _LOSS * (start - best) + _VALUE_ROUNDING * max(abs(start), abs(best))
             if loss > allowed:
@@ -151,7 +158,7 @@ class ReplayedSubroutines:
             del replay.value
 
     def _snap_to_end(self, part: float) -> float:
-        """Return a part of the segment; near an end it may be the end, which is decided."""
+        """Return a fraction of a segment, moved to an end of it that is near (a decision)."""
         for end in (0.0, 1.0):
             if abs(part - end) <= _SNAP:
                 return end
@@ -160,6 +167,6 @@ class ReplayedSubroutines:
         return min(max(part, 0.0), 1.0)
 
 
-def line_search_value(value: Callable[[float], float], upper: float) -> float:
+def line_search_minimum(value: Callable[[float], float], upper: float) -> float:
     """Return the least value that an exact line search finds."""
     return value(line_search(value, upper))

@@ -189,7 +189,7 @@ class QueryWindow:
         self._remove_explained(touched)
         return True
 
-    def has_each_component_once(self, pieces: list[QueryAtPoint]) -> bool:
+    def starts_with_each_component_once(self, pieces: list[QueryAtPoint]) -> bool:
         """Return whether pieces begin with each component once."""
         n = self.transcript.problem.n
         chosen = self.choose(pieces, n)

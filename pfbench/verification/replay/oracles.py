@@ -197,9 +197,9 @@ class ReplayOracles:
         self.window.consume_query(pending)
         return self.backend.prox(x, g, lam)
 
-    def hessian(self, s: Any) -> "ReplayHessian":
+    def hessian(self, s: Any) -> "ReplayHessianAtPoint":
         """Return the Hessians at a point, which may have been queried later, at their first use."""
-        return ReplayHessian(self, s)
+        return ReplayHessianAtPoint(self, s)
 
     def table(self, x: Any) -> "ReplayTable":
         """Return a table of all component gradients."""
@@ -245,7 +245,7 @@ class ReplayOracles:
         window, x = self.window, self.position
         full = window.find(_FULL, lambda q: window.is_equal_point(q.points[0], x))
         pieces = window.pieces_at_point(x)
-        covers = window.has_each_component_once(pieces)
+        covers = window.starts_with_each_component_once(pieces)
         coin = self.transcript.states[self.step].coin if self._is_known(self.step) else None
         if (full is None) == (not pieces) or covers:
             if coin is not None:
@@ -442,7 +442,7 @@ class ReplayOracles:
         return window.take(chosen)[:size]
 
 
-class ReplayHessian:
+class ReplayHessianAtPoint:
     """The component Hessians at one point."""
 
     def __init__(self, replay: ReplayOracles, s: Any) -> None:

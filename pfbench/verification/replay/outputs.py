@@ -55,12 +55,14 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
         )
     except NotTestable:
         return None
-    if wrong := _check_declared_output(trial, method, first, short, long):
+    if wrong := _describe_wrong_declared_output(trial, method, first, short, long):
         return Decision("violated", f"{wrong} (repeat: {trial.command}).", {}, None)
-    return _check_reported_output(trial, method, first) or _RIGHT
+    return _decide_reported_output_law(trial, method, first) or _RIGHT
 
 
-def _check_declared_output(trial: Trial, method: Any, first: Any, short: Any, long: Any) -> str:
+def _describe_wrong_declared_output(
+    trial: Trial, method: Any, first: Any, short: Any, long: Any
+) -> str:
     """Return what is wrong with the output that a method declares; empty if nothing is."""
     outputs = [getattr(item[0], "output", None) for item in (short, long)]
     if outputs[0] != outputs[1]:
@@ -102,7 +104,7 @@ def _describe_weight_difference(weight: Any, right: Any) -> str:
     return ""
 
 
-def _check_reported_output(trial: Trial, method: Any, first: Any) -> Decision | None:
+def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decision | None:
     """Decide the law of an output that the method reports and the reference does not."""
     kind = list_problem_kinds(method)[0]
     decisions = list[Decision]()
@@ -121,7 +123,9 @@ def _check_reported_output(trial: Trial, method: Any, first: Any) -> Decision | 
             if output is None or own is not None or transcript.error is not None:
                 return None
             for law, location in locations.items():
-                location.append(_match_output(transcript, output, law, right, min(T, _PARTS), rng))
+                location.append(
+                    _find_law_part_of_output(transcript, output, law, right, min(T, _PARTS), rng)
+                )
         parts = min(T, _PARTS)
         results = [decide_uniform(results, parts) for results in locations.values()]
         best = max(
@@ -141,10 +145,10 @@ def _output_of_last_state(transcript: Transcript) -> Floats | None:
     return None if not states or states[-1].output is None else np.asarray(states[-1].output)
 
 
-def _match_output(
-    transcript: Transcript, output: Floats, law: str, right: Any, parts: int, rng: Any
+def _find_law_part_of_output(
+    transcript: Transcript, output: Floats, law: str, reference_method: Any, parts: int, rng: Any
 ) -> int:
-    """Return in which part of a law an output lies, -1 if it is none of the points.
+    """Return the equal-chance part of a law in which an output lies; -1 if in none.
 
     Of points that coincide one is drawn by its chance, so that all parts are equally likely.
     """
@@ -154,7 +158,10 @@ def _match_output(
     else:
         points = [transcript.estimate_point(t) for t in range(T)]
         weights = np.array(
-            [right.output_weight(t + 1.0) if law == "weighted" else 1.0 for t in range(T)]
+            [
+                reference_method.output_weight(t + 1.0) if law == "weighted" else 1.0
+                for t in range(T)
+            ]
         )
     limit = VALUE_TOLERANCE * transcript.point_size
     same = np.flatnonzero([float(np.abs(point - output).max()) <= limit for point in points])

@@ -12,7 +12,7 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices
-from pfbench.problems.base import ComponentHessians, FiniteSum, index_weights
+from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, index_weights
 from pfbench.sets import L1Ball, L2Ball, LinfBall
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.named_norms import norm_ball, vector_norm_ball
@@ -123,7 +123,7 @@ class RippledLogCosh(FiniteSum):
         indices, weights = index_weights(sample, self.n)
         return np.asarray((weights @ self.component_gradients(x, indices)).reshape(x.shape))
 
-    def hessian(self, s: Floats) -> ComponentHessians:
+    def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return all component Hessians at s."""
         lengths, b, a, k = self._data
         flat = s.ravel()
@@ -141,7 +141,7 @@ class RippledLogCosh(FiniteSum):
             product = product + (weights * turns[indices] * (q @ v)) @ q
             return np.asarray(product.reshape(u.shape))
 
-        return ComponentHessians(apply_hessian)
+        return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "GradientRowTable":
         """Return a table with every component gradient at x."""

@@ -52,7 +52,7 @@ _EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKin
 
 @dataclass
 class ComparisonTally:
-    """What came of the runs of one check.
+    """The tally of one comparison with a reference: agreeing runs and steps, mismatch, notes.
 
     Attributes
     ----------
@@ -267,7 +267,10 @@ def _record_case(
     problem = case.problem()
     seed = trial.seeds(1, purpose)[0] if seed < 0 else seed
     transcript = record_run(
-        trial.subject.problem_under_test(problem), algorithm, seed=seed, max_steps=_max_steps(case)
+        trial.subject.problem_under_test(problem),
+        algorithm,
+        seed=seed,
+        max_steps=_max_recorded_steps(case),
     )
     transcript.problem = problem
     trial.coverage.add(problem, len(transcript.states), _ComponentCounts(transcript))
@@ -309,21 +312,21 @@ def _add_outcome(
             comparison.doubts.append(f"{case}: {outcome.notes[0]}")
     elif outcome.decided_by_rounding:
         comparison.steps += outcome.steps
-        if 2 * outcome.steps < len(transcript.states) and not _parts_by_rounding(
+        if 2 * outcome.steps < len(transcript.states) and not _is_mismatch_due_to_rounding(
             trial, case, outcome.steps
         ):
             comparison.doubts.append(f"{location}: rounding decides from there on")
     elif outcome.is_cut_short:
         comparison.doubts.append(f"{location}: its draws can be read in too many ways")
-    elif _is_sparse(case, transcript, trial):
+    elif _yields_fewer_states_at_same_cost(case, transcript, trial):
         words = f"{case}: it yields {len(transcript.states)} states for all queries of the run"
         comparison.doubts.append(f"{words}: yield a State after each update")
     else:
         comparison.violation = f"{location}: {outcome.reason} (repeat: {trial.command})"
 
 
-def _parts_by_rounding(trial: Trial, case: ReplayCase, steps: int) -> bool:
-    """Return whether rounding parts the catalogue's method and its plain reference as early.
+def _is_mismatch_due_to_rounding(trial: Trial, case: ReplayCase, steps: int) -> bool:
+    """Return whether rounding alone separates the built-in method from its reference so early.
 
     The run has converged there. Runs that part within the shorter horizons are never excused.
     """
@@ -331,12 +334,14 @@ def _parts_by_rounding(trial: Trial, case: ReplayCase, steps: int) -> bool:
     if steps < _SHORTEST_CONVERGED or name not in REFERENCES:
         return False
     method = ALGORITHMS[name](**case.parameters)
-    right = record_run(case.problem(), method, max_steps=_max_steps(case))
+    right = record_run(case.problem(), method, max_steps=_max_recorded_steps(case))
     outcome = follow_transcript(right, method, REFERENCES[name])
     return outcome.decided_by_rounding and outcome.steps <= 2 * steps
 
 
-def _is_sparse(case: ReplayCase, transcript: Transcript, trial: Trial) -> bool:
+def _yields_fewer_states_at_same_cost(
+    case: ReplayCase, transcript: Transcript, trial: Trial
+) -> bool:
     """Return whether a run yields fewer states than the reference, for as many queries."""
     right = record_run(case.problem(), ALGORITHMS[trial.claim.method](**case.parameters))
     fewer = 0 < len(transcript.states) < len(right.states)
@@ -395,8 +400,8 @@ def _case_horizon(case: ReplayCase) -> int:
     return int(case.parameters.get("iterations", 40))
 
 
-def _max_steps(case: ReplayCase) -> int:
-    """Return after how many states a run is left: it makes far more than it should."""
+def _max_recorded_steps(case: ReplayCase) -> int:
+    """Return the number of states after which a recording of a case is stopped."""
     s = case.parameters
     restarts = s.get("restarts", 3 if "probability" in s else 1)
     return int(2 * restarts * s.get("iterations", s.get("period", 100)) + 10)
@@ -419,5 +424,5 @@ class _ComponentCounts:
         full = any(query.kind in ("gradient", "table") for query in transcript.queries)
         indices = [query.indices for query in transcript.queries if query.indices is not None]
         some = len(np.unique(np.concatenate(indices))) if indices else 0
-        self.components = transcript.problem.n if full else some
+        self.distinct_components = transcript.problem.n if full else some
         self.charged = transcript.spent

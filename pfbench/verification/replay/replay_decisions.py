@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ReadingDecision:
-    """One decision.
+    """One choice between readings of a transcript, and for how many steps it can be revised.
 
     Attributes
     ----------
     step
         The step at which it was made.
-    horizon
+    revisable_steps
         The number of steps within which it can prove wrong.
-    options, chosen
+    option_count, chosen
         How many options there are, and which was taken.
     """
 
     step: int
-    horizon: int
-    options: int
+    revisable_steps: int
+    option_count: int
     chosen: int
 
 
@@ -39,11 +39,11 @@ class ReadingDecisions:
     forced: Sequence[int] = ()
     log: list[ReadingDecision] = field(default_factory=list)
 
-    def choose_option(self, step: int, options: int, horizon: int = 2) -> int:
+    def choose_option(self, step: int, option_count: int, revisable_steps: int = 2) -> int:
         """Return which of some options is taken, the likeliest being 0."""
         position = len(self.log)
         chosen = self.forced[position] if position < len(self.forced) else 0
-        self.log.append(ReadingDecision(step, horizon, options, chosen))
+        self.log.append(ReadingDecision(step, revisable_steps, option_count, chosen))
         return chosen
 
     def revise_decisions(self, step: int) -> list[int] | None:
@@ -53,6 +53,9 @@ class ReadingDecisions:
         """
         for index in range(len(self.log) - 1, -1, -1):
             decision = self.log[index]
-            if decision.step + decision.horizon >= step and decision.chosen + 1 < decision.options:
+            if (
+                decision.step + decision.revisable_steps >= step
+                and decision.chosen + 1 < decision.option_count
+            ):
                 return [*(before.chosen for before in self.log[:index]), decision.chosen + 1]
         return None

@@ -176,7 +176,7 @@ def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Re
             needs_matrices=True,
             is_factored=True,
         )
-    for options, changes in _extreme_options(method, first):
+    for options, changes in _iterate_problem_and_method_extremes(method, first):
         parameters = {**set_horizon(method, first, 40), **changes}
         if not _is_allowed(method, parameters):
             continue
@@ -220,7 +220,7 @@ def _long_cases(
         yield ReplayCase(make_instance({**kind, "n": 3}), parameters)
 
 
-def _extreme_options(
+def _iterate_problem_and_method_extremes(
     method: Any, first: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield options of the problem and changes of parameters, of which some methods refuse some."""

@@ -14,7 +14,7 @@ from pfbench.base.verdicts import Verdict
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
-from pfbench.verification.statements.horizons import check_horizons
+from pfbench.verification.statements.horizons import decide_at_growing_horizons
 from pfbench.verification.statements.quantity import Quantity, as_function, is_count
 from pfbench.verification.statements.setting import (
     ClaimSetting,
@@ -90,7 +90,7 @@ class Bound:
         Of a step nothing is known of rounding, which longer runs meet as they converge.
         """
         settings = () if self.statistic == "step" else self.settings.values()
-        return check_horizons(trial, settings, self.decide)
+        return decide_at_growing_horizons(trial, settings, self.decide)
 
     def decide(self, trial: Trial) -> Evidence:
         """Put it to the test on every instance."""
@@ -159,7 +159,7 @@ class Bound:
         return self._value_of_run(trial, case, seed) / lower
 
     def values(self, case: MethodOnProblem) -> dict[str, float]:
-        """Return the bounds on a case by label; of a bound for every t that at t = 1."""
+        """Return the value of each bound on a case, by label; at t = 1 if it depends on t."""
         return {label: self._bound(bound, case, 1) for label, bound in self.bounds.items()}
 
     # --- every run --------------------------------------------------------------------------------
@@ -189,7 +189,9 @@ class Bound:
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[tuple[int, float]]:
         """Yield each t of one run with what is measured there."""
-        moves = islice(trial.moves(case.problem, case.algorithm, seed), case.steps)
+        moves = islice(
+            trial.follow_with_previous_point(case.problem, case.algorithm, seed), case.steps
+        )
         if self.statistic == "step":
             for t, (x, step) in enumerate(moves):
                 yield t, float(self.quantity(case.problem, x, step.state.x))
@@ -240,12 +242,12 @@ class Bound:
     def _value_of_run(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
         """Return what is measured of one run."""
         if is_count(self.quantity):
-            *_, last = _collect_claim_steps(trial, case, seed)
+            *_, last = _collect_steps_with_previous_points(trial, case, seed)
             return float(last[1].counts().as_dict()[self.quantity])
         measured = as_function(case.problem, self.quantity)
         if self.statistic == "output":
             return measured(trial.run(case.problem, case.algorithm, seed=seed).x)
-        moves = _collect_claim_steps(trial, case, seed)
+        moves = _collect_steps_with_previous_points(trial, case, seed)
         if self.statistic == "last":
             return measured(moves[-1][1].state.x)
         points = [x if step.state.at is None else keep(step.state.at) for x, step in moves]
@@ -288,9 +290,13 @@ def _join_labels(*labels: str) -> str:
     return ", ".join(filter(None, labels))
 
 
-def _collect_claim_steps(trial: Trial, case: MethodOnProblem, seed: int) -> list[Any]:
+def _collect_steps_with_previous_points(
+    trial: Trial, case: MethodOnProblem, seed: int
+) -> list[Any]:
     """Return the steps of a run, each with the iterate before it; as many as the claim sets."""
-    moves = list(islice(trial.moves(case.problem, case.algorithm, seed), case.steps))
+    moves = list(
+        islice(trial.follow_with_previous_point(case.problem, case.algorithm, seed), case.steps)
+    )
     if not moves:
         raise MethodFailed("it makes no step")
     if case.steps is not None and len(moves) < case.steps:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from pfbench.base.arrays import Floats, nan_or_maximum
+from pfbench.base.arrays import Floats, maximum_nan_as_infinity
 from pfbench.base.protocols import Problem
 from pfbench.base.verdicts import Verdict
 from pfbench.points import keep
@@ -137,7 +137,7 @@ class ErrorLaw:
             positive += ratios[-1:] if law > lower else []
             if self.mean is not None:
                 away = group.mean / group.chance - self.mean(*reported, group.past)
-                deviation = nan_or_maximum(deviation, float(np.abs(away).max()) / scale)
+                deviation = maximum_nan_as_infinity(deviation, float(np.abs(away).max()) / scale)
         squares = _decide_squares(ratios, positive, self.exact)
         if self.mean is None:
             return squares
@@ -167,7 +167,9 @@ def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGrou
     def run(rng: Any) -> list[tuple[Past, Any, Any]]:
         steps = islice(trial.follow(case.problem, case.algorithm, rng=rng), case.steps)
         return list(
-            iterate_errors(case.problem, ((step.estimate_point, step.estimate) for step in steps))
+            iterate_past_error_history(
+                case.problem, ((step.estimate_point, step.estimate) for step in steps)
+            )
         )
 
     return group_errors(enumerate_outcomes(trial, case, run))
@@ -186,10 +188,10 @@ def group_errors(
     return list(groups.values()), count
 
 
-def iterate_errors(
+def iterate_past_error_history(
     problem: Any, estimates: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Past, Any, Any]]:
-    """Yield what each estimate follows from, its error, and all that was told before it.
+    """Yield the past of each estimate, its error, and all points and estimates before it.
 
     `estimates` are the points where they were formed, with the estimates.
     """

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.names import check_names
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.statements.horizons import check_horizons
+from pfbench.verification.statements.horizons import decide_at_growing_horizons
 from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
@@ -46,7 +46,7 @@ class ExactCounts:
         Means over all draws are for few steps.
         """
         settings = () if self.expected else self.settings.values()
-        return check_horizons(trial, settings, self._decide)
+        return decide_at_growing_horizons(trial, settings, self._decide)
 
     def _decide(self, trial: Trial) -> Evidence:
         parts: dict[str, Decision] = {}

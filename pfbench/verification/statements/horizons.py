@@ -10,7 +10,11 @@ from pfbench.base.verdicts import Verdict
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.faults.fault import Fault
-from pfbench.verification.statements.setting import FACTOR, ClaimSetting, lengthen_instance
+from pfbench.verification.statements.setting import (
+    FACTOR,
+    ClaimSetting,
+    adapt_instance_to_longer_horizon,
+)
 from pfbench.verification.statistics import Decision, combine_families, is_doubtful
 from pfbench.verification.subject import ClaimBroken, Subject
 from pfbench.verification.trial import Trial
@@ -31,10 +35,10 @@ _PATIENCE, _LEAST = 6.0, 30.0
 is left out."""
 
 
-def check_horizons(
+def decide_at_growing_horizons(
     trial: Trial, settings: Iterable[ClaimSetting], check: Callable[[Trial], Evidence]
 ) -> Evidence:
-    """Return the evidence of a check at the stated horizon, and at longer ones while it holds.
+    """Return the evidence at the stated horizon and, while the claim holds, at longer ones.
 
     Instances that are made for the horizon go on where the others take too long. The seconds that
     are left are for runs on the instances of shorter horizons, the longest runs first.
@@ -53,7 +57,7 @@ def check_horizons(
         _horizon_seconds(trial),
     )
     tried = _HorizonTests(check, seconds, {"": evidence.decision}, evidence.repetitions)
-    groups, factor, late = split_by_growth(trial.claim), FACTOR, ""
+    groups, factor, late = split_by_horizon_dependence(trial.claim), FACTOR, ""
     work, reached = [trial.coverage.work] * len(groups), [1] * len(groups)
     going = [*range(len(groups))]
     while going and factor <= LARGEST[trial.effort]:
@@ -73,7 +77,7 @@ def check_horizons(
     factors = [1, *_horizon_multiples(max(reached))]
     for high in [] if late else reversed(_horizon_multiples(reached[0])):
         for low in [f for f in factors if f < high]:
-            claim = use_shorter_instances(groups[0], high, low)
+            claim = select_shorter_horizon_instances(groups[0], high, low)
             name = f"T = {first * high} on instances for T = {first * low}"
             cost = work[0] * high / reached[0]
             tried.try_horizon(name, replace(trial, stretch=high, claim=claim), cost)
@@ -130,9 +134,11 @@ def _horizon_multiples(limit: int) -> list[int]:
     return [FACTOR**k for k in range(1, limit.bit_length()) if FACTOR**k <= limit]
 
 
-def split_by_growth(claim: Claim) -> list[Claim]:
-    """Return the claim on the instances that are made for a horizon, and on the others."""
-    grows = [lengthen_instance(item, FACTOR**2) is not item for item in claim.instances]
+def split_by_horizon_dependence(claim: Claim) -> list[Claim]:
+    """Split a claim into those of its instances that depend on the horizon, and the others."""
+    grows = [
+        adapt_instance_to_longer_horizon(item, FACTOR**2) is not item for item in claim.instances
+    ]
     if len(set(grows)) == 1:
         return [claim]
     return [
@@ -146,15 +152,18 @@ def instance_names(claim: Claim) -> str:
     return f" on {', '.join(instance.name for instance in claim.instances)}"
 
 
-def use_shorter_instances(claim: Claim, longer: int, shorter: int) -> Claim:
-    """Return a claim on the instances for a shorter horizon that no longer run has."""
+def select_shorter_horizon_instances(
+    claim: Claim, longer_multiple: int, shorter_multiple: int
+) -> Claim:
+    """Return a claim on the instances of a shorter horizon that differ from the longer one's."""
     instances = []
     for instance in claim.instances:
-        multiples = (1, shorter, longer)
+        multiples = (1, shorter_multiple, longer_multiple)
         first, at_shorter, at_longer = (
-            lengthen_instance(instance, multiple).parameters for multiple in multiples
+            adapt_instance_to_longer_horizon(instance, multiple).parameters
+            for multiple in multiples
         )
-        if at_shorter != at_longer and (shorter == 1 or at_shorter != first):
+        if at_shorter != at_longer and (shorter_multiple == 1 or at_shorter != first):
             instances.append(replace(instance, parameters=at_shorter))
     return replace(claim, instances=tuple(instances))
 

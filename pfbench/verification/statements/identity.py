@@ -46,7 +46,7 @@ class IdentityCheck:
             differences = [
                 difference
                 for seed in trial.seeds(self.seeds, name or "runs")
-                for difference in self._differences(trial, case, seed)
+                for difference in self._iterate_relative_differences(trial, case, seed)
             ]
             parts[name] = decide_exact(
                 max(differences) <= self.tolerance,
@@ -64,7 +64,9 @@ class IdentityCheck:
             check_fit(case)
             make_other_method(self.other_method, self.other_parameters, case)
 
-    def _differences(self, trial: Trial, case: MethodOnProblem, seed: int) -> Iterator[float]:
+    def _iterate_relative_differences(
+        self, trial: Trial, case: MethodOnProblem, seed: int
+    ) -> Iterator[float]:
         """Yield by how much each step of two runs differs, relative to its size."""
         values = [
             self._values(trial, case, algorithm, seed)

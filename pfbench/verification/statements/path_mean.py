@@ -90,7 +90,7 @@ class PathMeanBound:
                 values: dict[int, float] = visited,
             ) -> float:
                 if seed not in values:
-                    points = (x for x, _ in trial.moves(on, method, seed))
+                    points = (x for x, _ in trial.follow_with_previous_point(on, method, seed))
                     values[seed] = float(np.mean([self.quantity(on, x) for x in points]))
                 return values[seed]
 

@@ -113,9 +113,11 @@ class RateCheck:
             trial, instance.build_seeded(seed, **{self.varied_parameter: complete})
         )
 
-    def calls(self, trial: Trial, instance: Instance, value: float, data: int, seed: int) -> float:
+    def calls(
+        self, trial: Trial, instance: Instance, value: float, data_seed: int, seed: int
+    ) -> float:
         """Return the calls until the measure is at most epsilon; infinite if it never is."""
-        case = self.make_case(trial, instance, value, data)
+        case = self.make_case(trial, instance, value, data_seed)
         request = self.count, self.measure, case.parameters.epsilon
         return count_calls_to_target(trial, case, case.algorithm, seed, *request)
 

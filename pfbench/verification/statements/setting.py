@@ -21,7 +21,7 @@ from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.reproducibility import check_reproducible
-from pfbench.verification.subject import NotTestable, instantiate_with_parameters
+from pfbench.verification.subject import NotTestable, instantiate_with_accepted_parameters
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import is_float
 
@@ -213,9 +213,9 @@ def make_other_method(method: Any, parameters: Given | None, case: MethodOnProbl
         If it refuses them.
     """
     if parameters is None:
-        return instantiate_with_parameters(method, **case.claim_parameters)
+        return instantiate_with_accepted_parameters(method, **case.claim_parameters)
     reported = parameters(case.constants) if callable(parameters) else parameters
-    return instantiate_with_parameters(method, tuple(reported), **reported)
+    return instantiate_with_accepted_parameters(method, tuple(reported), **reported)
 
 
 def instance_titles(claim: Claim) -> list[str]:
@@ -240,11 +240,16 @@ def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
     if not trial.claim.instances:
         raise NotTestable("the claim names no instance")
     for title, instance in zip(instance_titles(trial.claim), trial.claim.instances, strict=True):
-        yield title, instance if trial.stretch == 1 else lengthen_instance(instance, trial.stretch)
+        yield (
+            title,
+            instance
+            if trial.stretch == 1
+            else adapt_instance_to_longer_horizon(instance, trial.stretch),
+        )
 
 
-def lengthen_instance(instance: Instance, stretch: int) -> Instance:
-    """Return an instance that is as hard for a longer run: its free `T` or `epsilon` are changed.
+def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) -> Instance:
+    """Return an instance for a longer run: its default `T` or `epsilon` is adapted.
 
     A right method reaches its accuracy after a part of the run, and the rest shows what comes late.
     """
@@ -253,9 +258,9 @@ def lengthen_instance(instance: Instance, stretch: int) -> Instance:
     for name in instance.parameter_names:
         default = parameters[name].default
         if name in _HORIZONS and type(default) is int:
-            changed[name] = stretch * default
+            changed[name] = horizon_multiple * default
         elif name == "epsilon" and is_float(default):
-            changed[name] = default / math.sqrt(max(stretch / _ROOM, 1.0))
+            changed[name] = default / math.sqrt(max(horizon_multiple / _ROOM, 1.0))
     return replace(instance, parameters={**instance.parameters, **changed}) if changed else instance
 
 

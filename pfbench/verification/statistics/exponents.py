@@ -73,7 +73,7 @@ def fit_exponent(
     x: npt.ArrayLike,
     counts: npt.ArrayLike,
     *,
-    existing: npt.ArrayLike | None = None,
+    log_known_factors: npt.ArrayLike | None = None,
     least_decades: float = 2.0,
 ) -> Exponent:
     """Fit counts ∝ x^slope: one least-squares slope a seed, then their median and its interval.
@@ -93,7 +93,7 @@ def fit_exponent(
     counts
         Calls to the target (or any positive measurement), shape (seeds, k); inf or NaN where the
         target was not reached. Shape (k,) states that nothing random enters them.
-    existing
+    log_known_factors
         Natural logarithms of known factors of the counts, shape (k,), which are divided out.
     least_decades
         Least decades of x of a usable fit.
@@ -118,8 +118,8 @@ def fit_exponent(
         raise InputError("counts must be positive; give inf where the target was not reached.")
     offset = (
         np.zeros(point.size)
-        if existing is None
-        else check_finite_array("known", existing, shape=point.shape)
+        if log_known_factors is None
+        else check_finite_array("known", log_known_factors, shape=point.shape)
     )
 
     censored = ~np.isfinite(cells)
@@ -130,7 +130,9 @@ def fit_exponent(
     nothing = np.empty(0)
     slopes, change, end = nothing, nothing, math.nan
     if usable:
-        slopes, change, ends = _slopes(u, np.log(cells[:, keep]) - offset[keep])
+        slopes, change, ends = _slopes_changes_and_end_slopes(
+            u, np.log(cells[:, keep]) - offset[keep]
+        )
         end = float(np.median(ends))
     slope, lower, upper = _median_and_interval(slopes, fixed)
     curvature, curvature_lower, curvature_upper = _median_and_interval(change, fixed)
@@ -158,7 +160,7 @@ def make_fit_function(
     x: npt.ArrayLike,
     rows: Callable[[int], npt.ArrayLike],
     *,
-    existing: npt.ArrayLike | None = None,
+    log_known_factors: npt.ArrayLike | None = None,
     least_decades: float = 2.0,
 ) -> Callable[[int], Exponent]:
     """Return what fits the counts of so many seeds, as `decide_exponent` asks for them.
@@ -167,31 +169,35 @@ def make_fit_function(
     """
 
     def fit(seeds: int) -> Exponent:
-        return fit_exponent(x, rows(seeds), existing=existing, least_decades=least_decades)
+        return fit_exponent(
+            x, rows(seeds), log_known_factors=log_known_factors, least_decades=least_decades
+        )
 
     return fit
 
 
-def _slopes(u: means.Array, logs: means.Array) -> tuple[means.Array, means.Array, means.Array]:
+def _slopes_changes_and_end_slopes(
+    log_x: means.Array, log_counts: means.Array
+) -> tuple[means.Array, means.Array, means.Array]:
     """Return each row's slope, change of the local slope over the range, and slope at its end.
 
     The linear fit projects on p = u − mean(u). The quadratic one adds q, the part of p² that is
     orthogonal to 1 and p: its local slope is d(bp + cq)/du = b + c(2p − Σp³/Σp²).
     """
-    p = u - u.mean()
+    p = log_x - log_x.mean()
     skew = np.sum(p**3) / np.sum(p**2)
     q = p**2 - np.mean(p**2) - skew * p
-    b = logs @ p / np.sum(p**2)
-    c = logs @ q / np.sum(q**2)
-    return b, 2 * c * np.ptp(u), b + c * (2 * p.max() - skew)
+    b = log_counts @ p / np.sum(p**2)
+    c = log_counts @ q / np.sum(q**2)
+    return b, 2 * c * np.ptp(log_x), b + c * (2 * p.max() - skew)
 
 
-def _median_and_interval(values: means.Array, fixed: bool) -> tuple[float, float, float]:
+def _median_and_interval(values: means.Array, is_deterministic: bool) -> tuple[float, float, float]:
     """Return median and interval over seeds, which is the number itself where nothing is random."""
     if values.size == 0:
         return math.nan, math.nan, math.nan
     median = float(np.median(values))
-    if fixed:
+    if is_deterministic:
         return median, median, median
     interval = median_interval(values)
     return median, interval.lower, interval.upper

@@ -65,7 +65,7 @@ class EProcess:
         self._log_wealth = np.zeros(GRID.size)
 
     def add(self, x: float) -> float:
-        """Take one more sample and return the logarithm of the e-value.
+        """Add a sample and return the logarithm of the e-value.
 
         An infinite sample makes the e-value infinite for good.
 
@@ -156,10 +156,12 @@ RANGE = 10.0
 that bound; without any such range no finite number of samples bounds a mean from above."""
 
 
-def sequential_limits(ratios: Array, level: float, limit: float = RANGE) -> "ConfidenceInterval":
+def sequential_limits(
+    ratios: Array, level: float, max_ratio: float = RANGE
+) -> "ConfidenceInterval":
     """Return a lower and an upper limit of the mean of ratios that hold at every look together.
 
-    Upper: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `limit` is a
+    Upper: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `max_ratio` is a
     nonnegative supermartingale that starts at 1 (Waudby-Smith and Ramdas 2024, section 4, with one
     bet). So the limit, the least m at which it reaches 1/(1 - level) at some look k,
 
@@ -178,10 +180,10 @@ def sequential_limits(ratios: Array, level: float, limit: float = RANGE) -> "Con
         Samples over the bound, nonnegative, shape (n,), in order.
     level
         Confidence of each of the two one-sided limits.
-    limit
+    max_ratio
         The range R, greater than 1.
     """
-    upper = upper_limit(ratios, level, limit)
+    upper = upper_limit(ratios, level, max_ratio)
     if not np.isfinite(ratios).all():
         return ConfidenceInterval(0.0, math.inf)
     reach = -math.log(1 - level)
@@ -197,12 +199,12 @@ def sequential_limits(ratios: Array, level: float, limit: float = RANGE) -> "Con
     return ConfidenceInterval(min(lower, float(ratios.mean())), upper)
 
 
-def upper_limit(ratios: Array, level: float, upper: float = RANGE) -> float:
+def upper_limit(ratios: Array, level: float, max_ratio: float = RANGE) -> float:
     """Return the upper limit of `sequential_limits`."""
     with np.errstate(divide="ignore"):
-        logs = np.cumsum(np.log(np.maximum(upper - ratios, 0.0)))
+        logs = np.cumsum(np.log(np.maximum(max_ratio - ratios, 0.0)))
     k = np.arange(1, ratios.size + 1)
-    limit = float((upper - np.exp((math.log(1 - level) + logs) / k)).min())
+    limit = float((max_ratio - np.exp((math.log(1 - level) + logs) / k)).min())
     return limit if ratios.mean() <= limit else math.inf
 
 

@@ -12,7 +12,7 @@ _NEVER_NEAR = ("by_schedule", "by_own_constant")
 
 
 def mark_by_schedule(part: Decision) -> Decision:
-    """Return the decision on what follows from a schedule, whatever the method: *holds* at best.
+    """Cap a decision that the schedule alone determines at *holds*, with a mark of why.
 
     Where it is why a row says *holds*, `measured` has "by_schedule": true.
     """
@@ -20,7 +20,7 @@ def mark_by_schedule(part: Decision) -> Decision:
 
 
 def mark_by_own_constant(part: Decision) -> Decision:
-    """Return the decision on a bound with a constant that no paper states: *holds* at best.
+    """Cap a decision on a bound with a constant of ours at *holds*, with a mark of why.
 
     Where it is why a row says *holds*, `measured` has "by_own_constant": true.
     """
@@ -51,7 +51,7 @@ def combine_with_conditions(
 
 
 def combine_families(parts: Mapping[str, Decision]) -> Decision:
-    """Return the decision on a claim tested on several families: near its bound if it is on one.
+    """Combine decisions on several families: the worst if one is not kept, else the tightest.
 
     Of those on which it is, the one with the largest number is named.
     """
@@ -62,11 +62,13 @@ def combine_families(parts: Mapping[str, Decision]) -> Decision:
         parts,
         key=lambda name: (_rank(parts[name]), max(parts[name].tight_on.values(), default=0.0)),
     )
-    return replace(_join_parts(parts, best), tight_on=_prefix_tight_parts({best: parts[best]}))
+    return replace(
+        _join_parts(parts, best), tight_on=_merge_tight_ratios_by_part({best: parts[best]})
+    )
 
 
 def _rank(part: Decision) -> int:
-    return Verdict(part.verdict).rank
+    return Verdict(part.verdict).rank_from_worst
 
 
 def _cap_at_holds(part: Decision, mark: str, why: str) -> Decision:
@@ -99,12 +101,12 @@ def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
         measured,
         min((part.p_value for part in tested if part.p_value is not None), default=None),
         sum(part.test_count for part in tested),
-        _prefix_tight_parts(parts) if decision.verdict in NEAR else {},
+        _merge_tight_ratios_by_part(parts) if decision.verdict in NEAR else {},
     )
 
 
-def _prefix_tight_parts(parts: Mapping[str, Decision]) -> dict[str, float]:
-    """Return where parts are near their bounds, each place after the name of its part."""
+def _merge_tight_ratios_by_part(parts: Mapping[str, Decision]) -> dict[str, float]:
+    """Return the ratios near their bound of all parts, keyed by part name and location."""
     return {
         ": ".join(filter(None, (name, key))): number
         for name, part in parts.items()

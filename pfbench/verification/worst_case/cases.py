@@ -62,7 +62,7 @@ class WorstCase:
             verdict = max(
                 decide_kept_bound(worst / bound),
                 Verdict.WITHIN_10,
-                key=lambda verdict: verdict.rank,
+                key=lambda verdict: verdict.rank_from_worst,
             )
             reason = f"The worst case is at least {self.share:g} of the bound."
         else:
@@ -93,7 +93,7 @@ def inexact_mean_gap_bound(N: int) -> float:
     return 2.0 * theorem_accuracy(N)
 
 
-def min_mapping_bound(N: int) -> float:
+def min_gradient_mapping_bound(N: int) -> float:
     """Return 2 L h0/N (Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping)."""
     return 2.0 * DELTA / N
 
@@ -203,14 +203,14 @@ WORST_CASES: tuple[Claim, ...] = (
         "gradient-descent",
         "gradient descent, step 1/L, f smooth: least |grad f|^2 at x_0 .. x_{N-1} <= 2 L h0/N",
         "Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping",
-        *(min_mapping_bound, methods.gradient_descent, 0.66),
+        *(min_gradient_mapping_bound, methods.gradient_descent, 0.66),
         takes=(2.0, 2.0),
     ),
     _case(
         "prox-gd",
         "proximal gradient, step 1/L, f smooth, h convex: least |G_{1/L}|^2 <= 2 L h0/N",
         "Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping",
-        *(min_mapping_bound, methods.prox_gd, 0.66),
+        *(min_gradient_mapping_bound, methods.prox_gd, 0.66),
     ),
     _case(
         "ncgs",

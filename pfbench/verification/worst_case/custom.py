@@ -205,9 +205,11 @@ class WorstCaseProgram:
         n, L = function_class.n, function_class.L
         self._prox_of = self._set
         if has_penalty:
-            self._functions, self._f, self._prox_of = worst.add_composite(n, L, self._start)
+            self._functions, self._f, self._prox_of = worst.add_composite_stationary_at_start(
+                n, L, self._start
+            )
         elif any(recording.measured) and not constrained:
-            self._functions, self._f = worst.add_components(n, L, self._start)
+            self._functions, self._f = worst.add_components_equal_at_start(n, L, self._start)
         else:
             convex = function_class.convex
             self._functions = [worst.add_smooth_function(L, convex=convex) for _ in range(n)]
@@ -259,7 +261,7 @@ class WorstCaseProgram:
         """Return the worst case of a measure."""
         worst, f, function_class = self._estimation, self._f, self._function_class
         if any(self._recording.measured):
-            return self._solve_measured(over)
+            return self._solve_mean_squares(over)
         runs = [(chance, [self._vector(x) for x in run]) for chance, run in self._recording.runs]
         start, best = f(self._start), None
         bounded = math.isfinite(function_class.delta)
@@ -282,7 +284,7 @@ class WorstCaseProgram:
             return worst.solve(*measures[0][1])
         return worst.solve(sum((chance * mean(results) for chance, results in measures), 0.0))
 
-    def _solve_measured(self, over: str) -> float:
+    def _solve_mean_squares(self, over: str) -> float:
         """Return the worst case of the squares of the vectors that were measured."""
         worst, delta = self._estimation, self._function_class.delta
         squares = [[self._vector(v) ** 2 for v in run] for run in self._recording.measured]
@@ -302,7 +304,7 @@ class WorstCaseProgram:
         return g**2 if measure == "gradient_mapping_sq" else g * (x - self._lo(g))
 
     def proof(self) -> DualCertificate:
-        """Return why no function of the class is worse."""
+        """Return the dual certificate: the proof that no function of the class is worse."""
         return self._estimation.proof([*self._functions, *([self._set] if self._set else [])])
 
     def make_worst_function(self) -> WorstFunction:

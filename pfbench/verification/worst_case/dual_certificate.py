@@ -259,9 +259,9 @@ def _rebalance(terms: Sequence[CertificateTerm]) -> list[CertificateTerm]:
     ]
 
 
-def _affine(expression: Any, vectors: int, values: int) -> Affine:
+def _affine(expression: Any, vector_count: int, value_count: int) -> Affine:
     """Return what an expression of PEPit is, in its leaves."""
-    gram, linear, constant = np.zeros((vectors, vectors)), np.zeros(values), 0.0
+    gram, linear, constant = np.zeros((vector_count, vector_count)), np.zeros(value_count), 0.0
     for leaf, weight in expression.decomposition_dict.items():
         if isinstance(leaf, tuple):
             item, other = (each.counter for each in leaf)

@@ -85,10 +85,10 @@ class PerformanceEstimation:
         kind = self._functions.SmoothConvexFunction if convex else self._functions.SmoothFunction
         return self._problem.declare_function(kind, L=L)
 
-    def add_components(
+    def add_components_equal_at_start(
         self, n: int, L: float, start: Vector, gradient: Vector | None = None
     ) -> tuple[list[Function], Function]:
-        """Return n smooth functions, equal up to first order at the start, and their mean.
+        """Return n smooth functions with equal gradient and value at the start, and their mean.
 
         That loses nothing for methods that see differences of component gradients and the full
         gradient: linear functions of mean 0 can be added to the components unseen.
@@ -99,15 +99,15 @@ class PerformanceEstimation:
             f_i.add_point((start, common, self._zero))
         return components, mean(components)
 
-    def add_composite(
+    def add_composite_stationary_at_start(
         self, n: int, L: float, start: Vector
     ) -> tuple[list[Function], Function, Function]:
-        """Return the same, stationary at the start, and any closed convex function h, 0 there.
+        """Return n components and their mean, stationary at the start, and a convex h, 0 there.
 
         That loses nothing for proximal steps along gradients: a linear function can be moved from
         the components to h unseen.
         """
-        components, f = self.add_components(n, L, start, self.add_start())
+        components, f = self.add_components_equal_at_start(n, L, start, self.add_start())
         h = self._problem.declare_function(self._functions.ConvexFunction)
         self._penalties.append((h, start))
         return components, f, h

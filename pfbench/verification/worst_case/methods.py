@@ -21,7 +21,10 @@ from pfbench.algorithms.proximal import ProxGD, ProxSpiderBoost, SmoothSAGA, Spi
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.state import State
 from pfbench.estimators import SAGA, SPIDERG, SVRG, Estimator
-from pfbench.verification.instruments.enumerated_random import EnumerableGenerator, ReplayGenerator
+from pfbench.verification.instruments.enumerated_random import (
+    EnumerableGenerator,
+    IndexReplayGenerator,
+)
 from pfbench.verification.worst_case.custom import FunctionClass, WorstCaseProgram
 from pfbench.verification.worst_case.recording import RecordingOptions, record_method
 
@@ -48,7 +51,7 @@ def _solve(
     return WorstCaseProgram(recording, function_class, has_set, has_penalty).solve(quantity, over)
 
 
-def _gaps(N: int, step: float, L: float, over: str) -> float:
+def _solve_worst_gap(N: int, step: float, L: float, over: str) -> float:
     """Return the worst gap of Frank-Wolfe with a constant step, as NFWU with exact gradients."""
     method = NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
     return _solve(method, FunctionClass(L=L, delta=DELTA), over, "fw_gap", has_set=True)
@@ -66,12 +69,12 @@ def theorem_accuracy(N: int) -> float:
 
 def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
     """Return the worst least gap at x_0 .. x_{N-1} of Frank-Wolfe with a constant step."""
-    return _gaps(N, constant_step(N), L, "least")
+    return _solve_worst_gap(N, constant_step(N), L, "least")
 
 
 def nfwu_exact(N: int, L: float = 1.0) -> float:
     """Return the worst mean gap of NFWU with exact gradients, step eta/D = epsilon/(L D)."""
-    return _gaps(N, theorem_accuracy(N), L, "mean")
+    return _solve_worst_gap(N, theorem_accuracy(N), L, "mean")
 
 
 def nfwu_inexact(N: int, L: float = 1.0) -> float:
@@ -108,7 +111,7 @@ def prox_gd(N: int, L: float = 1.0) -> float:
     return _solve(method, inner, "least", has_prox=True, measure=measure)
 
 
-class NearNCGS(NCGS):
+class InexactNCGS(NCGS):
     """NCGS whose condg returns any point within the gap."""
 
     @staticmethod
@@ -123,7 +126,7 @@ def ncgs(N: int, L: float = 1.0) -> float:
     The option is inexact projected gradient.
     """
     # In units of Delta, which the solver needs: f/Delta, x/sqrt(Delta), eta/Delta.
-    method = NearNCGS(iterations=N, smoothness=1.0, tolerance=1.0 / (N * DELTA_SLIDING))
+    method = InexactNCGS(iterations=N, smoothness=1.0, tolerance=1.0 / (N * DELTA_SLIDING))
     inner = FunctionClass(L=L, D=math.inf, delta=1.0)
     measure = partial(_measure_mapping, lam=0.5)
     return DELTA_SLIDING * _solve(
@@ -173,7 +176,7 @@ class EstimatedPath:
         estimate = self.estimator.start(ask, rng)
         g = estimate(x)
         for t, length in enumerate(self.lengths):
-            x = x + ask.free_vector(length, t, *((x, g) if self.follows_draws else ()))
+            x = x + ask.free_vector_within_bound(length, t, *((x, g) if self.follows_draws else ()))
             g = estimate(x)
             yield State(x, x, g)
 
@@ -211,4 +214,4 @@ def _saga_streams(N: int) -> Iterator[EnumerableGenerator]:
     for combination in product(range(2), repeat=N):
         script = np.zeros(2 * N + 2, dtype=np.int64)
         script[[*range(3, 2 * N, 2), 2 * N]] = combination
-        yield ReplayGenerator(script, 2)
+        yield IndexReplayGenerator(script, 2)

@@ -55,7 +55,9 @@ class Coefficients(np.ndarray[Any, Any]):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
         """Add and scale; refuse the rest by name."""
-        scaled = ufunc.__name__ in ("multiply", "divide") and _is_scaled(ufunc.__name__, args)
+        scaled = ufunc.__name__ in ("multiply", "divide") and _is_multiple_by_number(
+            ufunc.__name__, args
+        )
         if method != "__call__" or not (ufunc.__name__ in _LINEAR or scaled):
             _refuse(ufunc.__name__)
         if "out" in options:
@@ -81,10 +83,10 @@ class Coefficients(np.ndarray[Any, Any]):
         _refuse("a number")
 
 
-def _is_scaled(name: str, value: tuple[Any, ...]) -> bool:
-    """Return whether one of two factors, or the divisor, is a number that was not answered."""
-    numbers = [not isinstance(item, Coefficients) and np.ndim(item) == 0 for item in value]
-    return numbers[1] if name == "divide" else any(numbers)
+def _is_multiple_by_number(ufunc_name: str, operands: tuple[Any, ...]) -> bool:
+    """Return whether an operation multiplies or divides by a plain number."""
+    numbers = [not isinstance(item, Coefficients) and np.ndim(item) == 0 for item in operands]
+    return numbers[1] if ufunc_name == "divide" else any(numbers)
 
 
 def _unwrap(item: Any) -> Any:
@@ -198,25 +200,27 @@ class _UnknownOracles:
         """Return x_0."""
         return self._basis[:, 0].copy().view(Coefficients)
 
-    def coefficients(self, x: Any, first: float) -> Floats:
+    def coefficients(self, x: Any, start_coefficient: float) -> Floats:
         """Return the coefficients of a point (first = 1) or a gradient (0); refuse others."""
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
             raise NonlinearMethodError("makes points that are none of the problem")
         product = self._decode @ _unwrap(x)
-        if not np.isfinite(product).all() or abs(product[0] - first) > _CLOSE:
-            location = "goes to a point" if first else "takes a direction"
+        if not np.isfinite(product).all() or abs(product[0] - start_coefficient) > _CLOSE:
+            location = "goes to a point" if start_coefficient else "takes a direction"
             raise NonlinearMethodError(f"{location} that depends on where the origin is")
         return np.asarray(product)
 
     def component(self, i: int, x: Any) -> Any:
         """Return the gradient of f_i at x, with its error."""
         g = self._answer(GRADIENT, self.coefficients(x, 1.0), component=i)
-        return g + self.free_vector(self._options.error, x) if self._options.error else g
+        return (
+            g + self.free_vector_within_bound(self._options.error, x) if self._options.error else g
+        )
 
-    def free_vector(self, length: float, *arguments: Any) -> Any:
+    def free_vector_within_bound(self, max_length: float, *arguments: Any) -> Any:
         """Return a vector of at most this length, the same for the same arguments."""
         parts = [self._decode @ _unwrap(a) if isinstance(a, np.ndarray) else [a] for a in arguments]
-        return self._answer(FREE, np.concatenate(parts), length=length)
+        return self._answer(FREE, np.concatenate(parts), length=max_length)
 
     def approximate_prox(self, x: Any, g: Any, lam: float, gap: float) -> Any:
         """Return a point of the set that minimises <g, y> + |y - x|^2/(2 lam) within a gap."""

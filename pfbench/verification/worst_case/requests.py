@@ -124,15 +124,15 @@ def check_worst_cases(
     )
     check_parameter_names("--function-class", parameters, (*_CLASS, "measure", "over"))
     if isinstance(data, Claim):
-        yield from check_claim(load_claims(selector.name).claims[0], parameters, full)
+        yield from iterate_claim_worst_cases(load_claims(selector.name).claims[0], parameters, full)
     else:
-        yield from _check_method(data, selector, parameters, full)
+        yield from _iterate_method_worst_cases(data, selector, parameters, full)
 
 
-def _check_method(
+def _iterate_method_worst_cases(
     obj: Any, selector: Selector, parameters: dict[str, Any], full: bool
 ) -> Iterator[WorstCaseCheck]:
-    """Yield those of a class, or of an object, which has its parameters."""
+    """Yield the worst case of a class for N = 1, 2, ..., or of one instance."""
     numbers: Any = [None]
     if isinstance(obj, type) and "iterations" not in selector.parameters:
         existing = inspect.signature(obj).parameters
@@ -147,10 +147,10 @@ def _check_method(
         yield _check_case(method, parameters, {**selector.parameters, **extra}, None)
 
 
-def check_claim(
+def iterate_claim_worst_cases(
     claim: Claim, overrides: Mapping[str, Any] = MappingProxyType({}), full: bool = False
 ) -> Iterator[WorstCaseCheck]:
-    """Yield those of a claim's method, with its bound; `overrides` as `within` says it.
+    """Yield the worst case of a claim's method, with the claim's bound, for N = 1, 2, ...
 
     Raises
     ------
@@ -180,7 +180,7 @@ def check_claim(
     for N in range(1, (FULL if full else QUICK) + 1):
         constants = _constants(_function_class(report, own))
         with blame_user_code(f"the claim {claim.name}"):
-            parameters = _parameters(setting, constants, N)
+            parameters = _claim_parameters_at_horizon(setting, constants, N)
             method = own(**parameters)
             late = (N - 1,) if check.statistic == "least" else ()
             bound = float(upper(constants, ParameterNamespace(**parameters), *late))
@@ -203,7 +203,9 @@ def _is_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bo
     return not full and len(recording.answers) > QUICK_UNKNOWNS
 
 
-def _parameters(setting: ClaimSetting, constants: Constants, N: int) -> dict[str, Any]:
+def _claim_parameters_at_horizon(
+    setting: ClaimSetting, constants: Constants, N: int
+) -> dict[str, Any]:
     """Return a claim's parameters for N steps.
 
     Its function is told N where it takes it, as `T` or `iterations`: what it computes may depend on

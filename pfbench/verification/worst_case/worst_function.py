@@ -134,7 +134,9 @@ class WorstFunction(FiniteSum):
         self.minimum_value = float(content["least"])
         space: Any = WholeSpace(d)
         if content["vertices"]:
-            lo = TieBreakingHull(np.array(content["vertices"]), np.array(content["directions"]))
+            lo = TieBreakingHullOracle(
+                np.array(content["vertices"]), np.array(content["directions"])
+            )
             space = FunctionSet(lo, self._start, diameter=float(content["D"]))
         vars(self).update(
             n=len(nodes),
@@ -178,7 +180,7 @@ class WorstFunction(FiniteSum):
         )
 
 
-class TieBreakingHull:
+class TieBreakingHullOracle:
     """The linear minimisation over the hull of vertices; of ties it takes the one that was given.
 
     Parameters

@@ -20,12 +20,12 @@ def ratios(problem, kind=None, seeds=(0,)):
     """The means of what is measured over the corrected and over the printed bound."""
     c = norm_constants(problem)
     numbers = {key: c[key] for key in ("K", "L", "sigma", "delta")} | {"r": min(problem.shape)}
-    beta, eta = theorem1.schedule(**numbers)
+    beta, eta = theorem1.beta_and_eta(**numbers)
     found = trial(theorem1.THEOREM, kind)
     made = found.make(iterations=problem.K, batch=1, step=eta, beta=beta)
     every = []
     for seed in seeds:
-        measured, lo, hi = theorem1.measure_run(found, problem, made, seed)
+        measured, lo, hi = theorem1.mean_gradient_norm_and_lmo_quality(found, problem, made, seed)
         bounds = (
             theorem1.compute_corrected_bound(**numbers, lo=lo, hi=hi),
             theorem1.compute_printed_bound(**numbers, lo=lo),
@@ -63,7 +63,7 @@ def test_with_little_noise_beta_is_capped_and_the_printed_form_fails():
     problem = theorem1.least_squares(2_000, 0.05, size=FAR)
     c = of(problem)
     assert c["L"] * c["delta"] == pytest.approx(4263, rel=1e-3)
-    assert theorem1.schedule(K=2_000, r=3, **c)[0] == 0.0
+    assert theorem1.beta_and_eta(K=2_000, r=3, **c)[0] == 0.0
     corrected, printed = ratios(problem)
     assert corrected == pytest.approx(0.93, abs=0.01)
     assert printed == pytest.approx(1.22, abs=0.01)

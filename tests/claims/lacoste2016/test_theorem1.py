@@ -27,12 +27,12 @@ def test_the_sharp_bound_follows_from_the_decrease(h0):
     """If g_k >= b for all k <= t then (t+1) decrease(b) <= h0: (15) is the root b of equality."""
     C = 1.0
     for t in range(60):
-        root = theorem1.sharper_min_gap_bound(theorem1.CurvatureAndGap(C, h0), None, t)
+        root = theorem1.sharper_min_gap_bound(theorem1.CurvatureAndSuboptimality(C, h0), None, t)
         assert (t + 1) * theorem1.min_decrease(root, C) == pytest.approx(h0)
-        assert root <= theorem1.min_gap_bound(theorem1.CurvatureAndGap(C, h0), None, t) * (
-            1 + 1e-12
-        )
-        assert theorem1.min_gap_bound(theorem1.CurvatureAndGap(C, h0), None, t) == max(
+        assert root <= theorem1.min_gap_bound(
+            theorem1.CurvatureAndSuboptimality(C, h0), None, t
+        ) * (1 + 1e-12)
+        assert theorem1.min_gap_bound(theorem1.CurvatureAndSuboptimality(C, h0), None, t) == max(
             2 * h0, C
         ) / sqrt(t + 1)
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from pfbench.claims.li2019.corollary3 import inner_bound, inner_gap_bound
+from pfbench.claims.li2019.corollary3 import inner_gap_bound, inner_gap_bound_by_30
 
 
 def test_the_bound_of_the_gap_by_hand():
@@ -25,9 +25,9 @@ def test_inner_bound_is_30_summed_by_hand():
     )
     weighted = sum(g * e / G for g, e, G in zip(gamma, eta, Gamma, strict=True))
     corrected = beta[0] * Gamma[1] / 2 + Gamma[1] * (weighted + noise)
-    assert inner_bound(2, L, N, squared, 1.0) == pytest.approx(float(printed))
-    halved = inner_bound(2, L, N, squared, 1.0, first=0.5, weighted=True)
+    assert inner_gap_bound_by_30(2, L, N, squared, 1.0) == pytest.approx(float(printed))
+    halved = inner_gap_bound_by_30(2, L, N, squared, 1.0, first=0.5, weighted=True)
     assert halved == pytest.approx(float(corrected))
-    assert inner_bound(2, L, N, squared, 1.0, noise=0.0) == pytest.approx(
+    assert inner_gap_bound_by_30(2, L, N, squared, 1.0, noise=0.0) == pytest.approx(
         float(printed - Gamma[1] * noise)
     )

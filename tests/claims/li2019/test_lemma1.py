@@ -9,9 +9,9 @@ from judging import trial
 from pfbench.claims.li2019.lemma1 import (
     LEMMA1,
     MOST,
-    constants_needed,
+    constants_needed_by_direction_rank,
     examine_half_eigenvalue,
-    iterate_design_sizes,
+    iterate_dimensions_ratios_and_seeds,
     make_isotropic_regression,
 )
 from pfbench.problems.restricted_convexity import find_worst_direction
@@ -34,7 +34,7 @@ def test_the_curvature_is_that_of_the_function():
         curved = problem.value(V) - problem.value(zero) - np.vdot(problem.gradient(zero), V)
         return (0.25 * np.sum(V**2) - curved) * 4 / np.linalg.norm(V, "nuc") ** 2
 
-    needed = constants_needed(trial(LEMMA1), problem, 4, 5, 0.25)
+    needed = constants_needed_by_direction_rank(trial(LEMMA1), problem, 4, 5, 0.25)
     worst = [
         find_worst_direction(problem.data, 0.25, rank=r, starts=2, seed=5).direction
         for r in (1, 2, 6)
@@ -57,8 +57,8 @@ def test_loss_8_is_not_refuted_as_printed():
     """The proof drops a half there too, but the mean curvature is above lambda_min/4."""
     needed = [
         c
-        for d, ratio, seed in iterate_design_sizes(trial(LEMMA1))
-        for c in constants_needed(
+        for d, ratio, seed in iterate_dimensions_ratios_and_seeds(trial(LEMMA1))
+        for c in constants_needed_by_direction_rank(
             trial(LEMMA1), make_isotropic_regression(seed, d, ratio, 0.25), ratio, seed, alpha=0.25
         )
     ]

@@ -59,7 +59,9 @@ def mean_ratio(
     c = norm_constants(problem)
     given = claim.check.parameters(c)
     made = trial(claim, kind).make(iterations=c["K"], batch=1, **given)
-    measured = np.mean([of(problem, x) for x, _ in trial(claim).moves(problem, made, seed)])
+    measured = np.mean(
+        [of(problem, x) for x, _ in trial(claim).follow_with_previous_point(problem, made, seed)]
+    )
     return float(measured) / bound(**c)
 
 

@@ -117,7 +117,7 @@ def test_turns_know_the_weights_of_the_active_set(name):
         S = ActiveSetTracker(np.asarray(states[0].x))
         for (before, after), weights in zip(pairwise(states), kept, strict=True):
             g = problem.gradient(before.x)
-            kinds.add(S.classify_step(before.x, after.x, g, problem.set.lo(g)).kind)
+            kinds.add(S.apply_and_classify_step(before.x, after.x, g, problem.set.lo(g)).kind)
             np.testing.assert_allclose(np.sort(S._weights), np.sort(weights), atol=1e-8)
     assert kinds >= {"good", "drop"}
 

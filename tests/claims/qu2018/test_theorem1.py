@@ -7,7 +7,7 @@ from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
 from pfbench.base.verdicts import NEAR
 from pfbench.claims.qu2018 import gradient_mapping, theorem1
-from pfbench.verification.instruments.indefinite import make_slope_quadratic
+from pfbench.verification.instruments.indefinite import make_quadratic_linear_along_box
 from pfbench.verification.trial import Trial
 
 KNOWN = Constants(n=27, D=2.0, L_f=0.5, L_ms=0.5, delta=3.0, sigma2=0.7, M=1.0, ell=0.1)
@@ -31,7 +31,9 @@ def test_the_mean_of_option_one_is_the_sharper_bound():
 def test_the_momentum_reaches_the_end_of_its_slope_just_then(N):
     """With that much room all N mappings are g; with 1 % less one of them is not."""
     for room, least in ((1.0 + 1e-9, 0.999999), (0.99, None)):
-        problem = make_slope_quadratic(1.0, room * gradient_mapping.momentum_reach(N) / 2.0, 1e4)
+        problem = make_quadratic_linear_along_box(
+            1.0, room * gradient_mapping.momentum_reach(N) / 2.0, 1e4
+        )
         g = float(np.linalg.norm(problem.gradient(problem.start())))
         sizes = []
         method = NCGS(iterations=N, smoothness=1.0, option=2)

@@ -27,7 +27,10 @@ def power(name, kind, few, many, algorithm=None, seeds=(0, 1)):
         [case(name, epsilon, algorithm).calls(seed)[kind] for epsilon in (few, many)]
         for seed in seeds
     ]
-    return np.log(np.divide(*np.mean(spent, axis=0)[::-1])) / math.log(few / many) + row.shrink
+    return (
+        np.log(np.divide(*np.mean(spent, axis=0)[::-1])) / math.log(few / many)
+        + row.delta_power_of_epsilon
+    )
 
 
 def test_each_relative_has_its_row_beside_older_methods():

@@ -51,8 +51,8 @@ def test_the_instances_attain_the_law_or_stay_below_it(estimator):
         if estimator == "sg":
             assert problem.sigma**2 == constants.sigma2
         else:
-            assert problem.slope(0.0) <= constants.L_ms
-            assert problem.slope(1e-6) == pytest.approx(1.0, rel=1e-5)
+            assert problem.h_derivative(0.0) <= constants.L_ms
+            assert problem.h_derivative(1e-6) == pytest.approx(1.0, rel=1e-5)
             assert constants.L2_ms == problem.L2 == float(estimator.startswith("ca"))
     below = BELOW[estimator]()
     constants = below.constants(below.start())
@@ -61,7 +61,7 @@ def test_the_instances_attain_the_law_or_stay_below_it(estimator):
     elif estimator.startswith("ca"):
         assert below.L2 - below.kappa * below.begin < constants.L2_ms
     else:
-        assert below.slope(below.begin) < constants.L_ms
+        assert below.h_derivative(below.begin) < constants.L_ms
 
 
 @pytest.mark.thin(2)

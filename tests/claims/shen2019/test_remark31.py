@@ -8,12 +8,12 @@ from pfbench.claims.shen2019.remark31 import (
     REMARK,
     VALLEY,
     examine_failure_probability,
-    run_count,
+    restart_count,
 )
 
 
 def test_the_runs_of_a_probability():
-    assert [run_count(delta) for delta in (0.5, 0.25, 0.2, 0.125)] == [1, 2, 3, 3]
+    assert [restart_count(delta) for delta in (0.5, 0.25, 0.2, 0.125)] == [1, 2, 3, 3]
 
 
 @pytest.mark.claims

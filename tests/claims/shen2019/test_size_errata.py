@@ -14,12 +14,12 @@ from pfbench.claims.shen2019.paths import exact_mean_squared_errors
 from pfbench.claims.shen2019.size_errata import (
     ERRATA,
     examine_condition_9,
-    examine_powers,
+    examine_sizes_under_scaling_of_f,
     examine_small_epsilon,
 )
 from pfbench.claims.shen2019.sizes import BatchAndPeriod, error_over_limit
 from pfbench.oracles import Ledger, Oracles
-from pfbench.verification.instruments.enumerated_random import ReplayGenerator
+from pfbench.verification.instruments.enumerated_random import IndexReplayGenerator
 from pfbench.verification.instruments.forced_path import ForcedPath
 
 BY_NAME = {erratum.name: erratum for erratum in ERRATA}
@@ -39,8 +39,8 @@ def corrected(estimator):
     ("name", "examination", "estimator"),
     [
         *((f"shen2019-(9)-{name}", examine_condition_9, name) for name in OF_9),
-        ("shen2019-4.1-powers", examine_powers, "casvrg"),
-        ("shen2019-4.2-powers", examine_powers, "caspiderg"),
+        ("shen2019-4.1-powers", examine_sizes_under_scaling_of_f, "casvrg"),
+        ("shen2019-4.2-powers", examine_sizes_under_scaling_of_f, "caspiderg"),
         ("shen2019-4.1-small-epsilon", examine_small_epsilon, None),
     ],
 )
@@ -69,7 +69,7 @@ def test_the_printed_sizes_of_casvrg_meet_9():
 
 @pytest.mark.parametrize("estimator", ["casvrg", "caspiderg"])
 def test_the_printed_powers_are_right_where_L_is_1_or_more(estimator):
-    found = examine_powers("quick", 1, estimator=estimator).numbers
+    found = examine_sizes_under_scaling_of_f("quick", 1, estimator=estimator).numbers
     assert found["printed, 0.0625 f"] > 10.0
     assert found["printed, 1 f"] < 1.0
     assert found["printed, 16 f"] < 0.01
@@ -92,10 +92,10 @@ def test_a_schedule_that_misses_9_is_not_seen_to_hold(monkeypatch):
 def test_the_readings_are_those_of_errors_by_hand(estimator):
     """Two steps, S = 1, a third and a fourth: |error| = 2, or 0, 2 and 4 by two signs each 2."""
     over = np.array([0.0, 4.0, 8.0] if estimator in RECURSIVE else [0.0, 1.0, 4.0])
-    tried = size_errata._measure_readings(estimator, over, 1, 5, np.random.default_rng(0))
+    tried = size_errata._error_ratios_by_reading(estimator, over, 1, 5, np.random.default_rng(0))
     assert tried["mean over an epoch"] == pytest.approx(over.mean())
     assert tried["without replacement"] == pytest.approx(over[-1])
-    four = size_errata._measure_readings(estimator, over, 4, 5, np.random.default_rng(0))
+    four = size_errata._error_ratios_by_reading(estimator, over, 4, 5, np.random.default_rng(0))
     assert four["without replacement"] == pytest.approx(over[-1] / 4)
     # Signs: |2 s + 2 s'| is 0 or 4, in the mean 2; one sign: 2.
     assert tried["E|.| for E|.|^2"] == pytest.approx(4.0, rel=0.15)
@@ -120,7 +120,7 @@ def test_the_mean_squares_are_those_of_all_runs_of_the_algorithm(estimator):
     for script in itertools.product(range(2), repeat=max(1, p - 1)):
         algorithm = METHODS[estimator](iterations=p, step=step, batch=1, **sizes)
         ask = Oracles(problem, Ledger(), problem.set.diameter)
-        states = algorithm.run(ask, problem.start(), ReplayGenerator(script, 2))
+        states = algorithm.run(ask, problem.start(), IndexReplayGenerator(script, 2))
         errors = [state.estimate - problem.gradient(state.at) for state in states]
         squares.append(np.sum(np.square(errors), axis=1))
     eta = step * problem.length

@@ -2,7 +2,10 @@
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.base import get_parameters
-from pfbench.verification.subject import accepts_any_parameters, instantiate_with_parameters
+from pfbench.verification.subject import (
+    accepts_any_parameters,
+    instantiate_with_accepted_parameters,
+)
 
 
 class Own:
@@ -17,7 +20,7 @@ class Own:
     def theory(cls, epsilon, constants, **given):
         """Take the schedule of the catalogue's method."""
         right = ALGORITHMS[cls.variant_of].theory(epsilon, constants, **given)
-        return instantiate_with_parameters(
+        return instantiate_with_accepted_parameters(
             cls,
             right.list_required_parameters() if accepts_any_parameters(cls) else (),
             **get_parameters(right),

@@ -46,4 +46,4 @@ class Fixed(ProxSpiderBoost):
 
 def test_a_schedule_that_takes_no_batch_is_not_testable_here():
     with pytest.raises(NotTestable):
-        cheapest.fit_cheapest_exponent(trial(table1.TABLE["prox-spiderboost"], Fixed), 4.0)
+        cheapest.fit_min_sfo_exponent_in_n(trial(table1.TABLE["prox-spiderboost"], Fixed), 4.0)

@@ -11,7 +11,7 @@ from pfbench.verification.subject import Subject
 
 def test_a_pair_counts_calls_to_both_accuracies():
     problem = step.STEP.instances[0](3)
-    near, below, reached = step._sfo_ratios_of_pair(trial(step.STEP), problem, 3)
+    near, below, reached = step._sfo_ratios_and_spider_success(trial(step.STEP), problem, 3)
     assert 0.0 < near < 1.0
     assert 0.0 < below < 1.0
     assert reached in (0.0, 1.0)
@@ -27,7 +27,7 @@ class Still(SpiderBoost):
 
 def test_a_method_that_never_gets_there_is_violated():
     problem = step.STEP.instances[0](3)
-    near, below, _ = step._sfo_ratios_of_pair(trial(step.STEP, Still), problem, 3)
+    near, below, _ = step._sfo_ratios_and_spider_success(trial(step.STEP, Still), problem, 3)
     assert math.isinf(near)
     assert math.isinf(below)
     assert judge(step.STEP, Subject(Still)).verdict == "violated"

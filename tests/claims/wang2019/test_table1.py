@@ -10,4 +10,4 @@ def test_what_schedules_are_given_by_hand():
     assert table1.online_parameters(0.1, constants) == {"online": True}
     sizes = {"snapshot": 1600, "batch": 40, "period": 40}  # 4 sigma/epsilon, sigma = 1
     assert table1.online_spider_parameters(0.1, constants) == sizes
-    assert table1.max_smoothness_sigma(0.1, constants) == {"sigma": constants.L_max}
+    assert table1.sigma_parameter_from_L_max(0.1, constants) == {"sigma": constants.L_max}

@@ -8,6 +8,8 @@ from pfbench.claims.wang2019 import theorem3
 
 @pytest.mark.parametrize("mutant", theorem3.MUTANTS, ids=lambda mutant: mutant.name)
 def test_faults_of_the_momentum_are_caught(mutant):
-    assert theorem3.decide_momentum(trial(theorem3.THM3)).verdict == "attained"
-    decision = theorem3.decide_momentum(trial(theorem3.THM3, mutant.subject.algorithm_under_test()))
+    assert theorem3.decide_if_momentum_is_admissible(trial(theorem3.THM3)).verdict == "attained"
+    decision = theorem3.decide_if_momentum_is_admissible(
+        trial(theorem3.THM3, mutant.subject.algorithm_under_test())
+    )
     assert decision.verdict == "violated"

@@ -84,6 +84,13 @@ def claim(name, upper, method=Descent, assumptions=(), statistic="mean", stateme
 ATTAINED = claim("attained", lambda c, a: 2 * c.L_f * c.delta / a.iterations)
 BELOW = claim("below", lambda c, a: (1 - 1e-9) * 2 * c.L_f * c.delta / a.iterations)
 HALF = claim("half", lambda c, a: c.L_f * c.delta / a.iterations)
+TWO = claim(
+    "two",
+    {
+        "loose": lambda c, a: 3 * c.L_f * c.delta / a.iterations,
+        "tight": lambda c, a: 2 * c.L_f * c.delta / a.iterations,
+    },
+)
 LONG = claim(
     "long", lambda c, a: c.L_f * c.delta / a.iterations, assumptions=("iterations >= 900000",)
 )

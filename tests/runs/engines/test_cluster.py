@@ -323,7 +323,7 @@ def test_a_worker_that_stops_while_it_is_asked_is_named(processes, monkeypatch):
 def test_what_a_worker_cannot_tell_is_one_sentence(engine, monkeypatch):
     from pfbench.runs.engines import cluster
 
-    monkeypatch.setattr(cluster, "_environment_and_source", _broken)
+    monkeypatch.setattr(cluster, "_query_process_environment", _broken)
     with pytest.raises(InputError, match=r"Error: No module named 'pfbench'\): see") as error:
         engine.environment()
     assert ends_well(str(error.value))

@@ -15,7 +15,7 @@ from pfbench.base.failures import LONGEST, brief_error_text
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.run_task import run_from_result
 from pfbench.runs.engines.workers import Task, TaskResult, run_tasks
-from pfbench.runs.execute import execute_sweep
+from pfbench.runs.execute import iterate_plan_outcomes
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
@@ -31,7 +31,10 @@ def plan(algorithm, problem=PROBLEMS[0], seed=0, **more):
 
 def runs_of(plans, store, engine):
     with closing(engine):
-        return {outcome.plan: outcome.entry.run for outcome in execute_sweep(plans, store, engine)}
+        return {
+            outcome.plan: outcome.entry.run
+            for outcome in iterate_plan_outcomes(plans, store, engine)
+        }
 
 
 def _on_dask():
@@ -140,7 +143,7 @@ def test_a_method_that_closes_every_file_costs_seconds_and_its_run(tmp_path):
 def test_whatever_an_error_says_its_run_is_kept(tmp_path, method, says):
     asked = plan(f"misbehaving:{method}")
     store = Store(str(tmp_path))
-    (made,) = execute_sweep([asked], store, MultiProcessEngine(1))
+    (made,) = iterate_plan_outcomes([asked], store, MultiProcessEngine(1))
     kept = store.get(made.entry.key).run
     assert (kept.status, kept.counts.fo) == ("error", 4)
     assert says in kept.stop_reason

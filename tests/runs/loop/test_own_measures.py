@@ -9,7 +9,7 @@ from pfbench.base.errors import InputError
 from pfbench.measures import select_measures as named
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
-from pfbench.runs.execute import execute_sweep
+from pfbench.runs.execute import iterate_plan_outcomes
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import Stop, first_rows_reaching, list_recorded_measures
 from pfbench.runs.planning.name_resolution import select_measures as chosen_measures
@@ -152,11 +152,12 @@ def test_other_runs_go_on(tmp_path):
     small = DESCENT.replace("0.5", "0.01")
     plans = [plan("fails"), plan("fails", algorithm=small), plan("norm")]
     found = {
-        o.plan: o.entry.run for o in execute_sweep(plans, Store(tmp_path), MultiProcessEngine(2))
+        o.plan: o.entry.run
+        for o in iterate_plan_outcomes(plans, Store(tmp_path), MultiProcessEngine(2))
     }
     assert [found[one].status for one in plans] == ["error", "finished", "finished"]
     assert found[plans[0]].stop_reason == "the measure fails failed: ValueError: no good"
-    again = list(execute_sweep(plans, Store(tmp_path), MultiProcessEngine(2)))
+    again = list(iterate_plan_outcomes(plans, Store(tmp_path), MultiProcessEngine(2)))
     assert [outcome.origin for outcome in again] == ["stored"] * 3
 
 

@@ -22,12 +22,12 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.exports import FORMATS, export
-from pfbench.runs.storage.exports.measure_curves import ExportView, folders
+from pfbench.runs.storage.exports.measure_curves import ExportOptions, folders
 from pfbench.runs.storage.exports.naming import namings
 from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"
-VIEW = ExportView(measure="fw_gap")
+VIEW = ExportOptions(measure="fw_gap")
 DIMENSION = {LOGISTIC: 4, RECOVERY: 120}
 
 
@@ -177,7 +177,7 @@ def read_coco(folder):
 
 
 def test_coco_reads_back(exported):
-    folder = exported("coco", ExportView("fw_gap", "lo", optimum=-1.0))
+    folder = exported("coco", ExportOptions("fw_gap", "lo", optimum=-1.0))
     functions = {row["function"]: row for row in table(folder / "functions.csv")}
     assert functions["f1"] == {"function": "f1", "dimension": "4", "problem": LOGISTIC}
     assert functions["f2"] == {"function": "f2", "dimension": "120", "problem": RECOVERY}
@@ -200,7 +200,7 @@ def test_coco_has_the_best_so_far_and_the_improvements(store, exported):
     run = made_run(0, rows=6)
     rows = [(*row[:-1], value) for row, value in zip(run.rows, values, strict=True)]
     store.put(key_of("up and down"), replace(run, rows=rows), ENVIRONMENT, {"dimension": 4})
-    folder = exported("coco", ExportView("fw_gap", "iteration"), [key_of("up and down")])
+    folder = exported("coco", ExportOptions("fw_gap", "iteration"), [key_of("up and down")])
     ((instance, evaluations, best, dat, tdat),) = read_coco(folder / folders([SVRG])[SVRG])[1, 4]
     assert (instance, evaluations, best) == (1, 6, 1.0)
     assert [line[2] for line in tdat] == [5.0, 2.0, 2.0, 1.0, 1.0, 1.0]
@@ -227,7 +227,7 @@ def test_the_expected_runtime_is_that_of_cocopp(tmp_path):
     for seed, (rows, steps) in enumerate([(4, 1), (9, 3), (6, 2), (2, 7)]):
         runs.append(slowed(made_run(seed, rows=rows), steps))
         store.put(key_of(seed), runs[-1], ENVIRONMENT, {"dimension": 4})
-    export(store, listed(store), "coco", tmp_path / "coco", ExportView("objective", "lo"))
+    export(store, listed(store), "coco", tmp_path / "coco", ExportOptions("objective", "lo"))
     (found,) = cocopp.load(str(tmp_path / "coco" / folders([SVRG])[SVRG]))
     for target in (0.9, 0.3, 0.1, 0.02, 1e-9):
         ours = make_runtimes(runs, Stop("objective", target), Cost.from_weights("lo"))
@@ -240,7 +240,7 @@ def test_more_problems_than_coco_has_functions(store, exported):
         run = made_run(problem=LOGISTIC.replace("30", str(30 + n)))
         store.put(key_of(f"many {n}"), run, ENVIRONMENT)
     with pytest.raises(InputError, match="24 functions, and there are 26 problems"):
-        exported("coco", ExportView("fw_gap", dimension=4))
+        exported("coco", ExportOptions("fw_gap", dimension=4))
 
 
 # --- what a spec calls them ---
@@ -253,7 +253,7 @@ def view(tmp_path):
         f'problems = "{LOGISTIC}"\nseeds = [0, 4]\ntargets = ["fw_gap=1", "fw_gap=0.5"]\n'
         f'[algorithms]\n"=SVRG" = "{SVRG}"\n'
     )
-    return ExportView("fw_gap", names=namings(load_spec(path)))
+    return ExportOptions("fw_gap", names=namings(load_spec(path)))
 
 
 @pytest.mark.parametrize("form", ["csv-wide", "csv-long"])
@@ -358,7 +358,7 @@ def test_rows_with_equal_counts_are_one_evaluation(exported, store):
     place = run.columns.index("lo")
     rows = [(*row[:place], max(0, k - 1), *row[place + 1 :]) for k, row in enumerate(run.rows)]
     store.put(key_of("slow start"), replace(run, rows=rows), ENVIRONMENT, {"dimension": 4})
-    found = read_ioh(exported("iohprofiler", ExportView("fw_gap", "lo"), [key_of("slow start")]))
+    found = read_ioh(exported("iohprofiler", ExportOptions("fw_gap", "lo"), [key_of("slow start")]))
     ((_, _, _, lines),) = found[SVRG, LOGISTIC]
     assert [line[:3] for line in lines] == [[1, 2.0, 1], [2, 1.0, 2], [3, 0.0, 3]]
 
@@ -379,7 +379,7 @@ def test_the_share_reached_within_so_many_calls_is_that_of_iohinspector(tmp_path
     for seed, (rows, steps) in enumerate([(4, 1), (9, 3), (6, 2), (2, 7)]):
         runs.append(slowed(made_run(seed, rows=rows), steps))
         store.put(key_of(seed), runs[-1], ENVIRONMENT, {"dimension": 4})
-    export(store, listed(store), "iohprofiler", tmp_path / "ioh", ExportView("objective", "lo"))
+    export(store, listed(store), "iohprofiler", tmp_path / "ioh", ExportOptions("objective", "lo"))
     manager = iohinspector.DataManager()
     manager.add_folder(str(tmp_path / "ioh"))
     theirs = iohinspector.metrics.get_data_ecdf(
@@ -405,7 +405,7 @@ def test_the_share_reached_within_so_many_calls_is_that_of_iohinspector(tmp_path
 @pytest.mark.parametrize("measure", ["", "fw_gpa", "iteration"])
 def test_a_measure_must_be_named(exported, form, measure):
     with pytest.raises(InputError, match="--measure: the runs have objective, fw_gap"):
-        exported(form, ExportView(measure))
+        exported(form, ExportOptions(measure))
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -439,8 +439,10 @@ def test_nothing_is_built_to_know_a_dimension(store, tmp_path):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_run_is_read_once(store, tmp_path, monkeypatch, form):
-    read, look = [], store.stat_entry
-    monkeypatch.setattr(store, "stat_entry", lambda *file: read.append(file) or look(*file))
+    read, look = [], store.read_content_and_metadata
+    monkeypatch.setattr(
+        store, "read_content_and_metadata", lambda *file: read.append(file) or look(*file)
+    )
     export(store, listed(store), form, tmp_path / form, VIEW)
     assert sorted(key for _, key in read) == sorted(store.keys())
 

@@ -10,7 +10,7 @@ from stored import change
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
-from pfbench.runs.execute import execute_sweep, predict_origins
+from pfbench.runs.execute import iterate_plan_outcomes, predict_origins
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
@@ -28,7 +28,7 @@ def budget(most, plan=PLAN):
 def outcomes(folder, *plans):
     found = {
         outcome.plan: outcome
-        for outcome in execute_sweep(plans, Store(folder), SingleProcessEngine())
+        for outcome in iterate_plan_outcomes(plans, Store(folder), SingleProcessEngine())
     }
     return [found[plan] for plan in plans]
 

@@ -20,7 +20,7 @@ from pfbench.verification.faults.late import LATE_OPERATORS
 from pfbench.verification.faults.mutant_compilation import module_source
 from pfbench.verification.faults.mutation_operators import OPERATORS
 from pfbench.verification.mutation_study import (
-    catches_by_claim,
+    count_first_catches_by_claim,
     detection_rate,
     list_missed_faults,
     report,
@@ -76,7 +76,7 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
     assert "Cochran" in found[3].admissible
     assert [one.fault for one in list_missed_faults(found)] == [faults[4]]
     assert (detection_rate(found).caught, detection_rate(found).total) == (2, 3)
-    assert catches_by_claim(found) == {first: 2}
+    assert count_first_catches_by_claim(found) == {first: 2}
     made = engine.done
     again = run_mutation_study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
     assert engine.done == made

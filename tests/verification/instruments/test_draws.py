@@ -11,8 +11,8 @@ import pytest
 
 from pfbench.base.errors import InputError
 from pfbench.verification.instruments.enumerated_random import (
+    IndexReplayGenerator,
     NotEnumerable,
-    ReplayGenerator,
     enumerate_draws,
     orthogonal_array,
 )
@@ -156,17 +156,17 @@ def test_an_orthogonal_array_has_every_pair_once(bits, columns):
 
 
 def test_a_script_of_draws():
-    stream = ReplayGenerator([3, 1, 2, 0], 4)
+    stream = IndexReplayGenerator([3, 1, 2, 0], 4)
     assert stream.integers(4, size=2).tolist() == [3, 1]
     assert stream.choice(4, size=1).tolist() == [2]
     assert stream.integers(0, 4) == 0
     with pytest.raises(NotEnumerable, match="more indices"):
         stream.integers(4)
     for draw in (
-        lambda: ReplayGenerator(range(4), 4).permutation(4),
-        lambda: ReplayGenerator(range(4), 4).choice(4, size=2, replace=False),
-        lambda: ReplayGenerator(range(4), 4).integers(5, size=2),
-        lambda: ReplayGenerator(range(4), 4).choice(4, p=[0.25] * 4),
+        lambda: IndexReplayGenerator(range(4), 4).permutation(4),
+        lambda: IndexReplayGenerator(range(4), 4).choice(4, size=2, replace=False),
+        lambda: IndexReplayGenerator(range(4), 4).integers(5, size=2),
+        lambda: IndexReplayGenerator(range(4), 4).choice(4, p=[0.25] * 4),
     ):
         with pytest.raises(NotEnumerable):
             draw()

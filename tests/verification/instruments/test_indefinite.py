@@ -15,7 +15,7 @@ from pfbench.verification.instruments.indefinite import (
     ConvexHull,
     IndefiniteQuadratic,
     curvature_upper_bound,
-    make_slope_quadratic,
+    make_quadratic_linear_along_box,
     minimum_on_simplex,
     noisy_ball,
     random_on_l1_ball,
@@ -207,7 +207,7 @@ def test_a_start_on_the_simplex_is_its_highest_vertex():
 
 
 def test_a_slope_is_straight_and_ends_at_its_rise():
-    problem = make_slope_quadratic(2.0, 8.0, 3.0, n=4)
+    problem = make_quadratic_linear_along_box(2.0, 8.0, 3.0, n=4)
     known = problem.constants(problem.start())
     assert problem.n == 4
     assert known.L_f == known.L_ms == 2.0

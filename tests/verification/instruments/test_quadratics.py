@@ -124,7 +124,7 @@ def test_strongly_convex_families_keep_their_constants(build, kappa):
     problem = build(generator(2), 12, kappa)
     known = problem.constants(problem.start())
     assert known.L_f == pytest.approx(1.0)
-    assert known.sigma_hat == pytest.approx(np.linalg.eigvalsh(problem.curvature)[0])
+    assert known.sigma_hat == pytest.approx(np.linalg.eigvalsh(problem.hessian_matrix)[0])
     assert known.sigma_hat == pytest.approx(1.0 / kappa)
     for x in points(problem, generator(3)):
         assert problem.set.contains(x)
@@ -144,8 +144,8 @@ def test_the_minimiser_is_where_projected_gradients_end(build):
 def test_the_chain_is_tridiagonal_with_nesterovs_minimiser():
     problem = nesterov_chain(5)
     expected = (2 * np.eye(5) - np.eye(5, k=1) - np.eye(5, k=-1)) / 4
-    assert_allclose(problem.curvature, expected, atol=1e-14)
-    assert_allclose(problem.curvature @ problem.minimiser, np.eye(5)[0] / 4, atol=1e-14)
+    assert_allclose(problem.hessian_matrix, expected, atol=1e-14)
+    assert_allclose(problem.hessian_matrix @ problem.minimiser, np.eye(5)[0] / 4, atol=1e-14)
     assert problem.constants(problem.start()).L_f < 1.0
 
 
@@ -154,12 +154,12 @@ def test_restricted_convexity_holds_for_all_and_is_attained_along_a_blind_direct
     d, rng = 64, generator(4)
     problem = make_restricted_quadratic(rng, d, 1, blind, excess=excess)
     tau = (1 + excess) * blind / (2 * d)
-    values, vectors = np.linalg.eigh(problem.curvature)
+    values, vectors = np.linalg.eigh(problem.hessian_matrix)
     assert_allclose(values[:blind], -excess, atol=1e-12)
     assert_allclose(values[blind:], 1.0, atol=1e-12)
 
     def excess_of(v):
-        return 0.5 * v @ problem.curvature @ v - 0.5 * v @ v + tau * np.abs(v).sum() ** 2
+        return 0.5 * v @ problem.hessian_matrix @ v - 0.5 * v @ v + tau * np.abs(v).sum() ** 2
 
     directions = [*rng.standard_normal((200, d)), *np.eye(d), *vectors[:, :blind].T]
     directions += [vectors[:, :blind] @ rng.standard_normal(blind) for _ in range(50)]
@@ -172,8 +172,8 @@ def test_restricted_convexity_holds_for_all_and_is_attained_along_a_blind_direct
 def test_the_restricted_minimiser_is_global_with_its_sigma_hat(excess):
     problem = make_restricted_quadratic(generator(5), 64, 1, 1, excess=excess)
     assert problem.sigma_hat == pytest.approx(1 - 8 * (1 + excess) / 64)
-    assert np.linalg.eigvalsh(problem.curvature)[0] == pytest.approx(-excess, abs=1e-12)
-    blind = np.linalg.eigh(problem.curvature)[1][:, 0]
+    assert np.linalg.eigvalsh(problem.hessian_matrix)[0] == pytest.approx(-excess, abs=1e-12)
+    blind = np.linalg.eigh(problem.hessian_matrix)[1][:, 0]
     ends = [sign * blind / np.abs(blind).sum() for sign in (-1, 1)]
     for x in [*points(problem, generator(6), 1000), *ends]:
         squared = np.sum((x - problem.minimiser) ** 2)

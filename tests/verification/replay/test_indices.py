@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from pfbench.verification.replay import indices
-from pfbench.verification.replay.indices import find_choice_rejection, find_rejection
+from pfbench.verification.replay.indices import (
+    find_choice_rejection_and_p_value,
+    find_first_rejection_and_p_value,
+)
 
 N, T, B = 10_000, 2_000, 32
 
@@ -21,7 +24,9 @@ def right(rng, size=B):
 def test_right_draws_are_not_suspected(n, size):
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        found, p_value = find_rejection([rng.integers(n, size=size) for _ in range(300)], n)
+        found, p_value = find_first_rejection_and_p_value(
+            [rng.integers(n, size=size) for _ in range(300)], n
+        )
         assert found is None
         assert p_value > 1e-6
 
@@ -33,14 +38,17 @@ def test_each_has_a_mean_of_one_over_all_streams():
         bets = [
             _last(indices._log_bin_bets(stream, np.full(3, 1 / 3))[:, :ends]) for stream in streams
         ]
-        again = [_last(indices._log_repeat_bets(stream, since, 3)[:, :ends]) for stream in streams]
+        again = [
+            _last(indices._log_bets_on_repeats_in_window(stream, since, 3)[:, :ends])
+            for stream in streams
+        ]
         assert np.mean(bets) == pytest.approx(1.0)
         assert np.mean(again) == pytest.approx(1.0)
     batch_of, shares = np.repeat([0, 1, 2], 2), np.full(3, 1 / 3)
     for ends in (1, 3):
         each = [indices._log_batch_bets(stream, batch_of, shares) for stream in streams]
         assert np.mean(np.exp(each)) == pytest.approx(1.0)
-        alone = [np.exp(indices._mean_e_value(one)[ends - 1]) for one in each]
+        alone = [np.exp(indices._log_mean_e_value_over_batches(one)[ends - 1]) for one in each]
         assert np.mean(alone) == pytest.approx(1.0)
 
 
@@ -51,7 +59,7 @@ def _last(rows):
 def test_repeats_have_the_chance_of_the_distinct_ones_in_their_window():
     rng = np.random.default_rng(5)
     drawn, since = rng.integers(6, size=40), np.maximum(np.arange(40) - 4, 0)
-    rows = indices._log_repeat_bets(drawn, since, 6)[:: indices._STARTS]
+    rows = indices._log_bets_on_repeats_in_window(drawn, since, 6)[:: indices._STARTS]
     for j in range(40):
         seen = set(drawn[since[j] : j].tolist())
         p = len(seen) / 6
@@ -102,7 +110,7 @@ def test_a_fault_is_found_in_time(fault):
     draw, latest = FAULTS[fault]
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        found, p_value = find_rejection([draw(rng, t) for t in range(T)], N)
+        found, p_value = find_first_rejection_and_p_value([draw(rng, t) for t in range(T)], N)
         assert found is not None
         assert found.batch <= latest
         assert p_value < 1e-9
@@ -111,10 +119,10 @@ def test_a_fault_is_found_in_time(fault):
 def test_draws_that_repeat_none_before_all_are_drawn_are_found():
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        found, _ = find_rejection(reshuffled(rng), N)
+        found, _ = find_first_rejection_and_p_value(reshuffled(rng), N)
         assert found is not None
         assert found.batch < 60
-        singles, _ = find_rejection(np.split(rng.permutation(N)[:T], T), N)
+        singles, _ = find_first_rejection_and_p_value(np.split(rng.permutation(N)[:T], T), N)
         assert singles is not None
 
 
@@ -124,17 +132,19 @@ def test_draws_that_repeat_none_before_all_are_drawn_are_found():
 def test_batches_of_which_each_second_is_the_image_of_the_one_before_are_found(n, size, first):
     rng = np.random.default_rng(7)
     batches = [rng.integers(n, size=size) for _ in range(T)]
-    assert find_rejection(batches, n)[0] is None
+    assert find_first_rejection_and_p_value(batches, n)[0] is None
     for t in range(first | 1, T, 2):
         batches[t] = n - 1 - batches[t - 1]
-    found, p_value = find_rejection(batches, n)
+    found, p_value = find_first_rejection_and_p_value(batches, n)
     assert first < found.batch < first + 400
     assert p_value < 1e-9
 
 
 @pytest.mark.parametrize("n", [4, 5])
 def test_what_is_bet_on_images_has_a_mean_of_one_over_all_streams(n, monkeypatch):
-    monkeypatch.setattr(indices, "_first_rejection", lambda logs: (None, np.exp(logs[-1:]).sum()))
+    monkeypatch.setattr(
+        indices, "_first_rejection_index_and_p_value", lambda logs: (None, np.exp(logs[-1:]).sum())
+    )
     streams = list(itertools.product(range(n), repeat=4))
     batch_of = np.array([0, 0, 0, 1])
     evidence = [
@@ -151,7 +161,7 @@ def test_a_batch_that_comes_again_is_found_at_once():
     rng = np.random.default_rng(0)
     batches = [right(rng) for _ in range(T)]
     batches[1700] = batches[1699]
-    found, _ = find_rejection(batches, N)
+    found, _ = find_first_rejection_and_p_value(batches, N)
     assert found is not None
     assert found.batch == 1700
 
@@ -160,12 +170,12 @@ def test_a_batch_that_comes_again_is_found_at_once():
 def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
     rng = np.random.default_rng(3)
     batches = [rng.integers(n, size=size) for _ in range(600)]
-    assert indices._find_repeated_batches(batches, n) == (None, 1.0)
+    assert indices._find_repeated_batches_and_p_value(batches, n) == (None, 1.0)
     batches[500:] = [rng.permutation(one) for one in batches[100:200]]
-    found, p_value = indices._find_repeated_batches(batches, n)
+    found, p_value = indices._find_repeated_batches_and_p_value(batches, n)
     assert 500 <= found <= 530
     assert p_value < 1e-9
-    suspect, least = find_rejection(batches, n)
+    suspect, least = find_first_rejection_and_p_value(batches, n)
     assert suspect.batch <= found
     assert least <= p_value
 
@@ -174,13 +184,13 @@ def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
 def test_a_component_that_is_no_longer_drawn_is_found(lacking, since):
     rng = np.random.default_rng(4)
     drawn = rng.integers(300, size=30_000)
-    assert indices._test_missing_component(drawn, 300) == (None, 1.0)
+    assert indices._find_dropped_component_and_p_value(drawn, 300) == (None, 1.0)
     late = drawn[since:]
     late[late == lacking] = (lacking + 7) % 300
-    place, p_value = indices._test_missing_component(drawn, 300)
+    place, p_value = indices._find_dropped_component_and_p_value(drawn, 300)
     assert since + 9_000 < place < since + 13_000
     assert p_value < 1e-9
-    found, _ = find_rejection(np.split(drawn, 6000), 300)
+    found, _ = find_first_rejection_and_p_value(np.split(drawn, 6000), 300)
     assert found.description == "an index is no longer drawn"
     assert abs(found.batch - place // 5) <= 1  # batches are shuffled
 
@@ -198,10 +208,10 @@ def test_a_component_is_left_out_with_the_chance_that_is_said():
 def test_a_coin_that_falls_by_the_clock_is_found(p):
     rng = np.random.default_rng(6)
     right = (rng.random(3000) < p).astype(int)
-    assert find_choice_rejection("coin", right, (1.0 - p, p))[0] is None
+    assert find_choice_rejection_and_p_value("coin", right, (1.0 - p, p))[0] is None
     clock = np.array([int((t + 1) * p) > int(t * p) for t in range(3000)]).astype(int)
     late = np.concatenate([right[:1000], clock])
-    found, p_value = find_choice_rejection("coin", late, (1.0 - p, p))
+    found, p_value = find_choice_rejection_and_p_value("coin", late, (1.0 - p, p))
     assert 1000 < found.batch < 2500
     assert p_value < 1e-9
 
@@ -227,7 +237,7 @@ def test_the_chance_that_batches_come_again_is_bounded():
         rng, counted = np.random.default_rng(1), np.log(most)
         drawn = [rng.integers(n, size=size) for _ in range(400)]
         drawn[300:] = drawn[:100]
-        found, p_value = indices._find_repeated_batches(drawn, n)
+        found, p_value = indices._find_repeated_batches_and_p_value(drawn, n)
         w = found - 300 + 1
         assert np.log(p_value) == pytest.approx(np.log(400**2 / 2 * indices._TESTS) + w * counted)
 
@@ -236,7 +246,7 @@ def test_a_large_batch_among_small_ones_is_found_by_itself():
     rng = np.random.default_rng(8)
     batches = [rng.integers(300, size=5 if t % 9 else 60) for t in range(600)]
     batches[540] = rng.permutation(batches[531])
-    found, p_value = indices._find_repeated_batches(batches, 300)
+    found, p_value = indices._find_repeated_batches_and_p_value(batches, 300)
     assert found == 540
     assert p_value < 1e-9
 

@@ -162,7 +162,7 @@ def along(verdicts, *, ratio=0.5, p_value=None, work=0.01, effort="quick", epsil
         measured = {"ratio": ratio if longer.stretch > 1 else 0.5}
         return Evidence(Decision(verdict, f"it {verdict}.", measured, p_value), {}, 1)
 
-    found = horizons.check_horizons(trial, [ClaimSetting(parameters=steps)], check)
+    found = horizons.decide_at_growing_horizons(trial, [ClaimSetting(parameters=steps)], check)
     return found, tried, trial.coverage
 
 

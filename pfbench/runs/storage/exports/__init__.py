@@ -12,11 +12,11 @@ from pfbench.runs.storage.entry_list import Row
 from pfbench.runs.storage.exports.coco import write_coco
 from pfbench.runs.storage.exports.csv_tables import write_benchopt, write_long, write_wide
 from pfbench.runs.storage.exports.iohprofiler import write_iohprofiler
-from pfbench.runs.storage.exports.measure_curves import ExportView
+from pfbench.runs.storage.exports.measure_curves import ExportOptions
 from pfbench.runs.storage.exports.selection import SelectedRuns
 from pfbench.runs.storage.store import Store
 
-FORMATS: Mapping[str, Callable[[SelectedRuns, ExportView, Path], list[Path]]] = MappingProxyType(
+FORMATS: Mapping[str, Callable[[SelectedRuns, ExportOptions, Path], list[Path]]] = MappingProxyType(
     {
         "csv-wide": write_wide,
         "csv-long": write_long,
@@ -29,7 +29,7 @@ FORMATS: Mapping[str, Callable[[SelectedRuns, ExportView, Path], list[Path]]] = 
 
 
 def export(
-    store: Store, rows: Sequence[Row], form: str, folder: Path, view: ExportView
+    store: Store, rows: Sequence[Row], form: str, folder: Path, view: ExportOptions
 ) -> tuple[list[Path], Mapping[str, int]]:
     """Write runs of a store into an empty folder.
 

@@ -18,7 +18,7 @@ from pfbench.runs.storage.exports.measure_curves import (
     Curve,
     CurveGroup,
     CurveSummary,
-    ExportView,
+    ExportOptions,
     functions,
     groups,
 )
@@ -33,7 +33,7 @@ _HEAD = (
 )
 
 
-def write_coco(runs: SelectedRuns, view: ExportView, folder: Path) -> list[Path]:
+def write_coco(runs: SelectedRuns, view: ExportOptions, folder: Path) -> list[Path]:
     """Write a folder for each algorithm, and ``functions.csv``, which defines f1, f2, ....
 
     An algorithm's folder is the input of ``cocopp``. A problem is a function, a seed s the instance
@@ -52,10 +52,10 @@ def write_coco(runs: SelectedRuns, view: ExportView, folder: Path) -> list[Path]
         lines[group.function] = f"f{group.function}", group.dimension, group.problem
     head = ("function", "dimension", "problem")
     subject = (line for _, line in sorted(lines.items()))
-    return [write_csv(folder / "functions.csv", head, subject, raw=view.raw), *files]
+    return [write_csv(folder / "functions.csv", head, subject, unescaped=view.raw), *files]
 
 
-def _write_group(group: CurveGroup, view: ExportView, path: Path) -> list[Path]:
+def _write_group(group: CurveGroup, view: ExportOptions, path: Path) -> list[Path]:
     """Write the three files of an algorithm on a problem, curve by curve."""
     data = Path(f"data_f{group.function}", f"bbobexp_f{group.function}_DIM{group.dimension}")
     (path / data).parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ def _write_group(group: CurveGroup, view: ExportView, path: Path) -> list[Path]:
     runs = []
     with improved.open("x", encoding="utf-8") as dat, complete.open("x", encoding="utf-8") as tdat:
         for curve in group.curves:
-            for file, chosen in ((dat, _improvements), (tdat, _all_points)):
+            for file, chosen in ((dat, _improvements), (tdat, _points_with_best_so_far)):
                 file.write(_HEAD.format(view.optimum))
                 file.writelines(_line(point, view) for point in chosen(curve))
             runs.append(curve.summary)
@@ -75,7 +75,9 @@ def _write_group(group: CurveGroup, view: ExportView, path: Path) -> list[Path]:
     return [info, improved, complete]
 
 
-def _info(group: CurveGroup, curves: Sequence[CurveSummary], view: ExportView, data: Path) -> str:
+def _info(
+    group: CurveGroup, curves: Sequence[CurveSummary], view: ExportOptions, data: Path
+) -> str:
     runs = ", ".join(
         f"{curve.instance}:{curve.evaluations}|{curve.best[1] - view.optimum:.1e}"
         for curve in curves
@@ -90,7 +92,7 @@ def _info(group: CurveGroup, curves: Sequence[CurveSummary], view: ExportView, d
     )
 
 
-def _all_points(curve: Curve) -> Iterator[tuple[int, float, float]]:
+def _points_with_best_so_far(curve: Curve) -> Iterator[tuple[int, float, float]]:
     """Yield evaluation, value, and the smallest value so far."""
     lower = accumulate((value for _, value, _ in curve.points), min)
     for (evaluation, value, _), best in zip(curve.points, lower, strict=True):
@@ -100,12 +102,12 @@ def _all_points(curve: Curve) -> Iterator[tuple[int, float, float]]:
 def _improvements(curve: Curve) -> Iterator[tuple[int, float, float]]:
     """Yield the points that are better than all before, and the last one."""
     best = math.inf
-    for evaluation, value, lower in _all_points(curve):
+    for evaluation, value, lower in _points_with_best_so_far(curve):
         if lower < best or evaluation == curve.points[-1][0]:
             yield evaluation, value, lower
         best = lower
 
 
-def _line(point: tuple[int, float, float], view: ExportView) -> str:
+def _line(point: tuple[int, float, float], view: ExportOptions) -> str:
     evaluation, value, lower = point
     return f"{evaluation} 0 {lower - view.optimum:+.16e} {value:+.16e} {lower:+.16e}\n"

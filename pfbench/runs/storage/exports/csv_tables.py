@@ -20,7 +20,7 @@ from pfbench.base.escaping import escape_spreadsheet
 from pfbench.base.files import require_pyarrow
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.storage.exports.measure_curves import ExportView
+from pfbench.runs.storage.exports.measure_curves import ExportOptions
 from pfbench.runs.storage.exports.naming import find_naming
 from pfbench.runs.storage.exports.selection import SelectedRuns
 from pfbench.runs.storage.serialization import StoredRun
@@ -95,7 +95,7 @@ class _Spool:
                 yield cells
 
 
-def write_wide(selected: SelectedRuns, view: ExportView, folder: Path) -> list[Path]:
+def write_wide(selected: SelectedRuns, view: ExportOptions, folder: Path) -> list[Path]:
     """Write ``runs.csv``, a line for each run, and ``trace.csv``, a line for each recorded iterate.
 
     A cell is empty where a run has no such measure.
@@ -105,27 +105,27 @@ def write_wide(selected: SelectedRuns, view: ExportView, folder: Path) -> list[P
         closing(_Spool(folder, ("key", *TRACE_COLUMNS))) as traces,
     ):
         for entry in selected:
-            runs.add(*_run(entry, view))
+            runs.add(*_run_columns_and_line(entry, view))
             key = (entry.key,)
             traces.add(("key", *entry.run.columns), (key + row for row in entry.run.rows))
         head = traces.names if view.raw else _escape_cells(traces.names)
         return [
-            write_csv(folder / "runs.csv", runs.names, runs, raw=view.raw),
+            write_csv(folder / "runs.csv", runs.names, runs, unescaped=view.raw),
             # A key of hexadecimal digits and numbers: nothing to be made safe.
-            write_csv(folder / "trace.csv", head, traces, raw=True),
+            write_csv(folder / "trace.csv", head, traces, unescaped=True),
         ]
 
 
-def write_long(selected: SelectedRuns, view: ExportView, folder: Path) -> list[Path]:
+def write_long(selected: SelectedRuns, view: ExportOptions, folder: Path) -> list[Path]:
     """Write ``runs.csv``, and ``trace.csv`` with a line for each number of a recorded iterate."""
     trace = folder / "trace.csv"
     with closing(_Spool(folder, RUN_COLUMNS)) as runs, trace.open("x", encoding="utf-8") as file:
         file.write("key,iteration,column,value\n")
         for entry in selected:
-            runs.add(*_run(entry, view))
+            runs.add(*_run_columns_and_line(entry, view))
             names = entry.run.columns if view.raw else _escape_cells(entry.run.columns)
             file.write(_long_lines(entry, [f"{_cell(name)}," for name in names[1:]]))
-        return [write_csv(folder / "runs.csv", runs.names, runs, raw=view.raw), trace]
+        return [write_csv(folder / "runs.csv", runs.names, runs, unescaped=view.raw), trace]
 
 
 def _long_lines(entry: StoredRun, names: Sequence[str]) -> str:
@@ -145,7 +145,9 @@ def _cell(text: str) -> str:
     return line.getvalue()
 
 
-def _run(entry: StoredRun, view: ExportView) -> tuple[list[str], list[list[Any]]]:
+def _run_columns_and_line(
+    entry: StoredRun, view: ExportOptions
+) -> tuple[list[str], list[list[Any]]]:
     """Return the columns and the one line of a run in ``runs.csv``."""
     run = entry.run
     subject = run.counts.as_dict() | {"key": entry.key} | find_naming(entry, view.names).columns
@@ -163,20 +165,20 @@ _as_text = json.JSONEncoder(default=str).encode
 
 
 def write_csv(
-    path: Path, head: Sequence[str], lines: Iterable[Sequence[Any]], *, raw: bool = False
+    path: Path, head: Sequence[str], lines: Iterable[Sequence[Any]], *, unescaped: bool = False
 ) -> Path:
     """Write a table; floats keep all their digits, None is an empty cell.
 
     Parameters
     ----------
-    raw
+    unescaped
         If false, a text that a spreadsheet would evaluate is quoted, and control characters are
         escaped; see `pfbench.base.escaping`.
     """
     with path.open("x", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(head if raw else _escape_cells(head))
-        writer.writerows(lines if raw else map(_escape_cells, lines))
+        writer.writerow(head if unescaped else _escape_cells(head))
+        writer.writerows(lines if unescaped else map(_escape_cells, lines))
     return path
 
 
@@ -190,7 +192,7 @@ _text = lru_cache(maxsize=4096)(escape_spreadsheet)
 # --- benchopt -------------------------------------------------------------------------------------
 
 
-def write_benchopt(runs: SelectedRuns, view: ExportView, folder: Path) -> list[Path]:
+def write_benchopt(runs: SelectedRuns, view: ExportOptions, folder: Path) -> list[Path]:
     """Write ``benchopt_run_pfbench.parquet``, with the columns of benchopt 1.10.
 
     A line is a recorded iterate: ``stop_val`` is its iteration, ``time`` its seconds, ``idx_rep``
@@ -210,7 +212,7 @@ def write_benchopt(runs: SelectedRuns, view: ExportView, folder: Path) -> list[P
     return [path]
 
 
-def _benchopt_fields(entry: StoredRun, view: ExportView) -> dict[str, Any]:
+def _benchopt_fields(entry: StoredRun, view: ExportOptions) -> dict[str, Any]:
     """Return the values that all lines of a run share, by benchopt's columns."""
     run = entry.run
     on, by = Selector.parse(run.problem), Selector.parse(run.algorithm)
@@ -242,7 +244,7 @@ def _write_parquet(path: Path, spool: _Spool) -> None:
     schema = pa.schema([(name, _type(name)) for name in spool.names])
     index = spool.names.index(_benchopt("iteration"))
     with pq.ParquetWriter(path, schema) as writer:
-        for runs in _group_rows(spool, index):
+        for runs in _batch_runs(spool, index):
             lengths = [len(run[index]) for run in runs]
             repeat = np.repeat(np.arange(len(runs)), lengths)
             columns = []
@@ -259,12 +261,12 @@ def _pad_column(cells: tuple[float, ...] | None, length: int) -> Iterable[float 
     return repeat(None, length) if cells is None else cells
 
 
-def _group_rows(spool: _Spool, index: int) -> Iterator[list[list[Any]]]:
-    """Yield batches of runs with many rows in all; `index` is the position of a column."""
+def _batch_runs(spool: _Spool, trace_column: int) -> Iterator[list[list[Any]]]:
+    """Yield batches of runs with many rows in all; `trace_column` is the position of a column."""
     some, rows = list[list[Any]](), 0
     for run in spool:
         some.append(run)
-        rows += len(run[index])
+        rows += len(run[trace_column])
         if rows >= _AT_ONCE:
             yield some
             some, rows = [], 0

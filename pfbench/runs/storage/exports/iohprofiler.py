@@ -16,7 +16,7 @@ from pfbench.runs.storage.exports.measure_curves import (
     Curve,
     CurveGroup,
     CurveSummary,
-    ExportView,
+    ExportOptions,
     file_name,
     groups,
 )
@@ -26,7 +26,7 @@ VERSION = "0.3.18"
 """Version of IOHexperimenter whose format is written."""
 
 
-def write_iohprofiler(selected: SelectedRuns, view: ExportView, folder: Path) -> list[Path]:
+def write_iohprofiler(selected: SelectedRuns, view: ExportOptions, folder: Path) -> list[Path]:
     """Write a folder for each algorithm, with a JSON and a ``.dat`` file for each problem.
 
     The columns of a ``.dat`` file are ``evaluations`` (1 + the count), ``raw_y`` (the measure), and
@@ -54,7 +54,7 @@ def write_iohprofiler(selected: SelectedRuns, view: ExportView, folder: Path) ->
 
 
 def _group_record(
-    group: CurveGroup, curves: Sequence[CurveSummary], view: ExportView, data: Path
+    group: CurveGroup, curves: Sequence[CurveSummary], view: ExportOptions, data: Path
 ) -> dict[str, Any]:
     selector = Selector.parse(group.algorithm)
     existing = [{name: value} for name, value in group.naming.columns.items() if value]

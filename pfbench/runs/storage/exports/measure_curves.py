@@ -16,7 +16,7 @@ from pfbench.runs.storage.serialization import StoredRun
 
 
 @dataclass(frozen=True)
-class ExportView:
+class ExportOptions:
     """View of runs for tools that use evaluations and values.
 
     Attributes
@@ -127,7 +127,7 @@ def functions(runs: SelectedRuns) -> dict[str, int]:
     return {p: k for k, p in enumerate(sorted({row["problem"] for row in runs.rows}), 1)}
 
 
-def groups(runs: SelectedRuns, view: ExportView) -> Iterator[CurveGroup]:
+def groups(runs: SelectedRuns, view: ExportOptions) -> Iterator[CurveGroup]:
     """Yield the runs by algorithm and problem; the curves of one must be used before the next.
 
     Runs without a value in their trace, or of unknown dimension, are left out: no problem is built.
@@ -165,7 +165,10 @@ _NO_VALUE = "without a value at the start"
 
 
 def _read_curves(
-    entries: Iterable[StoredRun], view: ExportView, recorded: dict[str, None], omitted: Counter[str]
+    entries: Iterable[StoredRun],
+    view: ExportOptions,
+    recorded: dict[str, None],
+    omitted: Counter[str],
 ) -> Iterator[tuple[int, Curve]]:
     """Yield the curves with their dimension; collect recorded measures, and omitted runs."""
     for entry in entries:
@@ -181,7 +184,7 @@ def _read_curves(
             yield dimension, Curve(run.seed + 1, points, find_naming(entry, view.names))
 
 
-def _points(run: Run, view: ExportView) -> list[tuple[int, float, tuple[float, ...]]]:
+def _points(run: Run, view: ExportOptions) -> list[tuple[int, float, tuple[float, ...]]]:
     count, measure = run.columns.index(view.count), run.columns.index(view.measure)
     points = {
         1 + row[count]: (1 + row[count], row[measure], row)

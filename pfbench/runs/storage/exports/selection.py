@@ -32,7 +32,7 @@ class SelectedRuns:
         """Read each run once; damaged or changed ones are left out."""
         for row in self.rows:
             try:
-                stat_entry = self._store.stat_entry("run", row["key"])
+                stat_entry = self._store.read_content_and_metadata("run", row["key"])
             except DamagedFileError:
                 self.omitted["damaged: see `pfbench store check`"] += 1
                 continue
