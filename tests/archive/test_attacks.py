@@ -1,9 +1,11 @@
 """Ways to an archive that says more than is so, and ways out of the processes of a check."""
 
+import json
 import os
 import shutil
 import socket
 import struct
+import subprocess
 import sys
 import time
 import zipfile
@@ -393,3 +395,39 @@ def test_a_process_that_leaves_its_group_and_its_parent_ends(hostile, tmp_path, 
     beats = tmp_path / "code" / "beats"
     assert hostile(name, str(beats)).status == ("done" if name == "daemon" else "died")
     assert has_stopped(beats)
+
+
+WITHOUT_NAMESPACES = """
+import json, sys, time
+from pathlib import Path
+
+from pfbench.runs.engines.engine import MultiProcessEngine
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.loop.confinement import confinement_sentence
+
+if __name__ == "__main__":
+    Path("/proc/sys/user/max_user_namespaces").write_text("0")
+    folder = sys.argv[1]
+    calls = f"__import__('hostile').daemon('{folder}/beats')", "__import__('hostile').connect(9)"
+    tasks = [Task(confinement_sentence, (), 60.0, "archive", folder)]
+    tasks += [Task(eval, (call,), 60.0, "archive", folder) for call in calls]
+    done = {each.index: each for each in MultiProcessEngine(1).do(tasks)}
+    print(json.dumps([done[0].value, done[1].value, done[2].reason]))
+"""
+
+
+@linux
+@pytest.mark.slow
+def test_where_no_namespace_is_allowed_its_processes_end_and_have_no_network(hostile, tmp_path):
+    command = ("unshare", "-Ur", sys.executable, "-c", WITHOUT_NAMESPACES, tmp_path / "code")
+    if shutil.which("unshare") is None:
+        pytest.skip("this system has no unshare")
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    if "max_user_namespaces" in outcome.stderr:
+        pytest.skip("this system lets no namespace forbid others")
+    sentence, is_started, reason = json.loads(outcome.stdout)
+    assert sentence.startswith("no network; no socket of this machine; this system leaves it the")
+    assert "unless it ends its supervisor" in sentence
+    assert is_started is True
+    assert "Permission denied" in reason
+    assert has_stopped(tmp_path / "code" / "beats")
