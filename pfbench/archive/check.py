@@ -35,7 +35,7 @@ from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.confinement import confinement_sentence
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.storage.archive import CODE
 from pfbench.runs.storage.serialization import StoredRun
 
@@ -329,20 +329,12 @@ def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> Pl
         If it has none, or that of another run.
     """
     plan = replace_files_by_modules(PlannedRun.from_json(entry.notes.get("plan", {})))
-    run = entry.run
-    named = replace_file_by_module(run.problem), replace_file_by_module(run.algorithm), run.seed
-    if (plan.problem, plan.algorithm, plan.seed) != named:
+    if portable_identity(plan) != portable_identity(entry.run):
         raise InputError(f"the run {entry.key} is stored with the plan of another run.")
     for name in [*list_file_names(plan.problem), *list_file_names(plan.algorithm)]:
         if PurePath(name).as_posix() not in archived_file_names:
             raise InputError(f"the run {entry.key} names the file {name}, which is not inside.")
     return plan
-
-
-def portable_key(plan: PlannedRun) -> tuple[str, str, int]:
-    """Return what a run is, wherever the files lie that its selectors name."""
-    plan = replace_files_by_modules(plan)
-    return plan.problem, plan.algorithm, plan.seed
 
 
 def describe_confinement(engine: Engine) -> str:

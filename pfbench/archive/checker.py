@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.archive import claim_tasks
-from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, make_plan, portable_key
+from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, make_plan
 from pfbench.archive.comparison import describe_method, read_interface, redraw_table_or_explain
 from pfbench.archive.page import pages
 from pfbench.archive.reruns import TOLERANCE
@@ -26,7 +26,7 @@ from pfbench.kernels.libraries import use_recorded_blas_in_child_processes
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.candidate import CandidateInterface
-from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.archive import SPEC, Archive
 from pfbench.runs.storage.serialization import StoredRun
@@ -82,7 +82,7 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
         If it is damaged, or names files that are not here.
     """
     manifest, engine = archive.manifest, request.engine
-    if damaged := archive.find_damaged(archive.names):
+    if damaged := archive.find_damaged():
         texts = [f"{name} does not match its hash: it was changed" for name in damaged]
         return CheckReport(CheckOutcome(deviations=texts), False, [])
     current = dict(engine.environment())
@@ -134,8 +134,10 @@ def _note_missing_runs(
     check: Check, stored_runs: Sequence[StoredRun], plans: Sequence[PlannedRun]
 ) -> None:
     """Note how many planned runs are not in an archive."""
-    stored_keys = {portable_key(make_plan(entry, check.manifest["reads"])) for entry in stored_runs}
-    lacking = sum(portable_key(plan) not in stored_keys for plan in plans)
+    stored_keys = {
+        portable_identity(make_plan(entry, check.manifest["reads"])) for entry in stored_runs
+    }
+    lacking = sum(portable_identity(plan) not in stored_keys for plan in plans)
     check.outcome.note(lacking and f"{lacking} planned runs are not in the archive")
 
 

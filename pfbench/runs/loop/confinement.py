@@ -130,21 +130,22 @@ def _list_descendants(ancestor: int) -> list[int]:
 
 def _supervise(child: int, sentinel: int) -> NoReturn:
     """Wait for the end of a child or of the parent; end what the child started, then likewise."""
-    status = 0
-    try:
+    status, ended = 0, 0
+    with suppress(BaseException):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         os.closerange(0, sentinel)
         os.closerange(sentinel + 1, 2**16)
         parent = select.poll()
         parent.register(sentinel, select.POLLIN)
-        ended = None
         while ended != child and not parent.poll(_POLL * 1000):
             ended, status = os.waitpid(-1, os.WNOHANG)
-        kill_descendants(os.getpid())
-        if os.WIFSIGNALED(status):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    kill_descendants(os.getpid())
+    if os.WIFSIGNALED(status):
+        with suppress(OSError):  # of SIGKILL there is no other handler
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
-            os.kill(os.getpid(), os.WTERMSIG(status))
-    finally:
-        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
 def _enter_namespaces(kernel: ctypes.CDLL) -> bool:

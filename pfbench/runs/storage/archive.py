@@ -14,7 +14,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -213,18 +213,18 @@ class Archive:
                 raise DamagedFileError("wrong content", f"{name} does not match its hash")
         return data
 
-    def find_damaged(self, names: Iterable[str]) -> tuple[str, ...]:
+    def find_damaged(self) -> list[str]:
         """Return the files whose bytes do not match their hashes."""
         results = []
-        for name in names:
+        for name in self.names:
             try:
                 self.read(name)
             except InputError:
                 results.append(name)
-        return tuple(results)
+        return results
 
-    def unpack(self, folder: Path, but: Collection[str] = ()) -> None:
-        """Write all files, except some, into an empty folder.
+    def unpack(self, folder: Path) -> None:
+        """Write all files into an empty folder.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class Archive:
         OSError
             If it cannot be written.
         """
-        for name in (name for name in self.names if name not in but):
+        for name in self.names:
             path = folder.joinpath(*name.split("/"))
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
