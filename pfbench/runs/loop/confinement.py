@@ -140,6 +140,9 @@ def _supervise(child: int, sentinel: int) -> NoReturn:
         while ended != child and not parent.poll(_POLL * 1000):
             ended, status = os.waitpid(-1, os.WNOHANG)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if ended != child:  # the first of its namespace: it is gone when all others are
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
     kill_descendants(os.getpid())
     if os.WIFSIGNALED(status):
         with suppress(OSError):  # of SIGKILL there is no other handler

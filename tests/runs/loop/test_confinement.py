@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="supervisors are Linux's")
 
 SCRIPT = """
-import json, os, signal, sys, time
+import ctypes, json, os, signal, sys, time
 from pathlib import Path
 
 from pfbench.runs.loop import confinement
@@ -22,6 +22,7 @@ if not supervisor:
     os.close(far)
     os.setsid()
     confinement.confine(sys.argv[2], near)
+    ctypes.CDLL(None).prctl(1, 0)  # it no longer ends when its supervisor does
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
