@@ -73,4 +73,4 @@ def _macros(text):
     if len(names) != text.count("\\newcommand"):
         yield "a macro without a name"
     yield from (f"the macro {name} has not letters alone" for name in names if not name.isalpha())
-    yield from (f"the macro {name} is there twice" for name in names if names.count(name) > 1)
+    yield from (f"the macro {name} appears twice" for name in names if names.count(name) > 1)

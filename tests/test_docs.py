@@ -7,9 +7,11 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import pfbench as pf
 from pfbench.cli.main import app
 from pfbench.runs.planning.spec import NEEDED, OPTIONAL, PAGE
 
@@ -41,8 +43,15 @@ def test_adding_an_algorithm(capsys):
         exec(compile(block, "adding-an-algorithm.md", "exec"), names)
     printed = "Counts(fo=0, sfo=8000, sso=0, hvp=0, lo=200, po=0, fv=0)"
     assert printed in capsys.readouterr().out
-    names["test_counts"]()
-    names["test_equals_the_pseudo_code"]()
+    problem = pf.problem("nonconvex-logistic", source="synthetic", rows=53, columns=7)
+    ours = names["AveragedSFW"](iterations=11, step=0.1, batch=5)
+    rng, x, d = np.random.default_rng(3), problem.start(), np.zeros(7)
+    for t, state in enumerate(ours.run(problem, problem.start(), np.random.default_rng(3))):
+        S = rng.integers(53, size=5)
+        g = np.mean([problem.batch(np.array([i]), x) for i in S], axis=0)
+        d += min(1.0, 4 / (t + 8) ** (2 / 3)) * (g - d)
+        x = x + 0.1 * (problem.set.lo(d) - x)
+        np.testing.assert_allclose(state.x, x, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -53,16 +62,6 @@ def test_whether_the_rate_of_muon_is_true(capsys):
         if "figure" in names:
             names["plt"].close(names["figure"])
     assert "sfo=240, sso=0, hvp=0, lo=60" in capsys.readouterr().out
-    sharper, printed = (
-        names["vanishing_alpha_bound_sharper"],
-        names["vanishing_alpha_bound_printed"],
-    )
-    assert names["share"](1_000, sharper) == pytest.approx(0.92, abs=0.005)
-    slow = [
-        names["share"](10_000, bound, names["QuarterOfStepSize"]) for bound in (sharper, printed)
-    ]
-    assert slow[0] == pytest.approx(1.70, abs=0.005)
-    assert slow[1] < 1.0
     assert names["steps_of_muon"](101) <= 17
     assert (names["steps_of_descent"](101), names["steps_of_descent"](1001)) == (38, 351)
 
@@ -93,7 +92,7 @@ def test_comparing_your_method(tmp_path, monkeypatch):
             out[command] = result.stdout
     finally:
         sys.modules.pop("my_methods", None)
-    run, page, printed, compared, stored, both = out.values()
+    compared, run, page, printed, stored, both = out.values()
     assert re.search(r"mine +1", run)
     assert "seeds to 0.05" in run
     assert page.startswith("build/report/mine.html")
@@ -105,9 +104,9 @@ def test_comparing_your_method(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_your_own_theorem(tmp_path, monkeypatch, capsys):
-    """The two files of the page, every command of it, and the fit."""
-    descent, page, fit = blocks("docs/your-theorem.md")
+def test_your_own_theorem(tmp_path, monkeypatch):
+    """The two files of the page, and every command of it."""
+    descent, page = blocks("docs/your-theorem.md")
     text = (ROOT / "docs/your-theorem.md").read_text(encoding="utf-8")
     assert len(page.splitlines()) < 80
     monkeypatch.chdir(tmp_path)
@@ -139,9 +138,6 @@ def test_your_own_theorem(tmp_path, monkeypatch, capsys):
     assert "tested on quadratic" in explained
     assert "3 holds, 2 within-10" in of_page
     assert "[page-thm1, page-lemma]" in stale
-    exec(compile(fit, "your-theorem.md", "exec"), {})
-    printed = fit.splitlines()[-1].removeprefix("# ")
-    assert printed in capsys.readouterr().out
 
 
 def test_is_it_true(tmp_path, monkeypatch):
@@ -257,12 +253,11 @@ def test_reading_a_stored_run(tmp_path, monkeypatch):
 
 def test_blocks_that_need_a_cluster_are_python():
     for block in blocks("docs/clusters.md"):
-        assert "_jobqueue" in block or "_kubernetes" in block
+        assert "_jobqueue" in block
         compile(block, "clusters.md", "exec")
 
 
 ELSEWHERE = {
-    "docs/claims.md",  # tests/claims/test_catalogue.py: it is the file that it shows
     "docs/gallery.md",  # when the site is built
     "docs/optimizer-and-paper.md",  # tests/testing/test_pages.py, and so are the next three
     "docs/reviewing-a-rate.md",
@@ -287,7 +282,6 @@ def four_files(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     names = re.findall(r"As `(my_\w+\.py)`:", text)
     files = dict(zip(names, blocks("docs/four-files.md"), strict=True))
-    Path("four.toml").write_text(text.split("```toml\n")[1].split("```")[0])
 
     def command(line, within="", right="", wrong=""):
         for name, code in files.items():
@@ -310,10 +304,9 @@ def test_four_files(four_files):
         result = four_files(line)
         assert result.exit_code == 0, result.stdout + result.stderr
         out.append(result.stdout)
-    *checked, solved, compared, gap, cost, law = out
+    *checked, solved, gap, cost, law = out
     assert all("0 failed" in one for one in checked)
     assert "fw_gap" in solved
-    assert "9 made now" in compared
     assert [re.findall(r"1 ([\w-]+)$", one.strip())[0] for one in (gap, cost, law)] == [
         "within-10",
         "holds",
@@ -393,4 +386,4 @@ def test_your_own_tools(capsys):
         exec(compile(block, "adapters.md", "exec"), names)
         promised += re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE)
     assert capsys.readouterr().out.splitlines() == promised
-    assert len(promised) >= 7
+    assert len(promised) >= 6

@@ -207,7 +207,7 @@ WRONG = {
     ),
     "a problem for an algorithm": (
         lambda: pf.solve(METHOD, PROBLEM),
-        ("AlgorithmChoice is no problem",),
+        ("AlgorithmChoice is not a problem",),
     ),
     "a function for a problem": (lambda: pf.solve(f, METHOD), ("from_functions",)),
     "a class for a name": (lambda: pf.algorithm(FrankWolfe), ("the class FrankWolfe",)),

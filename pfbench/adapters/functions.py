@@ -85,7 +85,7 @@ class FunctionSet(ConvexBody):
             v = self.lo(np.ones_like(self._start))
         if v.shape != self._start.shape:
             raise InputError(
-                f"lmo returns an array of shape {v.shape} where the start has {self._start.shape}: "
+                f"lmo returns an array of shape {v.shape} but the start has {self._start.shape}: "
                 "let it return a vertex."
             )
 

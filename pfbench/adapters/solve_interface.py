@@ -128,11 +128,11 @@ def as_problem(subject: Any) -> Problem:
     if isinstance(problem, type) or not all(hasattr(problem, part) for part in ("start", "set")):
         if inspect.isroutine(subject) or isinstance(subject, tuple):
             raise InputError(
-                f"{brief_repr(subject)} is no problem: one has a gradient and a start, too; "
+                f"{brief_repr(subject)} is not a problem: one has a gradient and a start, too; "
                 "pf.adapters.from_functions(f, gradient, lmo, start=...) makes it of functions."
             )
         raise InputError(
-            f"{brief_repr(subject)} is no problem: give a name, as in 'quadratic', what pf.problem returns, "  # noqa: E501
+            f"{brief_repr(subject)} is not a problem: give a name, as in 'quadratic', what pf.problem returns, "  # noqa: E501
             "or an object of your own class."
         )
     return cast(Problem, problem)
@@ -158,7 +158,7 @@ def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
     result = _instantiate_or_call(subject)
     if not isinstance(result, AlgorithmSpec) and not callable(getattr(result, "run", None)):
         raise InputError(
-            f"{brief_repr(subject)} is no algorithm: give a name, as in 'frank-wolfe[iterations=100]', what "  # noqa: E501
+            f"{brief_repr(subject)} is not an algorithm: give a name, as in 'frank-wolfe[iterations=100]', what "  # noqa: E501
             "pf.algorithm returns, an object of your own class, or a function of (ask, x, rng) or "
             "of (grad, lmo, x0)."
         )

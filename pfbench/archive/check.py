@@ -1,4 +1,4 @@
-"""An archive put to the test: a share of its runs recomputed, and new seeds beside it.
+"""Check of an archive: re-run part of its runs, and compare runs with new seeds.
 
 What is recomputed first is drawn by the hash of the archive and the checker's salt: its author can
 choose neither. This process neither imports nor unpickles anything of the archive: its code runs in
@@ -58,7 +58,7 @@ MOST_REQUIRED = 50
 
 @dataclass
 class CheckOutcome:
-    """What became of an archive.
+    """Result of the check of an archive.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class CheckOutcome:
             self.p_values.append((f"{kind} of {name} has another law now ({text})", p))
 
     def note_significant_differences(self) -> None:
-        """Note the differences of distribution that are significant at `LEVEL` all together."""
+        """Add a deviation for each difference of distribution that is significant at `LEVEL`."""
         self.deviations += [text for text, p in self.p_values if p <= LEVEL / len(self.p_values)]
 
 
@@ -338,7 +338,7 @@ def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> Pl
 
 
 def describe_confinement(engine: Engine) -> str:
-    """Return what the code of an archive is kept from on this system, as a trial shows it."""
+    """Describe what archived code may not do on this system, as a trial shows."""
     with TemporaryDirectory(prefix="pfbench-archive-") as folder:
         (result,) = engine.do([Task(confinement_sentence, (), 60.0, "archive", folder)])
     return str(result.value) if result.status == "done" else f"nothing: {result.reason}"

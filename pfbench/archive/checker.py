@@ -1,4 +1,4 @@
-"""The check of an archive from its bytes to its outcome: what each kind is asked."""
+"""The check of an archive from its bytes to its result, for each kind of archive."""
 
 import math
 import random
@@ -41,7 +41,7 @@ _STATEMENTS = "statements"
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """How an archive is put to the test.
+    """Settings of an archive check.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class CheckRequest:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What became of an archive, whether versions and machine are its author's, and notes."""
+    """Result of an archive check, whether versions and machine are the author's, and notes."""
 
     outcome: CheckOutcome
     same: bool
@@ -74,7 +74,7 @@ class CheckReport:
 
 
 def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
-    """Put an archive to the test; its code is imported in confined processes alone.
+    """Check an archive; import its code in confined processes only.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
 
 
 def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-    """Yield what is asked of an archive, what must be known of it first."""
+    """Yield the tasks that check an archive, prerequisites first."""
     manifest = check.manifest
     if manifest["kind"] == "sweep":
         _note_missing_runs(check, stored_runs, load_spec(check.folder / SPEC).runs())
@@ -133,7 +133,7 @@ def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask
 def _note_missing_runs(
     check: Check, stored_runs: Sequence[StoredRun], plans: Sequence[PlannedRun]
 ) -> None:
-    """Note how many planned runs are not in an archive."""
+    """Add a note with the number of planned runs that an archive lacks."""
     stored_keys = {
         portable_identity(make_plan(entry, check.manifest["reads"])) for entry in stored_runs
     }
@@ -178,7 +178,7 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
 
 @dataclass(frozen=True)
 class _ClaimTasks:
-    """What is asked of the claims of an archive, each kind in an order that is drawn."""
+    """Tasks that check the claims of an archive, each kind in random order."""
 
     check: Check
     fields: Mapping[str, Any]
@@ -192,7 +192,7 @@ class _ClaimTasks:
         return self.fields["effort"], self.fields["seed"]
 
     def all(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield what is asked, what must be known first."""
+        """Yield the tasks for claims, runs, verdicts, errata and faults, prerequisites first."""
         fields, fresh = self.fields, self.check.rng.randrange(2**31)
         self.check.outcome.verdicts[1] = len(fields["verdicts"])
         task = self.ask(claim_tasks.describe_claims, fields["faults"]["most"])
@@ -273,7 +273,7 @@ class _ClaimTasks:
                 note(f"its {subject} are others than follow from its code")
 
     def take_plans(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
-        """Note runs that follow from the claims and are not there, and others."""
+        """Add notes on missing runs and on runs that do not follow from the claims."""
         plans = [PlannedRun.from_json(plan) for plan in answer]
         _note_missing_runs(self.check, stored_runs, plans)
         if len(plans) < len(stored_runs):

@@ -17,7 +17,7 @@ from pfbench.problems.catalogue import build_problem
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.verification.claim import Claim
 from pfbench.verification.statements.bound import Bound
-from pfbench.verification.statements.error_law import ErrorLaw
+from pfbench.verification.statements.error_law import ErrorLawCheck
 from pfbench.verification.statements.exact_counts import ExactCounts
 from pfbench.verification.statements.rate import RateCheck
 from pfbench.verification.statements.setting import MethodOnProblem, draw_seeds
@@ -39,8 +39,8 @@ def iterate_cases(claim: Claim) -> Iterator[Case]:
             for value in check.values:
                 label = f"{instance.name}, {check.varied_parameter} = {value:g}"
                 yield label, instance, partial(check.make_case, trial, instance, value)
-        elif isinstance(check, Bound | ExactCounts | ErrorLaw):
-            single = {"": check.setting} if isinstance(check, ErrorLaw) else check.settings
+        elif isinstance(check, Bound | ExactCounts | ErrorLawCheck):
+            single = {"": check.setting} if isinstance(check, ErrorLawCheck) else check.settings
             for name, setting in single.items():
                 make = partial(_make_case, setting, trial, instance)
                 yield f"{instance.name} {name}".rstrip(), instance, make

@@ -1,4 +1,4 @@
-"""What is computed of the claims of an archive, where it is made and where it is checked.
+"""Results about the claims of an archive, computed by its author and again by a checker.
 
 A checker calls these in confined processes that answer with JSON; see `pfbench.archive.check`.
 """
@@ -34,7 +34,7 @@ def as_module_reference(reference: str) -> str:
 
 
 def describe_claims(theorem: str, max_generated_faults: int) -> dict[str, Any]:
-    """Return what a theorem states, and the faults and errata that follow from it.
+    """Return the claims of a theorem with their planted faults, generated faults and errata.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str
                 case = make_case(0)
                 for _ in islice(Trial(claim).follow(case.problem, case.algorithm), STEPS):
                     pass
-                statement[f"{claim.name} {label}"] = "begun"
+                statement[f"{claim.name} {label}"] = "started"
             except (ClaimBroken, NotTestable) as error:
                 statement[f"{claim.name} {label}"] = str(error)
     return statement, files
@@ -114,7 +114,7 @@ def recompute_verdict(theorem: str, name: str, effort: str, seed: int) -> Mappin
 
 
 def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
-    """Return how a claim is wrong with a new seed, other data and another name; empty if not."""
+    """Check a claim with other data, seed and name; return the failure in words, or ""."""
     claim = _claim(theorem, name)
     called = f"problem-{seed:x}"
     instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)
@@ -128,7 +128,7 @@ def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed:
 
 
 def recompute_erratum(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:
-    """Return what an erratum shows."""
+    """Examine an erratum; return its finding as JSON."""
     erratum = next(erratum for erratum in load_claims(theorem).errata if erratum.name == name)
     return examine(erratum, effort, seed).as_json()
 

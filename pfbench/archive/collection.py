@@ -1,4 +1,4 @@
-"""A folder of archives, each with what its check found beside it."""
+"""Folder of archives, each with a file that stores the result of its check."""
 
 import json
 from collections.abc import Mapping
@@ -44,12 +44,14 @@ def list_archives(folder: Path) -> list[Path]:
     """
     paths = sorted(folder.glob("*.zip"))
     if not paths:
-        raise InputError(f"{folder} has no archive, *.zip: make one with `pfbench archive make`.")
+        raise InputError(
+            f"{folder} has no archive (*.zip): create one with `pfbench archive make`."
+        )
     return paths
 
 
 def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
-    """Return what the check of an archive with these bytes found; None if there was none."""
+    """Return the stored check of an archive; None if there is none for these bytes."""
     try:
         record = decode_json(_record_path(path).read_bytes())
     except (OSError, DamagedFileError):
@@ -59,7 +61,7 @@ def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Keep what a check found beside its archive."""
+    """Write the result of a check next to its archive."""
     text = json.dumps({name: record[name] for name in _FIELDS}, indent=1)
     target = _record_path(path)
     with translate_os_errors(str(target)), atomic_write(target) as file:

@@ -31,7 +31,7 @@ class ArchivedRuns:
     stored_runs: Mapping[PlannedRun, StoredRun]
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
-        """Return those runs that are there."""
+        """Return the planned runs that the archive has."""
         return {plan for plan in plans if replace_files_by_modules(plan) in self.stored_runs}
 
     def fetch(
@@ -115,7 +115,7 @@ def redraw_table_or_explain(
 
 
 def summarise(comparison: SuiteComparison) -> tuple[str, list[list[str]]]:
-    """Return where a method stands, in a sentence, and the table behind it with its head."""
+    """Return the rank of a method in a sentence, and the comparison table with its head."""
     (results,) = comparison.report.results
     front = make_candidate_front(tuple(compare_by_each_price(results)), comparison.labels)
     says = " · ".join(describe_outcome_counts(front))

@@ -1,4 +1,4 @@
-"""What goes into an archive beside results: user-defined code, and the files that it reads.
+"""Contents of an archive besides results: user-defined code, and the files that it reads.
 
 It is looked at twice: where its author is, and in a folder that has nothing but the archive. What
 would not be found elsewhere is refused by its name.
@@ -115,7 +115,7 @@ def collect_contents(
 
 
 def _run_probe(probe: Probe, argument: Any, code: Path | None = None) -> Any:
-    """Return what a probe returns in a new process, and the files that were opened there."""
+    """Run a probe in a new process; return its result."""
     task = Task(_probe_in_folder, (probe, argument, code and str(code)), LIMIT, code="probe")
     (result,) = MultiProcessEngine(1).do([task])
     if result.status != "done":
@@ -151,8 +151,8 @@ def _collect_files_origins_and_data_sets(
         name = archive_path(text, full, roots, str(Path.cwd()))
         if name is None:
             raise InputError(
-                f"{full} is read, and an archive would not have it where its code looks: put it "
-                "beside the code, and name it from there."
+                f"{full} is read, but an archive would not have it where the code looks: move it "
+                "next to the code, and use a path relative to the code."
             )
         if not is_valid_member_name(name):
             raise InputError(f"{full} is read, and no archive takes such a name: rename it.")
@@ -166,7 +166,7 @@ def _collect_files_origins_and_data_sets(
 
 
 def archive_path(text: str, full: str, roots: Iterable[str], folder: str) -> str | None:
-    """Return where an archive has a file, so that code finds it; None if it would look elsewhere.
+    """Return the path of a file inside an archive; None if code would look for it elsewhere.
 
     Parameters
     ----------
@@ -229,8 +229,8 @@ def _compare_elsewhere(recorded: Mapping[str, Any], recomputed: Any, folder: Pat
     for _, full in opened:
         if full not in sets and is_user_file(full) and not Path(full).is_relative_to(folder):
             raise InputError(
-                f"{full} is read wherever the archive is: put it beside the code, and name it "
-                "from there."
+                f"{full} is read by an absolute path: move it next to the code, and use a path "
+                "relative to the code."
             )
     for name, statement in recorded.items():
         if after.get(name) != statement:

@@ -40,7 +40,7 @@ PROBE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class ClaimEvidence:
-    """What was measured of claims, as the manifest has it.
+    """Measured results of claims, as the manifest stores them.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class ClaimEvidence:
 
 @dataclass(frozen=True)
 class ArchiveWriter:
-    """Where an archive is written, and where its runs are.
+    """Writer of archives from the runs of a store.
 
     Attributes
     ----------

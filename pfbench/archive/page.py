@@ -20,7 +20,7 @@ def find_worst_verdict(fields: Mapping[str, Any]) -> Verdict:
 
 
 def count_faults(fields: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many faults are caught, planted and generated, of those that should be."""
+    """Return the numbers of caught faults and of all that should be caught."""
     generated = [
         item["found_by"]
         for item in fields["faults"]["generated"]
@@ -148,7 +148,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _escape_markdown(text: str) -> str:
-    """Return a text without mark-up: no link or picture of an author's, and nobody is called."""
+    """Escape markup of a text, so that it contains no link, image or mention."""
     return escape_text(text).translate(_SIGNS).replace("](", "]\\(")
 
 

@@ -66,7 +66,7 @@ def parse_run_and_problem_digest(answer: Any) -> tuple[Run, str]:
 
 
 def list_file_names(selector: str) -> list[str]:
-    """Return what a selector may name files by: paths, and whatever is an `edition`."""
+    """Return the parameters of a selector that may name files: paths, and each `edition`."""
     texts = Selector.parse(replace_file_by_module(selector)).texts.items()
     return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]
 
@@ -82,7 +82,7 @@ def replace_files_by_modules(plan: PlannedRun) -> PlannedRun:
 
 
 def describe_difference(recorded: Run, recomputed: Run, *, exact: bool) -> str:
-    """Return in what a run differs; empty if in nothing.
+    """Return the first field in which two runs differ; empty if they agree.
 
     Where bits cannot agree, only status and counts are compared, and measures up to `TOLERANCE`.
     """

@@ -23,7 +23,7 @@ MOST_NUMBERS = 2**27
 """The most numbers in the traces of all runs of an archive, 1 GiB."""
 
 _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
-"""Names that no module of an archive may have, beside those that are installed."""
+"""Names that no module of an archive may have, in addition to installed packages."""
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def format_requirements(versions: Mapping[str, Mapping[str, str]]) -> bytes:
 
 
 def list_changed_versions(versions: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return what of a lock is not the same here, in words by its name."""
+    """Return the installed packages that differ from a lock, each with a description."""
     changed_versions = {}
     for name, version in versions.items():
         distribution_record = _distribution_record(name)

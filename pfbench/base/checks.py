@@ -62,7 +62,7 @@ def check_text(name: str, value: Any, example: str = "") -> str:
     """Return `value` if it is a string, else raise with an example."""
     if not isinstance(value, str):
         such = f", as in {example!r}" if example else ""
-        raise InputError(f"{name}={brief_repr(value)} must be a text{such}.")
+        raise InputError(f"{name}={brief_repr(value)} must be a string{such}.")
     return value
 
 

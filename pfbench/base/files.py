@@ -137,7 +137,7 @@ def check_writable(
             raise error(f"{name} is a folder: give the path of a file.")
         elif not path.exists() or path.is_file():
             if not path.parent.is_dir():
-                raise error(f"{name}: there is no folder {path.parent}; make it first.")
+                raise error(f"{name}: there is no folder {path.parent}; create it first.")
             with suppress(FileNotFoundError):
                 temporary_sibling(path).lstat()  # refuses a name that is too long
             _check_by_writing(path.parent)
@@ -145,7 +145,7 @@ def check_writable(
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as refused:
         if isinstance(refused, PermissionError):
-            remedy += ", or mend its permissions"
+            remedy += ", or fix its permissions"
         raise error(f"{name} cannot be written ({refused.strerror}): {remedy}.") from refused
 
 

@@ -56,7 +56,7 @@ def unknown_name_error(kind: str, name: Any, existing: Iterable[str]) -> InputEr
     names = sorted(existing)
     if not isinstance(name, str):
         example = f", as in {names[0]!r}" if names else ""
-        return InputError(f"the {kind} must be named by a text{example}, not {brief_repr(name)}.")
+        return InputError(f"the {kind} must be a name{example}, not {brief_repr(name)}.")
     near = [item for item in names if item.lower() == name.lower()]
     # Letters in another order are the likeliest slip.
     near = near or [item for item in names if sorted(item) == sorted(name)]

@@ -62,7 +62,7 @@ class Selector:
         """
         if not isinstance(text, str):
             raise InputError(
-                f"a selector must be a text, NAME or NAME[key=value], not {brief_repr(text)}."
+                f"a selector must be a string, NAME or NAME[key=value], not {brief_repr(text)}."
             )
         return _parse_cached(text)
 

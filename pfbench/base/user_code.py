@@ -112,7 +112,7 @@ def _limit_import() -> Iterator[None]:
 
 
 def _make_module_importable(location: str, module: str) -> str:
-    """Put the folder of a location on `sys.path`; return the module name, checked."""
+    """Add the folder of a location to `sys.path`; return the checked module name."""
     path = Path(location) if location.endswith(FILE) else None
     if path is not None and path.is_dir():
         raise InputError(f"{location} is a folder: give the path of a file.")
@@ -141,9 +141,7 @@ def _check_importable_file(path: Path, module: str) -> None:
         spec = None
     origin = spec.origin if spec and spec.origin else "another"
     if module in sys.stdlib_module_names or Path(origin).resolve() != path.resolve():
-        raise InputError(
-            f"{path} has the name of another module ({module} is {origin}): rename it."
-        )
+        raise InputError(f"{path} clashes with the module {module} ({origin}): rename the file.")
 
 
 def instantiate(selector: Selector) -> Any:
@@ -197,7 +195,7 @@ def load_user_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
     algorithm: Algorithm = instantiate(selector)
     lacks = [part for part in parts if not hasattr(algorithm, part)]
     if lacks:
-        raise InputError(f"{selector.name} is no algorithm: it lacks {', '.join(lacks)}.")
+        raise InputError(f"{selector.name} is not an algorithm: it lacks {', '.join(lacks)}.")
     return algorithm
 
 

@@ -252,7 +252,7 @@ class AlgorithmChecks(RunRecords):
                 "other iterates where the oracles answer for -f",
                 "the same bits: what it moves along does not come from the oracles",
             )
-        return "where the oracles answer for -f, it goes another way"
+        return "where the oracles answer for -f, its iterates differ"
 
     def check_reproducibility(self) -> str:
         """Check that the seed determines all randomness, and a deterministic method ignores it."""

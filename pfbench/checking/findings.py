@@ -110,7 +110,7 @@ class CheckResult:
     def sentence(self) -> str:
         """Result in full sentences."""
         end = "" if self.observed.endswith(("?", ".")) else "."
-        text = f"{self.check}: expected {self.expected}; seen: {self.observed}{end}"
+        text = f"{self.check}: expected {self.expected}; observed: {self.observed}{end}"
         if self.arguments:
             text += f" It shows at {self.point}."
         return text + (f" Look at {', '.join(self.location)}." if self.location else "")

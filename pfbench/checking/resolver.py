@@ -252,8 +252,8 @@ def infer_kind(result: Any, name: str) -> str:
             return kind
     text = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in answers.items())
     raise InputError(
-        f"{name} is nothing that can be checked: a problem derives from "
-        f"pfbench.problems.FiniteSum, and the others have methods ({text})."
+        f"{name} cannot be checked: a problem derives from "
+        f"pfbench.problems.FiniteSum, and other components have methods ({text})."
     )
 
 

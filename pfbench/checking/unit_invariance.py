@@ -182,7 +182,7 @@ def _describe_run_difference(first: RunRecord, other: RunRecord, scaling: Scalin
             return f"{scaling}: its calls differ at iteration {k + 1}"
         size = float(np.abs(state.x).max(initial=0.0)) + float(np.abs(first.states[0].x).max())
         if not float(np.abs(two.x / scaling.x - state.x).max(initial=0.0)) <= _CLOSE * size:
-            return f"{scaling}: it goes another way from iteration {k + 1}"
+            return f"{scaling}: it deviates from iteration {k + 1}"
     return ""
 
 

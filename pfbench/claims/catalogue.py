@@ -188,12 +188,13 @@ def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, lis
     Raises
     ------
     InputError
-        If it cannot be imported, is no algorithm, or a claim is unknown.
+        If it cannot be imported, is not an algorithm, or a claim is unknown.
     """
     algorithm = load_user_object(reference)
     if not callable(getattr(algorithm, "run", None)):
         raise InputError(
-            f"{reference} is no algorithm: it needs a method run(ask, x, rng) that yields states."
+            f"{reference} is not an algorithm: it needs a method run(ask, x, rng) that yields "
+            "states."
         )
     statement = names or getattr(algorithm, "claims", ())
     statement = (statement,) if isinstance(statement, str) else statement
@@ -287,7 +288,7 @@ def _list_claim_names_or_raise(names: Any) -> list[str]:
         raise InputError("names=[] names no claim: leave it out for all claims.")
     for name in name_list:
         if not isinstance(name, str):
-            raise InputError(f"names: {brief_repr(name)} is no text: give the names of claims.")
+            raise InputError(f"names must be strings, got {brief_repr(name)}.")
     return name_list
 
 

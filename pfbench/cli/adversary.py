@@ -173,8 +173,7 @@ def adversary(
 def _refuse_combinations(parameters: Mapping[str, object]) -> None:
     modes = [mode for mode in _NOT_WITH if parameters[mode] is not None]
     if len(modes) != 1:
-        text = " and ".join(f"--{mode}" for mode in modes) or "none of them"
-        raise InputError(f"give one of --horizon, --family and --check, not {text}.")
+        raise InputError("give exactly one of --horizon, --family and --check.")
     (mode,) = modes
     if (mode == "check") == bool(parameters["algorithm"]):
         subject = "takes no --algorithm: leave it out" if mode == "check" else "needs --algorithm"
@@ -182,7 +181,7 @@ def _refuse_combinations(parameters: Mapping[str, object]) -> None:
     for name in _NOT_WITH[mode]:
         if parameters[name] is not None:
             name = name.replace("_", "-")
-            raise InputError(f"--{name} does not go with --{mode}: leave it out.")
+            raise InputError(f"--{name} cannot be combined with --{mode}: remove it.")
 
 
 def _check_certificate_path(output: Path, algorithm_count: int) -> None:

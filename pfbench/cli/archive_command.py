@@ -34,7 +34,7 @@ _SECONDS = option("S", "The time that a check may take.", default=100.0)
 
 
 def answer_old_verb(context: typer.Context) -> NoReturn:
-    """Say by which verb a former one was replaced."""
+    """Raise an error that names the replacement of a former verb."""
     used = {"pack": "make and check", "receipt": "check", "record": "collect"}
     name = str(context.info_name)
     raise InputError(f"`pfbench {name}` is now `pfbench archive {used[name]}`: see its --help.")
@@ -66,10 +66,10 @@ def make(
     options.check_engine_options(jobs, scheduler)
     check_writable(output, f"--output {output}", error=StorageError)
     if suite is None and price is not None:
-        raise InputError("--price goes with --suite: give both.")
+        raise InputError("--price needs --suite: give both.")
     if subject.endswith(".toml") or suite is not None:
         if full or faults is not None or seed:
-            raise InputError("--full, --faults and --seed go with claims: leave them out.")
+            raise InputError("--full, --faults and --seed need claims: remove them.")
         spec = load_spec(Path(subject)) if suite is None else None
         with closing(options.make_engine(jobs, scheduler)) as engine:
             writer = _writer(output, store, engine)
@@ -276,7 +276,7 @@ def _check_theorem(archive: "Archive", theorem: str) -> None:
 
     module, manifest = as_module_reference(theorem), archive.manifest
     if manifest["kind"] != "claim" or manifest["theorem"] != module:
-        terminal.exit_with_error(f"{archive.path} is no archive of {theorem}.")
+        terminal.exit_with_error(f"{archive.path} is not an archive of {theorem}.")
     home, _ = split_reference(theorem)
     name = f"code/{module.partition(':')[0]}.py"
     if home.endswith(".py") and (
@@ -296,7 +296,7 @@ def check_archive(
     *,
     quiet: bool,
 ) -> dict[str, Any]:
-    """Put an archive to the test; return what became of it as JSON has it."""
+    """Check an archive; return the result as JSON."""
     from pfbench.archive.check import describe_confinement
     from pfbench.archive.checker import CheckRequest
     from pfbench.archive.checker import check_archive as checked
@@ -339,7 +339,7 @@ def _describe_inside(inside: Mapping[str, int]) -> str:
 
 
 def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: bool) -> str:
-    """Return what a reviewer can say of an archive."""
+    """Return the paragraph on an archive that a reviewer can quote."""
     bits = "bits" if same else "counts (versions or machine differ) and measures to 1e-6"
     tests = len(outcome.p_values)
     fresh = (
@@ -382,7 +382,7 @@ def collect(
 ) -> None:
     """Check the archives of a folder, and write the site of those that are as they say.
 
-    What was checked is kept beside each archive, and is not checked again while its bytes are the
+    The result of a check is stored next to each archive, and is reused while its bytes are the
     same. Exit status 1 if an archive is not as it says; the site leaves it out.
     """
     from pfbench.archive.collection import CheckedArchive, list_archives, read_record, write_record

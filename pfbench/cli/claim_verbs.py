@@ -50,9 +50,7 @@ def faults(
     if planted_only and (
         max_faults is not None or late_faults is not None or algorithm is not None
     ):
-        raise InputError(
-            "--planted-only goes with no generated faults: leave the other option out."
-        )
+        raise InputError("--planted-only excludes options for generated faults: remove them.")
     if max_faults is not None:
         check_integer("--max-faults", max_faults, minimum=1)
     if late_faults is not None:
@@ -74,7 +72,7 @@ def power(
     table: Path | None = _TABLE,
     as_json: Path | None = _JSON,
 ) -> None:
-    """Find the smallest planted error that each check finds."""
+    """Find the smallest error each check detects."""
     from pfbench.base.checks import check_real
 
     if max_check_seconds is not None:

@@ -83,7 +83,7 @@ def compare(
             f"--receipt is now `pfbench archive make METHOD --suite {suite} -o {receipt}`."
         )
     if problem is not None and archive is not None:
-        raise InputError("--problem does not go with --archive: leave one out.")
+        raise InputError("--problem cannot be combined with --archive: remove one.")
     if not grid and (method is None) == (archive is None):
         raise InputError("give a METHOD, or --archive FILE.")
     spec, path = load_suite(suite, problem, price)

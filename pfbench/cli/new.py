@@ -134,7 +134,7 @@ def create_files(
     _check_not_existing(file, test)
     iskeyword = module in sys.stdlib_module_names or keyword.iskeyword(module)
     if iskeyword or module in sys.modules or find_spec(module) is not None:
-        raise InputError(f"{module} is a module or a word of Python already: take another NAME.")
+        raise InputError(f"{module} is a Python module or keyword: choose another NAME.")
     for path, template in ((file, kind), (test, f"{kind}_test")):
         _write_from_template(path, template, names)
     commands = [name.format(file=file, module=module, cls=names["MyThing"]) for name in NEXT[kind]]
@@ -191,4 +191,4 @@ def _check_not_existing(*paths: Path) -> None:
     """Raise if a file exists already."""
     for path in paths:
         if path.exists() or path.is_symlink():
-            raise InputError(f"{path} is there, and is not overwritten: take another NAME.")
+            raise InputError(f"{path} exists, and is not overwritten: choose another NAME.")

@@ -66,7 +66,7 @@ def check_engine_options(jobs: int | None, scheduler: str | None) -> None:
     if jobs is not None:
         check_integer("--jobs", jobs, minimum=0)
     if jobs is not None and scheduler is not None:
-        raise InputError("--jobs and --scheduler exclude each other: leave one of them out.")
+        raise InputError("--jobs and --scheduler are mutually exclusive: remove one.")
 
 
 def make_untrusted_engine(jobs: int | None) -> "Engine":

@@ -175,7 +175,7 @@ def falsify(
         claim = claims[0]
     for name, value in (("families", families), ("allow", allow)):
         if isinstance(value, str) or not (value is None or isinstance(value, Sequence)):
-            raise InputError(f"{name}={brief_repr(value)} must be a list of texts.")
+            raise InputError(f"{name}={brief_repr(value)} must be a list of strings.")
     sets = SETS if families is None else families
     limits: dict[str, Any] = {"seconds": seconds, "seed": seed, "horizon": horizon, "size": size}
     return search_claim(claim, families=sets, allow=allow, **limits)

@@ -107,7 +107,7 @@ def report(
 
 
 def _resolve_report_paths(value: Sequence[str] | None, *, everything: bool) -> list[Path]:
-    """Return the files of the reports that are asked for by paths, or by names of known ones."""
+    """Return the files of the requested reports, which are paths or names of built-in reports."""
     paths = report_spec_paths()
     names = value or [MAIN_REPORT]
     if everything:
@@ -165,7 +165,7 @@ def make_reports(
 def read_stores(
     folders: Sequence[Path], problems: Sequence[str], algorithms: Sequence[str]
 ) -> "list[Report]":
-    """Return what stores have, which must be there."""
+    """Return a report on each store; raise if a store does not exist."""
     from pfbench.reporting.stored_study import load_stored_report
     from pfbench.runs.storage.store import Store
 

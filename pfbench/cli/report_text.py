@@ -53,7 +53,7 @@ def render_report(report: ReportContents) -> Iterator[RenderableType]:
         yield section_with_title(spec.title, *paragraphs(spec.introduction))
     for part in report.parts:
         yield from _render_study(part)
-    yield section_with_title("How this was made", field_table(report.provenance()))
+    yield section_with_title("Reproducibility", field_table(report.provenance()))
     for environment in report.environments:
         title = f"Environment of {environment.runs} runs"
         yield section_with_title(title, field_table(environment.values.items()))

@@ -38,7 +38,7 @@ def infer_kind(name: str, obj: Any) -> str:
         return answers(obj, name)
     except InputError:
         raise InputError(
-            f"{name} is {cls.__name__}, and no algorithm, problem, set, penalty, estimator, claim "
+            f"{name} is {cls.__name__}, not an algorithm, problem, set, penalty, estimator, claim "
             "or measure."
         ) from None
 
@@ -104,7 +104,7 @@ def iterate_plugins(kind: str, builtin_names: Collection[str] = ()) -> Iterator[
         try:
             item = make_user_item(plugin.target, plugin.name, plugin.package)
             if item.kind != kind and (kind, item.kind) != ("set", "penalty"):
-                raise InputError(f"{plugin.target} is no {kind}, but a {item.kind}.")
+                raise InputError(f"{plugin.target} is a {item.kind}, not of kind {kind}.")
             if plugin.name in builtin_names:
                 raise InputError(f"{plugin.name} is one of ours: name it {plugin.target}.")
             yield item

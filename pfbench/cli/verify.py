@@ -38,7 +38,7 @@ def verify(
     claims: list[str] | None = argument("CLAIM"),
     quick: bool = flag("Claims that take seconds each (default).", "--quick"),
     full: bool = flag("All claims, with full effort.", "--full"),
-    algorithm: str | None = option("FILE.py:NAME", "Hold your own algorithm to the claims."),
+    algorithm: str | None = option("FILE.py:NAME", "Check the claims on your own algorithm."),
     harder_instances: bool = flag(
         "Also test user-defined bounds on the catalogue's harder instances.", "--harder-instances"
     ),
@@ -68,11 +68,11 @@ def verify(
     from pfbench.runs.planning.plugin_names import expand_plugin_name
 
     if quick and full:
-        raise InputError("--quick and --full exclude each other: give one.")
+        raise InputError("--quick and --full are mutually exclusive: give one.")
     if receipt is not None:
         raise InputError(f"--receipt is now `pfbench archive make FILE.py -o {receipt}`.")
     if harder_instances and (algorithm or repeat > 1):
-        raise InputError("--harder-instances goes with claims alone: leave the other option out.")
+        raise InputError("--harder-instances needs claims only: remove the other option.")
     options.check_engine_options(jobs, scheduler)
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
     check_integer("--repeat", repeat, minimum=1)

@@ -21,7 +21,7 @@ def enable_cache(dispatcher: Any) -> None:
 
 
 def allow_read_only_cache_folders() -> None:
-    """Let this process find what is cached in folders that it has no right to write."""
+    """Allow numba to read compiled code from cache folders that are read-only."""
     from numba.core.caching import _CacheLocator
 
     setattr(_CacheLocator, "ensure_cache_path", lambda self: None)  # noqa: B010

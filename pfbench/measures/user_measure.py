@@ -43,7 +43,7 @@ class UserMeasure:
             raise InputError(f"it returned {len(function)} numbers where (lower, upper) is needed")
         lower, upper = map(_check_measure_value, function)
         if lower > upper:
-            raise InputError(f"it returned ({lower:g}, {upper:g}), which is no interval")
+            raise InputError(f"it returned ({lower:g}, {upper:g}), which is not an interval")
         return lower, upper
 
 
@@ -59,7 +59,7 @@ def _check_measure_value(value: Any) -> float:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"it returned {reprlib.repr(value)}, which is no number")
+        raise InputError(f"it returned {reprlib.repr(value)}, which is not a number")
     if math.isnan(value):
         raise InputError("it returned NaN (None stands for what is not defined)")
     return float(value)

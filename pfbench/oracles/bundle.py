@@ -311,7 +311,7 @@ def _make_refusing_verb(verb: str, verbs: frozenset[str]) -> Callable[..., Never
 
     def refuse(self: Oracles, *args: Any) -> Never:
         raise InputError(
-            f"it asks for {verb}, which is not among the oracles that it requires ({text}): name "
+            f"it queries {verb}, which is not among the oracles that it requires ({text}): name "
             "it in `requires`."
         )
 

@@ -206,7 +206,7 @@ def _is_numeric(x: Any) -> bool:
 
 
 def _weight_as_float(w: Any) -> float:
-    """Return a weight as a float; raise if it is no number."""
+    """Return a weight as a float; raise if it is not a number."""
     if w.__class__ is float:
         return w
     try:

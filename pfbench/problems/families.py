@@ -104,7 +104,7 @@ class LinearFamily(AnySetFamily):
         values = {name: value for name, value in self.of_set.items() if value is not None}
         if self.penalty is not None and self.set is not None:
             raise InputError(
-                f"set={self.set} and penalty={self.penalty} exclude each other: leave one out."
+                f"set={self.set} and penalty={self.penalty} are mutually exclusive: remove one."
             )
         if self.penalty is not None:
             return WholeSpace(d), penalty(self.penalty, (d,), **values)

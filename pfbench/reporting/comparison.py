@@ -1,4 +1,4 @@
-"""Who needs how many calls: the algorithms of a study at equal counts, and how they stand.
+"""Comparison of the algorithms of a study at equal counts, by expected calls to each target.
 
 Every number is that of one algorithm on one problem. The others decide nothing but marks and ranks.
 """
@@ -128,7 +128,7 @@ class SettingComparison:
     algorithms
         By algorithm.
     leader_by_target, leader_by_measure
-        The number of the algorithm that is told from every other in each column of the table.
+        Index of the algorithm that is significantly better than every other, by column.
     """
 
     panel: SettingResults

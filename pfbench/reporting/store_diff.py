@@ -1,4 +1,4 @@
-"""What changed between two stores, e.g. of two versions: the same planned runs, side by side."""
+"""Differences between two stores, e.g. of two versions, over the same planned runs."""
 
 import json
 import math
@@ -44,7 +44,7 @@ class RunDifference:
 
 @dataclass(frozen=True)
 class StoreDiff:
-    """What changed between two stores.
+    """Differences between two stores.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class StoreDiff:
 
 
 def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
-    """Return what changed from one store to the other.
+    """Compare the planned runs of two stores.
 
     Runs are the same if they were planned the same: problem, algorithm, seed, measures, limits.
     Which source and environment made them is what is compared. Where a store has several of one

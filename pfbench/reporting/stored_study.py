@@ -1,4 +1,4 @@
-"""What a store has, as a study: runs that are found, not planned.
+"""Contents of a store as a study: the runs that it has, planned or not.
 
 Nothing that a store names is imported, built or opened.
 """
@@ -109,7 +109,7 @@ def load_stored_report(
 
 
 def matches_selection(name: str, request: Sequence[str]) -> bool:
-    """Return whether a selector is one that is asked for; all are, if none is."""
+    """Return whether a selector matches a request; an empty request matches all."""
     return not request or any(selector_or_name_equals(name, item) for item in request)
 
 
@@ -217,7 +217,7 @@ def _label_selectors(selectors: Iterable[str]) -> tuple[LabelledSelector, ...]:
 
 
 def _list_measures(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return what runs recorded, the most frequent first; the objective if they did nothing."""
+    """Return the recorded measures, the most frequent first; the objective if there are none."""
     names = Counter(name for run in runs for name in list_measures(run.columns))
     return tuple(name for name, _ in names.most_common()) or ("objective",)
 

@@ -1,4 +1,4 @@
-"""One method on a suite, beside the methods that have runs there."""
+"""Comparison of one method on a suite with the methods that have runs there."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -38,7 +38,7 @@ class RunSource(Protocol):
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Return where the runs come from, in words."""
+        """Return sentences on where the runs come from."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def compare_on_suite(
     Parameters
     ----------
     method
-        As MODULE:NAME or FILE.py:NAME if it is user-defined; then it is imported, unless its
+        Selector; MODULE:NAME or FILE.py:NAME of a user-defined method, which is imported unless its
         interface is passed.
     rerun
         Whether methods without runs are kept, so that they are made.

@@ -253,7 +253,7 @@ def early_endings_table(results: StudyResults) -> Table | None:
     if not rows:
         return None
     return Table(
-        f"{results.study.title}: runs that did not finish",
+        f"{results.study.title}: incomplete runs",
         "A cross marks in the figure where the record of each ends.",
         (results.head, "algorithm", "seed", "status", "reason", "iterations", "in the figure it"),
         rows,

@@ -1,4 +1,4 @@
-"""What papers say of the compared methods: rates as slopes, and claims with their evidence.
+"""Published theory of the compared methods: rates as slopes, and claims with their evidence.
 
 The claims themselves, and how they are put to the test, are no matter of reports: whoever draws one
 hands in what is known.
@@ -53,7 +53,7 @@ class StatedClaim:
 
 @dataclass(frozen=True)
 class MethodTheory:
-    """What is known of the methods of a report."""
+    """Published rates and claims of a report's methods."""
 
     rates: tuple[RateLine, ...] = ()
     claims: tuple[StatedClaim, ...] = ()

@@ -1,4 +1,4 @@
-"""A report on the disk: every file is written beside its final name first, then renamed."""
+"""Writer of report files: each is written under a temporary name first, then renamed."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -138,7 +138,7 @@ def _write_files(folder: Path, written: Mapping[str, bytes]) -> list[Path]:
             partial[name].replace(folder / name)
     except OSError as error:
         raise StorageError(
-            f"the report cannot be written to {folder} ({error.strerror}): free some space, mend "
+            f"the report cannot be written to {folder} ({error.strerror}): free some space, fix "
             "its permissions or choose another folder with -o; runs are safe in the store."
         ) from error
     finally:

@@ -130,7 +130,7 @@ def make_contestant(
     user_algorithm = _fix_seed(user_algorithm, fixed_seed)
     check_contestant(user_algorithm)
     if getattr(user_algorithm, "runs_until_stopped", False):
-        raise InputError(f"{user_algorithm.name} without iterations never ends: give iterations.")
+        raise InputError(f"{user_algorithm.name} has no stopping rule: set iterations.")
     return Contestant(user_algorithm, str(named), text.strip(), fixed_seed)
 
 
@@ -205,8 +205,8 @@ def check_contestant(algorithm: Algorithm) -> None:
         )
     for verb in sorted(value - AVAILABLE_ORACLES):
         raise RefusedError(
-            f"{algorithm.name} asks for {verb}, and theorem 5.1 of shen2019 is about first-order "
-            "methods over a set: take one that asks for gradients, values and LO only."
+            f"{algorithm.name} queries {verb}, and theorem 5.1 of shen2019 is about first-order "
+            "methods over a set: take one that queries gradients, values and LO only."
         )
 
 

@@ -67,8 +67,8 @@ def make_resisting_chain(
     check_integer("horizon", T, minimum=1)
     if d is not None and check_integer("dimension", d, minimum=1) <= 2 * T:
         raise InputError(
-            f"the dimension {d} is too small: each of the {T} queries may bring a new point, and "
-            f"each answer a direction orthogonal to all before, so it must be above 2T = {2 * T}."
+            f"the dimension {d} is too small for {T} queries: it must be above 2T = {2 * T}, as "
+            "each query may use a new point, and each answer a new orthogonal direction."
         )
     return ZeroChain(T, 2 * T + 1 if d is None else d, smoothness=L, mu=mu)
 

@@ -35,7 +35,7 @@ class CachedTask:
     make_row
         The row of what the task returns; itself if not given.
     recompute
-        Whether it is answered anew though the store has its row.
+        Whether the task is executed even if the store has its row.
     worker_requirements
         The fields without which a stored row is no answer.
     """

@@ -1,8 +1,8 @@
 """Making the runs of a study or sweep that the store lacks, with whatever engine.
 
-The store's notes on a run are ``retries``, how often it was begun again because its worker was
+The store's notes on a run are ``retries``, how often it was restarted because its worker was
 lost; ``family``, the content key without the limits that a run of another length could have;
-``limits``, its budget and iterations, which tell what stored run contains one that is asked for;
+``limits``, its budget and iterations, which tell what stored run contains a requested one;
 ``source``, by which the store knows runs that no plan asks for any more; ``dimension``, the entries
 of a point; ``best_known``, the least known objective of the problem with where it comes from, where
 there is one; ``promised``, the measure that the theorem of its schedule bounds, and the bound,
@@ -204,7 +204,7 @@ def predict_origins(
     engine: Engine,
     recomputed_statuses: Collection[str] = (),
 ) -> dict[PlannedRun, str]:
-    """Return how each planned run would come about (see `PlanOutcome`).
+    """Predict whether each planned run is executed, cached or truncated (see `PlanOutcome`).
 
     Nothing is written, and no more than a damaged file set aside.
 

@@ -1,4 +1,4 @@
-"""What a run will take, from a short trial of it: its iterations, its time and its memory."""
+"""Forecast of a run's iterations, time and memory from a short trial."""
 
 import statistics
 import sys
@@ -24,7 +24,7 @@ TRIALS = (1.0, 8.0, 64.0)
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """What to expect of a run.
+    """Forecast of a run.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def _run_first_sufficient_trial(
 
 
 def run_trial(plan: PlannedRun) -> dict[str, Any]:
-    """Return what a short trial of a planned run lets expect, as JSON; made in a worker."""
+    """Run a short trial of a planned run in a worker; return its forecast as JSON."""
     resolved = resolve(plan)
     if resolved.cached_run is None:
         return {"refused": resolved.refusal, "seconds": 0.0}
@@ -89,7 +89,7 @@ def run_trial(plan: PlannedRun) -> dict[str, Any]:
 
 
 def _count_expected_iterations(run: ResolvedRun, budget: Budget | None, trial: Run) -> int | None:
-    """Return how many iterations schedule and budget allow; None if a target must end the run."""
+    """Return the iterations that schedule and budget allow; None if only a target ends the run."""
     limits: list[float] = []
     if run.iteration_count is not None:
         limits.append(run.iteration_count)

@@ -174,7 +174,8 @@ def read_suite_archive(path: Path) -> SuiteArchive:
         return _parse(_decompress(path))
     except (*_DAMAGES, gzip.BadGzipFile) as error:
         raise InputError(
-            f"{path} is no whole archive of runs ({error}): get it again, or use --rerun."
+            f"{path} is not a complete archive of runs ({error}): download it again, or "
+            "use --rerun."
         ) from error
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): use --rerun.") from error

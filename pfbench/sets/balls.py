@@ -73,7 +73,7 @@ class L2Ball(VectorSet, NormBall):
         largest = float(np.abs(g).max())
         if not math.isfinite(largest):
             raise DivergedError(
-                "the gradient handed to the linear minimisation has NaN or infinite entries"
+                "the gradient passed to the linear minimisation has NaN or infinite entries"
             )
         if largest == 0.0:
             return self._fill_vector(0, self.radius)

@@ -15,7 +15,7 @@ from pfbench.base.parameters import Parameter, collect_declared_parameters
 from pfbench.points.point_formats import describe
 
 _FLOAT = np.dtype(np.float64)
-_GRADIENT = "the gradient handed to the linear minimisation"
+_GRADIENT = "the gradient passed to the linear minimisation"
 
 
 def as_finite_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:

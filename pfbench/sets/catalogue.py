@@ -138,12 +138,12 @@ def _load_user_class(kind: str, name: str, base: type) -> Any:
     data = load_user_object(name)
     home = f"{base.__module__}.{base.__name__}"
     if not isinstance(data, type) or not issubclass(data, base):
-        raise InputError(f"{name} is no {kind}: it must be a class that derives from {home}.")
+        raise InputError(f"{name} is not a {kind}: it must be a class that derives from {home}.")
     if not is_dataclass(data):
         raise InputError(f"{name} must be a dataclass: its fields are what runs are known by.")
     if inspect.isabstract(data):
         raise InputError(
-            f"{name} is no {kind}: it lacks {', '.join(sorted(data.__abstractmethods__))}."
+            f"{name} is not a {kind}: it lacks {', '.join(sorted(data.__abstractmethods__))}."
         )
     return data
 

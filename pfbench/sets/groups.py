@@ -42,7 +42,7 @@ def check_groups(d: int, groups: Any) -> Groups:
         for wrong, entries in (
             (f"is not below d={d}", times.keys() - set(range(d))),
             ("is in no group", set(range(d)) - times.keys()),
-            ("is there twice", {i for i, count in times.items() if count > 1}),
+            ("appears twice", {i for i, count in times.items() if count > 1}),
         ):
             if entries:
                 raise InputError(

@@ -235,7 +235,7 @@ def _with_rescaling(
     largest = operator.magnitude()
     if not math.isfinite(largest):
         raise DivergedError(
-            "the gradient handed to the linear minimisation has NaN or infinite entries"
+            "the gradient passed to the linear minimisation has NaN or infinite entries"
         )
     near_one = 0.2 < largest < 1.1
     if largest == 0.0 or (near_one and warm is None):

@@ -302,7 +302,7 @@ class MatroidBasePolytope(_BasisPolytope):
     def __post_init__(self) -> None:
         if not isinstance(self.matroid, Matroid):
             raise InputError(
-                f"a {type(self.matroid).__name__} is no matroid: wrap an independence oracle as "
+                f"a {type(self.matroid).__name__} is not a matroid: wrap an independence oracle as "
                 "OracleMatroid(d, oracle)."
             )
 

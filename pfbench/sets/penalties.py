@@ -80,7 +80,7 @@ class NormPenalty(ABC):
     def _compute_threshold(self, y: Floats, t: float) -> float:
         """Return t times the weight; raise if it is not finite."""
         if not np.isfinite(y).all():
-            raise DivergedError("the point handed to the proximal map has NaN or infinite entries")
+            raise DivergedError("the point passed to the proximal map has NaN or infinite entries")
         return check_real("t", t, minimum=0.0) * self.weight
 
 

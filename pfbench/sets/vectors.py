@@ -16,7 +16,7 @@ def check_finite_winner(g: Floats, index: int) -> int:
     """Return the index of the winning entry of g; raise if that entry is not finite."""
     if not np.isfinite(g[index]):
         raise DivergedError(
-            "the gradient handed to the linear minimisation has NaN or infinite entries"
+            "the gradient passed to the linear minimisation has NaN or infinite entries"
         )
     return index
 

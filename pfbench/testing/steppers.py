@@ -152,8 +152,8 @@ class Stepper:
         optimizer = self.optimizer(**hyper)
         if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
             raise InputError(
-                f"{self.label} is no optimiser: give a class, a function run(x0, grads, **hyper) "
-                "that returns points, or one that returns an object with init and update."
+                f"{self.label} is not an optimiser: give a class, a function run(x0, grads, "
+                "**hyper) that returns points, or one that returns an object with init and update."
             )
         jax = sys.modules.get("jax")
         x = self._cast_layers(x0)

@@ -104,7 +104,7 @@ class Replicas:
         return stepper(construct, shape=list(shape), kind="torch", dtype=dtype)
 
     def measure_decay(self, group: Settings) -> float | None:
-        """Return 1 - x+/x of a first step with gradient 0; None if that is no number for all x.
+        """Return 1 - x+/x of a first step with gradient 0; None if that is not a number for all x.
 
         Where a step with gradient 0 is not finite, it is the change of a step by weight decay.
         """

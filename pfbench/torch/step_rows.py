@@ -179,7 +179,7 @@ class StepReader:
         return rows, findings
 
     def examine(self) -> list[Finding]:
-        """Return what copies of the optimiser show with the largest lr, each sentence once."""
+        """Return the findings on copies of the optimiser at the largest lr, without duplicates."""
         findings: list[Finding] = []
         groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
         for i, (group, method) in enumerate(groups):

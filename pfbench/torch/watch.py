@@ -157,7 +157,7 @@ class Watch:
 
     @property
     def constants(self) -> dict[str, float]:
-        """What was measured of the constants: "L", "L_ms", "rho" and "sigma2", where replayed."""
+        """Measured constants "L", "L_ms", "rho" and "sigma2"; empty without replay."""
         return self._replay.constants() if self._replay else {}
 
     @property
@@ -172,7 +172,7 @@ class Watch:
         return self._spent / elapsed if elapsed > 0.0 else 0.0
 
     def conclude(self, measured: float, bound: Callable[[Mapping[str, float]], float]) -> str:
-        """Return what follows from a measurement and a bound with the measured constants.
+        """Compare a measurement with a bound at the measured constants; return the conclusion.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class Watch:
         )
 
     def _announce_samples_on_backward(self, args: Any, kwargs: Any, output: Any) -> None:
-        """Put hooks on the outputs: a backward pass through them announces the samples."""
+        """Register hooks on the outputs; a backward pass through them reports the samples."""
         if self._busy or not torch.is_grad_enabled():
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters
@@ -312,7 +312,7 @@ class Watch:
 
     @contextmanager
     def _note_failures(self) -> Iterator[None]:
-        """Note what a measurement raises: the user's loop goes on."""
+        """Record an exception of a measurement as a finding, so that training continues."""
         try:
             yield
         except Exception as error:
@@ -355,7 +355,7 @@ def _tensors(nested: Any) -> Iterator[Any]:
 
 
 def _loader_notes(loader: Any) -> Iterator[Finding]:
-    """Yield what the claims about samplers need and a loader does not do."""
+    """Yield a finding for each assumption on samplers that a loader violates."""
     sampler: Any = getattr(loader, "sampler", None)
     if isinstance(sampler, torch.utils.data.RandomSampler) and not sampler.replacement:
         text = (

@@ -175,7 +175,7 @@ def _verdict(watch: Any, name: str) -> str:
 
 
 def _constant_findings(watch: Any) -> Iterator[Finding]:
-    """Yield what the measured constants refute."""
+    """Yield a finding for each stated constant that the measured ones refute."""
     values, specification = watch.constants, watch.specification
     for name in ("L", "rho"):
         if name in values and values[name] > specification.get(name, float("inf")):

@@ -1,4 +1,4 @@
-"""What a claim is: a statement of a paper, its check, the faults it must catch, its errata.
+"""Definition of a claim: a statement of a paper, its check, its planted faults, its errata.
 
 A theorem is one file: its bound as a function, the instances on which it binds, the check, the
 `Claim`, its `Mutant` objects, its `Erratum` objects with the examination of each. A paper is a
@@ -67,8 +67,8 @@ class Claim:
         The problems on which it is tested: each an `Instance`, or what `make_instance` makes one
         of.
     algorithm
-        The method that it is about, by the catalogue's name or somebody's own class; empty if it is
-        about none.
+        The method that it is about: a catalogue name or a user-defined class; empty if it is about
+        none.
     assumptions
         What it assumes of the problem.
     schedule
@@ -93,7 +93,7 @@ class Claim:
     needs_seed
         Whether sizes and start are drawn, by the `case_seed` of a verification.
     user_source
-        Of a claim of somebody's own where it is stated, by which other processes find it.
+        File or module of a user-defined claim, by which other processes import it.
 
     Raises
     ------
@@ -102,7 +102,7 @@ class Claim:
     """
 
     name: str
-    source: str = "somebody's own"
+    source: str = "user-defined"
     kind: str = ""
     statement: str
     check: "Callable[[Any], Evidence]"
@@ -253,7 +253,7 @@ class Erratum:
 
     @property
     def ruling(self) -> str:
-        """How it is classed, one of `dossier.RULINGS`; "wrong" without a dossier."""
+        """Conclusion of the dossier, one of `dossier.RULINGS`; "wrong" without a dossier."""
         return "wrong" if self.dossier is None else self.dossier.conclusion
 
     @property

@@ -1,4 +1,4 @@
-"""What an examination of an erratum returns, and what examinations share."""
+"""Result of the examination of an erratum, and functions that examinations share."""
 
 import zlib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class ExaminationEvidence:
-    """What an examination of an erratum saw.
+    """Result of the examination of an erratum.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ class CoveredSizes:
     T
         Iterations.
     components
-        Distinct components that were asked in one run, where they are told apart.
+        Distinct components queried in one run, where they are counted.
     work
         The seconds that all runs together take by a count of their steps and calls.
     horizons

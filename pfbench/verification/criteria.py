@@ -65,7 +65,7 @@ class Complexity:
         return criterion == self.criterion or (self.criterion, criterion) in _FACTORS
 
     def convert(self, criterion: str) -> "Complexity":
-        """Return what follows under another criterion by the links."""
+        """Return the complexity under another stationarity criterion."""
         factor = 1.0 if criterion == self.criterion else _FACTORS[self.criterion, criterion]
         orders = {kind: ComplexityOrder(o.eps * factor, o.n) for kind, o in self.orders.items()}
         return Complexity(self.method, criterion, orders)
@@ -100,7 +100,7 @@ class WinnerByCriterion:
 def find_winner_by_criterion(
     comparison: str, a: Complexity, b: Complexity, count: str
 ) -> WinnerByCriterion | None:
-    """Return how a published comparison of two methods changes by the criterion; None if not."""
+    """Return the winners of a published comparison by criterion; None if all agree."""
     printed = _winner(a, b, count)
     under = {c: _winner(a.convert(c), b.convert(c), count) for c in (GAP, MAPPING_SQ)}
     changed = any(winner != printed for winner in under.values())

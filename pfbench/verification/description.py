@@ -1,4 +1,4 @@
-"""What something is, in full: as JSON, with the modules that it is written in.
+"""Complete description of an object as JSON, with the modules that define it.
 
 The key of a stored verdict covers both, so that another claim, subject or source is another
 verdict.
@@ -70,7 +70,7 @@ def _describe_part(part: Any, modules: set[str]) -> Any:
 
 
 def _describe_user_claim(claim: Claim, location: str, modules: set[str]) -> Any:
-    """Return a claim of somebody's own: its name, in a file whose source says it in full."""
+    """Describe a user-defined claim by its name and its file, whose source defines it."""
     for item in (claim.check, claim.algorithm, *(instance.build for instance in claim.instances)):
         with suppress(NotDescribable):
             _describe_part(item, modules)

@@ -1,4 +1,4 @@
-"""What stands behind an erratum: the paper's words, and every way to read them that was tried.
+"""Evidence behind an erratum: the paper's words, and every reading of them that was tried.
 
 A quotation is what the paper prints, letter by letter. What is said in words of ours, here and in
 `Erratum.as_printed`, has no quotation marks.

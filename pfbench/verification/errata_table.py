@@ -1,4 +1,4 @@
-"""Errata as data: their texts are a table, ``errata.toml``, beside the code that examines them."""
+"""Errata as data: ``errata.toml`` has their texts, next to the code that examines them."""
 
 import tomllib
 from functools import cache
@@ -16,7 +16,7 @@ def _load_table(path: Path) -> dict[str, Any]:
 
 
 def read_erratum(name: str, file: str, **fields: Any) -> Erratum:
-    """Return an erratum whose texts stand in ``errata.toml`` beside a file.
+    """Return an erratum whose texts are in the ``errata.toml`` of a file's folder.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a check returns."""
+"""Result of a check."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

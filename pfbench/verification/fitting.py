@@ -110,8 +110,8 @@ def _x(run: Run, x: Any) -> float:
     value = parameters.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(
-            f"x={name} is no number that {run.algorithm} on {run.problem} states: name one of its "
-            "parameters, or give a function of a run."
+            f"x={name} is not a number that {run.algorithm} on {run.problem} states: name one of "
+            "its parameters, or give a function of a run."
         )
     return 1.0 / value if x.startswith(_INVERSE) else float(value)
 

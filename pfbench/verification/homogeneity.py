@@ -27,7 +27,7 @@ from pfbench.verification.schedules import (
     check_published_schedule,
 )
 from pfbench.verification.statements.bound import Bound
-from pfbench.verification.statements.error_law import ErrorLaw, Past
+from pfbench.verification.statements.error_law import ErrorLawCheck, Past
 from pfbench.verification.statements.exact_counts import ExactCounts
 from pfbench.verification.statements.setting import (
     ClaimSetting,
@@ -102,7 +102,7 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
 
 
 def _describe(subject: str, gone: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
-    """Return what was looked at, or how it departs from its unit; and whether it keeps that."""
+    """Return a description of the subject or of its departure, and whether it keeps its unit."""
     return (str(gone), False) if gone else (f"{subject} ({format_unit(unit)})", True)
 
 
@@ -114,7 +114,7 @@ def _check_formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
 
 
 def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
-    """Yield of a claim about a schedule whether what its source prints keeps the units."""
+    """Yield, for a claim about a schedule, whether its published formula keeps the units."""
     published = getattr(claim.check, "keywords", {}).get("published")
     if getattr(claim.check, "func", None) is not check_published_schedule or published is None:
         return
@@ -137,7 +137,7 @@ def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
 def _compute_printed_schedule(
     own: Any, published: PublishedSchedule, request: ScheduleRequest, unit: Unit, scaling: Scaling
 ) -> Mapping[str, Any]:
-    """Return the schedule that a source prints, for what is asked in other units."""
+    """Return the schedule that a source prints, for a request in other units."""
     products = {
         name: value * scaling.factor(_parameter_unit(own, name)) if is_float(value) else value
         for name, value in request.parameters.items()
@@ -154,11 +154,11 @@ def _compute_printed_schedule(
 def _check_statement(claim: Claim) -> Iterator[tuple[str, bool]]:
     """Yield, of a check that is a word of `stating`, what was looked at and whether it is right."""
     check = claim.check
-    if not isinstance(check, Bound | ExactCounts | ErrorLaw):
+    if not isinstance(check, Bound | ExactCounts | ErrorLawCheck):
         return
     trial = Trial(claim)
     _, problem = next(iterate_problems(trial))
-    settings = {"": check.setting} if isinstance(check, ErrorLaw) else check.settings
+    settings = {"": check.setting} if isinstance(check, ErrorLawCheck) else check.settings
     for label, setting in settings.items():
         explicit = {} if callable(setting.parameters) else setting.parameters
         tried = (
@@ -197,7 +197,7 @@ def _iterate_bound_functions(
             return list((formula.as_dict() if isinstance(formula, Counts) else formula).values())
 
         yield "the count", counts, NUMBER
-    elif isinstance(check, ErrorLaw):
+    elif isinstance(check, ErrorLawCheck):
         for name, law, unit in (("square", check.square, SQUARE), ("mean", check.mean, GRADIENT)):
             if law is not None:
                 yield name, partial(_evaluate_law, law, case, problem), unit

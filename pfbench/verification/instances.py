@@ -1,4 +1,4 @@
-"""The problems on which a claim is tested: somebody's own, ours, or a family by its selector."""
+"""Problems on which a claim is tested: user-defined, built-in, or a family by its selector."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -193,7 +193,7 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
     if callable(source):
         return Instance(source, parameters)
     raise InputError(
-        f"{source!r} is no instance of a claim: give a problem, what makes one, or a selector."
+        f"{source!r} is not an instance of a claim: give a problem, what makes one, or a selector."
     )
 
 

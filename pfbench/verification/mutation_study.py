@@ -84,7 +84,7 @@ class StudiedFault:
 
 @dataclass(frozen=True)
 class DetectionRate:
-    """How many of some faults that should be found were found."""
+    """Number of caught faults among those that should be caught."""
 
     caught: int
     total: int
@@ -162,7 +162,7 @@ def run_mutation_study(
 def _find_equivalences(
     session: Session, faults: Sequence[Fault], at_size: AtSize | None
 ) -> list[str]:
-    """Return why each fault changes nothing; a late one changes nothing on small problems."""
+    """Return the kind of equivalence of each fault, or ""; compare late faults in long runs."""
     early, late = (
         [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
     )

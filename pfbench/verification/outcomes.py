@@ -1,4 +1,4 @@
-"""What comes out of a session: verdicts, mutants with those on them, errata with their evidence."""
+"""Results of a session: verdicts, mutants with their verdicts, errata with their evidence."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,13 +21,13 @@ class Verification:
 
     @property
     def summary(self) -> dict[str, int]:
-        """How many rows have each verdict."""
+        """Number of rows by verdict."""
         counted = Counter(row.verdict for row in self.rows)
         return {name.value: counted[name] for name in VerdictName}
 
     @property
     def tests(self) -> int:
-        """How many tests, in which chance enters, share the level; `MOST_TESTS` may."""
+        """Number of statistical tests that share the family-wise level, at most `MOST_TESTS`."""
         return sum(int(row.measured.get("tests", 0)) for row in self.rows)
 
     @property

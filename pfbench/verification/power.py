@@ -24,7 +24,7 @@ FACTORS = (1.1, 1.5, 2.0, 4.0, 10.0)
 """The sizes of an error that are tried."""
 
 SEEDS = 3
-"""Two of so many seeds must call an error violated; the last is asked where the others differ."""
+"""Number of seeds, two of which must catch an error; the last runs if the others differ."""
 
 ESTIMATE = "estimate"
 """The error of what the sampled oracles answer; of a method that draws nothing, of the gradient."""
@@ -65,7 +65,7 @@ class PlantedError(Subject):
 
 
 def scalable_parameters(method: Any) -> list[str]:
-    """Return what can be made wrong in a method: those of its parameters that it has as numbers."""
+    """Return the numeric parameters of a method that a planted error can scale."""
     numbers = [
         field.name
         for field in fields(method)
@@ -220,7 +220,7 @@ class PowerSearch:
 
 
 def list_searches(claims: Iterable[Claim]) -> list[PowerSearch]:
-    """Return what is to be searched: each claim about a method, with each of its parameters."""
+    """Return one search for each claim about a method and each of its scalable parameters."""
     return [
         PowerSearch(claim, parameter)
         for claim in claims
@@ -230,7 +230,7 @@ def list_searches(claims: Iterable[Claim]) -> list[PowerSearch]:
 
 
 def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Session]) -> None:
-    """Bring searches to their end, all of them a step at a time.
+    """Run all searches to their end, one step of each at a time.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Sessio
 
 
 def _find_caught_errors(tried: Sequence[PowerSearch], session: Session) -> list[bool]:
-    """Return of each search whether the session finds the error that it tries."""
+    """Return for each search whether the session catches the error that it tries."""
     caught = session.catch_mutants([search.next_mutant() for search in tried], search_time_limit)
     for search, outcome in zip(tried, caught, strict=True):
         search.lost_trials += sum(row.lost for row in outcome.verdicts)

@@ -116,7 +116,7 @@ def _rescale(instance: Instance, by: Scaling) -> Instance:
 
 
 def _rescale_quantity(trial: Trial, check: Bound, by: Scaling) -> Any:
-    """Return what is measured, in other units: of the problem itself, times a power."""
+    """Return the measured quantity in other units: on the unscaled problem, times a power."""
     if is_count(check.quantity):
         return check.quantity
     factor = by.factor(_unit_of_quantity(trial, check) or (0, 0))

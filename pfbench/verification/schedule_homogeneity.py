@@ -61,7 +61,7 @@ class Homogeneity:
     name, kind
         Of what: a claim, an erratum as printed or corrected, or a schedule.
     homogeneous
-        Whether it does; None where nothing of it has a unit, or that cannot be told.
+        Whether it does; None if nothing of it has a unit, or if that is unknown.
     description
         What was looked at, or in what it does not.
     normalised
@@ -162,7 +162,7 @@ class UnitDepartures:
 
     @classmethod
     def merge(cls, departures: Sequence["UnitDepartures"]) -> "UnitDepartures":
-        """Return those of several accuracies and constants as one."""
+        """Merge the departures for several accuracies and constants."""
         return cls(
             real=[text for departures in departures for text in departures.real],
             integers=[text for departures in departures for text in departures.integers],
@@ -199,7 +199,7 @@ def find_departures(make_parameters: Parameters) -> UnitDepartures:
 
 
 def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
-    """Return in what a schedule does not keep its units; None if it is never granted."""
+    """Return the departures of a schedule from its units; None if it always refuses."""
     every_one: list[UnitDepartures] = []
     for form, constants, epsilon in itertools.product(("theory", "practical"), USUAL, _EPSILONS):
         created = partial(compute_scaled_schedule, method, form, epsilon, unit, constants)
@@ -219,12 +219,12 @@ def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
 def compute_scaled_schedule(
     method: Any, form: str, epsilon: float, unit: Unit, constants: Constants, scaling: Scaling
 ) -> Mapping[str, Any]:
-    """Return what a method's `theory` or `practical` sets for an accuracy, in other units."""
+    """Return the parameters of a method's `theory` or `practical` schedule, in other units."""
     make = getattr(method, form)
     return get_parameters(make(epsilon * scaling.factor(unit), scaling.constants(constants)))
 
 
 def get_parameters(algorithm: Any) -> Mapping[str, Any]:
-    """Return the parameters of an algorithm; of one that is no dataclass its plain attributes."""
+    """Return the parameters of an algorithm, or its plain attributes if it is no dataclass."""
     parameters = parameters_of(algorithm) or dict(getattr(algorithm, "__dict__", {}))
     return {k: v for k, v in parameters.items() if isinstance(v, bool | int | float | str | None)}

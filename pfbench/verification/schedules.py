@@ -28,7 +28,7 @@ Printed = dict[str, float | None]
 
 @dataclass(frozen=True)
 class ScheduleRequest:
-    """What a schedule is requested for: accuracy, constants of a problem, further parameters.
+    """Request for a schedule: accuracy, constants of a problem, further parameters.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ def _is_raised_in_constructor(error: BaseException | None) -> bool:
 
 
 def _request_kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
-    """Return what is requested beside an accuracy."""
+    """Return the parts of a request other than its accuracy and constants."""
     return request.is_practical, request.parameters
 
 

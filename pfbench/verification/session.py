@@ -47,7 +47,7 @@ _ERRATUM_FIELDS = ("name", "as_printed", "corrected", "examine", "dossier")
 Outcome = TypeVar("Outcome")
 
 Progress = Callable[[Any, bool], object]
-"""Is told each outcome as it comes, and whether it was made now (not found in the store)."""
+"""Callback with each result, and whether it was executed now (not read from the store)."""
 
 
 # --- in this process ------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def judge(
     seed: int = 0,
     case_seed: int = 0,
 ) -> Verdict:
-    """Put one claim to the test in this process.
+    """Check one claim in this process; return the verdict.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class _Request(Generic[Outcome]):
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """How things are put to the test, each in a process that can be killed.
+    """Settings and caches of checks, each run in a process that can be killed.
 
     Attributes
     ----------
@@ -117,8 +117,8 @@ class Session:
     on_expected_time
         Called with the seconds that those take which are not stored, before the first of them.
     order
-        By what of a claim those of `verify` are begun, the least first; None: the longest first,
-        after which all are done soonest.
+        Sort key of the claims of `verify`, the smallest first; None: the longest check first,
+        which minimises the total time.
 
     Raises
     ------
@@ -141,7 +141,7 @@ class Session:
         check_integer("case_seed", self.case_seed, minimum=0)
 
     def verify(self, claims: Sequence[Claim], subject: Subject | None = None) -> Verification:
-        """Put claims to the test, with a subject in place of each claim's algorithm.
+        """Check claims, with a subject in place of each claim's algorithm.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class Session:
     def catch_mutants(
         self, mutants: Sequence[Mutant], limit: Callable[[Claim, str], float] | None = None
     ) -> list[MutantOutcome]:
-        """Hold each mutant to the claims that must catch it; errors are those of `verify`.
+        """Check each mutant with the claims that must catch it; raise the errors of `verify`.
 
         `limit` says after how many seconds the check of a claim is killed, by effort; `time_limit`
         if not given.
@@ -176,7 +176,7 @@ class Session:
         ]
 
     def test_faults(self, request: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
-        """Hold each fault to a claim; errors are those of `verify`."""
+        """Check a claim on each fault; raise the errors of `verify`."""
         subjects = [(claim, Subject(fault)) for claim, fault in request]
         return self._outcomes(
             [self._claim_request(claim, subject, subject.label) for claim, subject in subjects]
@@ -185,7 +185,7 @@ class Session:
     def find_equivalences(
         self, faults: Sequence[Fault], subject: Callable[[Fault], Claim | None] = lambda fault: None
     ) -> list[str]:
-        """Return why each fault changes nothing, or ""; errors are those of `verify`.
+        """Return the kind of equivalence of each fault, or ""; raise the errors of `verify`.
 
         `subject` returns the claim about its method, in whose long runs it is compared; if that is
         None, it is compared on small problems.
@@ -201,7 +201,7 @@ class Session:
     def _outcomes(
         self, requests: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
     ) -> list[Outcome]:
-        """Return what becomes of each question; the longest is begun first, unless ranks say."""
+        """Return the result of each request; start the longest first unless ranks are passed."""
         by = ranks or [-request.seconds for request in requests]
         order = sorted(range(len(requests)), key=by.__getitem__)
         results: dict[int, Outcome] = {}
@@ -352,7 +352,7 @@ def time_limit(claim: Claim, effort: str) -> float:
 
 
 def choose_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
-    """Return the seed that draws where claims look: that given, else 0, for somebody's a fresh one.
+    """Return the test-case seed: `value`, else 0, or a random one for a user-defined method.
 
     0 where no claim has a place to be drawn.
     """
@@ -375,7 +375,7 @@ def select_by_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:
 
 
 def check_engine(engine: Any) -> None:
-    """Refuse what is no engine.
+    """Refuse what is not an engine.
 
     Raises
     ------
@@ -385,6 +385,6 @@ def check_engine(engine: Any) -> None:
     works = all(callable(getattr(engine, verb, None)) for verb in ("environment", "do"))
     if isinstance(engine, type) or not works:
         raise InputError(
-            f"engine={engine!r} is no engine: give an object with the methods of "
+            f"engine={engine!r} is not an engine: give an object with the methods of "
             "pfbench.runs.engines.engine.Engine, as LocalProcesses(4)."
         )

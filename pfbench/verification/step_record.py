@@ -1,4 +1,4 @@
-"""One update of a run that is followed: what was yielded, and what was asked for it."""
+"""One step of a followed run: the yielded state, and the oracle calls of the step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ class StepRecord:
 
     @property
     def estimate_point(self) -> Point:
-        """Where the gradient estimate was formed.
+        """Point at which the gradient estimate was formed.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What is put to the test: an algorithm, perhaps edited, or a changed problem that answers it."""
+"""Subject of a check: an algorithm, possibly edited, or a problem with changed oracles."""
 
 import inspect
 import pickle
@@ -89,7 +89,7 @@ class Subject:
         return OverriddenProblem(problem, self.oracles) if self.oracles else problem
 
     def check_importable(self) -> None:
-        """Refuse what is no algorithm, or one that no other process can import.
+        """Refuse what is not an algorithm, or one that no other process can import.
 
         Raises
         ------
@@ -170,7 +170,7 @@ def _make_edit(source: str, first_line: int, before: str, after: str) -> Edit:
 
 
 def _pickling_error(part: Any) -> str:
-    """Return why a class or object cannot be sent to another process; empty if it can."""
+    """Return the reason that a class or object cannot be pickled; empty if it can."""
     try:
         pickle.dumps(part)
     except Exception as error:  # an object may say how it is pickled, and raise anything
@@ -187,7 +187,7 @@ def instantiate_with_accepted_parameters(
     ----------
     algorithm
         A class whose parameters are its constructor's, or an object, which is returned itself if it
-        is no dataclass.
+        is not a dataclass.
     needed
         Those of the wanted that it must have, since a check counts on them.
     requested
@@ -224,7 +224,7 @@ def instantiate_with_accepted_parameters(
 def select_accepted(
     algorithm: Any, requested: Collection[str], needed: Collection[str] = ()
 ) -> Collection[str]:
-    """Return which of the wanted parameters an algorithm has, a class or an object.
+    """Return the requested parameters that an algorithm, a class or an object, accepts.
 
     Of a class that takes any it is known only that it has those that are needed, and those of which
     it has an attribute, as a default: what else it is given it may ignore.
@@ -257,7 +257,7 @@ def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
     Raises
     ------
     SubjectLacksParameter
-        If it is no dataclass, or lacks one of them.
+        If it is not a dataclass, or lacks one of them.
     """
     if not is_dataclass(algorithm):
         raise SubjectLacksParameter(

@@ -1,4 +1,4 @@
-"""What was measured and found, each in a line."""
+"""One-line summaries of measured values."""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ _ROUNDING = 1e-6
 
 
 def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
-    """Return what matters most of what was measured: exponents and the highest ratio, with limits.
+    """Return the main measured numbers: exponents and the highest ratio, with limits.
 
     Conditions of a claim are left out.
     """
@@ -71,7 +71,7 @@ def _format_highest_ratio(ratios: Mapping[str, float], measured: Mapping[str, An
 
 
 def slack_factor(measured: Mapping[str, Any]) -> float | None:
-    """Return by which factor the highest ratio could grow before it reaches its bound."""
+    """Return the factor by which the highest ratio could grow before it reaches its bound."""
     ratios = [
         value
         for name, value in measured.items()

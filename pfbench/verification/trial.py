@@ -52,7 +52,7 @@ _FAILED = (Status.ERROR, Status.DIVERGED, Status.KILLED, Status.REFUSED)
 
 @dataclass(frozen=True)
 class Trial:
-    """What a check is given.
+    """Context of one check: the claim, its subject, effort and seeds.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class Trial:
             )
             steps = np.diff(way)
             if not (len(way) > 1 and abs(np.sign(steps).sum()) == len(steps)):
-                return Decision("inconclusive", "Its iterates cannot be told apart.", {}, None)
+                return Decision("inconclusive", "Its iterates cannot be distinguished.", {}, None)
             T = max(T, len(steps))
             sample.append(_find_number_index(float(run.x[0]), way) - (not any(point)))
         return decide_uniform(sample, T)
@@ -204,8 +204,8 @@ class Trial:
         Raises
         ------
         ClaimBroken
-            If the run diverged, its output is outside the set, or the counts are not those of what
-            was asked.
+            If the run diverged, its output is outside the set, or the counts differ from the
+            queries.
         MethodFailed
             If it raised, was killed or refused, or asked what it does not declare.
         UnsupportedPoints
@@ -255,7 +255,7 @@ class Trial:
         Raises
         ------
         ClaimBroken
-            If it yields no finite point of the set, or the counts are not those of what was asked.
+            If it yields no finite point of the set, or the counts differ from the queries.
         MethodFailed
             If it raises, yields what is no state, asks too much in one step, or asks what it does
             not declare.
@@ -348,7 +348,7 @@ def claim_method(claim: Claim) -> Any:
     NotTestable
         If it is about none.
     InputError
-        If the catalogue has none of that name, or what is given is no algorithm.
+        If the catalogue has none of that name, or what is given is not an algorithm.
     """
     algorithm = claim.algorithm
     if not algorithm:
@@ -357,7 +357,7 @@ def claim_method(claim: Claim) -> Any:
         return find_entry("algorithm", algorithm, ALGORITHMS)
     if not callable(getattr(algorithm, "run", None)):
         raise InputError(
-            f"{claim.method} is no algorithm: it needs a method run(ask, x, rng), which yields "
+            f"{claim.method} is not an algorithm: it needs a method run(ask, x, rng), which yields "
             "states."
         )
     return algorithm
@@ -371,7 +371,7 @@ _PATH_FRACTIONS: Mapping[str, Measure] = {
 
 
 def _find_number_index(number: float, numbers: Sequence[float]) -> int:
-    """Return which of the numbers is r, up to rounding; -1 if none is."""
+    """Return the index of the number that equals r up to rounding; -1 if none does."""
     deviation = np.abs(np.array(numbers) - number)
     return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(numbers).max() else -1
 
@@ -403,11 +403,12 @@ def _copy_state(state: State) -> State:
 
 
 def _check_counts(counts: Sequence[int], witness: ComponentTally) -> None:
-    """Refuse counts that are not those of what was asked."""
+    """Raise if the counts differ from the queries."""
     for kind, number, call_count in zip(COUNTED, counts, witness.charged, strict=True):
         if number != call_count:
             raise ClaimBroken(
-                f"it asked beside the ledger: {call_count} {kind.upper()} were asked, {number} counted"  # noqa: E501
+                f"it queries outside the ledger: {call_count} {kind.upper()} were made, "
+                f"{number} counted"
             )
 
 

@@ -72,7 +72,7 @@ class Scaling:
     x: float = 1.0
 
     def factor(self, unit: Unit) -> float:
-        """Return by what a number of a unit is multiplied."""
+        """Return the factor by which a number of a unit is multiplied."""
         return float(self.f ** unit[0] * self.x ** unit[1])
 
     def constants(self, constants: Constants) -> Constants:
@@ -181,7 +181,7 @@ class Formula:
     units: Mapping[str, Unit] = field(default_factory=dict)
 
     def find_departure(self) -> UnitDeparture | None:
-        """Return how it departs from its unit, at random numbers; None if it does not."""
+        """Return the first departure from the unit at random numbers; None if there is none."""
         departures = (
             find_departure(self.name, random_evaluation, self.unit)
             for random_evaluation in self._random_evaluations()
@@ -263,7 +263,7 @@ def power_product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> For
 
 
 def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]) -> Any:
-    """Return what a claim takes for constants in other units.
+    """Return the constants of a claim in other units.
 
     A number has the unit ``units["constants"]``; of an object each number has that of its name.
 
@@ -291,7 +291,7 @@ def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]
 
 
 def _numbers_by_name(parts: Any) -> Mapping[str, Any] | None:
-    """Return the numbers of an object by name; None if they cannot be told."""
+    """Return the numbers of an object by name; None if its kind is unknown."""
     if isinstance(parts, dict):
         return parts
     if hasattr(parts, "_asdict"):

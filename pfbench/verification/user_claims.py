@@ -1,4 +1,4 @@
-"""Claims of somebody's own: all that a file, or one name in it, states."""
+"""User-defined claims: all that a file, or one name in it, states."""
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from pfbench.verification.trial import Trial, claim_method
 
 
 def load_claims(reference: str) -> Paper:
-    """Return what somebody's own file states: claims, planted faults, errata.
+    """Load the claims, planted faults and errata of a user's file.
 
     It is all that stands at the top of the file, by itself, in a list or in a `Paper`. Of one name
     it is what that names, with the faults that its claims must catch and the errata about them.
@@ -49,7 +49,7 @@ def load_claims(reference: str) -> Paper:
 
 @dataclass(frozen=True)
 class UserClaimFile:
-    """A file or module of somebody's own that states claims.
+    """A user's file or module that states claims.
 
     Attributes
     ----------
@@ -70,13 +70,12 @@ class UserClaimFile:
 
 
 def check_ready(claims: Iterable[Claim], effort: str) -> None:
-    """Refuse claims of somebody's own that cannot be tested, before any run.
+    """Raise for user-defined claims that cannot be tested, before any run.
 
     Raises
     ------
     InputError
-        If an instance cannot be made or does not fit the method, or a function that he states
-        raises.
+        If an instance cannot be built or does not fit the method, or a stated function raises.
     """
     for claim in claims:
         if claim.user_source is None:
@@ -125,7 +124,7 @@ def _names(module: ModuleType) -> list[str]:
 
 
 def collect_paper(values: Iterable[Any]) -> Paper:
-    """Return what is stated among some values, each once, in their order."""
+    """Collect the distinct claims, mutants and errata among values, in order."""
     results: dict[int, Any] = {}
     first: Paper | None = None
     for item in _flatten_statements(values):
@@ -144,7 +143,7 @@ def collect_paper(values: Iterable[Any]) -> Paper:
 
 
 def _flatten_statements(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield what is stated among values, and what lists and mappings among them hold, in order.
+    """Yield the claims, mutants, errata and papers in values and nested containers, in order.
 
     A container is visited once: it may hold itself.
     """
@@ -170,7 +169,7 @@ def _no_claims_message(reference: str, module: ModuleType, is_named: bool) -> st
 
 
 def _attach_source(home: str, paper: Paper, full_list: Paper) -> Paper:
-    """Return what is wanted, each claim with the file by which others find it."""
+    """Return a paper whose claims carry the file that other processes import."""
     source = UserClaimFile(str(Path(home).resolve()) if home.endswith(".py") else home)
     _check_names("claims", home, paper.claims)
     _check_names("mutants", home, full_list.mutants)

@@ -117,7 +117,7 @@ class Verdict:
 
     @classmethod
     def from_stored(cls, claim: Claim, stored: Mapping[str, Any]) -> Self:
-        """Return the verdict that a store has; what stands there beside it is left out."""
+        """Return a verdict from its stored fields; ignore other stored fields."""
         fields = {name: stored[name] for name in FIELDS}
         if "verdict" in fields["measured"]:
             name = VerdictName(fields["measured"]["verdict"])
@@ -126,7 +126,7 @@ class Verdict:
 
 
 FIELDS = frozenset(field.name for field in fields(Verdict)) - {"claim"}
-"""What a stored verdict must have, beside what it is the verdict on."""
+"""Fields that a stored verdict must have, in addition to its claim."""
 
 
 _OTHER_DIRECTION = (
@@ -135,7 +135,7 @@ _OTHER_DIRECTION = (
 
 
 def judge(trial: Trial) -> Verdict:
-    """Put the trial's claim to the test; add how large the runs were on which it rests."""
+    """Check the trial's claim; add the largest sizes of its runs to the verdict."""
     verdict = _judge(trial)
     other = f" {_OTHER_DIRECTION}" if trial.coverage.has_other_direction else ""
     measured = {**verdict.measured, **trial.coverage.as_measured}
@@ -201,7 +201,7 @@ def _make_verdict(
 
 
 def _decision_details(tested: Claim, decision: Decision) -> dict[str, Any]:
-    """Return how many tests a decision rests on, and where it is near the bound and by how much."""
+    """Return a decision's number of tests, and the locations and ratios where it is near."""
     decision_details: dict[str, Any] = (
         {} if decision.p_value is None else {"tests": decision.test_count}
     )

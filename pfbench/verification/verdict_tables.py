@@ -211,15 +211,13 @@ def power_table(results: Mapping[str, Sequence[PowerSearch]], command: str) -> s
         "",
         f"Made by `{command}`. A planted error is a factor on a parameter of a claim's method, or "
         "on the answers of its sampled oracles (`estimate`; of a method that draws nothing, of the "
-        "gradient); batch, smoothness and curvature are divided by it. Told is the least factor of "
-        f"{', '.join(f'{factor:g}' for factor in FACTORS)} that most of {SEEDS} seeds call violated; "  # noqa: E501
-        "a dash: none of them, and an error for which the bound has room is none. Full effort is "
-        "asked only about smaller errors than quick effort finds, and finds what that does "
-        "where a check takes too long to be asked (`at most`). A trial, a check of one error with "
-        "one seed, ends without a verdict where it is killed, or the method cannot be made with "
-        "the error: it counts as one that does not find it, and how many do so is said. A claim "
-        "asks one thing of a method, and others of the same method the rest: the first table has "
-        "the claim of a method that finds the least error.",
+        "gradient); batch, smoothness and curvature are divided by it. The table has the "
+        f"smallest factor of {', '.join(f'{factor:g}' for factor in FACTORS)} that most of {SEEDS} seeds call violated; "  # noqa: E501
+        "a dash: none of them, or the bound leaves room for the error. Full effort tests only "
+        "errors that quick effort misses; `at most` marks a check too long for full effort. A "
+        "trial (one error, one seed) without a verdict, because it was killed or the method cannot "
+        "be built with the error, counts as a miss, and the table gives their number. The first "
+        "table has, for each method, the claim that detects the smallest error.",
         "",
         *_method_lines(results),
         "",
@@ -259,7 +257,7 @@ def _method_lines(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]
 
 
 def units_table(results: Sequence[Homogeneity], command: str) -> str:
-    """Return which bounds and schedules keep their units as Markdown, those that do not first.
+    """Return a Markdown table of the bounds and schedules that keep their units, failures first.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ def test_it_runs_on_matrices(name):
     ("over", "words"),
     [
         ({"set": "l2", "radius": 1}, "is for problems over a polytope, .*: the set l2 is none"),
-        ({"set": "none"}, "asks for lo, .*it has no feasible set"),
+        ({"set": "none"}, "queries lo, .*it has no feasible set"),
     ],
 )
 def test_what_is_no_polytope_is_refused(name, over, words):
@@ -175,6 +175,7 @@ SMALL = (
 )
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", [*NAMES, "lazy"])
 @pytest.mark.parametrize("where", SMALL, ids=lambda where: where.name)
 def test_the_objective_is_asked_at_members_alone(name, where):

@@ -32,6 +32,7 @@ def test_the_gap_falls_to_a_share_of_the_first(problem, name, parameters, share)
     assert run.final["fw_gap"] < share * first
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "name", ["nfwu-sg", "nfwu-svrg", "nfwu-spiderg", "nfwu-casvrg", "nfwu-caspiderg"]
 )

@@ -603,7 +603,7 @@ def test_a_missing_parameter_is_named(name):
 @by_name
 def test_a_problem_without_a_set_is_refused(name):
     problem = named_problem("nonconvex-logistic", source="synthetic", set="none", rows=5, columns=3)
-    with pytest.raises(RefusedError, match=f"^{name} asks for lo.*it has no feasible set") as error:
+    with pytest.raises(RefusedError, match=f"^{name} queries lo.*it has no feasible set") as error:
         solve(problem, algorithm(name, **GOOD[name]))
     assert_one_sentence(error)
 

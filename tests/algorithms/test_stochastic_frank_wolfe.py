@@ -212,7 +212,7 @@ def test_an_unknown_option_of_sagafw_is_refused():
 @by_name
 def test_a_problem_without_a_set_is_refused(name):
     problem = named_problem("nonconvex-logistic", source="synthetic", set="none", rows=5, columns=3)
-    with pytest.raises(RefusedError, match=f"^{name} asks for lo.*it has no feasible set") as error:
+    with pytest.raises(RefusedError, match=f"^{name} queries lo.*it has no feasible set") as error:
         solve(problem, algorithm(name, **of(name, CASES[0])))
     assert_one_sentence(error)
 
@@ -248,6 +248,7 @@ def test_the_exact_gap_falls(kind, name, parameters, share):
     assert exact_gap(problem, dense(result.x)) < share * first
 
 
+@pytest.mark.thin(3)
 @by_name
 def test_the_theorems_schedule_meets_its_bound(name):
     """The mean of V(x_t) over t and two seeds is at most epsilon."""

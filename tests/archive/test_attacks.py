@@ -173,7 +173,10 @@ def test_an_archive_of_another_theorem_is_refused(archive, tmp_path, monkeypatch
     code = zipfile.ZipFile(archive).read("code/lazy_descent.py")
     (tmp_path / "other.py").write_bytes(code)
     (tmp_path / "lazy_descent.py").write_bytes(code + b"\n# a later text")
-    for theorem, says in (("other.py", "no archive of other.py"), ("lazy_descent.py", "another")):
+    for theorem, says in (
+        ("other.py", "not an archive of other.py"),
+        ("lazy_descent.py", "another"),
+    ):
         done = run("archive", "check", archive, "--theorem", theorem)
         assert done.exit_code == 1
         assert says in done.stderr

@@ -152,6 +152,7 @@ def without_one(store):
     store.remove([("run", next(iter(store.keys())))])
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("runs", "says"),
     [
@@ -231,6 +232,7 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone(archive, tmp_path):
     assert "sfo of lazy-count has another law" in wrong.deviations[0]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["page.md", "badge.svg"])
 def test_pages_that_lie_are_seen(archive, tmp_path, monkeypatch, name):
@@ -254,8 +256,8 @@ def test_pages_that_lie_are_seen(archive, tmp_path, monkeypatch, name):
         (["record", "add", "a", "b.zip"], "`pfbench record` is now `pfbench archive collect`"),
         (["archive", "make", "page-count", "-o", "a.zip"], "is no SPEC.toml, FILE.py"),
         (["archive", "make", "a.py", "-o", "none/a.zip"], "no folder none"),
-        (["archive", "make", "a.py", "-o", "a.zip", "--price", "sfo=1"], "goes with --suite"),
-        (["archive", "make", "a.toml", "-o", "a.zip", "--full"], "go with claims"),
+        (["archive", "make", "a.py", "-o", "a.zip", "--price", "sfo=1"], "needs --suite"),
+        (["archive", "make", "a.toml", "-o", "a.zip", "--full"], "need claims"),
         (["archive", "check", "none.zip"], "none.zip"),
     ],
 )

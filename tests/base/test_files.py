@@ -170,7 +170,7 @@ def test_the_missing_folder_is_named(tmp_path, parent):
     with pytest.raises(InputError) as refused:
         check_writable(tmp_path / parent / "x", f"--output {parent}/x")
     assert str(refused.value) == (
-        f"--output {parent}/x: there is no folder {tmp_path / parent}; make it first."
+        f"--output {parent}/x: there is no folder {tmp_path / parent}; create it first."
     )
 
 
@@ -190,8 +190,8 @@ def test_a_file_in_place_of_a_folder_is_refused(tmp_path, path):
 @pytest.mark.parametrize(
     ("number", "sentence"),
     [
-        (errno.EACCES, "(Permission denied): use -o for another, or mend its permissions."),
-        (errno.EPERM, "(Operation not permitted): use -o for another, or mend its permissions."),
+        (errno.EACCES, "(Permission denied): use -o for another, or fix its permissions."),
+        (errno.EPERM, "(Operation not permitted): use -o for another, or fix its permissions."),
         (errno.EROFS, "(Read-only file system): use -o for another."),
         (errno.ENOSPC, "(No space left on device): use -o for another."),
     ],
@@ -237,6 +237,6 @@ for path, folder in (("locked/new", True), ("locked/file", False), ("open/file",
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    why = "cannot be written (Permission denied): choose another, or mend its permissions."
+    why = "cannot be written (Permission denied): choose another, or fix its permissions."
     refused = [f"{path} {why}" for path in ("locked/new", "locked/file", "open/file")]
     assert done.stdout.splitlines() == [*refused, "fine"]

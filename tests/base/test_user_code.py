@@ -49,7 +49,7 @@ def test_of_two_files_of_one_name_the_second_is_refused():
     assert load_user_object("mine_for_tests.py:MySpider") is load_user_object(
         "mine_for_tests:MySpider"
     )
-    with pytest.raises(InputError, match="has the name of another module"):
+    with pytest.raises(InputError, match="clashes with the module"):
         load_user_object("my methods/mine_for_tests.py:Other")
 
 
@@ -70,10 +70,10 @@ def test_of_two_files_of_one_name_the_second_is_refused():
         ("mine_for_tests.py:MySpidr", "mine_for_tests.py 'MySpidr': did you mean 'MySpider'"),
         ("broken_for_tests.py:X", "fails with ZeroDivisionError"),
         ("no/such.py:X", "there is no file no/such.py"),
-        ("my methods/colorsys.py:X", "has the name of another module"),
-        ("my methods/numpy.py:X", "has the name of another module"),
+        ("my methods/colorsys.py:X", "clashes with the module"),
+        ("my methods/numpy.py:X", "clashes with the module"),
         ("my methods/2nd-method.py:X", "letters, digits and underscores"),
-        ("__main__.py:X", "has the name of another module"),
+        ("__main__.py:X", "clashes with the module"),
     ],
 )
 def test_what_cannot_be_loaded(name, words):

@@ -70,7 +70,7 @@ class RidgeHessian:
 
 
 class Entropy(FiniteSum):
-    """sum x log x on the simplex: its value is no number outside; one component, no batch."""
+    """sum x log x on the simplex: its value is not a number outside; one component, no batch."""
 
     n, set = 1, Simplex(5)
 

@@ -270,14 +270,17 @@ A = ("-a", OPEN_LOOP)
 
 CASES = {
     "nothing": ((), "--horizon, --family and --check"),
-    "two modes": ((*A, "--horizon", 5, "--family", "2,4"), "--horizon and --family"),
+    "two modes": ((*A, "--horizon", 5, "--family", "2,4"), "exactly one of --horizon"),
     "no algorithm": (("--horizon", 5), "needs --algorithm"),
     "algorithm to check": ((*A, "--check", "c.json"), "takes no --algorithm"),
     "horizon of none": ((*A, "--horizon", 0), "--horizon=0"),
     "dimension": ((*A, "--horizon", 5, "--dimension", 10), "above 2T = 10"),
     "seed": ((*A, "--horizon", 5, "--seed", -1), "--seed=-1"),
     "iterations": ((*A, "--horizon", 5, "--iterations", 0), "iterations=0"),
-    "most with a horizon": ((*A, "--horizon", 5, "--max-calls", 3), "--max-calls does not go with"),
+    "most with a horizon": (
+        (*A, "--horizon", 5, "--max-calls", 3),
+        "--max-calls cannot be combined",
+    ),
     "dimension of a family": ((*A, "--family", "2,4", "--dimension", 30), "--dimension"),
     "output of a family": ((*A, "--family", "2,4", "-o", "c.json"), "--output"),
     "family in words": ((*A, "--family", "2,x"), "5,10,20"),
@@ -298,7 +301,7 @@ CASES = {
     "a seed fixed in a family": (("-a", "sfw", "--family", 2, "--fixed-seed", 1), "--fixed-seed"),
     "second order, fixed": (
         ("-a", "sagafw[step=0.1,batch=1]", "--horizon", 5, "--fixed-seed", 1),
-        "asks for table",
+        "queries table",
     ),
     "over a norm's ball": (
         ("-a", "muon[step=0.1,batch=1,beta=0.5]", "--horizon", 5, "--fixed-seed", 1),

@@ -69,7 +69,7 @@ BAD = {
     "unknown of a kind": (("penalty:l2",), "unknown penalty 'l2'"),
     "parameter": (("l1[radus=2]",), "did you mean 'radius'?"),
     "kind": (("own_things:made", "--kind", "sets"), "did you mean 'set'?"),
-    "nothing": (("own_things:nothing",), "is nothing that can be checked"),
+    "nothing": (("own_things:nothing",), "cannot be checked"),
     "problem of a set": (("l1", "-p", "quadratic"), "which is tried on no problem"),
     "not fitting": (("svrg[batch=0]",), "batch=0"),
     "module": (("no_such:made",), "there is no module no_such"),

@@ -254,7 +254,7 @@ def test_who_does_nothing_is_last_everywhere(results, archived):
     assert [duel["rank"] for duel in found["comparisons"]] == [None] * 4
     (first,) = found["sentences"]
     assert "is first on 0" in first
-    assert "does not arrive on 3 (of 1 further pair nobody arrives)" in first
+    assert "misses 3 targets (1 more reached by no method)" in first
 
 
 def test_who_fits_no_problem_of_the_suite_is_told_so(pfbench, pages, archived):
@@ -479,6 +479,7 @@ def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
             assert source in ("", "synthetic", "breast-cancer", "digits"), problem
 
 
+@pytest.mark.thin(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", sorted(suite_spec_paths()))
 def test_the_shipped_runs_are_those_of_the_suite_and_of_this_version(suite):

@@ -106,10 +106,10 @@ def test_a_fault_that_is_planted_in_what_is_written_is_found(pfbench, written):
         ("algorithm", "a/b", "must be letters and digits"),
         ("algorithm", "../b", "must be letters and digits"),
         ("algorithm", "a--b", "must be letters and digits"),
-        ("set", "random", "random is a module or a word of Python"),
-        ("set", "lambda", "lambda is a module or a word of Python"),
-        ("set", "Pfbench", "pfbench is a module or a word of Python"),
-        ("problem", "numpy", "numpy is a module or a word of Python"),
+        ("set", "random", "random is a Python module or keyword"),
+        ("set", "lambda", "lambda is a Python module or keyword"),
+        ("set", "Pfbench", "pfbench is a Python module or keyword"),
+        ("problem", "numpy", "numpy is a Python module or keyword"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused(pfbench, folder, kind, name, says):
@@ -120,7 +120,7 @@ def test_a_name_that_cannot_be_is_refused(pfbench, folder, kind, name, says):
 @pytest.mark.parametrize("there", ["mine_too.py", "test_mine_too.py"])
 def test_nothing_is_overwritten(pfbench, folder, there):
     (folder / there).write_text("# mine\n")
-    assert f"{there} is there" in pfbench("new", "set", "mine-too").refusal
+    assert f"{there} exists" in pfbench("new", "set", "mine-too").refusal
     assert [path.name for path in folder.iterdir() if path.is_file()] == [there]
     assert (folder / there).read_text() == "# mine\n"
 
@@ -132,7 +132,7 @@ def test_the_folder_for_benchopt_works(pfbench, folder, monkeypatch):
     """All that benchopt calls, in its order; without benchopt, whose base classes do not matter."""
     told = pfbench("new", "benchopt", "my-thing")
     assert "benchopt run benchmark_my_thing" in told.out
-    assert "is there" in pfbench("new", "benchopt", "my-thing").refusal
+    assert "exists" in pfbench("new", "benchopt", "my-thing").refusal
     bases = {name: type(name, (), {}) for name in ("BaseObjective", "BaseDataset", "BaseSolver")}
     monkeypatch.setitem(sys.modules, "benchopt", SimpleNamespace(**bases))
     read = {}

@@ -313,7 +313,9 @@ def test_plug_ins_are_listed_like_ours_and_a_broken_one_says_why(pfbench, confor
             "broken: the module of broken_for_tests:Steps fails with ZeroDivisionError: division "
             "by zero (broken_for_tests.py:1: 1 / 0)."
         ),
-        ("algorithm", "my-set"): ("broken: plugged_for_tests:Diamond is no algorithm, but a set."),
+        ("algorithm", "my-set"): (
+            "broken: plugged_for_tests:Diamond is a set, not of kind algorithm."
+        ),
     }
     assert found["algorithm", "my-gone"].startswith("broken: unknown name in plugged_for_tests")
 
@@ -419,7 +421,7 @@ def test_info_of_plug_ins(pfbench):
 
 
 def test_info_of_own_things_that_are_none(pfbench):
-    for name, says in (("own_things:number", "is int, and no algorithm"), ("no:X", "no module no")):
+    for name, says in (("own_things:number", "is int, not an algorithm"), ("no:X", "no module no")):
         outcome = pfbench("info", name)
         assert (outcome.status, outcome.out) == (2, "")
         assert says in outcome.err.splitlines()[-1]

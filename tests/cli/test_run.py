@@ -226,7 +226,7 @@ def test_a_wrong_spec_is_refused_before_any_run(pfbench, folder, spec, old, new,
 
 def test_wrong_options_are_refused(pfbench, folder, spec):
     assert (
-        "exclude each other"
+        "are mutually exclusive"
         in pfbench("run", "small.toml", "--jobs", 2, "--scheduler", "tcp://127.0.0.1:1").refusal
     )
     assert "--jobs=-1" in pfbench("run", "small.toml", "--jobs", -1).refusal

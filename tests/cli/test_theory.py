@@ -80,8 +80,8 @@ def test_the_page_shows_verdicts_with_their_evidence(report, tmp_path):
     shown = replace(report, theory=MethodTheory(claims=(stated,)))
     page, *_ = write_report(shown, tmp_path, command="c", commit="c")
     text = page.read_text("utf-8")
-    assert "Claims about these methods" in text
+    assert "<h3>Claims</h3>" in text
     assert "It was below 1." in text
     assert "V &lt;= &lt;1&gt;" in text
     page, *_ = write_report(report, tmp_path, command="c", commit="c")
-    assert "Claims about these methods" not in page.read_text("utf-8")
+    assert "<h3>Claims</h3>" not in page.read_text("utf-8")

@@ -275,13 +275,13 @@ def test_list_and_explain_run_nothing(pfbench):
     ("arguments", "words"),
     [
         (["shen2019-count-svgr"], "did you mean 'shen2019-count-svrg'"),
-        (["--quick", "--full"], "exclude each other"),
+        (["--quick", "--full"], "are mutually exclusive"),
         ([COUNT, "--case-seed", "-3"], "--case-seed"),
         (["--algorithm", "no_such_module:X"], "there is no module no_such_module"),
         (["--algorithm", "json"], "MODULE:NAME"),
-        (["--algorithm", "json:dumps"], "is no algorithm"),
+        (["--algorithm", "json:dumps"], "is not an algorithm"),
         ([COUNT, "--jobs", "-1"], "--jobs"),
-        ([COUNT, "--jobs", "2", "--scheduler", "tcp://h:1"], "exclude each other"),
+        ([COUNT, "--jobs", "2", "--scheduler", "tcp://h:1"], "are mutually exclusive"),
         ([COUNT, "--repeat", "0"], "--repeat"),
     ],
 )
@@ -533,7 +533,7 @@ def test_a_fault_that_is_not_caught_says_why():
 def test_the_verbs_about_claims_refuse_what_they_cannot_do(pfbench):
     assert "argument 'NAME'" in pfbench("explain").refusal
     assert (
-        "--planted-only goes with" in pfbench("faults", "--planted-only", "--max-faults", 3).refusal
+        "--planted-only excludes" in pfbench("faults", "--planted-only", "--max-faults", 3).refusal
     )
 
 

@@ -114,11 +114,11 @@ def claim(**given):
         ("A = claim()\nB = claim()", "bad.py", "two claims of the name a"),
         ("A = claim(kind='bounds')", "bad.py", "did you mean 'bound'"),
         ("A = claim(check=1)", "bad.py", "must be a function of a trial"),
-        ("A = claim(instances=(1,))", "bad.py", "1 is no instance of a claim"),
+        ("A = claim(instances=(1,))", "bad.py", "1 is not an instance of a claim"),
         ("A = claim(instances='quadratics')", "bad.py", "did you mean 'quadratic'"),
         ("A = claim(check=bound(lambda c, a: 1, 'value'))", "bad.py", "names no instance"),
         ("A = claim(algorithm='frank-wolf')", "bad.py", "did you mean 'frank-wolfe'"),
-        ("A = claim(algorithm=dict)", "bad.py", "dict is no algorithm"),
+        ("A = claim(algorithm=dict)", "bad.py", "dict is not an algorithm"),
         ("bound(lambda c: 1, 'value')", "bad.py", "the bound must be a function of (c, a)"),
         (
             "bound(lambda c, a: 1, 'value', statistic='all')",
@@ -129,7 +129,7 @@ def claim(**given):
             "A = claim(check=bound(lambda c, a: a.T, 'value', parameters={'iterations': 3, "
             "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh')",
             "bad.py",
-            "the parameter T, and states iterations, step",
+            "the parameter T, but states only iterations, step",
         ),
         (
             "A = claim(check=bound(lambda c, a: c.delta, 'values', parameters={'iterations': 3, "
@@ -211,5 +211,5 @@ def test_other_instances_are_offered_where_a_bound_holds_with_room(pfbench, own)
     ).json
     assert verdicts(content) == {"descent-mean": "holds"}
     assert content["harder_instances"][0]["claim"] == "descent-mean"
-    words = "--harder-instances goes with claims alone"
+    words = "--harder-instances needs claims only"
     assert words in pfbench("verify", "mine.py:MEAN", "--harder-instances", "--repeat", 2).err

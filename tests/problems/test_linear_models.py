@@ -486,7 +486,7 @@ def test_a_set_and_a_penalty_together_are_refused(name):
     with pytest.raises(InputError, match="not both") as error:
         MODELS[name](np.eye(2), np.ones(2), L1Ball(2), penalty=L1Penalty(1.0))
     assert_one_sentence(error)
-    with pytest.raises(InputError, match="exclude each other") as error:
+    with pytest.raises(InputError, match="are mutually exclusive") as error:
         pf.problem(name, source="synthetic", rows=9, columns=2, set="l1", penalty="l1")
     assert_one_sentence(error)
 

@@ -95,9 +95,9 @@ def test_several_problems_are_counted():
         )
     )
     assert told[1:3] == [
-        "18 of 24 runs reach the target, m ≤ 0.100; nobody does on s.",
-        "Fewest SFO calls: a on 2 and b on 1 of 3 problems, on 0 of them told from all others by a "
-        "rank test over the seeds; widest on q: 300 (b) to 900 (a).",
+        "18 of 24 runs reach the target, m ≤ 0.100; no method does on s.",
+        "Fewest SFO calls: a on 2 and b on 1 of 3 problems, on 0 of them significantly "
+        "(rank test over the seeds); widest on q: 300 (b) to 900 (a).",
     ]
 
 
@@ -107,8 +107,8 @@ def test_those_that_need_as_few_are_named_alike():
     assert one == f"Fewest SFO calls: a and b alike, 100 expected, then c 200{FEW}."
     (_, _, several, _) = answers(results({"p": alike, "q": {"a": runs(9), "b": runs(9)}}))
     assert several == (
-        "Fewest SFO calls: a and b alike on 2 of 2 problems, on 0 of them told from all others by "
-        "a rank test over the seeds; widest on p: 100 (a) to 200 (c)."
+        "Fewest SFO calls: a and b alike on 2 of 2 problems, on 0 of them significantly "
+        "(rank test over the seeds); widest on p: 100 (a) to 200 (c)."
     )
 
 

@@ -45,15 +45,13 @@ def test_the_sentence_counts_every_pair_once():
     found = about(mine, best, idle())
     assert found.outcome_counts_sentence == (
         "On 2 pairs of problem and target, by SFO among 3 methods, mine is first on 0, within 2 "
-        "times the first on 0, further behind on 2, and does not arrive on 0; the strongest rival "
+        "times the first on 0, slower on 2, and misses 0 targets; the strongest rival "
         "is best, ahead of it on 2 and behind on 0."
     )
     assert "is first on 2" in about(group("mine", fast().runs), slow()).outcome_counts_sentence
-    assert (
-        "does not arrive on 2" in about(group("mine", idle().runs), slow()).outcome_counts_sentence
-    )
+    assert "misses 2 targets" in about(group("mine", idle().runs), slow()).outcome_counts_sentence
     near = about(group("mine", slower().runs), slow()).outcome_counts_sentence
-    assert "within 2 times the first on 2, further behind on 0" in near
+    assert "within 2 times the first on 2, slower on 0" in near
 
 
 def test_a_target_within_which_runs_begin_counts_against_no_rival():
@@ -77,9 +75,7 @@ def test_who_never_projects_is_compared_with_its_like():
 def test_who_needs_fewer_of_both_is_named_and_else_it_is_on_the_frontier():
     mine = asking(slow(), "mine", lo=3)
     fewer_lo, more_of_both = asking(slower(), "a", lo=1), asking(slower(), "b", lo=4)
-    assert [row.cells[-1] for row in about(mine, fewer_lo, more_of_both).table.rows] == [
-        "nobody"
-    ] * 2
+    assert [row.cells[-1] for row in about(mine, fewer_lo, more_of_both).table.rows] == ["none"] * 2
     both = asking(fast(), "c", lo=2)
     found = about(mine, fewer_lo, more_of_both, both)
     assert [row.cells[-1] for row in found.table.rows] == ["c"] * 2

@@ -233,7 +233,7 @@ def test_interval_measures_say_which_end_is_shown(page):
 
 def test_a_failed_run_is_listed_and_marked(failed):
     page = Page(failed["by-hand.html"].read_text(encoding="utf-8"))
-    assert "Runs that did not finish" in page.text
+    assert "Incomplete runs" in page.text
     assert "x <is> not finite" in page.text
     group = json.loads(packed(page, "runs"))["studies"][0]["panels"][0]["groups"][0]
     assert [run["status"] for run in group["runs"]] == ["finished", "diverged", "budget"]

@@ -1,4 +1,4 @@
-"""One method against all others: wins, losses, and what is not told apart, on known runs."""
+"""One method against all others: wins, losses, and what is not significant, on known runs."""
 
 import math
 

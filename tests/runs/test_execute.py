@@ -443,8 +443,8 @@ def test_a_run_that_failed_for_an_outer_reason_is_made_again_on_demand(tmp_path,
     assert made_now() == ("stored", "error")
     expected = execute.predict_origins([asked], tmp_path, engines.SingleProcessEngine(), ["error"])
     assert list(expected.values()) == ["made"]
-    assert made_now(recomputed=["error"]) == ("made", "finished")
-    assert made_now(recomputed=["error"]) == ("stored", "finished")
+    assert made_now(recomputed_statuses=["error"]) == ("made", "finished")
+    assert made_now(recomputed_statuses=["error"]) == ("stored", "finished")
 
 
 @pytest.mark.parametrize(("limit", "status"), [(None, "killed"), (1e12, "error")])

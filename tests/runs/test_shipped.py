@@ -107,7 +107,7 @@ def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, spoil):
     head, _, body = gzip.decompress((tmp_path / "a.gz").read_bytes()).partition(b"\n")
     changed = json.dumps(spoil(json.loads(head))).encode() + b"\n" + body
     (tmp_path / "b.gz").write_bytes(gzip.compress(changed))
-    with pytest.raises(InputError, match=r"b\.gz is no whole archive of runs .*--rerun"):
+    with pytest.raises(InputError, match=r"b\.gz is not a complete archive of runs .*--rerun"):
         read_suite_archive(tmp_path / "b.gz")
 
 

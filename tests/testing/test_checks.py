@@ -106,7 +106,7 @@ def in_place(x0, grads, lr):
         (stepper(in_place), {"lr": 0.1}, "in_place returns the same array twice: append x.copy()"),
         (stepper(lambda x0, grads, lr: grads), {"lr": 0.1}, "3 points for 3 gradients"),
         (stepper(Momentum), {"learning_rate": 0.0}, "learning_rate=0.0 cannot be varied"),
-        (stepper(lambda lr: 3), {"lr": 0.1}, "<lambda> is no optimiser"),
+        (stepper(lambda lr: 3), {"lr": 0.1}, "<lambda> is not an optimiser"),
     ],
 )
 def test_what_is_no_stepper_is_refused(make, hyper, words):

@@ -60,6 +60,7 @@ def test_every_rule_of_the_package_is_simulated():
     assert {"decide_mean", "decide_exponent", "decide_mean_sequentially"} <= names
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("rule", ON_LINES, ids=lambda r: f"{r.name} {r.says}")
 def test_medians_keep_their_level_under_each_law(rule):
     for law in levels.LAWS:

@@ -100,7 +100,7 @@ def test_what_is_not_reached_is_censored():
         ({"runs": [3]}, "at least one run"),
         ({}, "one of the two"),
         ({"x": "n", "targets": [1.0]}, "one of the two"),
-        ({"x": "d"}, "x=d is no number"),
+        ({"x": "d"}, "x=d is not a number"),
         ({"x": "n", "count": "sfos"}, "did you mean 'sfo'"),
         ({"targets": [0.0]}, "positive"),
         ({"targets": [1.0]}, "has no fw_gap"),

@@ -74,5 +74,5 @@ def test_claims_come_from_the_command_line_or_from_the_class(mine):
     assert [claim.name for claim in algorithm_and_claims(reference, given)[1]] == given
     with pytest.raises(InputError, match="did you mean"):
         algorithm_and_claims(reference, ["shen2019-count-spidreg"])
-    with pytest.raises(InputError, match="is no algorithm"):
+    with pytest.raises(InputError, match="is not an algorithm"):
         algorithm_and_claims("own_methods:Stream", [])

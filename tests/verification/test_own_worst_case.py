@@ -119,7 +119,7 @@ NONE = {
     "branch": (lambda s, a, x, r: x if (a.gradient(x) > 0).any() else -x, "computes greater of"),
     "entry": (lambda s, a, x, r: x - a.gradient(x)[0] * x, "computes an entry of"),
     "hidden": (_hidden, "chooses its way by numbers"),
-    "value": (lambda s, a, x, r: x - a.value(x) * a.gradient(x), "it asks for values"),
+    "value": (lambda s, a, x, r: x - a.value(x) * a.gradient(x), "it queries values"),
     "origin": (lambda s, a, x, r: 0.9 * x - a.gradient(x), "depends on where the origin is"),
     "noise": (lambda s, a, x, r: x - r.normal() * a.gradient(x), "all draws are followed"),
 }

@@ -119,7 +119,7 @@ class Doubled(Declared):
 def test_what_is_asked_without_being_declared_fails_and_violates_nothing():
     verdict = judge(claim("shen2019-unbiased-svrg"), Subject(algorithm=OwnSVRG))
     assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", False, True)
-    assert "it asks for batch, which is not among the oracles that it requires" in verdict.reason
+    assert "it queries batch, which is not among the oracles that it requires" in verdict.reason
     assert judge(claim("shen2019-unbiased-svrg"), Subject(algorithm=Declared)).verdict == "holds"
 
 
@@ -190,7 +190,7 @@ Made.__module__ = "types"  # Python 3.12 finds the module that made it
 
 
 class Fewer:
-    """What is no engine: it has no `environment`."""
+    """What is not an engine: it has no `environment`."""
 
     def do(self, tasks):
         pytest.fail("a task was begun")
@@ -211,12 +211,12 @@ REFUSED = {
     "what is not sent": ({"algorithm": Holds(lambda k: 0.5)}, "Holds cannot be sent"),
     "one claim": ({"names": COUNT}, f"names='{COUNT}' must be a list"),
     "no list": ({"names": 3}, "names=3 must be a list"),
-    "no name of a claim": ({"names": [COUNT, 3]}, "3 is no text"),
+    "no name of a claim": ({"names": [COUNT, 3]}, "names must be strings, got 3"),
     "a store of numbers": ({"store": 3}, "store=3 must be a Store"),
     "a store without a name": ({"store": ""}, "store='' must be a Store"),
-    "an engine by name": ({"engine": "dask"}, "engine='dask' is no engine"),
-    "an engine's class": ({"engine": MultiProcessEngine}, "is no engine"),
-    "half an engine": ({"engine": Fewer()}, "is no engine"),
+    "an engine by name": ({"engine": "dask"}, "engine='dask' is not an engine"),
+    "an engine's class": ({"engine": MultiProcessEngine}, "is not an engine"),
+    "half an engine": ({"engine": Fewer()}, "is not an engine"),
 }
 
 

@@ -62,15 +62,17 @@ def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[C
         wrong, extra, unknown, other = "", "", 0, 0
         for k, (call, created) in enumerate(pairs, 1):
             words = f"The condg of step {k} makes {created} LO, not {call.exact_line_search_calls}."
-            if call.is_missed_by_exact_line_search:
-                wrong = wrong or f"The condg of step {k} goes another way."
+            if call.is_answer_off_line_search_path:
+                wrong = (
+                    wrong or f"The inner loop of step {k} deviates from the published recursion."
+                )
             elif call.exact_line_search_calls is None:
                 unknown += 1
             elif created < call.exact_line_search_calls:
                 wrong = wrong or words
             elif created > call.exact_line_search_calls:
                 extra = extra or words
-            other += call.is_missed_by_exact_line_search or call.exact_line_search_calls not in (
+            other += call.is_answer_off_line_search_path or call.exact_line_search_calls not in (
                 None,
                 created,
             )

@@ -68,7 +68,7 @@ def check_cheapest_sizes(trial: Trial) -> Evidence:
         published = mean_sfo(n, root, root / (n + root), ACCURATE)
         bounds = [computed / min_mean_sfo(n, 1.0, ACCURATE, 1.0), computed / (NEAR * grid)]
         parts[f"n={n:g}"] = decide_inequality(bounds)
-        parts[f"n={n:g}: beside b = sqrt n"] = decide_inequality([1.6 * computed / published])
+        parts[f"n={n:g}: against b = sqrt n"] = decide_inequality([1.6 * computed / published])
     return Evidence(combine_all(parts), {"ratio": 1.0}, 2)
 
 

@@ -425,7 +425,7 @@ CLAIMS = tuple(TABLE.values())
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class GrowingBatch(PAGEMethod):
+class InverseEpsilonBatch(PAGEMethod):
     """Draws a batch that grows as 1/epsilon."""
 
     @classmethod
@@ -448,6 +448,6 @@ class SmallerSteps(StormFW):
 
 
 MUTANTS = (
-    Mutant.from_variant("page-growing-batch", GrowingBatch, TABLE["page"]),
+    Mutant.from_variant("page-growing-batch", InverseEpsilonBatch, TABLE["page"]),
     Mutant.from_variant("storm-fw-smaller-steps", SmallerSteps, TABLE["storm-fw"]),
 )

@@ -32,7 +32,7 @@ _AT_MOST_1 = "L2 at most 1"
 def _error_ratios_by_reading(
     estimator: str, error_ratios_by_distance: Floats, S: int, n: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return what is measured over its bound under each reading of the error.
+    """Return the ratio of measured error to bound under each reading of "error".
 
     Parameters
     ----------

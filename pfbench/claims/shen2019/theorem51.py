@@ -149,7 +149,7 @@ def examine_internal_queries(
         },
     ).with_ratios_under_other_readings(
         {
-            "f is asked at iterates alone": GAP / floor,
+            "f is queried at iterates only": GAP / floor,
             "a smaller constant": GAP / 1000.0 / upper,
             "a larger dimension": GAP / _gap_after_two_steps(T, 8 * d, rng, target),
         }

@@ -58,7 +58,7 @@ def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict
     if process.has_rejected:
         law_kept = Decision("violated", "Its error is larger.", measured, process.p_value)
     else:
-        law_kept = Decision("holds", "Nothing speaks against it.", measured, process.p_value)
+        law_kept = Decision("holds", "The law matches the reference.", measured, process.p_value)
     reference = decide_exact(
         longest < q,
         "Each epoch begins with the gradient itself.",

@@ -218,7 +218,7 @@ def check_rates(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
             for name, fits in results.items():
                 for key, exponent in fits.items():
                     decision = decide_exponent(exponent, exponents[key])
-                    free = family is _fit_on_bowl or key not in form.formulas
+                    free = family is _fit_exponents_on_bowl or key not in form.formulas
                     decided.setdefault(key, {})[name] = (
                         decision if free else mark_by_schedule(decision)
                     )
@@ -230,25 +230,27 @@ def check_rates(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
     return Evidence(combine_all(parts), claimed, runs)
 
 
-_Made = tuple[dict[str, _Fits], Callable[[], int]]
+_FitsAndRunCount = tuple[dict[str, _Fits], Callable[[], int]]
 """Fits of a family by problem, and the number of their runs."""
 
-_Family = Callable[[Trial, RateCase], _Made]
+_Family = Callable[[Trial, RateCase], _FitsAndRunCount]
 
 
 def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
     """Return the functions that fit one form, each on its family of problems."""
-    families: list[_Family] = [_fit_on_slopes]
+    families: list[_Family] = [_fit_exponents_on_slopes]
     if case.curvature:
-        families.append(_fit_on_bowl)
+        families.append(_fit_exponents_on_bowl)
     if trial.effort == "full" and case.size:
         families += (
-            [_fit_on_regression, _fit_on_finite_sum_chain] if case.chain else [_fit_on_regression]
+            [_fit_exponents_on_regression, _fit_exponents_on_finite_sum_chain]
+            if case.chain
+            else [_fit_exponents_on_regression]
         )
     return families
 
 
-def _fit_on_bowl(trial: Trial, case: RateCase) -> _Made:
+def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
     """Fit one form in n on the turning bowl, by its cheapest batch and epoch length.
 
     Nothing is fitted for a subject whose schedule takes neither.
@@ -260,7 +262,7 @@ def _fit_on_bowl(trial: Trial, case: RateCase) -> _Made:
     return {"turning bowl, cheapest": {IN_N: exponent}}, lambda: runs
 
 
-def _fit_on_slopes(trial: Trial, case: RateCase) -> _Made:
+def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
     """Fit one form on slopes: in 1/epsilon at one n, and in n at one epsilon."""
     seeds = trial.seeds(MOST_SEEDS, f"slopes {case.sfo} {case.n}")
     rows = SeedRows(
@@ -309,7 +311,7 @@ def _fit_in_epsilon(
     return {SFO: fit_kind(0), PO: fit_kind(1)}
 
 
-def _fit_on_regression(trial: Trial, case: RateCase) -> _Made:
+def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCount:
     """Fit one form on robust regression: with the theorem's step, and with the best of a grid."""
 
     def row(seed: int) -> Floats:
@@ -339,7 +341,7 @@ def _fit_on_regression(trial: Trial, case: RateCase) -> _Made:
     return fits, lambda: len(rows.computed) * len(case.epsilons) * len(_FACTORS)
 
 
-def _fit_on_finite_sum_chain(trial: Trial, case: RateCase) -> _Made:
+def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAndRunCount:
     """Fit one form in n on the finite-sum chain, at the epsilon of its links, divided out.
 
     The batches hardly matter here: seeds give the same counts, so that a few are enough.

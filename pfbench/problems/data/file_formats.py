@@ -199,7 +199,7 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
     ------
     ContentError
         If there is no rating, a column is missing, an id is no integer in 0..2**31 - 1, a rating
-        is no number from 0.5 to 5, or a user has rated an item twice.
+        is not a number from 0.5 to 5, or a user has rated an item twice.
     """
     line = stream.peek(1 << 16).partition(b"\n")[0]
     separator, columns, header = _detect_ratings_layout(line)
@@ -218,7 +218,7 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
         if wrong.size:
             raise ContentError(
                 f"user {users[wrong[0]]} rates item {items[wrong[0]]} with {values[wrong[0]]:g}, "
-                f"which is no number from {LOWEST} to {HIGHEST}"
+                f"which is not a number from {LOWEST} to {HIGHEST}"
             )
         parts.append((users.astype(np.int32), items.astype(np.int32), values))
     return _sort_ratings(*map(np.concatenate, zip(*parts, strict=True)))

@@ -1,4 +1,4 @@
-"""What a report says, whatever the format: its parts, and where they come from."""
+"""Contents of a report, independent of its format: its parts, and where they come from."""
 
 import math
 import os

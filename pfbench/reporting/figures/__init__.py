@@ -1,1 +1,1 @@
-"""What is drawn: panels as interactive figures and as SVG and PDF."""
+"""Figures: panels for the interactive page, and as SVG and PDF."""

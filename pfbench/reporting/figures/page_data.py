@@ -1,4 +1,4 @@
-"""What the script of the page shows: bands, seeds, axes with their ticks, slopes and targets.
+"""Data for the script of the page: bands, seeds, axes with their ticks, slopes and targets.
 
 All statistics are computed here, for each choice that the page offers; the script only draws them.
 """

@@ -1,4 +1,4 @@
-"""What a figure shows, before anything is drawn: bands, ends, ranges and ticks of every panel."""
+"""Contents of a figure before drawing: bands, ends, ranges and ticks of every panel."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ class AxisScale:
 
 @dataclass(frozen=True)
 class FigureData:
-    """What the panels of a study show: a row for each measure, a column for each panel.
+    """Panels of a study: one row for each measure, one column for each problem and setting.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How the lines of a figure look, the same on the page and in print.
+"""Colours, dashes and markers of a figure's lines, the same on the page and in print.
 
 Colours are those of Okabe and Ito, which colour-blind readers can tell apart; every line also has
 a dash and a marker of its own. The first is the ink of the page, dark or light.

@@ -53,7 +53,7 @@ class PrintWidth:
     row: float
 
     def panels_per_row(self, panels: int) -> int:
-        """Return how many panels stand in a row, so that the rows have about as many."""
+        """Return the number of panels in a row, chosen so that rows are about equally long."""
         return math.ceil(panels / math.ceil(panels / self.columns))
 
 

@@ -106,7 +106,7 @@ def _draw_distribution(
 
 
 def layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None:
-    """Lay out the axes of a share against calls, which stand on a logarithmic axis."""
+    """Set up axes that show shares from 0 to 1 against calls on a logarithmic scale."""
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     axes.set_ylim(-0.02, 1.02)

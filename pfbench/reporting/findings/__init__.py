@@ -1,1 +1,1 @@
-"""What is computed of compared runs and said in words and tables."""
+"""Results of a comparison, as sentences and tables."""

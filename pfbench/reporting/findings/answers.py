@@ -76,7 +76,7 @@ class _TargetRow:
 
 
 def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return what was compared, then for each kind of calls who needs the fewest to the target.
+    """Return sentences on the comparison, then on the cheapest method by each kind of calls.
 
     The target is the hardest that the spec states; without one, the last values are compared.
 
@@ -144,7 +144,7 @@ def _target_sentences(
         if not any(row.hits_by_method.get(label) for row in rows)
     ]
     location = (
-        f"; nobody does on {join_items(_abbreviate_names(titles, results.panel_noun))}"
+        f"; no method does on {join_items(_abbreviate_names(titles, results.panel_noun))}"
         if titles
         else ""
     )
@@ -156,7 +156,7 @@ def _target_sentences(
 
 
 def _describe_cheapest(comparison: Comparison, panel_noun: str) -> str:
-    """Return which methods need the fewest calls of a kind; nothing if none reaches the target."""
+    """Return a sentence on the methods with the fewest calls; empty if none reaches the target."""
     rows = [_TargetRow(panel) for panel in comparison.panels]
     reached = [row for row in rows if row.methods_by_calls]
     if not reached:
@@ -183,13 +183,13 @@ def _describe_order(row: _TargetRow, calls: str) -> str:
 
 
 def _describe_winners(reached: Sequence[_TargetRow], calls: str, panel_noun: str) -> str:
-    """Return who needs the fewest in how many panels, and by how much."""
+    """Count the panels on which each method needs the fewest calls; add the factors by which."""
     wins = Counter(row.cheapest_methods for row in reached)
     named = [f"{label} on {format_integer(number)}" for label, number in wins.most_common()]
     text = (
         f"Fewest {calls}: {join_items(_abbreviate_names(named, 'method'))} of "
         f"{pluralize(len(reached), panel_noun)}, on {format_integer(sum(row.clear for row in reached))} of "  # noqa: E501
-        "them told from all others by a rank test over the seeds"
+        "them significantly (rank test over the seeds)"
     )
     target_rows = [
         row for row in reached if 0.0 < row.methods_by_calls[0][0] < row.methods_by_calls[-1][0]

@@ -1,7 +1,7 @@
 """One method against those of its class: a sentence, a table, and who stands nearest.
 
-The class is by what is asked: a method that makes linear minimisations and never projects is
-compared with those that never project, any other one with all. What others there are stands below.
+The class follows from the oracle calls: a method that makes linear minimisations and never projects
+is compared with projection-free methods, any other with all.
 """
 
 import math
@@ -100,14 +100,14 @@ class CandidateFront:
         left = sum(
             not (duel.starts_within_target or duel.rank or duel.best_other) for duel in self.duels
         )
-        nobody = f" (of {pluralize(left, 'further pair')} nobody arrives)" if left else ""
+        unreached = f" ({left} more reached by no method)" if left else ""
         behind = len(duels) - len(leads) - len(near) - len(never)
         return (
             f"On {pluralize(len(duels), 'pair')} of problem and target, by {self.price} among "
             f"{pluralize(len(self.rivals) + 1, 'method')}{self.rival_class_noun.removeprefix('methods')}, "  # noqa: E501
             f"{self.label} is first on {len(leads)}, within {NEAR_RATIO:g} times the first on "
-            f"{len(near)}, further behind on {behind}, and does not arrive on {len(never)}"
-            f"{nobody}{self._nearest_rival_text}."
+            f"{len(near)}, slower on {behind}, and misses {pluralize(len(never), 'target')}"
+            f"{unreached}{self._nearest_rival_text}."
         )
 
     @property
@@ -146,7 +146,7 @@ class CandidateFront:
             cells: list[Cell] = [*_duel_cells(duel)]
             for duels_of in further:
                 cells += _duel_cells(duels_of[duel.title, duel.target_index])
-            cells += [self._dominating_rival_or_nobody(duel)] if comparisons else []
+            cells += [self._dominating_rival_or_word_none(duel)] if comparisons else []
             name = f"{target}, where runs begin" if duel.starts_within_target else target
             best = frozenset(
                 {0} if duel.is_significant and duel.calls < duel.best_other_calls else ()
@@ -161,15 +161,15 @@ class CandidateFront:
             str(comparison.price) for comparison in (self.comparisons[0], *comparisons)
         )
         heads += [f"fewer {both}"] if comparisons else []
-        frontier = f" Last: who needs fewer {both}; nobody: it is on the frontier."
+        frontier = f" Last column: a method that needs fewer {both}; none: on the Pareto front."
         measure = name_within_sentence(self.comparisons[0].targets[-1].measure)
         return Table(
             f"{self.label} against the best of its class",
             f"Expected calls until {measure} is at most the target, at equal counts, and hits; "
             "behind each ratio its 95 % interval over the seeds (bootstrap). Its class are "
             f"{self._rival_class_text}. Bold: fewer than "
-            "the best, told by a rank test over the seeds (Holm over its tests against each other "
-            f"to that target). {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}."  # noqa: E501
+            "the best, significantly (rank test over the seeds; Holm over its tests against all "
+            f"others at that target). {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}."  # noqa: E501
             f"{frontier if comparisons else ''}",
             (self.results.head, "target", *heads),
             rows,
@@ -197,8 +197,8 @@ class CandidateFront:
             )
         )
 
-    def _dominating_rival_or_nobody(self, duel: Duel) -> str | None:
-        """Return the rival with fewer calls of each kind, 'nobody', or None without arrival."""
+    def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
+        """Return the rival with fewer calls of each kind, "none", or None without arrival."""
         if duel.rank is None or duel.starts_within_target:
             return None
         results: list[tuple[float, str]] = []
@@ -231,7 +231,7 @@ class CandidateFront:
                 and all(a <= b for a, b in zip(its, candidate, strict=True))
             ):
                 results.append((math.prod(its), rival))
-        return min(results)[1] if results else "nobody"
+        return min(results)[1] if results else "none"
 
     def calls_by_method(self) -> dict[str, list[float]]:
         """Return, by label, the sorted expected calls on the pairs that the method reaches."""
@@ -284,7 +284,7 @@ def make_candidate_front(
 
 
 def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
-    """Return how far each method stays below the budget: the mean of log(budget/calls) over pairs.
+    """Return the mean of log(budget/calls) over all pairs, by method.
 
     It is the area under its profile, up to the budget, on a logarithmic axis. What it never reaches
     counts 0. No number follows from the other methods.

@@ -1,4 +1,4 @@
-"""What papers claim of the compared methods, beside their runs: rates to draw, and a table."""
+"""Rates that papers claim for the compared methods: lines of a figure, and a table."""
 
 from collections.abc import Sequence
 from itertools import product

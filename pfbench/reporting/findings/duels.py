@@ -132,7 +132,7 @@ def projecting_methods(results: StudyResults) -> set[str]:
 
 
 def failure_sentences(results: StudyResults, label: str) -> Iterator[str]:
-    """Yield where a method was refused or failed, and why."""
+    """Yield a sentence for each panel on which a method was refused or failed, with the reason."""
     for panel in results.panels:
         group = panel.find(label)
         lost = [run for run in group.runs if run.status not in COMPLETED] if group else []

@@ -1,4 +1,4 @@
-"""What became of published orders, in sentences, as a table, and for programs."""
+"""Results for published rankings, as sentences, as a table, and as JSON."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -30,11 +30,11 @@ from pfbench.runs.planning.study import Study
 REVERSED_IS = f"is {REVERSED}"
 
 START = " (its start)"
-"""Beside a value that is that of the start: at these calls the method has made no iterate yet."""
+"""Mark of a value at the start: with these calls the method has made no iterate yet."""
 
 
 def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
-    """Return which published orders flip, and in what; nothing without orders.
+    """Return sentences on which published rankings flip; empty without rankings.
 
     Where a paper has a unit of its own, its orders are judged there, and what is otherwise in our
     counts is a finding of its own. Without one no order flips: it may be the other way round.
@@ -198,14 +198,14 @@ def _begin_unit_sentence(unit: CostUnit, study: Study) -> str:
 
 
 def table_heading(results: Sequence[OrderingResult]) -> str:
-    """Return how a table of orders is headed: published ones alone are called so."""
+    """Return the heading of a table of rankings: "published orders" if all are published."""
     return (
         "published orders" if all(result.ordering.is_published for result in results) else "orders"
     )
 
 
 def _describe_charges(study: Study, unit: CostUnit) -> str:
-    """Return what a unit charges each algorithm, at each setting where that differs."""
+    """Return the cost that a unit charges each algorithm, by setting where it differs."""
     report = dict[str, list[str]]()
     for setting in study.settings:
         owner = dict[str, list[str]]()

@@ -1,4 +1,4 @@
-"""How the algorithms of a panel rank: by expected calls to targets, and by values at equal counts.
+"""Ranks of the algorithms of a panel, by expected calls to targets and values at equal counts.
 
 An algorithm ranks by the hardest target that it reaches, then by the expected calls to it; one that
 reaches none by the median of its last values. The rank is 1 and how many others have a smaller
@@ -38,7 +38,7 @@ KINDS = ("sfo", "lo", "po", *(k for k in COUNTED if k not in ("sfo", "lo", "po",
 """The counts of a comparison; the first that is made in a study is the one that ranks."""
 
 MAX_ROWS = 14
-"""Lines of a figure that are still told apart."""
+"""Maximum number of lines in a figure, so that a reader can distinguish them."""
 
 Score = tuple[int, float, float]
 """Targets missed, calls to the hardest one reached, and last value: each infinite if unknown.
@@ -86,7 +86,7 @@ class RankedAlgorithm:
 
     @property
     def statuses(self) -> str:
-        """How the runs ended, in words."""
+        """Number of runs by status, in words."""
         statuses = Counter(run.status for run in self.group.runs)
         return ", ".join(f"{number} {status}" for status, number in statuses.most_common())
 
@@ -98,7 +98,7 @@ Ranking = list[tuple[SettingResults, list[RankedAlgorithm]]]
 def rank_algorithms(
     results: StudyResults, price: Cost | None = None, *, last: bool = True
 ) -> Ranking:
-    """Return how the algorithms of each panel rank, the first first.
+    """Return the algorithms of each panel in the order of their ranks.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def rank_algorithms(
 
 
 def ranking_price(results: StudyResults) -> Cost:
-    """Return what ranks the algorithms of a study: its price, or the first kind of its calls."""
+    """Return the cost that ranks algorithms: the study's price, or its first counted kind."""
     return Cost.from_weights(results.study.price or list_counted_kinds(results)[0])
 
 
@@ -338,7 +338,7 @@ def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> 
 
 
 def _table_note(results: StudyResults) -> str:
-    """Return how the table is to be read."""
+    """Return the note below the table: censored runs, and the meaning of its marks."""
     study = results.study
     # A run that stands at several settings, or for several targets, is one.
     runs = list({id(run): run for _, run in results.runs}.values())
@@ -350,5 +350,5 @@ def _table_note(results: StudyResults) -> str:
                 f"{len(runs) - hits} of {len(runs)} runs miss the hardest target and are censored: "
                 f"“> N”: no run reached a target, and each spent N or more."
             )
-    bold = "Bold: told from every other by a rank test over the seeds (Holm)."
+    bold = "Bold: significantly better than every other method (rank test, Holm)."
     return " ".join([ranking_basis_sentence(results), bold, *statement])

@@ -103,7 +103,7 @@ def results_table(
 
 
 def _table_note(comparison: Comparison, last: bool) -> str:
-    """Return how to read the table of results."""
+    """Return the note that explains the columns and marks of the table of results."""
     parts = []
     if comparison.targets:
         parts.append(

@@ -50,7 +50,7 @@ SHORTEST = 1.0
 """Seconds that it takes to judge by seconds: what else a machine does takes tenths of one."""
 
 ROUNDING = 1e-12
-"""Values that differ by so much of the largest first one are told apart by rounding alone."""
+"""Differences up to this fraction of the largest first value are rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class OrderingResult:
 
     @property
     def verdict(self) -> str:
-        """What becomes of the order: it flips where a pair does, and needs all to be reproduced.
+        """Verdict on the ranking: it flips if a pair flips, and is reproduced if all pairs are.
 
         In a unit that is not the paper's no order flips or is reproduced: there it is the other
         way round, or holds.
@@ -270,7 +270,7 @@ def _decide_pair(
         for group in first_forms
     ]
     columns = list(zip(*table, strict=True))
-    # Of forms that are told apart alike the best one of each method is shown.
+    # Of forms whose differences are equally significant the best one of each method is shown.
     ahead = min(
         (max(row, key=_strongest_opponent_key(-1)) for row in table), key=_strongest_form_key(-1)
     )

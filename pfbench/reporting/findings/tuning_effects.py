@@ -1,4 +1,4 @@
-"""What tuning did: what was chosen, and how much the parameters matter."""
+"""Effects of tuning: the chosen parameters, and how much they matter."""
 
 import math
 from collections.abc import Collection, Iterator
@@ -13,14 +13,14 @@ from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, ch
 
 
 def tuning_tables(study: Study) -> list[Table]:
-    """Return what was chosen, and all trials; none without tuning."""
+    """Return the tables of chosen parameters and of all trials; empty without tuning."""
     if study.tune is None or not study.choices:
         return []
     return [choice_table(study, study.tune), all_trials_table(study, study.tune)]
 
 
 def tuning_sentences(study: Study) -> list[str]:
-    """Return how the methods were tuned."""
+    """Return sentences on how the methods were tuned; empty without tuning."""
     tune = study.tune
     if tune is None or not study.choices:
         return []
@@ -80,7 +80,7 @@ def _choice_title(problem: LabelledSelector, setting: Setting) -> str:
 
 
 def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = None) -> Table:
-    """Return what was chosen for each method on each problem to each target, and how it matters.
+    """Return the chosen parameters by problem, method and target, and their effect on calls.
 
     Parameters
     ----------

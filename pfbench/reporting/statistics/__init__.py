@@ -1,4 +1,4 @@
-"""What is computed of runs, and of nothing else: curves, calls to a target, comparisons.
+"""Statistics of runs: curves over seeds, calls to a target, tests between methods.
 
 No number of a method depends on the other methods that are shown. `curves` has medians over seeds,
 `prices` and `runtimes` the calls to a target and what is expected of them, `distributions` shares

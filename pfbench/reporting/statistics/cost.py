@@ -1,4 +1,4 @@
-"""What a run is charged: one count, its seconds, products of matrices, or a sum of counts."""
+"""Cost of a run: one count, its seconds, products of matrices, or a weighted sum of counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class Cost:
 
     @property
     def description(self) -> str:
-        """What is counted, in words."""
+        """Counted quantity, in words."""
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 
     def column_costs(self, run: Run) -> list[tuple[str, float]]:
@@ -83,14 +83,14 @@ class Cost:
         ]
 
     def cost_along_trace(self, run: Run) -> Array:
-        """Return what was spent at each recorded row; empty where a column is missing."""
+        """Return the cost at each recorded row; empty if the trace lacks a column."""
         columns = [weight * trace_column(run, name) for name, weight in self.column_costs(run)]
         if any(column.size != len(run.rows) for column in columns):
             return np.empty(0)
         return np.asarray(np.sum(columns, axis=0))
 
     def total_cost(self, run: Run) -> float:
-        """Return what the whole run spent, an incomplete last iteration included."""
+        """Return the cost of the whole run, an incomplete last iteration included."""
         complete = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
         return float(sum(weight * complete[name] for name, weight in self.column_costs(run)))
 

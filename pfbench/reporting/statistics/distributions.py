@@ -56,5 +56,5 @@ def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> 
 
 
 def _count_values_up_to_each(values: Array, x: Array) -> Array:
-    """Return how many values are at most x."""
+    """Return, for each x, the number of values that are at most x."""
     return np.searchsorted(np.sort(values), x, side="right").astype(float)

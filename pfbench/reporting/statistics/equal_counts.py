@@ -47,7 +47,7 @@ def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
 
 
 def truncate_run(run: Run, limits: Limits) -> Run:
-    """Return what a run had done within a smaller budget; itself, if it stayed within it.
+    """Truncate a run to smaller limits; return it unchanged if it stays within them.
 
     Its trace ends at the last recorded row within all limits. It is charged as much as a run of
     that budget could have spent beyond that row: up to its next row, and up to the limits. So

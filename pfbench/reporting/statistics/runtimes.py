@@ -42,7 +42,7 @@ class Runtimes:
 
     @property
     def hits(self) -> int:
-        """How many runs reached the target."""
+        """Number of runs that reached the target."""
         return int(self.is_reached.sum())
 
     @property
@@ -52,7 +52,7 @@ class Runtimes:
 
     @property
     def calls_charged(self) -> Array:
-        """What each run is charged: its calls to the target, or, if it failed, all it spent."""
+        """Cost charged to each run: its calls to the target, or, if it failed, all it spent."""
         return np.where(self.is_reached, self.calls, self.total_calls)
 
 

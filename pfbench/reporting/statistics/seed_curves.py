@@ -73,7 +73,7 @@ class RunEnding:
 
 @dataclass(frozen=True)
 class FinalSummary:
-    """What runs end with: median, least, greatest, of how many of how many planned."""
+    """Final values of runs: median, minimum, maximum, and how many of the planned runs have one."""
 
     median: float
     low: float
@@ -164,7 +164,7 @@ def early_endings(runs: Sequence[Run], axis: str, measure: str) -> list[RunEndin
 
 
 def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
-    """Return what the runs end with: the last recorded value of each that ends with an answer."""
+    """Summarise the last recorded value of each completed run."""
     last = [
         values[-1]
         for run in runs

@@ -87,7 +87,7 @@ def significant_leaders(
 
 
 def _sole_minimum(row: Sequence[SeedSample], displayed: Sequence[float]) -> int | None:
-    """Return the one with the least finite number; None if several have it, or nobody one."""
+    """Return the index of the smallest finite number; None if several have it, or none."""
     finite = [
         index
         for index, sample in enumerate(row)

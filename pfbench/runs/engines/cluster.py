@@ -58,7 +58,7 @@ def _check_reachable(address: str, dask: Any) -> None:
     host, _, port = location.rpartition(":")
     if scheme not in ("tcp", "tls") or not host or not port.isdecimal() or int(port) > 65535:
         raise InputError(
-            f"--scheduler {address!r} is no address: write tcp://HOST:8786 or tls://HOST:8786."
+            f"--scheduler {address!r} is not an address: write tcp://HOST:8786 or tls://HOST:8786."
         )
     if scheme == "tls" and not dask.Security().tls_ca_file:
         raise InputError(
@@ -103,7 +103,7 @@ class DaskEngine:
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
                 f"what answers at {address} is no Dask scheduler that this machine may talk to: "
-                "start one, or mend the certificates."
+                "start one, or fix the certificates."
             ) from error
         self.slots = sum(self._thread_counts().values())
         if not self.slots:

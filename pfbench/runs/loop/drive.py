@@ -37,8 +37,8 @@ _DEFINED_ONCE = frozenset({"fw_gap", "gradient_mapping_sq"})
 """Measures that are undefined at every point of a problem if they are at its start."""
 
 IN_PLACE = (
-    "it changes the point that it yielded in place, so each was copied here; an iterate that is "
-    "needed later has to be a new array: x = x - step * g, not x -= step * g"
+    "it changes yielded points in place, so pfbench copied each one; create a new array for each "
+    "iterate: x = x - step * g, not x -= step * g"
 )
 """Note about a method that changes a yielded point in place."""
 

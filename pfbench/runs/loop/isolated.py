@@ -156,7 +156,7 @@ def isolate(algorithm: Any) -> Any:
     Raises
     ------
     InputError
-        If it is no dataclass at the top of a module, or has a parameter that is no plain value.
+        If it is not a dataclass at the top of a module, or has a parameter that is no plain value.
     """
     kind, parameters = type(algorithm), get_parameters(algorithm)
     if "<locals>" in kind.__qualname__ or not hasattr(kind, "__dataclass_fields__"):
@@ -235,7 +235,7 @@ def _answer_oracle_call(
         objects.pop(number, None)
     oracles = objects[index] if index else ask
     if verb not in (PARTS if index else ORACLES):
-        raise InputError("the method's process asks for what is no oracle.")
+        raise InputError("the method's process queries an unknown oracle.")
     try:
         answer = getattr(oracles, verb)
         answer = answer(*value) if value is not None else answer

@@ -15,7 +15,7 @@ from pfbench.runs.loop.processes import prepare_child_process
 from pfbench.runs.loop.streams import HiddenSeed, PrefetchingGenerator
 
 KEPT = ("hessian", "table")
-"""Verbs whose answer stays where the problem is, and is asked further."""
+"""Verbs whose result stays with the problem; the method queries it by further verbs."""
 
 DESCRIBED = (
     *("name", "requires", "asks", "assumes", "output", "deterministic", "iterations"),
@@ -116,7 +116,7 @@ def serve(
 
 
 def _describe(algorithm: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a method says of itself, and its parameters, as plain data."""
+    """Return the described attributes of a method and its parameters, as plain data."""
     described = {
         name: sorted(map(str, value)) if isinstance(value, frozenset | set) else value
         for name in DESCRIBED

@@ -1,4 +1,4 @@
-"""What a method in a process of its own sends: numbers, text, arrays, and points made of these.
+"""Encoding of messages of a confined method: numbers, text, arrays, and points made of these.
 
 It is encoded as JSON with the bytes of arrays behind it. Decoding makes objects of a few classes of
 pfbench alone, with checked shapes: what a compiled loop reads is as long as it must be.

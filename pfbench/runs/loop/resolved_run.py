@@ -105,7 +105,7 @@ class ResolvedRun:
         """
         if budget is not None and not isinstance(budget, Budget):
             raise InputError(
-                f"budget={brief_repr(budget)} does not say of which calls: write pf.Budget(sfo=100), or "  # noqa: E501
+                f"budget={brief_repr(budget)} does not name the calls: write pf.Budget(sfo=100), or "  # noqa: E501
                 '{"sfo": 100}.'
             )
         limited = (budget is not None and bool(budget.limits)) or stop is not None
@@ -115,8 +115,8 @@ class ResolvedRun:
             and time_limit is None
         ):
             raise InputError(
-                f"{self.algorithm.name} without iterations never ends: give iterations, a budget, "
-                "a target or a time limit."
+                f"{self.algorithm.name} has no stopping rule: set iterations, a budget, a target "
+                "or a time limit."
             )
 
     def check_requirements(self, backend: Backend) -> Backend:
@@ -131,10 +131,10 @@ class ResolvedRun:
         lacks = self.problem.lacks
         for verb in sorted(self.asks):
             if verb in lacks:
-                wants = PROBLEM_ORACLES.get(verb, f"asks for {verb}")
+                wants = PROBLEM_ORACLES.get(verb, f"queries {verb}")
                 raise RefusedError(f"{name} {wants}, but {problem} does not fit: {lacks[verb]}.")
             if verb not in PROBLEM_ORACLES and not hasattr(backend, verb):
-                raise RefusedError(f"{name} asks for {verb}, which {problem} does not offer.")
+                raise RefusedError(f"{name} queries {verb}, which {problem} does not offer.")
         return backend
 
 
@@ -171,10 +171,10 @@ def resolve_run(
     if start is not None and not problem.set.contains(x0):
         if not infer_format(problem.start()).is_point(x0):
             raise InputError(
-                f"start is {brief_repr(x0)}, a point here {brief_repr(problem.start())}."
+                f"start is {brief_repr(x0)}, but a point must be {brief_repr(problem.start())}."
             )
         if not is_finite(x0):
-            raise InputError("the start point has NaN or infinite entries: give another.")
+            raise InputError("the start point has NaN or infinite entries: choose another.")
         raise InputError("the start point is outside the feasible set: project it first.")
     if isinstance(algorithm, AlgorithmSpec):
         chosen, schedule = _resolve_algorithm(problem, algorithm, x0)
@@ -203,17 +203,17 @@ _OF_AN_ALGORITHM = ("name", "requires", "output", "run")
 
 
 def _check_kinds(problem: Any, algorithm: Any) -> None:
-    """Raise for an object that is no problem or no algorithm, including a class."""
+    """Raise for an object that is neither a problem nor an algorithm, including a class."""
     for kind, value, parts in (
-        ("problem", problem, _OF_A_PROBLEM),
-        ("algorithm", algorithm, _OF_AN_ALGORITHM),
+        ("a problem", problem, _OF_A_PROBLEM),
+        ("an algorithm", algorithm, _OF_AN_ALGORITHM),
     ):
-        if kind == "algorithm" and isinstance(value, AlgorithmSpec):
+        if kind == "an algorithm" and isinstance(value, AlgorithmSpec):
             continue
         lacks = [part for part in parts if not hasattr(value, part)]
         if lacks or isinstance(value, type):
             why = f"it lacks {', '.join(lacks)}" if lacks else "make an object of it"
-            raise InputError(f"{brief_repr(value)} is no {kind}: {why}.")
+            raise InputError(f"{brief_repr(value)} is not {kind}: {why}.")
 
 
 def _check_point(start: Any) -> Point:

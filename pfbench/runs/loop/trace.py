@@ -141,7 +141,7 @@ class Trace:
             return None, None
         for value in result if isinstance(result, tuple) else (result,):
             if value is not None and not hasattr(value, "__float__"):
-                wrong = f"the measure {name} returned {brief_repr(value)}, which is no number"
+                wrong = f"the measure {name} returned {brief_repr(value)}, which is not a number"
                 self.failed_measures = self.failed_measures or wrong
                 return None, None
         if not isinstance(result, tuple):

@@ -129,7 +129,7 @@ def _load_measure_function(text: str) -> Any:
     """Load a measure; raise if it cannot be called with a problem and a state."""
     data = load_user_object(text)
     if isinstance(data, type) or not callable(data):
-        raise InputError(f"{text} is no measure: a function of (problem, state) is needed.")
+        raise InputError(f"{text} is not a measure: a function of (problem, state) is needed.")
     try:
         signature = inspect.signature(data)
     except ValueError:  # written in C, which tells nothing
@@ -138,6 +138,6 @@ def _load_measure_function(text: str) -> Any:
         signature.bind(None, None)
     except TypeError as error:
         raise InputError(
-            f"{text} is no measure: it must take two parameters, problem and state ({error})."
+            f"{text} is not a measure: it must take two parameters, problem and state ({error})."
         ) from error
     return data

@@ -77,7 +77,7 @@ class PlannedRun:
             }
             for text in (plan["problem"], plan["algorithm"], *arguments["measures"]):
                 if not isinstance(text, str):
-                    raise TypeError(f"{text!r} is no selector")
+                    raise TypeError(f"{text!r} is not a selector")
             planned_run = cls(**arguments)
             check_integer("every", planned_run.every, minimum=1)
             check_integer("seed", planned_run.seed, minimum=0)

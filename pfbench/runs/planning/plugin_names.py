@@ -94,6 +94,9 @@ def _plugin_target(kind: str, name: str) -> str:
         (key for key, computed in _OURS.items() if name in computed and key != "measure"), None
     )
     if other is not None:
-        an, kinds = "an" if other[0] in "ae" else "a", kind.replace("penalty", "set")
-        raise InputError(f"{name} is {an} {other}, and no {kind}: see `pfbench list {kinds}s`.")
+        kinds = kind.replace("penalty", "set")
+        an, article = ("an" if word[0] in "ae" else "a" for word in (other, kind))
+        raise InputError(
+            f"{name} is {an} {other}, not {article} {kind}: see `pfbench list {kinds}s`."
+        )
     return name

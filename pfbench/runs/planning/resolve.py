@@ -152,7 +152,7 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
 
 
 def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> ResolvedPlan:
-    """As `resolve`, on a problem of its own if user-defined code might leave something in it.
+    """Resolve a run; copy its problem if user-defined code might change a shared one.
 
     With a folder the algorithm, whose code lies there, is made and run in a confined process.
     """

@@ -257,7 +257,7 @@ def _with_run_fields(table: _SpecTable, started: Study) -> Study | None:
     with noting():
         if grid and rows:
             raise InputError(
-                f"{table.location}: grid and setting exclude each other: leave one out."
+                f"{table.location}: grid and setting are mutually exclusive: remove one."
             )
         factors = {f"values of {name}": len(values) for name, values in grid.items()}
         factors |= {"settings": len(rows)} if rows else {}

@@ -39,14 +39,14 @@ class FieldEntry:
 def parse_any_text(field: str, value: Any) -> str:
     """Return a string."""
     if not isinstance(value, str):
-        raise InputError(f"{field} = {abbreviate(value)} must be a text.")
+        raise InputError(f"{field} = {abbreviate(value)} must be a string.")
     return value
 
 
 def parse_text(field: str, value: Any) -> str:
     """Return a nonempty string."""
     if not parse_any_text(field, value).strip():
-        raise InputError(f"{field} = {abbreviate(value)} must be a text that is not empty.")
+        raise InputError(f"{field} = {abbreviate(value)} must be a string that is not empty.")
     return str(value)
 
 
@@ -82,7 +82,7 @@ def parse_entries(field: str, value: Any) -> Sequence[FieldEntry]:
     for location, label, entry in _iterate_entries(field, value):
         with noting():
             if parse_text(location, entry) in existing:
-                raise InputError(f"{location} = {abbreviate(entry)} is there twice.")
+                raise InputError(f"{location} = {abbreviate(entry)} appears twice.")
             existing.add(entry)
             entries.append(FieldEntry(location, label, entry))
     noting.raise_collected()
@@ -102,7 +102,7 @@ def _iterate_entries(field: str, value: Any) -> Iterator[tuple[str, str, Any]]:
     elif isinstance(value, str):
         yield field, "", value
     else:
-        raise InputError(f"{field} = {abbreviate(value)} must be a list of texts.")
+        raise InputError(f"{field} = {abbreviate(value)} must be a list of strings.")
 
 
 def parse_seeds(field: str, value: Any) -> Sequence[int]:
@@ -129,7 +129,7 @@ def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
             for k, item in enumerate(values):
                 _check_value(f"{field}.{key}[{k}]", item)
                 if first.setdefault(format_setting_value(item), k) != k:
-                    raise InputError(f"{field}.{key}[{k}] = {abbreviate(item)} is there twice.")
+                    raise InputError(f"{field}.{key}[{k}] = {abbreviate(item)} appears twice.")
     noting.raise_collected()
     return value
 
@@ -146,7 +146,7 @@ def parse_settings(field: str, value: Any) -> Sequence[Setting]:
                 _check_value(f"{field} {k}: {subject}", other_value)
             title = parse_text(f"{field} {k}: title", row.get("title", setting_title(values)))
             if title in settings:
-                raise InputError(f"{field} {k}: the title {title!r} is there twice.")
+                raise InputError(f"{field} {k}: the title {title!r} appears twice.")
             settings[title] = Setting(title, values)
     noting.raise_collected()
     return list(settings.values())
@@ -276,7 +276,7 @@ def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
                 raise InputError(f"{location} needs a selector, and lists of values to be tried.")
             selector = parse_text(f"{location}.selector", table["selector"])
             if selector in methods:
-                raise InputError(f"{location}.selector = {abbreviate(selector)} is there twice.")
+                raise InputError(f"{location}.selector = {abbreviate(selector)} appears twice.")
             values = {key: item for key, item in table.items() if key != "selector"}
             methods[selector] = TunedMethod(label, selector, parse_grid(location, values))
             unused = [

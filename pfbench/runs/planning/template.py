@@ -47,7 +47,7 @@ def fill_template(template: str, *, location: str, giver: str, values: Mapping[s
         if name and name not in values:
             raise InputError(
                 f"{location}: {abbreviate(template)} names {{{name}}}, for which {giver} has no values: "  # noqa: E501
-                "add them, or mend the name."
+                "add them, or correct the name."
             )
         parts.append(str(values[name]) if name else text)
         length += len(parts[-1])

@@ -30,10 +30,10 @@ def check_user_problem(selector: Selector, value: Any) -> FiniteSum:
     name = selector.name
     if not isinstance(value, FiniteSum):
         raise InputError(
-            f"{name} is no problem: {type(value).__name__} does not derive from "
+            f"{name} is not a problem: {type(value).__name__} does not derive from "
             "pfbench.problems.FiniteSum; docs/adding-an-algorithm.md shows one that does."
         )
-    _check_parts(f"{name} is no problem", value, ("n", "set"))
+    _check_parts(f"{name} is not a problem", value, ("n", "set"))
     _check_parts(f"the set of {name} is no feasible set", value.set, SET_METHODS)
     problem = value.with_selector(name, selector.parameters)
     _check_at_start(problem)
@@ -81,14 +81,14 @@ def _check_at_start(problem: FiniteSum) -> None:
         )
     backend = part("open(rng)", lambda: problem.open(np.random.default_rng(0)))
     if backend is not problem:
-        _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "is_unconstrained"))
+        _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "unconstrained"))
     if backend.n != n:
         raise InputError(f"open(rng) of {name} must return what answers for its n={n} components.")
     part("measures()", lambda: problem.measures())
     part("shape", lambda: tuple(problem.shape))
     statement = part("digest", lambda: problem.digest)
     if not isinstance(statement, str) or not statement:
-        raise InputError(f"digest of {name} must be a text that changes with its data.")
+        raise InputError(f"digest of {name} must be a string that changes with its data.")
     if problem.penalty is not None and "lo" not in lacks:
         raise InputError(f"{name} has a feasible set and a penalty: leave one of them out.")
 

@@ -261,8 +261,8 @@ class Archive:
                 str(error).splitlines()[0] if str(error) else type(error).__name__
             )
             raise InputError(
-                f"{self.path} is no whole archive of pfbench ({subject.rstrip('.')}): get it again "
-                "from its author."
+                f"{self.path} is not a complete pfbench archive ({subject.rstrip('.')}): request a "
+                "new copy from its author."
             ) from error
 
 
@@ -280,7 +280,7 @@ def open_archive(path: Path) -> Archive:
             check_size(file, MOST_BYTES)
             data = file.read(MOST_BYTES + 1)
     except DamagedFileError as damage:
-        raise InputError(f"{path} is no archive ({damage}): name a file.") from damage
+        raise InputError(f"{path} is not an archive ({damage}): name a file.") from damage
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): name an archive.") from error
     return Archive(data, path)

@@ -247,7 +247,7 @@ def _check_regular(path: Path) -> None:
             continue
         except OSError as error:
             raise StorageError(
-                f"{name} cannot be read ({error.strerror}): mend its permissions, or the disk."
+                f"{name} cannot be read ({error.strerror}): fix its permissions, or the disk."
             ) from error
         # Without a shared memory SQLite has another journal.
         if not stat.S_ISREG(mode) and not (suffix == "-shm" and stat.S_ISDIR(mode)):
@@ -301,7 +301,7 @@ def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> Storag
     if name == "SQLITE_FULL":
         remedy = "free some space, and the same command goes on"
     elif name in ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"):
-        kind, remedy = ReadOnlyError, "it is read-only: mend its permissions"
+        kind, remedy = ReadOnlyError, "it is read-only: fix its permissions"
     elif name in ("SQLITE_BUSY", "SQLITE_LOCKED"):
         remedy = "another process holds it: wait for its end, and the same command goes on"
     elif name == "SQLITE_TOOBIG":
@@ -310,7 +310,7 @@ def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> Storag
         remedy = "free some space, or mend its disk"
     if not subject:
         if kind is ReadOnlyError:
-            remedy = "mend its permissions, or the disk"
+            remedy = "fix its permissions, or the disk"
         return kind(f"{path} cannot be read ({reason}): {remedy}.")
     return kind(
         f"{subject} could not be stored in {path.parent} ({reason}): {remedy}, or choose another "

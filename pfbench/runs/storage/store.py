@@ -92,7 +92,7 @@ class Store:
                     f"{folder} is a store of an earlier pfbench: read it once, with `pfbench store "
                     f"import {folder} --store {folder}`."
                 )
-            raise InputError(f"there is no store in {folder}: name another with --store.")
+            raise InputError(f"there is no store in {folder}: choose another with --store.")
         if old:
             text = "%s has runs of an earlier pfbench: `pfbench store import %s` reads them."
             _LOG.warning(text, folder, folder)
@@ -101,14 +101,14 @@ class Store:
         except OSError as error:
             raise StorageError(
                 f"the store {folder} cannot be made ({error.strerror}): choose another with "
-                "--store, or mend its permissions."
+                "--store, or fix its permissions."
             ) from error
         if not exists:
             try:
                 _ = self._database
             except ReadOnlyError as error:
                 raise StorageError(
-                    f"the store {folder} cannot be made: choose another with --store, or mend its "
+                    f"the store {folder} cannot be made: choose another with --store, or fix its "
                     "permissions."
                 ) from error
 
@@ -343,7 +343,7 @@ def check_key(key: str) -> str:
         If it has another form.
     """
     if not KEY.fullmatch(key):
-        raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
+        raise InputError(f"{key!r} is not a key: it must be 8 to 128 letters or digits.")
     return key
 
 

@@ -278,7 +278,7 @@ def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[s
     cells = (cell.cell_contents for cell in function.__closure__ or ())
     enclosed = dict(zip(code.co_freevars, cells, strict=True))
     if any(not isinstance(value, int | float) for value in enclosed.values()):
-        raise Inexact("a function encloses a value that is no number")
+        raise Inexact("a function encloses a value that is not a number")
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno == code.co_firstlineno:
             arguments = tuple(argument.arg for argument in node.args.args)

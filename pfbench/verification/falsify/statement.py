@@ -19,7 +19,7 @@ from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.searched_problem import Skip
 from pfbench.verification.homogeneity import check_claim
 from pfbench.verification.statements.bound import Bound
-from pfbench.verification.statements.error_law import ErrorLaw
+from pfbench.verification.statements.error_law import ErrorLawCheck
 from pfbench.verification.statements.quantity import is_count
 from pfbench.verification.statements.setting import ClaimSetting, MethodOnProblem
 from pfbench.verification.trial import Trial, claim_method
@@ -130,7 +130,7 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
         If it is no bound or error law, or bounds counts of calls.
     """
     check = claim.check
-    if isinstance(check, ErrorLaw):
+    if isinstance(check, ErrorLawCheck):
         return [SearchedStatement(claim, "", check.setting, None, allowed)]
     if not isinstance(check, Bound):
         kind = f"{claim.name} is a {claim.kind}"

@@ -101,7 +101,7 @@ class Code:
         )
 
     def is_repeated(self, node: ast.AST) -> bool:
-        """Whether a node is come to several times in one call: in a loop or a function within."""
+        """Return whether one call may reach a node several times: loops, inner functions."""
         below = node
         for item in self.enclosing(node):
             if item is self.node:
@@ -114,7 +114,7 @@ class Code:
         return False
 
     def is_closure(self, node: ast.AST) -> bool:
-        """Whether a node is in a function within the part's."""
+        """Return whether a node lies in a function nested in this part."""
         above = (node for node in self.enclosing(node) if node is not self.node)
         return any(isinstance(node, _WITHIN) for node in above)
 
@@ -193,7 +193,7 @@ class Code:
 
     @cached_property
     def points(self) -> tuple[str, ...]:
-        """The names of its iterates: what is asked about, and copies and moves of these."""
+        """Names of its iterates: points of oracle calls, and copies and updates of these."""
         full_names = {
             full_name(call.args[position])
             for call in self.calls(*POINTS_OF)

@@ -96,7 +96,7 @@ _GIVEN: tuple[Mapping[str, Any], ...] = (
     {"sigma": 0.3},
     {"sampling": "importance"},
 )
-"""What is given to a schedule beside the accuracy."""
+"""Parameters of a schedule in addition to the accuracy."""
 
 _CONSTANTS = (
     Constants(
@@ -120,13 +120,13 @@ Values = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What a run shows: an array of numbers or a word for each thing that can be compared."""
+    """Comparable outcome of a run: words, and an array of numbers."""
 
     words: tuple[str, ...]
     numbers: np.ndarray[Any, np.dtype[np.float64]]
 
     def is_same(self, other: "RunOutcome") -> bool:
-        """Whether another shows the same, up to rounding."""
+        """Return whether two outcomes agree up to rounding."""
         return (
             self.words == other.words
             and self.numbers.shape == other.numbers.shape
@@ -140,7 +140,7 @@ class RunOutcome:
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return why a fault changes nothing: "runs" or "law"; empty if it does, or is not decided."""
+    """Return the kind of equivalence, "runs" or "law"; empty if there is none, or undecided."""
     right = fault.algorithm
     try:
         faulty = compile_fault(fault)
@@ -163,7 +163,7 @@ def _schedules_equal(item: Any, reference: Any) -> bool:
 
 
 def _runs_equal(item: Any, reference: Any, choice_index: int) -> bool:
-    """Whether both run alike with one choice of parameters, on all problems and seeds."""
+    """Return whether both runs agree for one choice of parameters, on all problems and seeds."""
     keys = [(choice_index, p, seed) for p in range(2) for seed in _SEEDS]
     return all(_run(item, reference, *key).is_same(_run_cached(reference, *key)) for key in keys)
 
@@ -282,7 +282,7 @@ _TINY: tuple[Mapping[str, int], ...] = (
 
 
 def _laws_equal(item: Any, reference: Any, choice_index: int) -> bool:
-    """Whether runs with the parameters k, made small, have the same law on small sums."""
+    """Return whether tiny runs with the k-th parameter choice have the same law."""
     try:
         for p in range(2):
             sizes, law = _sizes_and_law(reference, choice_index, p)
@@ -294,7 +294,7 @@ def _laws_equal(item: Any, reference: Any, choice_index: int) -> bool:
 
 
 def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> bool:
-    """Whether runs have a law; the first outcome that is too likely decides that they have not."""
+    """Return whether runs have a law; stop at the first outcome that is too likely."""
     left = dict(law)
     for chance, visited in enumerate_draws(outcome, _MOST_SEQUENCES):
         left[visited] = left.get(visited, 0.0) - chance

@@ -1,4 +1,4 @@
-"""What a generated fault is: a change of a method's source at a place; which keep its theorem."""
+"""Definition of a generated fault, a source change, and of faults that keep the theorem."""
 
 import inspect
 from dataclasses import dataclass
@@ -118,7 +118,7 @@ class AdmissibleFault:
     reason: str
 
     def covers(self, fault: Fault) -> bool:
-        """Whether a fault is of this kind."""
+        """Return whether this entry covers a fault."""
         return (
             (not self.methods or fault.method in self.methods)
             and fault.operator == self.operator

@@ -26,8 +26,8 @@ from pfbench.verification.faults.reachability import list_reached_parts
 def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
     """Return all faults of an algorithm, a class or an object of one, in the order of its source.
 
-    They are made of the functions that its runs and its schedule reach: of a method of pfbench in
-    its algorithms and estimators, of somebody's own in his modules.
+    They are made of the functions that its runs and its schedule reach: in the algorithms and
+    estimators of pfbench for a built-in method, in the user's modules for a user-defined one.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
     Raises
     ------
     InputError
-        If a module of his cannot be executed apart: then no fault in it could be told from that;
-        or if an object's class has no hash.
+        If a user's module cannot be executed a second time, since a fault could not be
+        distinguished from that failure; or if an object's class has no hash.
     """
     kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
     faults: list[Fault] = []
@@ -89,7 +89,7 @@ def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
 
 
 def _canonical_change(code: Code, change: SourceChange) -> str:
-    """Return what changes that differ in parentheses only have in common; empty if unreadable."""
+    """Return a changed source without redundant parentheses; empty if it does not parse."""
     try:
         return code.dump_changed(change.edits)
     except SyntaxError:

@@ -1,7 +1,7 @@
 """Late forms of the operators: faults that do nothing on a few components and a dozen iterations.
 
 What an operator changes is changed only once its place was come to often enough (a number of
-iterations, of epochs, of steps of an inner loop); beside these an index is kept in too few bits, a
+iterations, of epochs, of steps of an inner loop). In addition, an index is kept in too few bits, a
 long answer is clipped, an inner loop is cut off. Each threshold is drawn from the name of the
 operator and the text of the change, never from a line number or a module, so that it stays when
 other code moves.

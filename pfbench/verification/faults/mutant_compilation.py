@@ -1,6 +1,6 @@
 """Variants of an algorithm compiled apart from a changed source; no module is patched.
 
-The changed module is executed anew under its own name but outside of `sys.modules`, and so are the
+The changed module is executed again under its own name but outside of `sys.modules`, and so are the
 modules of the same program that use what it defines; every other import finds the right module.
 """
 
@@ -28,8 +28,8 @@ _KEPT = frozenset({"pfbench.algorithms.base", "pfbench.algorithms.catalogue"})
 def mutable_program_modules(kind: type) -> frozenset[str]:
     """Return the modules in which a method may be changed.
 
-    Of a method of pfbench, its algorithms and estimators but for their bookkeeping; of somebody's,
-    all modules of his own that the class reaches.
+    For a built-in method: algorithms and estimators, except their bookkeeping. For a user-defined
+    method: all user modules that the class reaches.
     """
     reached = find_reachable_files(frozenset({kind.__module__}))
     if is_builtin(kind.__module__):
@@ -98,7 +98,7 @@ def _defining_module(value: Any) -> str:
 
 
 class _FreshModules:
-    """Modules that are executed anew, and what imports among them find."""
+    """Re-executed modules, and the import function that resolves imports among them."""
 
     def __init__(self, modules: Collection[str], sources: Mapping[str, str]) -> None:
         self._modules, self._sources = modules, sources
@@ -106,7 +106,7 @@ class _FreshModules:
         self._builtins = {**vars(builtins), "__import__": self._import}
 
     def module(self, name: str) -> ModuleType:
-        """Return a module, made anew if it is one of those."""
+        """Return a module, re-executed if it is one of the changed ones."""
         if name not in self._modules:
             return importlib.import_module(name)
         if name not in self._fresh_modules:
@@ -125,14 +125,14 @@ class _FreshModules:
     def _import(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        """As the built-in, for the modules that are made anew."""
+        """Import a module as `__import__` does, with the re-executed modules in place."""
         module = builtins.__import__(name, globals, locals, fromlist, level)
         package = (globals or {}).get("__package__") or ""
         full = importlib.util.resolve_name("." * level + name, package) if level else name
         return self._view(full if fromlist else full.partition(".")[0], module)
 
     def _view(self, name: str, module: ModuleType) -> ModuleType:
-        """Return a module as those made anew see it: with these in place of the right ones."""
+        """Return a view of a module in which the re-executed modules replace the originals."""
         below = [module for module in self._modules if module.startswith(f"{name}.")]
         if name in self._modules:
             view = self.module(name)

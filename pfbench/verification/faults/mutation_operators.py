@@ -290,7 +290,7 @@ def change_output(code: Code) -> Iterator[SourceChange]:
 
 
 def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
-    """Answer one oracle call beside the ledger."""
+    """Yield the changes by which one oracle call bypasses the ledger."""
     for node in code.calls(*sorted(ORACLES)):
         if isinstance(node.func, ast.Attribute) and not is_own_method_call(node):
             value = node.func.value
@@ -298,7 +298,7 @@ def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
 
 
 def is_own_method_call(node: ast.Call) -> bool:
-    """Whether a call is of the object's own method, no oracle."""
+    """Return whether a call is to a method of the object itself or to NumPy, not to an oracle."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):
         return True
@@ -306,7 +306,7 @@ def is_own_method_call(node: ast.Call) -> bool:
 
 
 def _is_counting(node: ast.BinOp) -> bool:
-    """Whether a sum only counts: one of its terms is a whole number, which `change_integer` changes."""  # noqa: E501
+    """Return whether a sum has an integer constant, which `change_integer` covers."""
     terms = (node.left, node.right)
     return any(isinstance(node, ast.Constant) and type(node.value) is int for node in terms)
 

@@ -1,4 +1,4 @@
-"""What the changed source of a generated fault calls, under the name `planted`."""
+"""Functions that the changed source of a generated fault calls, under the name `planted`."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,7 @@ from pfbench.base.sample import Sample
 
 
 def bypass_ledger(oracles: Any) -> Any:
-    """Return what answers an oracle, beside the ledger; what is no counted oracle as it is."""
+    """Return the uncounted backend of an oracle; return an object without one unchanged."""
     for name in ("_backend", "_hessian", "_table"):
         if hasattr(type(oracles), name):
             return getattr(oracles, name)
@@ -64,7 +64,7 @@ def sqrt_keeping_integers(number: Any) -> Any:
 
 
 def run_memory(method: Any, oracles: Any) -> dict[str, Any]:
-    """Return what a method keeps during a run, which its oracles tell from other runs."""
+    """Return the dictionary that a method keeps during one run, emptied for a new run."""
     last_run = vars(method).setdefault("_planted_memory", [None, {}])
     if last_run[0] is not oracles:
         last_run[:] = oracles, {}
@@ -73,7 +73,7 @@ def run_memory(method: Any, oracles: Any) -> dict[str, Any]:
 
 
 def has_passed_call_count(memory: dict[str, Any], times: int) -> bool:
-    """Return whether this is asked more often than so many times."""
+    """Count this call; return whether there were more than `times` calls."""
     memory["times"] = memory.get("times", 0) + 1
     return bool(memory["times"] > times)
 

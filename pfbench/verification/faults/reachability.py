@@ -121,7 +121,7 @@ def _calls_super(function: Any) -> bool:
 
 
 def _globals(function: Any) -> Iterator[Any]:
-    """Yield what a function names of its module, and of other modules that it names."""
+    """Yield the module globals that a function names, and attributes of modules that it names."""
     node, existing = _node(function), function.__globals__
     for item in ast.walk(node) if node else ():
         if isinstance(item, ast.Name):

@@ -1,4 +1,4 @@
-"""What each step of an active-set method did to its vertices, told by its iterates alone."""
+"""Changes of the vertex weights in each step of an active-set method, from its iterates."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
-"""One call of condg, held to exact line search.
+"""One call of condg, checked against exact line search.
 
 condg(l, u, lambda, eta) ends where the Frank-Wolfe gap of phi(x) = <l, x> + |x - u|^2/(2 lambda) is
-at most eta. What it returns is not determined by that, so each answer's gap is computed anew; where
+at most eta. What it returns is not determined by that, so each result's gap is recomputed; where
 the answer is that of exact line search, its linear minimisations are, too.
 """
 
@@ -55,7 +55,7 @@ class CondgCall:
         return self._replay[0]
 
     @property
-    def is_missed_by_exact_line_search(self) -> bool:
+    def is_answer_off_line_search_path(self) -> bool:
         """Whether exact line search never comes to the answer: its phi falls below, elsewhere."""
         return self._replay[1]
 
@@ -87,7 +87,7 @@ class CondgCall:
         return None, False
 
     def _point_after_exact_step(self, x: Floats, gap: float, v: Floats) -> Floats:
-        """Return where exact line search leads from x toward v."""
+        """Return the minimiser of exact line search from x toward v."""
         d = v - x
         length = float(d @ d)
         return np.asarray(x + min(1.0, gap * self.lam / length) * d) if length > 0.0 else x

@@ -1,4 +1,4 @@
-"""Two wells beside each other: convex around each minimiser, and not between them."""
+"""Double well: convex around each of two minimisers, and not between them."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -30,7 +30,7 @@ _MOST_OPTIONS = 4096
 
 
 def rounding_key(array: Floats) -> bytes:
-    """Return an array up to rounding: what was told, or computed, in different ways is the same."""
+    """Return a hashable key of an array that ignores rounding errors."""
     return (np.round(array, 9) + 0.0).tobytes()
 
 
@@ -64,7 +64,7 @@ class EnumerableGenerator(np.random.Generator):
         dtype: Any = np.int64,
         endpoint: bool = False,
     ) -> Any:
-        """As numpy's, for a range of numbers."""
+        """Return integers like `numpy.random.Generator.integers`, for a single range."""
         first, end = (0, low) if high is None else (low, high)
         if not (np.ndim(first) == 0 and np.ndim(end) == 0):
             raise NotEnumerable("it draws integers from several ranges at once")
@@ -81,7 +81,7 @@ class EnumerableGenerator(np.random.Generator):
         axis: int = 0,
         shuffle: bool = True,
     ) -> Any:
-        """As numpy's; without replacement one after the other among those that are left."""
+        """Return elements like numpy's `choice`; draw without replacement one by one."""
         options = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
         count = _draw_count(size)
         if not replace:
@@ -96,7 +96,7 @@ class EnumerableGenerator(np.random.Generator):
         return reshape if np.ndim(a) == 0 else np.take(np.asarray(a), reshape, axis=axis)
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
-        """As numpy's."""
+        """Return a permutation like `numpy.random.Generator.permutation`."""
         if np.ndim(x) == 0:
             return np.array(self._choose_distinct(int(x), int(x)), dtype=np.int64)
         array = np.asarray(x)
@@ -104,7 +104,7 @@ class EnumerableGenerator(np.random.Generator):
         return np.take(array, self._choose_distinct(k, k), axis=axis)
 
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
-        """As numpy's, for a flat array."""
+        """Return a permutation like `numpy.random.Generator.permuted`, for a flat array."""
         if np.ndim(x) != 1:
             raise NotEnumerable("it permutes the slices of an array")
         permutation = self.permutation(x)
@@ -114,7 +114,7 @@ class EnumerableGenerator(np.random.Generator):
         return out
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """As numpy's."""
+        """Shuffle like `numpy.random.Generator.shuffle`."""
         k = np.shape(x)[axis]
         order = self._choose_distinct(k, k)
         if isinstance(x, np.ndarray):
@@ -123,7 +123,7 @@ class EnumerableGenerator(np.random.Generator):
             x[:] = [x[i] for i in order]
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
-        """As numpy's, for one number of draws and one list of chances."""
+        """Return counts like numpy's `multinomial`, for a single n and a single list of chances."""
         if np.ndim(n) or np.ndim(pvals) != 1:
             raise NotEnumerable("it draws several multinomial laws at once")
         cells = list(_compositions(int(n), len(pvals)))
@@ -270,7 +270,7 @@ class _BranchGenerator(EnumerableGenerator):
         return option
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """As `EnumerableGenerator.random`, with chances in the arithmetic of the unit."""
+        """Return a lazy uniform number, with chances in the arithmetic of the unit."""
         super().random(size, dtype, out)
         return LazyUniform(self.choose, self._unit)
 

@@ -201,7 +201,7 @@ class ForcedTable:
         return np.asarray(np.bincount(self._k[i], change, minlength=self._problem.d))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, and store the new gradients."""
+        """Return the result of `difference`, and store the new gradients."""
         difference = self.difference(sample, x)
         i = np.unique(weight_indices(sample)[0])
         h = self._problem.h(float(x[0]))

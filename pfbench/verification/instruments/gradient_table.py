@@ -37,7 +37,7 @@ class StoredGradients:
         return np.atleast_1d(weights @ (self._gradients(i, x) - self._table[i]))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, and store the new gradients."""
+        """Return the result of `difference`, and store the new gradients."""
         difference = self.difference(sample, x)
         i = np.unique(weight_indices(sample)[0])
         new = self._gradients(i, x)

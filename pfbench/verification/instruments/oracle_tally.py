@@ -1,4 +1,4 @@
-"""Listeners between the ledger and what answers: what was counted must be what was asked."""
+"""Counters between the ledger and the backend, which check that every query is counted."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from pfbench.runs.loop.steps import ObservedBackend
 from pfbench.verification.instruments.overrides import OverriddenOracles
 
 _MOST = 10**7
-"""Components that are told apart at most."""
+"""Largest n for which distinct components are counted."""
 
 CALL_COSTS: Mapping[str, Callable[[int, int], tuple[tuple[int, int], ...]]] = {
     "gradient": lambda n, size: ((SFO, n), (FO, 1)),
@@ -42,8 +42,8 @@ def sample_of_call(verb: str, arguments: Sequence[Any]) -> Any:
 class OracleTally(ObservedBackend):
     """A backend that counts what reaches it, verb by verb, and passes it on unchanged.
 
-    It keeps no ledger of the run's: a method that asks beside its oracles, or writes to the counts,
-    is found where the two differ.
+    It is independent of the run's ledger: the two differ for a method that bypasses its oracles or
+    changes the counts.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class OracleTally(ObservedBackend):
             self._note(verb, arguments)
 
     def _note(self, verb: str, arguments: tuple[Any, ...]) -> None:
-        """Note what is asked; here nothing."""
+        """Record a query; the base class records nothing."""
 
 
 class ComponentTally(OracleTally):

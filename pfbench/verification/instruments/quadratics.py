@@ -43,7 +43,7 @@ class KnownQuadratic(ConstantHessians):
     sigma_hat
         f(x) >= f(theta_hat) + (sigma_hat/2) |x - theta_hat|^2 on the set.
     shift
-        Curvature that every f_i has beside its row; negative for non-convex f_i.
+        Curvature of every f_i in addition to its row; negative for non-convex f_i.
 
     Raises
     ------

@@ -93,7 +93,7 @@ class _RescaledBackend(OverriddenOracles):
         )
 
     def hessian(self, s: Any) -> Any:
-        """All component Hessians."""
+        """Return all component Hessians in the scaled units."""
         return _RescaledBackend(self._original.hessian(s / self._by.x), self._by)
 
     def table(self, x: Any) -> Any:

@@ -196,7 +196,7 @@ class Valley(ConstantSlopeProblem):
         return Box(1, np.array([-self.overshoot]), self.start())
 
     def constants(self, start: Floats) -> Constants:
-        """As those of the slope, with the length of the segment."""
+        """Return the constants of the slope, with the length of the segment as D."""
         length = self.overshoot + float(self.start()[0])
         return replace(super().constants(start), D=length)
 

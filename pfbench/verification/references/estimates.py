@@ -1,6 +1,6 @@
 """Gradient estimates of the references: each is sent a point and yields its estimate there.
 
-`estimate_function` returns the function ``x_t -> g_t``. The parameters in `s` have the names of the
+`estimate_function` returns the function ``x_t -> g_t``. Parameters have the names of the
 catalogue.
 """
 
@@ -9,83 +9,83 @@ from typing import Any
 
 import numpy as np
 
-Estimate = Generator[Any, Any, None]
+EstimateGenerator = Generator[Any, Any, None]
 
 
-def estimate_function(estimate: Estimate) -> Callable[[Any], Any]:
+def estimate_function(estimate: EstimateGenerator) -> Callable[[Any], Any]:
     """Return the function that sends a point to an estimate."""
     next(estimate)
     return estimate.send
 
 
-def full_gradient(ask: Any, rng: Any, s: Any) -> Estimate:
+def full_gradient(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """g_t = grad f(x_t)."""
     x = yield
     while True:
         x = yield ask.gradient(x)
 
 
-def sg(ask: Any, rng: Any, s: Any) -> Estimate:
+def sg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """g_t = mean over S of grad f_i(x_t)."""
     x = yield
     while True:
-        x = yield ask.batch(rng.integers(ask.n, size=s.batch), x)
+        x = yield ask.batch(rng.integers(ask.n, size=parameters.batch), x)
 
 
-def _reference_gradient(ask: Any, rng: Any, s: Any, x: Any) -> Any:
+def _full_or_large_batch_gradient(ask: Any, rng: Any, parameters: Any, x: Any) -> Any:
     """Return the full gradient, or in the online form the mean over a batch of `snapshot`."""
-    B = getattr(s, "snapshot", None)
+    B = getattr(parameters, "snapshot", None)
     if B is None or ask.n == B:
         return ask.gradient(x)
     return ask.batch(rng.integers(ask.n, size=B), x)
 
 
-def svrg(ask: Any, rng: Any, s: Any) -> Estimate:
+def svrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """g_t = mean over S of [grad f_i(x_t) - grad f_i(w)] + grad f(w); w = x_t begins an epoch."""
     x = yield
     while True:
-        w, mean = x, _reference_gradient(ask, rng, s, x)
+        w, mean = x, _full_or_large_batch_gradient(ask, rng, parameters, x)
         x = yield mean
-        for _ in range(1, s.period):
-            x = yield mean + ask.difference(rng.integers(ask.n, size=s.batch), x, w)
+        for _ in range(1, parameters.period):
+            x = yield mean + ask.difference(rng.integers(ask.n, size=parameters.batch), x, w)
 
 
-def svrg_with_batch_at_snapshot(ask: Any, rng: Any, s: Any) -> Estimate:
-    """As `svrg`; a batch is drawn and queried at w itself, too."""
+def svrg_with_batch_at_snapshot(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+    """Yield estimates like `svrg`, with a batch that is also drawn and queried at w."""
     x = yield
     while True:
-        w, mean = x, _reference_gradient(ask, rng, s, x)
-        for _ in range(s.period):
-            x = yield mean + ask.difference(rng.integers(ask.n, size=s.batch), x, w)
+        w, mean = x, _full_or_large_batch_gradient(ask, rng, parameters, x)
+        for _ in range(parameters.period):
+            x = yield mean + ask.difference(rng.integers(ask.n, size=parameters.batch), x, w)
 
 
-def spider(ask: Any, rng: Any, s: Any) -> Estimate:
+def spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """g_t = g_{t-1} + mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})]."""
     x = yield
     while True:
-        g = _reference_gradient(ask, rng, s, x)
+        g = _full_or_large_batch_gradient(ask, rng, parameters, x)
         before, x = x, (yield g)
-        for _ in range(1, s.period):
-            g = g + ask.difference(rng.integers(ask.n, size=s.batch), x, before)
+        for _ in range(1, parameters.period):
+            g = g + ask.difference(rng.integers(ask.n, size=parameters.batch), x, before)
             before, x = x, (yield g)
 
 
-def spider_by_smoothness(ask: Any, rng: Any, s: Any) -> Estimate:
-    """As `spider`; i has the chance q_i = L_i/(sum of L_j), its difference the weight 1/(n q_i)."""
+def spider_by_smoothness(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+    """Yield estimates like `spider`, drawing i with q_i = L_i/(sum of L_j) and weight 1/(n q_i)."""
     L = ask.component_smoothness()
     q = L / L.sum()
     x = yield
     while True:
         g = ask.gradient(x)
         before, x = x, (yield g)
-        for _ in range(1, s.period):
-            S = rng.choice(ask.n, size=s.batch, p=q)
+        for _ in range(1, parameters.period):
+            S = rng.choice(ask.n, size=parameters.batch, p=q)
             changes = (ask.difference(np.array([i]), x, before) / (ask.n * q[i]) for i in S)
-            g = g + sum(changes) / s.batch
+            g = g + sum(changes) / parameters.batch
             before, x = x, (yield g)
 
 
-def doubling_spider(ask: Any, rng: Any, s: Any) -> Estimate:
+def doubling_spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """SPIDER in epochs of 1, 2, 4, ... steps, with batches as long as the epoch."""
     length = 1
     x = yield
@@ -98,117 +98,121 @@ def doubling_spider(ask: Any, rng: Any, s: Any) -> Estimate:
         length = 2 * length
 
 
-def casvrg(ask: Any, rng: Any, s: Any) -> Estimate:
+def casvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """g_t = grad f(w) + mean over S of [grad f_i(x) - grad f_i(w)] + [H - H_S](w) (x - w)."""
     x = yield
     while True:
         w, mean, H = x, ask.gradient(x), ask.hessian(x)
         x = yield mean
-        for _ in range(1, s.period):
-            S = rng.integers(ask.n, size=s.batch)
+        for _ in range(1, parameters.period):
+            S = rng.integers(ask.n, size=parameters.batch)
             x = yield mean + ask.difference(S, x, w) + H.product(x, w) - H.batch(S, x, w)
 
 
-def caspider(ask: Any, rng: Any, s: Any) -> Estimate:
-    """As `spider`, with [H - H_S](w) (x_t - x_{t-1}) more, w the first point of the epoch."""
+def caspider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+    """Yield estimates of `spider` plus [H - H_S](w) (x_t - x_{t-1}), w the epoch's start."""
     x = yield
     while True:
         g, H = ask.gradient(x), ask.hessian(x)
         before, x = x, (yield g)
-        for _ in range(1, s.period):
-            S = rng.integers(ask.n, size=s.batch)
+        for _ in range(1, parameters.period):
+            S = rng.integers(ask.n, size=parameters.batch)
             linear = H.product(x, before) - H.batch(S, x, before)
             g = g + ask.difference(S, x, before) + linear
             before, x = x, (yield g)
 
 
-def page(ask: Any, rng: Any, s: Any) -> Estimate:
+def page(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """With the chance p grad f(x_t), else the step of `spider`; the first is the gradient."""
     x = yield
     g = ask.gradient(x)
     while True:
         before, x = x, (yield g)
-        if rng.random() < s.refresh:
+        if rng.random() < parameters.refresh:
             g = ask.gradient(x)
         else:
-            g = g + ask.difference(rng.integers(ask.n, size=s.batch), x, before)
+            g = g + ask.difference(rng.integers(ask.n, size=parameters.batch), x, before)
 
 
-def lsvrg(ask: Any, rng: Any, s: Any) -> Estimate:
+def lsvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """`svrg` whose snapshot moves to x_t with the chance p; the first is x_0."""
     x = yield
     w, mean = x, ask.gradient(x)
     x = yield mean
     while True:
-        if rng.random() < s.refresh:
+        if rng.random() < parameters.refresh:
             w, mean = x, ask.gradient(x)
             x = yield mean
         else:
-            x = yield mean + ask.difference(rng.integers(ask.n, size=s.batch), x, w)
+            x = yield mean + ask.difference(rng.integers(ask.n, size=parameters.batch), x, w)
 
 
-def storm(ask: Any, rng: Any, s: Any, alpha: Callable[[int], float]) -> Estimate:
+def storm(ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float]) -> EstimateGenerator:
     """d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1}))."""
     x = yield
-    d = ask.batch(rng.integers(ask.n, size=getattr(s, "snapshot", None) or s.batch), x)
+    d = ask.batch(
+        rng.integers(ask.n, size=getattr(parameters, "snapshot", None) or parameters.batch), x
+    )
     t = 0
     while True:
         before, x, t = x, (yield d), t + 1
-        S = rng.integers(ask.n, size=s.batch)
+        S = rng.integers(ask.n, size=parameters.batch)
         d = ask.batch(S, x) + (1.0 - alpha(t)) * (d - ask.batch(S, before))
 
 
-def heavy_ball(ask: Any, rng: Any, s: Any, alpha: Callable[[int], float]) -> Estimate:
+def heavy_ball(
+    ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float]
+) -> EstimateGenerator:
     """d_t = (1 - alpha_t) d_{t-1} + alpha_t grad f_S(x_t)."""
     x = yield
-    d = ask.batch(rng.integers(ask.n, size=s.batch), x)
+    d = ask.batch(rng.integers(ask.n, size=parameters.batch), x)
     t = 0
     while True:
         x, t = (yield d), t + 1
-        g = ask.batch(rng.integers(ask.n, size=s.batch), x)
+        g = ask.batch(rng.integers(ask.n, size=parameters.batch), x)
         d = (1.0 - alpha(t)) * d + alpha(t) * g
 
 
-def saga(ask: Any, rng: Any, s: Any) -> Estimate:
+def saga(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i; then a_j = grad f_j(x_t)."""
     x = yield
     a = ask.table(x)
     while True:
-        I = rng.integers(ask.n, size=s.batch)  # noqa: E741
-        J = rng.integers(ask.n, size=s.batch)
+        I = rng.integers(ask.n, size=parameters.batch)  # noqa: E741
+        J = rng.integers(ask.n, size=parameters.batch)
         g = a.mean + a.difference(I, x)
         a.replace(J, x)
         x = yield g
 
 
-def zerosarah(ask: Any, rng: Any, s: Any) -> Estimate:
+def zerosarah(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """g_t = (1 - lam) g_{t-1} + lam a + mean over S of d_i, a the mean of a table of all a_i.
 
     d_i = grad f_i(x_t) - (1 - lam) grad f_i(x_{t-1}) - lam a_i; then a_i = grad f_i(x_t).
     """
-    lam = s.table_weight
+    lam = parameters.table_weight
     x = yield
     a = ask.table(x)
     g = a.mean
     while True:
         before, x = x, (yield g)
-        S, mean = rng.integers(ask.n, size=s.batch), a.mean
+        S, mean = rng.integers(ask.n, size=parameters.batch), a.mean
         old = a.difference(S, before)
         g = (1.0 - lam) * (g - old) + lam * mean + a.replace(S, x)
 
 
-def zerosarah_from_zeros(ask: Any, rng: Any, s: Any) -> Estimate:
-    """As `zerosarah`, with a table that begins with zeros; each component is queried by itself."""
-    lam = s.table_weight
+def zerosarah_from_zeros(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+    """Yield estimates like `zerosarah`, from a zero table, with one query for each component."""
+    lam = parameters.table_weight
     x = yield
     a = np.zeros((ask.n, *x.shape))
-    S = np.asarray(rng.integers(ask.n, size=s.batch))
+    S = np.asarray(rng.integers(ask.n, size=parameters.batch))
     new = np.array([ask.batch(np.array([i]), x) for i in S])
     g = new.mean(axis=0)
     a[S] = new
     while True:
         before, x = x, (yield g)
-        S, mean = np.asarray(rng.integers(ask.n, size=s.batch)), a.mean(axis=0)
+        S, mean = np.asarray(rng.integers(ask.n, size=parameters.batch)), a.mean(axis=0)
         old = np.array([ask.batch(np.array([i]), before) for i in S])
         new = np.array([ask.batch(np.array([i]), x) for i in S])
         g = (1.0 - lam) * (g - (old - a[S]).mean(axis=0)) + lam * mean + (new - a[S]).mean(axis=0)

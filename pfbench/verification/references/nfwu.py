@@ -10,12 +10,12 @@ import numpy as np
 
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
-from pfbench.verification.references.estimates import Estimate
+from pfbench.verification.references.estimates import EstimateGenerator
 from pfbench.verification.references.moves import frank_wolfe_moves
 
 
 def nfwu(
-    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., Estimate]
+    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
     """x_{t+1} = x_t + (eta/D)(v_t - x_t), v_t = argmin over C of <g_t, v>, g_t = GE(x_t)."""
     k = s.restarts or 1
@@ -28,7 +28,7 @@ def nfwu(
 
 
 def repeat_runs_keeping_best(
-    ask: Any, start: Any, rng: Any, s: Any, runs: int, estimator: Callable[..., Estimate]
+    ask: Any, start: Any, rng: Any, s: Any, runs: int, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
     """Yield k runs from one start; the output is the candidate with the least Frank-Wolfe gap."""
     best, lower = start, math.inf
@@ -46,7 +46,7 @@ def repeat_runs_keeping_best(
             yield state._replace(output=best)
 
 
-def _storm(ask: Any, rng: Any, s: Any) -> Estimate:
+def _storm(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """STORM with a constant weight."""
     return estimates.storm(ask, rng, s, lambda t: s.alpha)
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
-from pfbench.verification.references.estimates import Estimate
+from pfbench.verification.references.estimates import EstimateGenerator
 from pfbench.verification.references.moves import proximal_moves
 
 
 def proximal_steps(
-    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., Estimate]
+    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
     """x_{t+1} = prox_{eta h}(x_t - eta g_t), g_t the estimate at x_t."""
     return proximal_moves(ask, x, s, estimator(ask, rng, s))

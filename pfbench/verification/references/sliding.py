@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.base.sample import Sample
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
-from pfbench.verification.references.estimates import Estimate, estimate_function
+from pfbench.verification.references.estimates import EstimateGenerator, estimate_function
 
 
 def ncgs(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
@@ -38,7 +38,9 @@ def ncgs_stochastic(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         yield State(ag, md, G)
 
 
-def sliding_steps(ask: Any, x: Any, s: Any, estimate: Estimate, lam: float) -> Iterator[State]:
+def sliding_steps(
+    ask: Any, x: Any, s: Any, estimate: EstimateGenerator, lam: float
+) -> Iterator[State]:
     """x_{t+1} = condg(v_t, x_t, lam, eta), v_t the estimate at x_t."""
     v_at, eta = estimate_function(estimate), s.tolerance or 1.0 / s.iterations
     for _ in range(s.iterations):

@@ -128,7 +128,7 @@ def _yield_stream_if_sizes_fit(
 
 @dataclass(frozen=True)
 class DrawLawResult:
-    """What is wrong with the draws of one stream.
+    """Result of the tests of one stream's draws.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ def _test_batches(
 
 
 def _shows_draws_without_replacement(sample: Sequence[Integers], n: int) -> bool:
-    """Return whether no batch repeats a component, although many would if they were drawn anew."""
+    """Return whether no batch repeats a component, although independent draws would."""
     sizes = np.array([len(batch) for batch in sample])
     if sizes.max() > n:
         return False

@@ -80,7 +80,7 @@ class DeferredDraw(np.ndarray):
 
 
 class DrawSource(Protocol):
-    """What resolves the draws of a reference."""
+    """Interface that resolves the draws of a reference."""
 
     n: int
     log: ResolvedDraws
@@ -95,7 +95,7 @@ class DrawSource(Protocol):
         """Return whether a coin fell heads."""
 
     def pick(self, count: int) -> int:
-        """Return which of the next points was picked."""
+        """Return the index of the point picked among the next ones."""
 
 
 class ReplayGenerator(np.random.Generator):

@@ -36,7 +36,7 @@ PlainReference = Callable[[Any, Any, Any, Any], Iterator[State]]
 
 @dataclass
 class ReplayOutcome:
-    """What came of following one transcript.
+    """Result of following one transcript.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
 
 
 def _describe_difference(observed: Floats, expected: Floats) -> str:
-    """Return where two arrays differ, in words: the first entries that do."""
+    """Describe where two arrays differ: their shapes, or the entries that differ most."""
     if observed.shape != expected.shape:
         return f"of shape {observed.shape}, expected {expected.shape}"
     deviation = np.abs(observed - expected)

@@ -81,7 +81,7 @@ _OF_METHODS: Mapping[str, tuple[Parameters, ...]] = MappingProxyType(
         "uscg": ({"alpha": 0.3, "begin": "zero"}, {"alpha": 0.3, "decay": 0.7}),
     }
 )
-"""Forms that a method has beside; of one with steps of several kinds, all of them."""
+"""Additional forms of a method; all forms of a method with several kinds of steps."""
 
 _TOGETHER: Mapping[str, Parameters] = MappingProxyType({"restarts": {"output": "last"}})
 """What only acts together with a parameter."""

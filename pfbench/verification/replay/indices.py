@@ -6,8 +6,8 @@ looked at. It bets on what it saw: on bins by their frequencies so far (Dirichle
 Trofimov), on repeats by several ratios at once. One begins at each eighth of the run, and one lives
 for each batch alone, so that what is late or rare is not outweighed by what was right before.
 
-Beside them batches are looked up among all earlier ones: several in a row come again with a chance
-that is bounded for all places together.
+In addition, batches are looked up among all earlier ones: the chance that several in a row repeat
+is bounded over all positions together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -141,7 +141,7 @@ def find_first_rejection_and_p_value(
 
 
 def _first_rejection_index_and_p_value(log_e_process: Floats) -> tuple[int | None, float]:
-    """Return where an e-process first rejects, None if nowhere, and its p-value."""
+    """Return the index at which an e-process first rejects, or None, and its p-value."""
     p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, log_e_process.max(initial=0.0)))))
     over = np.flatnonzero(log_e_process >= np.log(_TESTS / LEVEL))
     return (int(over[0]) if over.size else None), p_value
@@ -150,7 +150,7 @@ def _first_rejection_index_and_p_value(log_e_process: Floats) -> tuple[int | Non
 def _iterate_mirror_tests(
     sample: Integers, batch_of: Integers, n: int
 ) -> Iterator[tuple[int | None, float]]:
-    """Yield as `_first_rejection_index_and_p_value` whether i comes with n - 1 - i.
+    """Yield the index and p-value of each test whether i comes with n - 1 - i.
 
     It is looked for in its batch, in that and the one before, and among a twentieth of n draws
     before. The lesser of both is uniform, too, where one that is its own image is left out;
@@ -200,8 +200,8 @@ def _find_repeated_batches_and_p_value(
     Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
     times the product of c_i!), the c_i as equal as can be. So as many in a row as make the product
     of their q small come again anywhere among T batches with a chance of at most T^2/2 times that.
-    A stream that is seeded anew, and indices that are walked through twice, show so however late
-    they do.
+    A stream that is seeded again, and indices that are used twice, are detected however late it
+    happens.
     """
     T, sizes = len(batches), np.array([len(batch) for batch in batches])
     each, rest = sizes // n, sizes % n
@@ -334,7 +334,7 @@ def _log_mean_e_process(log_ratios: Floats, leading_zeros: int = 0) -> Floats:
 
 
 def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
-    """Return the logarithm of all bets of `_log_bin_bets` together, for each batch anew."""
+    """Return the total log gain of the bets of `_log_bin_bets`, separately for each batch."""
     K, T = len(shares), batch_of[-1] + 1
     counts = np.bincount(batch_of * K + bins, minlength=T * K).reshape(T, K)
     prior = 0.5 * K * shares

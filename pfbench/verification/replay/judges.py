@@ -31,7 +31,7 @@ _MAX_INNER = 100_000
 
 
 class RecordedChoiceJudges:
-    """What a replayed reference calls in place of its own `condg` and `line_search`.
+    """Replacements for the `condg` and `line_search` of a replayed reference.
 
     Parameters
     ----------

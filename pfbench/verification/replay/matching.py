@@ -66,7 +66,7 @@ class QueryWindow:
         self._next = 0
 
     def open(self, step: int) -> None:
-        """Let the queries of a step be consumed, too."""
+        """Make the queries up to a step available for matching."""
         queries = self.transcript.queries
         while self._next < len(queries) and queries[self._next].step <= step:
             self.pending.append(PendingQuery(queries[self._next]))
@@ -98,7 +98,7 @@ class QueryWindow:
     def pieces_at_point(
         self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS
     ) -> list[QueryAtPoint]:
-        """Return what is left of component gradients at a point, in its order."""
+        """Return the unmatched component gradients at a point, in recorded order."""
         return [
             (pending, index)
             for pending in self.pending
@@ -108,7 +108,7 @@ class QueryWindow:
         ]
 
     def hessian_pieces(self, base: Floats, x: Floats, y: Floats) -> list[QueryAtPoint]:
-        """Return what is left of Hessian products at a base point along a pair of points."""
+        """Return the unmatched Hessian products at a base point along a pair of points."""
         return [
             (pending, 0)
             for pending in self.pending

@@ -263,7 +263,7 @@ class ReplayOracles:
         return heads
 
     def pick(self, count: int) -> int:
-        """Return which of the next points was picked: where a full gradient is queried later."""
+        """Return the index of the picked point, from the later query of a full gradient."""
         transcript, last = self.transcript, self.step + count - 1
         points = [
             transcript.estimate_point(step)
@@ -525,7 +525,7 @@ class ReplayTable:
         )
 
     def replace(self, sample: Indices, x: Any) -> Any:
-        """As `difference`, and store grad f_i(x)."""
+        """Return the result of `difference`, and store grad f_i(x)."""
         self._consume_batch_or_table("table.replace", sample, x)
         return self._replay._as_backend_gradient(
             self._table.replace(_as_indices(sample), self._replay._as_backend_point(x))

@@ -63,7 +63,7 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
 def _describe_wrong_declared_output(
     trial: Trial, method: Any, first: Any, short: Any, long: Any
 ) -> str:
-    """Return what is wrong with the output that a method declares; empty if nothing is."""
+    """Return the deviation of a method's declared output in words; empty if there is none."""
     outputs = [getattr(item[0], "output", None) for item in (short, long)]
     if outputs[0] != outputs[1]:
         return f"it declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"

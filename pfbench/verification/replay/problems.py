@@ -168,7 +168,7 @@ class GradientRowTable:
         return np.asarray(change.reshape(self._shape))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, and store grad f_i(x) once for each distinct index."""
+        """Return the result of `difference`; store grad f_i(x) once for each distinct index."""
         change = self.difference(sample, x)
         indices = np.unique(index_weights(sample, self._problem.n)[0])
         self._stored[indices] = self._problem.component_gradients(x, indices)

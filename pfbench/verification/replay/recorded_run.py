@@ -178,7 +178,7 @@ class Transcript:
         return copy_dense(x, self.pattern)
 
     def estimate_point(self, step: int) -> Floats:
-        """Return where the estimate of a step was formed: `at`, else the iterate before."""
+        """Return the point of a step's gradient estimate: `at`, else the previous iterate."""
         point = self.states[step].at
         if point is not None:
             return np.asarray(point)
@@ -228,7 +228,7 @@ def record_run(
 
 
 def _describe_count_difference(counted: list[int], created: list[int]) -> str:
-    """Return how the counts differ from the queries that were made."""
+    """Describe the first oracle kind whose count differs from the queries made."""
     pairs = zip(COUNTED, counted, created, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
     return f"it queries outside the ledger: {true} {kind.upper()} were made, {number} counted"

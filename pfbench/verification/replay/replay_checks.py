@@ -375,7 +375,7 @@ def _check_seed_and_budget(
 def _describe_run_past_budget(
     trial: Trial, case: ReplayCase, algorithm: Any, seed: int, budget: Budget
 ) -> str:
-    """Return how a run goes on after its budget is spent, in words; empty if that ends it."""
+    """Describe how a run continues after its budget is spent; return "" if it stops."""
     problem: Problem = trial.subject.problem_under_test(case.problem())
     run = steps(problem, algorithm, seed=seed, ledger=Ledger(budget))
     try:

@@ -40,7 +40,7 @@ class ReadingDecisions:
     log: list[ReadingDecision] = field(default_factory=list)
 
     def choose_option(self, step: int, option_count: int, revisable_steps: int = 2) -> int:
-        """Return which of some options is taken, the likeliest being 0."""
+        """Return the index of the option to take, 0 being the likeliest."""
         position = len(self.log)
         chosen = self.forced[position] if position < len(self.forced) else 0
         self.log.append(ReadingDecision(step, revisable_steps, option_count, chosen))

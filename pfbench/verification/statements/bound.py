@@ -85,7 +85,7 @@ class Bound:
     is_pooled: bool
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Put it to the test on every instance, at the stated horizon and at longer ones.
+        """Check the bound on every instance, at the stated horizon and at longer ones.
 
         Of a step nothing is known of rounding, which longer runs meet as they converge.
         """
@@ -93,7 +93,7 @@ class Bound:
         return decide_at_growing_horizons(trial, settings, self.decide)
 
     def decide(self, trial: Trial) -> Evidence:
-        """Put it to the test on every instance."""
+        """Check the bound on every instance at one horizon."""
         in_every_run = self.statistic in _EACH
         parts, runs = (
             self._decide_every_run(trial) if in_every_run else self._decide_expectation(trial)
@@ -148,7 +148,7 @@ class Bound:
         return _ROUNDING * abs(as_function(case.problem, self.quantity)(case.problem.start()))
 
     def max_ratio(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
-        """Return what is measured of one run over its bound, the largest of all bounds and t."""
+        """Return the largest ratio of measured value to bound in one run, over all bounds and t."""
         if self.statistic in _EACH:
             return max(
                 measured / self._bound(bound, case, t)
@@ -240,7 +240,7 @@ class Bound:
         return trial.decide_mean_sequentially(ratio, purpose=purpose, batch=_BATCH, limit=by_effort)
 
     def _value_of_run(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
-        """Return what is measured of one run."""
+        """Return the measured quantity of one run."""
         if is_count(self.quantity):
             *_, last = _collect_steps_with_previous_points(trial, case, seed)
             return float(last[1].counts().as_dict()[self.quantity])
@@ -346,7 +346,7 @@ def bound(
         best.
     is_pooled
         Whether a bound of every run is decided on all instances together: then it is near its bound
-        where one is, and they are not told apart.
+        where one is, without a decision on each.
 
     Raises
     ------
@@ -361,7 +361,7 @@ def bound(
         arguments = "problem, before, after" if statistic == "step" else "problem, x"
         check_function("quantity", quantity, arguments)
     if is_pooled and statistic not in _EACH:
-        raise InputError(f"pooled goes with statistic={', '.join(_EACH)}: leave it out.")
+        raise InputError(f"pooled needs statistic={' or '.join(_EACH)}: remove it.")
     return Bound(
         bounds=bounds,
         quantity=quantity,

@@ -37,7 +37,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """What the law of an estimate may depend on, e = g - grad f(x) being the error of one.
+    """Past on which an estimate's law may depend, with the error e = g - grad f(x).
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ Law = Callable[[Any, Any, Past], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErrorLaw:
+class ErrorLawCheck:
     """The check of an error's law; see `error_law`."""
 
     kind: ClassVar[str] = "law"
@@ -220,7 +220,7 @@ def error_law(
     exact: bool = False,
     parameters: Given | None = None,
     constants: Callable[[Any], Any] | None = None,
-) -> ErrorLaw:
+) -> ErrorLawCheck:
     """Return the check of the law of an estimator's error, e_t = g_t - grad f(x_t).
 
     All draws are enumerated, so that the instances must be small: a few components, batches and
@@ -247,4 +247,4 @@ def error_law(
     if mean is not None:
         check_function("mean", mean, "c, a, past")
     setting = ClaimSetting(parameters=parameters or {}, constants=constants)
-    return ErrorLaw(square=square, mean=mean, exact=exact, setting=setting)
+    return ErrorLawCheck(square=square, mean=mean, exact=exact, setting=setting)

@@ -67,7 +67,7 @@ class IdentityCheck:
     def _iterate_relative_differences(
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[float]:
-        """Yield by how much each step of two runs differs, relative to its size."""
+        """Yield the relative difference of two runs at each step."""
         values = [
             self._values(trial, case, algorithm, seed)
             for algorithm in (

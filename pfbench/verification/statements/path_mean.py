@@ -71,7 +71,7 @@ class PathMeanBound:
     parameters: Callable[[Numbers], Numbers]
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Put it to the test on every instance."""
+        """Check the bound on every instance."""
         parts: dict[str, Decision] = {}
         runs = 0
         for instance in trial.claim.instances:

@@ -1,4 +1,4 @@
-"""What a claim measures at a point, by name or as a function."""
+"""Quantities that a claim measures at a point, by name or as a function."""
 
 import math
 from collections.abc import Callable

@@ -155,7 +155,7 @@ def rate(
     count
         The kind of calls.
     parameters
-        As of `bound`, for a method that has no theorem's schedule, or beside that.
+        As of `bound`, for a method without a theorem's schedule, or in addition to the schedule.
     seeds
         Number of seeds at first: of the method, and of the data of an instance that takes one.
         With fewer than 6 nothing is said at first. Where `EARLY_SEEDS` decide, no more are made;

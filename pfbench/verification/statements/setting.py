@@ -48,7 +48,7 @@ class ParameterNamespace(SimpleNamespace):
         if name.startswith("__"):
             raise AttributeError(name)
         text = ", ".join(vars(self)) or "none"
-        raise InputError(f"a claim asks for the parameter {name}, and states {text}.")
+        raise InputError(f"a claim needs the parameter {name}, but states only {text}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +219,7 @@ def make_other_method(method: Any, parameters: Given | None, case: MethodOnProbl
 
 
 def instance_titles(claim: Claim) -> list[str]:
-    """Return what the instances of a claim are called, each by another name; "" if there is one."""
+    """Return a distinct title for each instance of a claim; "" if there is only one."""
     names = [instance.name for instance in claim.instances]
     if len(names) == 1:
         return [""]

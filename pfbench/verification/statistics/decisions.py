@@ -303,7 +303,7 @@ def decide_uniform(sample: Sequence[int], options: int) -> Decision:
         return Decision(Verdict.VIOLATED, "The draws are not uniform.", measured, p_value)
     if is_doubtful(p_value):
         return Decision(Verdict.INCONCLUSIVE, "The draws are hardly uniform.", measured, p_value)
-    return Decision(Verdict.HOLDS, "Nothing speaks against uniform draws.", measured, p_value)
+    return Decision(Verdict.HOLDS, "The draws match the uniform distribution.", measured, p_value)
 
 
 def decide_mean_sequentially(

@@ -163,7 +163,7 @@ def make_fit_function(
     log_known_factors: npt.ArrayLike | None = None,
     least_decades: float = 2.0,
 ) -> Callable[[int], Exponent]:
-    """Return what fits the counts of so many seeds, as `decide_exponent` asks for them.
+    """Return a function that fits the exponent to the counts of the first `seeds` seeds.
 
     Arguments are those of `fit_exponent`, but that `rows` returns the counts of so many seeds.
     """

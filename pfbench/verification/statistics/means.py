@@ -95,7 +95,7 @@ class EProcess:
 
 
 def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
-    """Return what `EProcess` returns after each sample, for many sequences at once.
+    """Return the log e-values of `EProcess` after each sample, for many sequences at once.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ Row = TypeVar("Row")
 
 @dataclass
 class SeedRows(Generic[Seed, Row]):
-    """What is measured of each seed, made when it is first asked for.
+    """Measured rows of each seed, computed on the first request.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How the decisions of parts become one."""
+"""Combination of the decisions on parts into one decision."""
 
 from collections.abc import Mapping
 from dataclasses import replace

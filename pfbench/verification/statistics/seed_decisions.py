@@ -75,7 +75,7 @@ def decide_median(
 def _decide_by_interim_analyses(
     look: Callable[[int], Decision], is_settled: Callable[[Decision], bool], seeds: int
 ) -> Decision:
-    """Return what the first look says that decides, the last one whatever it says.
+    """Return the first interim decision that is settled, else the decision of the last look.
 
     None but the last one says *violated*, whatever its size: several would raise the level. That an
     early one says *holds* of a median above the bound has chance 2^-`EARLY_SEEDS`.

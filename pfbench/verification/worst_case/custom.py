@@ -1,4 +1,4 @@
-"""The worst case of somebody's own method: its generator is run on unknowns.
+"""Worst case of a user-defined method: its generator is run on unknowns.
 
 The program has the gradients and vertices that it is answered as vectors, and the inequalities of
 the class of functions between all points where it asked.

@@ -77,7 +77,7 @@ class CertificateTerm:
 
     @property
     def sign(self) -> float:
-        """How it enters the remainder."""
+        """Sign with which the term enters the remainder."""
         return -1.0 if self.kind == MEASURE else 1.0
 
     def as_json(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class CertificateTerm:
 
 @dataclass(frozen=True)
 class DualCertificate:
-    """What bounds a worst case.
+    """Dual certificate of an upper bound on a worst case.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class DualCertificate:
 
     @property
     def bound(self) -> float:
-        """What it proves, where there is no slack."""
+        """Bound that the certificate proves if it has no slack."""
         return -sum(term.sign * term.multiplier * term.constant for term in self.terms)
 
     @property
@@ -125,7 +125,7 @@ class DualCertificate:
 
     @property
     def slack(self) -> tuple[float, float]:
-        """How far S is from it: its least eigenvalue if below 0; and what is left of values."""
+        """Violation of S >= 0 by its least eigenvalue, and the largest residual of the values."""
         left = np.sum([term.sign * term.multiplier * term.values for term in self.terms], axis=0)
         lower = float(np.linalg.eigvalsh(self.remainder)[0]) if self.remainder.size else 0.0
         return max(0.0, -lower), float(np.max(np.abs(left), initial=0.0))
@@ -166,7 +166,7 @@ def _format_term(
 def _format_condition(
     term: CertificateTerm, points: Sequence[tuple[Floats, Floats, Floats]]
 ) -> str:
-    """Return what a condition on the start says, by the point at which f is least in it."""
+    """Return the condition on the start as a formula, by the point at which f is least in it."""
     lowest = next((k for k, (_, _, f) in enumerate(points) if f[:-1] @ term.values < 0.0), None)
     if not term.values.any():
         return "|g(0)|^2/(2L) <= delta"
@@ -260,7 +260,7 @@ def _rebalance(terms: Sequence[CertificateTerm]) -> list[CertificateTerm]:
 
 
 def _affine(expression: Any, vector_count: int, value_count: int) -> Affine:
-    """Return what an expression of PEPit is, in its leaves."""
+    """Return a PEPit expression as an affine function of its leaves."""
     gram, linear, constant = np.zeros((vector_count, vector_count)), np.zeros(value_count), 0.0
     for leaf, weight in expression.decomposition_dict.items():
         if isinstance(leaf, tuple):

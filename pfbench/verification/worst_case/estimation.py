@@ -171,7 +171,7 @@ class PerformanceEstimation:
         return float(dual) if gap <= _DUALITY_GAP else math.nan
 
     def proof(self, functions: Sequence[Function]) -> DualCertificate:
-        """Return what the multipliers of a solved program prove; `functions` are those of it."""
+        """Return the dual certificate of a solved program; `functions` are those of the program."""
         return extract_proof(self._problem, self._measures, functions)
 
 

@@ -2,8 +2,8 @@
 
 Points and gradients are arrays of coefficients. Entry 0 belongs to the start: it is 1 of a point
 and 0 of a gradient, and the others belong to the answers in their order. So a method that only adds
-and scales what it is answered runs as it stands, whatever the function is; one that does more is
-refused, and told what it did.
+and scales what it is answered runs as it stands, whatever the function is; a method
+that does more raises an error that names the operation.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -150,7 +150,7 @@ class MethodRecording:
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """What a recording has beyond the oracles of a smooth function.
+    """Options of a recording, beyond the oracles of a smooth function.
 
     Attributes
     ----------
@@ -265,20 +265,20 @@ class _UnknownOracles:
             request = self.coefficients(x - lam * g, 1.0)
             return self.start() + self._answer(PROX, request, length=lam)
         if not self._smooth:
-            raise NonlinearMethodError("projects, or asks for proximal maps")
+            raise NonlinearMethodError("projects, or queries proximal maps")
         return x - lam * g
 
     def value(self, x: Any) -> Never:
         """Refuse."""
-        raise NonlinearMethodError("asks for values")
+        raise NonlinearMethodError("queries values")
 
     def hessian(self, s: Any) -> Never:
         """Refuse."""
-        raise NonlinearMethodError("asks for Hessians")
+        raise NonlinearMethodError("queries Hessians")
 
     def component_smoothness(self) -> Never:
         """Refuse."""
-        raise NonlinearMethodError("asks for the smoothness of components")
+        raise NonlinearMethodError("queries the smoothness of components")
 
 
 class _Table:
@@ -299,7 +299,7 @@ class _Table:
         return _mean(sample, n, lambda i: component(i, x) - self._gradients[i])
 
     def replace(self, sample: Indices, x: Any) -> Any:
-        """As `difference`, then store grad f_i(x)."""
+        """Return the result of `difference`, then store grad f_i(x)."""
         change = self.difference(sample, x)
         for i in np.unique(index_weights(sample, self._unknowns.n)[0]).tolist():
             self._gradients[i] = self._unknowns.component(i, x)

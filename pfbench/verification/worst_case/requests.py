@@ -1,4 +1,4 @@
-"""Worst cases of what somebody names: his method, or his claim with its bound, step by step."""
+"""Worst cases of a user's method, or of a claim with its bound, step by step."""
 
 import inspect
 import math
@@ -40,7 +40,7 @@ QUICK, FULL = 4, 8
 """So many steps at most, where nothing says how many."""
 
 QUICK_UNKNOWNS = 16
-"""So many gradients and vertices at most, beyond one step, unless full effort is asked."""
+"""Maximum number of gradients and vertices beyond one step, with quick effort."""
 
 _OVER: Mapping[str, str] = {"least": "least", "mean": "mean", "output": "mean", "last": "last"}
 _CLASS = ("n", "L", "D", "delta", "convex")
@@ -101,7 +101,7 @@ def _as_json_value(value: Any) -> Any:
 def check_worst_cases(
     reference: str, function_class: str = "", *, full: bool = False
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the worst case of somebody's method, or claim, for more and more steps.
+    """Yield the worst cases of a user's method or claim for 1, 2, ... steps.
 
     Parameters
     ----------
@@ -208,8 +208,7 @@ def _claim_parameters_at_horizon(
 ) -> dict[str, Any]:
     """Return a claim's parameters for N steps.
 
-    Its function is told N where it takes it, as `T` or `iterations`: what it computes may depend on
-    it.
+    A function of parameters receives N if it has a parameter `T` or `iterations`.
     """
     parameters: Any = setting.parameters
     if callable(parameters):
@@ -263,7 +262,7 @@ def _check_case(
 def measure_on_worst_function(
     problem: WorstFunction, method: Algorithm, worst: ComputedWorstCase
 ) -> float:
-    """Return what a method measures on a worst function, in expectation over all draws."""
+    """Return the expected measure of a method on a worst function, over all draws."""
 
     def points(rng: np.random.Generator) -> list[Any]:
         run = Steps(problem, method, bundle=Oracles, streams={"algorithm": rng})

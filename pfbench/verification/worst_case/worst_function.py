@@ -168,7 +168,7 @@ class WorstFunction(FiniteSum):
         return self._functions[i](check_dense_point(x, self.shape))[1]
 
     def constants(self, start: Any) -> Constants:
-        """Return those of its class."""
+        """Return the constants of the function's class."""
         subject = "of its class, up to the solver's error"
         L = float(self._content["L"]) * (1.0 + TOLERANCE)
         return Constants.from_derivations(

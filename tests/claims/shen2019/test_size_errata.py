@@ -26,6 +26,7 @@ BY_NAME = {erratum.name: erratum for erratum in ERRATA}
 OF_9 = ("sg", "svrg", "spiderg", "caspiderg")
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
 def test_an_erratum_is_shown(erratum):
     assert_shown(erratum)

@@ -38,7 +38,7 @@ def test_an_erratum_is_shown(erratum):
     assert_shown(erratum)
 
 
-RIGHT = {"shen2019-5.1-queries": {"f is asked at iterates alone"}, "shen2019-7.1-indices": set()}
+RIGHT = {"shen2019-5.1-queries": {"f is queried at iterates only"}, "shen2019-7.1-indices": set()}
 
 
 @pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)

@@ -22,7 +22,7 @@ def test_there_are_forty_variants_and_one_at_least_of_every_method():
     assert {variant.variant_of for variant in VARIANTS} == set(ALGORITHMS)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)
 def test_a_variant_passes_every_check(variant):
     report = check(variant)

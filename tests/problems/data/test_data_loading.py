@@ -262,8 +262,8 @@ def test_a_bad_file_of_ones_own_is_named(tmp_path):
     with pytest.raises(DataError) as caught:
         load_ratings(path)
     assert str(caught.value) == (
-        f"{path} is not a usable ratings file: user 1 rates item 20 with nan, which is no number "
-        "from 0.5 to 5.0."
+        f"{path} is not a usable ratings file: user 1 rates item 20 with nan, which is not a "
+        "number from 0.5 to 5.0."
     )
 
 

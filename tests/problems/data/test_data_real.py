@@ -30,6 +30,7 @@ def test_binary_sets(name):
     assert found.verified == (data_set(name).sha256_arrays is not None)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", ["covertype", "sensorless", "aloi"])
 def test_multiclass_sets(name):
     found = loaded(name)

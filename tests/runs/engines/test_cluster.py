@@ -56,7 +56,7 @@ def engine(local):
 def test_what_is_no_address_is_refused_at_once(address):
     from pfbench.runs.engines.cluster import DaskEngine
 
-    with pytest.raises(InputError, match="is no address: write tcp://HOST:8786"):
+    with pytest.raises(InputError, match="is not an address: write tcp://HOST:8786"):
         DaskEngine(address)
 
 

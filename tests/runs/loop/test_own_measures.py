@@ -122,11 +122,11 @@ def test_a_matrix_is_given_as_a_copy():
     [
         ("fails", "ValueError: no good"),
         ("not_a_number", "it returned NaN (None stands for what is not defined)"),
-        ("text", "it returned 'far', which is no number"),
-        ("truth", "it returned True, which is no number"),
-        ("array", "it returned array([1., 1.]), which is no number"),
+        ("text", "it returned 'far', which is not a number"),
+        ("truth", "it returned True, which is not a number"),
+        ("array", "it returned array([1., 1.]), which is not a number"),
         ("three", "it returned 3 numbers where (lower, upper) is needed"),
-        ("upside_down", "it returned (2, 1), which is no interval"),
+        ("upside_down", "it returned (2, 1), which is not an interval"),
     ],
 )
 def test_a_failure_ends_the_run_as_an_error_with_its_counts(name, reason):
@@ -169,8 +169,8 @@ def test_other_runs_go_on(tmp_path):
     [
         (["distance_to_bst"], "'distance_to_best'"),
         (["norm[p=2]"], "takes no parameters"),
-        (["number"], "own_things:number is no measure"),
-        (["Quadratic"], "own_things:Quadratic is no measure"),
+        (["number"], "own_things:number is not a measure"),
+        (["Quadratic"], "own_things:Quadratic is not a measure"),
         (["one_parameter"], "problem and state (too many positional arguments)"),
         (["three_parameters"], "problem and state (missing a required argument: 'best')"),
         (["value"], "the name value is taken"),

@@ -127,6 +127,7 @@ def test_output_last_is_the_last_iterate(dense):
     assert label(solve(dense, Labelled("last"))) == 5
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("output", "with_at", "shares"),
     [
@@ -375,9 +376,9 @@ def test_in_place_changes_by_the_algorithm_do_not_reach_the_callers_start(dense,
     [
         (np.full(6, 3.0), "outside the feasible set"),
         (np.full(6, np.nan), "the start point has NaN or infinite entries"),
-        (np.zeros(5), "start is an array of float64 of shape .5,., a point here"),
-        (np.zeros((6, 1)), "start is an array of float64 of shape .6, 1., a point here"),
-        ([0.0] * 6, "start is .0.*, a point here an array of float64 of shape .6,."),
+        (np.zeros(5), "start is an array of float64 of shape .5,., but a point must be"),
+        (np.zeros((6, 1)), "start is an array of float64 of shape .6, 1., but a point must be"),
+        ([0.0] * 6, "start is .0.*, but a point must be an array of float64 of shape .6,."),
     ],
 )
 def test_a_start_that_is_no_point_of_the_set_is_refused(dense, walk, start, words):
@@ -409,7 +410,7 @@ def test_an_oracle_that_the_problem_lacks_is_refused_by_name(dense):
             return Backend()
 
     problem = FirstOrder(dense.features, dense.labels, dense.set, dense.alpha)
-    with pytest.raises(RefusedError, match="nfwu-casvrg asks for hessian") as error:
+    with pytest.raises(RefusedError, match="nfwu-casvrg queries hessian") as error:
         solve(problem, algorithm("nfwu-casvrg", **EPOCH))
     assert_one_sentence(error, "nonconvex-logistic")
     assert solve(problem, algorithm("nfwu-svrg", **EPOCH)).status == "finished"
@@ -478,7 +479,7 @@ def test_nothing_is_asked_before_a_refusal(dense, walk):
     class Demanding(walk):
         requires = frozenset({"telepathy"})
 
-    with pytest.raises(RefusedError, match="walk asks for telepathy"):
+    with pytest.raises(RefusedError, match="walk queries telepathy"):
         solve(problem, Demanding())
     assert asked == []
 

@@ -377,7 +377,9 @@ ENDLESS = algorithm("frank-wolfe", step="open-loop")
 
 @pytest.mark.parametrize("budget", [None, Budget()])
 def test_a_run_that_nothing_would_end_is_refused(dense, walk, budget):
-    with pytest.raises(InputError, match="never ends: give iterations, a budget, a target or a"):
+    with pytest.raises(
+        InputError, match="has no stopping rule: set iterations, a budget, a target"
+    ):
         solve(dense, ENDLESS, budget=budget)
 
 

@@ -63,7 +63,7 @@ def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
         ("OtherConstants", "with n=20"),
         ("OtherComponents", "its n=20 components"),
         ("Both", "own_things:Both has a feasible set and a penalty"),
-        ("NumberAsDigest", "must be a text"),
+        ("NumberAsDigest", "must be a string"),
         ("NoBackend", "object lacks n, unconstrained"),
     ],
 )
@@ -102,9 +102,7 @@ def test_what_it_has_is_used_as_it_is():
     assert problem.constants(problem.start()).L_f == 1.0
     assert problem.lacks == {"smooth": "it has a ball"}
     assert not hasattr(problem.open(np.random.default_rng(0)), "batch")
-    with pytest.raises(
-        RefusedError, match="asks for batch, which own_things:Stated does not offer"
-    ):
+    with pytest.raises(RefusedError, match="queries batch, which own_things:Stated does not offer"):
         solve(problem, algorithm("sfw", iterations=2, step=0.1, batch=3))
 
 

@@ -82,13 +82,13 @@ def test_what_is_written_is_read_and_the_same_content_has_the_same_bytes(path, t
 )
 def test_no_other_name_is_in_an_archive(path, name):
     forged(path, {**FILES, name: b""}, MANIFEST_FIELDS)
-    assert "no whole archive of pfbench" in refusal(path)
+    assert "is not a complete pfbench archive" in refusal(path)
 
 
 def test_a_name_that_goes_on_after_its_end_is_refused(path):
     forged(path, {**FILES, "code/more.py_txt": b""}, MANIFEST_FIELDS)
     path.write_bytes(path.read_bytes().replace(b"more.py_txt", b"more.py\0txt"))
-    assert "no whole archive of pfbench" in refusal(path)
+    assert "is not a complete pfbench archive" in refusal(path)
 
 
 def test_a_link_is_refused(path):
@@ -121,7 +121,7 @@ def test_a_size_that_is_a_lie_is_found(path):
     name = b"code/mine.py"
     at = data.rindex(name) - 46 + 24  # the size in the central directory
     path.write_bytes(data[:at] + (7).to_bytes(4, "little") + data[at + 4 :])
-    with pytest.raises(InputError, match="no whole archive"):
+    with pytest.raises(InputError, match="not a complete pfbench archive"):
         open_archive(path).read("code/mine.py")
 
 
@@ -155,7 +155,7 @@ def test_two_files_of_a_name_are_refused(path):
 )
 def test_a_manifest_that_is_none(path, about):
     forged(path, FILES, about)
-    assert "no whole archive of pfbench" in refusal(path)
+    assert "is not a complete pfbench archive" in refusal(path)
 
 
 def test_a_file_without_its_hash_is_found(path):
@@ -171,12 +171,12 @@ def test_what_is_no_archive(path, tmp_path):
     assert "folder" in refusal(tmp_path)
     for data in (b"", b"PK", b"PK\x05\x06" + bytes(18), b"x" * 1000):
         path.write_bytes(data)
-        assert "no whole archive" in refusal(path)
+        assert "not a complete pfbench archive" in refusal(path)
     write_archive(path, FILES, ABOUT)
     whole = path.read_bytes()
     for length in range(0, len(whole) - 1, 37):
         path.write_bytes(whole[:length])
-        assert "no whole archive" in refusal(path)
+        assert "not a complete pfbench archive" in refusal(path)
     (tmp_path / "link.zip").symlink_to(path)
     assert "link" in refusal(tmp_path / "link.zip")
 

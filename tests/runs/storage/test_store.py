@@ -110,7 +110,7 @@ def test_a_row_that_json_cannot_hold_is_refused_before_anything_is_written(store
 
 @pytest.mark.parametrize("key", ["../../../etc/passwd", "short", "", "a/b" * 9, "x" * 200])
 def test_a_key_is_no_path(store, key):
-    with pytest.raises(InputError, match="is no key"):
+    with pytest.raises(InputError, match="is not a key"):
         store.put(key, made_run(), ENVIRONMENT)
 
 

@@ -33,23 +33,23 @@ def test_the_way_of_exact_line_search_is_told_from_another(asked):
     there, calls = walked(*asked, 1.0, ETA)
     right = CondgCall(*asked, LAM, ETA, there)
     assert calls > 3
-    assert (right.exact_line_search_calls, right.is_missed_by_exact_line_search) == (calls, False)
+    assert (right.exact_line_search_calls, right.is_answer_off_line_search_path) == (calls, False)
     assert right.relative_gap <= 1.0
     further = CondgCall(*asked, LAM, ETA, walked(*asked, 1.0, 0.2 * ETA)[0])
-    assert (further.exact_line_search_calls, further.is_missed_by_exact_line_search) == (
+    assert (further.exact_line_search_calls, further.is_answer_off_line_search_path) == (
         calls,
         False,
     )
     for part in (0.5, 0.97):
         other = CondgCall(*asked, LAM, ETA, walked(*asked, part, ETA)[0])
-        assert (other.exact_line_search_calls, other.is_missed_by_exact_line_search) == (None, True)
+        assert (other.exact_line_search_calls, other.is_answer_off_line_search_path) == (None, True)
 
 
 def test_what_line_search_does_not_come_to_soon_is_not_said_to_be_elsewhere(asked):
     problem, l, u = asked  # noqa: E741
     exact = CondgCall(problem, l, u, LAM, ETA, problem.prox(u, l, LAM))
     assert exact.exact_line_search_calls is None or exact.relative_gap < 1e-9
-    assert not exact.is_missed_by_exact_line_search
+    assert not exact.is_answer_off_line_search_path
 
 
 def test_where_rounding_decides_the_path_no_answer_strays(monkeypatch):
@@ -68,6 +68,6 @@ def test_where_rounding_decides_the_path_no_answer_strays(monkeypatch):
                 break
             x = x + min(1.0, gap * lam / float(d @ d)) * d
         found.append((problem, l, u, lam, eta, x))
-    assert not any(CondgCall(*one).is_missed_by_exact_line_search for one in found)
+    assert not any(CondgCall(*one).is_answer_off_line_search_path for one in found)
     monkeypatch.setattr(condg_call, "_TIE_MARGIN", 0.0)
-    assert any(CondgCall(*one).is_missed_by_exact_line_search for one in found)
+    assert any(CondgCall(*one).is_answer_off_line_search_path for one in found)

@@ -62,7 +62,7 @@ def export(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            raise InputError(f"the folder {folder} is not empty: name another with -o.")
+            raise InputError(f"the folder {folder} is not empty: choose another with -o.")
         return FORMATS[form](selected, view, folder), selected.omitted
     except OSError as error:
         raise StorageError(
