@@ -6,7 +6,7 @@ confined processes, which answer with JSON.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.confinement import confinement_sentence
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.storage.archive import CODE
 from pfbench.runs.storage.serialization import StoredRun
 
@@ -55,9 +55,6 @@ FAULTS = 4
 MOST_REQUIRED = 50
 """Of so many cells a run must be recomputed; there may be more."""
 
-_TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
-"""Names that no module of an archive may have, in addition to installed packages."""
-
 
 @dataclass
 class CheckOutcome:
@@ -71,6 +68,10 @@ class CheckOutcome:
         How many were recomputed, of how many.
     fresh_runs
         Runs of new seeds.
+    outside_runs
+        How many of all these runs were measured where no code of the archive is imported.
+    inside
+        How much was computed where it is imported, by subject.
     p_values
         Tests that compare them with the old ones: what differs if they do, and the p-value. A test
         of equal numbers is none.
@@ -83,6 +84,8 @@ class CheckOutcome:
     verdicts: list[int] = field(default_factory=lambda: [0, 0])
     faults: list[int] = field(default_factory=lambda: [0, 0])
     fresh_runs: int = 0
+    outside_runs: int = 0
+    inside: Counter[str] = field(default_factory=Counter)
     p_values: list[tuple[str, float]] = field(default_factory=list)
     unreached_tasks: list[str] = field(default_factory=list)
 
@@ -125,6 +128,7 @@ class CheckTask:
     on_result: Callable[[Any], object]
     description: str
     is_required: bool = True
+    subject: str = "runs"
 
 
 @dataclass(frozen=True)
@@ -195,6 +199,7 @@ class Check:
                 if result.status == "done":
                     try:
                         item.on_result(result.value)
+                        self._note_where(item, result.value)
                     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
                         self.outcome.note(f"{item.description}: its code answers something else")
                 elif item.is_required:
@@ -208,6 +213,14 @@ class Check:
             for index, item in enumerate(tasks)
             if item.is_required and index not in reached
         ]
+
+    def _note_where(self, item: CheckTask, value: Any) -> None:
+        """Note whether something was computed where code of the archive is imported."""
+        number = len(value) if item.task.function is measure else 1
+        if item.task.folder:
+            self.outcome.inside[item.subject] += number
+        elif item.task.function is measure:
+            self.outcome.outside_runs += number
 
     # --- runs -------------------------------------------------------------------------------------
 
@@ -316,20 +329,12 @@ def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> Pl
         If it has none, or that of another run.
     """
     plan = replace_files_by_modules(PlannedRun.from_json(entry.notes.get("plan", {})))
-    run = entry.run
-    named = replace_file_by_module(run.problem), replace_file_by_module(run.algorithm), run.seed
-    if (plan.problem, plan.algorithm, plan.seed) != named:
+    if portable_identity(plan) != portable_identity(entry.run):
         raise InputError(f"the run {entry.key} is stored with the plan of another run.")
     for name in [*list_file_names(plan.problem), *list_file_names(plan.algorithm)]:
         if PurePath(name).as_posix() not in archived_file_names:
             raise InputError(f"the run {entry.key} names the file {name}, which is not inside.")
     return plan
-
-
-def portable_key(plan: PlannedRun) -> tuple[str, str, int]:
-    """Return problem, algorithm and seed of a run, with file names instead of full paths."""
-    plan = replace_files_by_modules(plan)
-    return plan.problem, plan.algorithm, plan.seed
 
 
 def describe_confinement(engine: Engine) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.archive import claim_tasks
-from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, make_plan, portable_key
-from pfbench.archive.comparison import redraw_table_or_explain
+from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, make_plan
+from pfbench.archive.comparison import describe_method, read_interface, redraw_table_or_explain
 from pfbench.archive.page import pages
 from pfbench.archive.reruns import TOLERANCE
 from pfbench.archive.unpacking import (
@@ -24,13 +24,19 @@ from pfbench.base.errors import InputError
 from pfbench.base.failures import end_sentence
 from pfbench.kernels.libraries import use_recorded_blas_in_child_processes
 from pfbench.runs.engines.engine import Engine
-from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.planning.candidate import CandidateInterface
+from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.archive import SPEC, Archive
 from pfbench.runs.storage.serialization import StoredRun
 
 REDRAWN = frozenset({"bound", "count"})
 """Kinds of claims that must hold on every problem of a family; others may be of one alone."""
+
+
+_STATEMENTS = "statements"
+"""What code says of itself, in words or as numbers that nothing else measures."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
         If it is damaged, or names files that are not here.
     """
     manifest, engine = archive.manifest, request.engine
-    if damaged := archive.find_damaged(archive.names):
+    if damaged := archive.find_damaged():
         texts = [f"{name} does not match its hash: it was changed" for name in damaged]
         return CheckReport(CheckOutcome(deviations=texts), False, [])
     current = dict(engine.environment())
@@ -128,8 +134,10 @@ def _note_missing_runs(
     check: Check, stored_runs: Sequence[StoredRun], plans: Sequence[PlannedRun]
 ) -> None:
     """Add a note with the number of planned runs that an archive lacks."""
-    stored_keys = {portable_key(make_plan(entry, check.manifest["reads"])) for entry in stored_runs}
-    lacking = sum(portable_key(plan) not in stored_keys for plan in plans)
+    stored_keys = {
+        portable_identity(make_plan(entry, check.manifest["reads"])) for entry in stored_runs
+    }
+    lacking = sum(portable_identity(plan) not in stored_keys for plan in plans)
     check.outcome.note(lacking and f"{lacking} planned runs are not in the archive")
 
 
@@ -146,12 +154,25 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
             check.outcome.note(f"its runs say {says}, and it says {manifest['says']}")
         tables.extend(table)
 
+    def take_interface(answer: Any) -> None:
+        interfaces.append(read_interface(answer))
+
+    interfaces = list[CandidateInterface]()
+    if ":" in manifest["method"]:
+        described = check.make_confined_task(describe_method, manifest["method"])
+        text = "the interface of its method"
+        check.process_until_time_limit(
+            [CheckTask(described, take_interface, text, subject=_STATEMENTS)]
+        )
+        if not interfaces:
+            return []
+    interface = interfaces[0] if interfaces else None
     shipped = "" if suite is None else str(suite.resolve())
     runs = [(make_plan(entry, manifest["reads"]), entry) for entry in stored_runs]
-    task = check.make_confined_task(
-        redraw_table_or_explain, str(check.folder / SPEC), dict(manifest), shipped, runs
+    arguments = (str(check.folder / SPEC), dict(manifest), shipped, runs, interface)
+    check.process_until_time_limit(
+        [CheckTask(Task(redraw_table_or_explain, arguments, check.seconds), take, "its table")]
     )
-    check.process_until_time_limit([CheckTask(task, take, "its table")])
     return tables
 
 
@@ -175,9 +196,11 @@ class _ClaimTasks:
         fields, fresh = self.fields, self.check.rng.randrange(2**31)
         self.check.outcome.verdicts[1] = len(fields["verdicts"])
         task = self.ask(claim_tasks.describe_claims, fields["faults"]["most"])
-        yield CheckTask(task, self.take_statements, "statements")
+        yield CheckTask(task, self.take_statements, "statements", subject=_STATEMENTS)
         task = self.ask(claim_tasks.list_claim_runs, fields["seed"])
-        yield CheckTask(task, partial(self.take_plans, stored_runs), "the plan of its runs")
+        yield CheckTask(
+            task, partial(self.take_plans, stored_runs), "the plan of its runs", subject=_STATEMENTS
+        )
         yield from self.verdicts(fresh)
         yield from self.findings()
 
@@ -187,7 +210,9 @@ class _ClaimTasks:
         for k, verdict in enumerate(shuffle(self.fields["verdicts"])):
             name = verdict["claim"]
             task = self.ask(claim_tasks.recompute_verdict, name, *self.effort_and_seed)
-            yield CheckTask(task, partial(self.take_verdict, verdict), f"verdict on {name}", not k)
+            yield CheckTask(
+                task, partial(self.take_verdict, verdict), f"verdict on {name}", not k, "verdicts"
+            )
         sound = {
             item["claim"]
             for item in self.fields["verdicts"]
@@ -202,7 +227,9 @@ class _ClaimTasks:
                 self.fields["effort"],
                 fresh_seed,
             )
-            yield CheckTask(task, self.check.outcome.note, f"{name} with other data", not k)
+            yield CheckTask(
+                task, self.check.outcome.note, f"{name} with other data", not k, "verdicts"
+            )
 
     def findings(self) -> Iterator[CheckTask]:
         """Yield errata and faults to be examined again."""
@@ -210,7 +237,9 @@ class _ClaimTasks:
         for k, item in enumerate(shuffle(self.fields["errata"])):
             name = item["erratum"]
             task = self.ask(claim_tasks.recompute_erratum, name, *self.effort_and_seed)
-            yield CheckTask(task, partial(self.take_erratum, item), f"erratum {name}", not k)
+            yield CheckTask(
+                task, partial(self.take_erratum, item), f"erratum {name}", not k, "errata"
+            )
         counted = [
             *(("", item["mutant"], by) for item in faults["planted"] for by in item["caught_by"]),
             *(
@@ -223,7 +252,7 @@ class _ClaimTasks:
         for fault in shuffle(counted, FAULTS):
             task = self.ask(claim_tasks.recompute_fault, fault, *self.effort_and_seed)
             take = partial(self.take_fault, *fault[1:])
-            yield CheckTask(task, take, f"fault {fault[1]}", is_required=False)
+            yield CheckTask(task, take, f"fault {fault[1]}", False, "faults")
 
     # --- what becomes of it -----------------------------------------------------------------------
 

@@ -12,7 +12,18 @@ from pfbench.runs.storage.archive import Archive
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.serialization import decode_json
 
-_FIELDS = ("sha256", "salt", "same", "runs", "new", "least_p", "verdicts", "faults", "text")
+_FIELDS = (
+    "sha256",
+    "salt",
+    "same",
+    "runs",
+    "new",
+    "inside",
+    "least_p",
+    "verdicts",
+    "faults",
+    "text",
+)
 
 
 @dataclass(frozen=True)

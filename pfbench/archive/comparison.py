@@ -16,6 +16,7 @@ from pfbench.reporting.findings.result_tables import compare_by_each_price
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.suite_comparison import SuiteComparison, compare_on_suite
 from pfbench.runs.execute import PlanOutcome
+from pfbench.runs.planning.candidate import CandidateInterface, read_candidate_interface
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.study import Spec
@@ -53,15 +54,39 @@ class ArchivedRuns:
         return []
 
 
+def describe_method(name: str) -> list[Any]:
+    """Return the interface of a method as JSON; a checker calls this in a confined process."""
+    interface = read_candidate_interface(name)
+    parts = [*map(str, interface.requires)], [*interface.required_parameters]
+    return [*parts, dict(interface.defaults)]
+
+
+def read_interface(answer: Any) -> CandidateInterface:
+    """Return what `describe_method` describes.
+
+    Raises
+    ------
+    ValueError
+        If it describes none.
+    """
+    requires, required, defaults = answer
+    if not all(isinstance(name, str) for name in [*requires, *required, *defaults]):
+        raise ValueError("a name that is no text")
+    if not all(isinstance(value, int) for value in defaults.values()):
+        raise ValueError("a default that is no whole number")
+    return CandidateInterface(frozenset(requires), tuple(required), defaults)
+
+
 def redraw_table_or_explain(
     spec: str,
     fields: Mapping[str, Any],
     shipped: str,
     stored_runs: Sequence[tuple[PlannedRun, StoredRun]],
+    interface: CandidateInterface | None,
 ) -> list[Any]:
     """Return [sentence, table, ""] as `summarise` gives them, or ["", [], reason].
 
-    The method is imported: a checker calls this in a confined process.
+    Nothing of the archive is imported: the table follows from runs and from plain data.
 
     Parameters
     ----------
@@ -69,6 +94,8 @@ def redraw_table_or_explain(
         The file of the archive's suite, its manifest, and its runs.
     shipped
         The file of the suite of that name that this pfbench has; empty if it has none.
+    interface
+        The interface of the method if it is user-defined.
     """
     runs: dict[PlannedRun, StoredRun] = {}
     try:
@@ -80,7 +107,9 @@ def redraw_table_or_explain(
         if fields["price"]:
             price = dict(Cost.parse(fields["price"]).weights)
             suite = suite.map_studies(lambda study: replace(study, price=price))
-        return [*summarise(compare_on_suite(suite, fields["method"], ArchivedRuns(runs))), ""]
+        source = ArchivedRuns(runs)
+        comparison = compare_on_suite(suite, fields["method"], source, interface=interface)
+        return [*summarise(comparison), ""]
     except PfbenchError as error:
         return ["", [], str(error).rstrip(".")]
 

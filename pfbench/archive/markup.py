@@ -1,8 +1,6 @@
 """HTML of the site of a collection."""
 
 import html
-import re
-import unicodedata
 from collections.abc import Sequence
 
 from pfbench.base.escaping import escape_text
@@ -44,21 +42,3 @@ def document(title: str, body: Sequence[str], style: str = "") -> str:
             "</body></html>\n",
         ]
     )
-
-
-_DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-_WORD = re.compile(r"[A-Za-z]+|[0-9]|\.(?=[0-9])|-(?=[0-9])|[√+*\u0370-\u03ff]")
-_SIGNS = {".": "Point", "-": "Minus", "√": "Root", "+": "Plus", "*": "Star"}
-
-
-def macro_name(texts: Sequence[str]) -> str:
-    """Return a name of letters alone, as TeX wants: digits and some signs are spelled out."""
-    uppers = []
-    for text in texts:
-        plain = unicodedata.normalize("NFKD", text)
-        for word in _WORD.findall(plain):
-            spelled = _DIGITS[int(word)] if word.isdigit() else _SIGNS.get(word, word)
-            if not spelled.isascii():  # as in GREEK SMALL LETTER BETA
-                spelled = unicodedata.name(spelled, "SIGN").split()[-1].lower()
-            uppers.append(spelled[0].upper() + spelled[1:])
-    return "pf" + "".join(uppers)

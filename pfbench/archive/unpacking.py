@@ -19,6 +19,9 @@ from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
 
+MOST_NUMBERS = 2**27
+"""The most numbers in the traces of all runs of an archive, 1 GiB."""
+
 _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
 """Names that no module of an archive may have, in addition to installed packages."""
 
@@ -50,16 +53,21 @@ def read_runs(folder: Path) -> list[StoredRun]:
     Raises
     ------
     InputError
-        If one is damaged.
+        If one is damaged, or they do not fit into memory.
     """
     store = Store(folder, make=False)
-    entries = []
+    entries, numbers = [], 0
     for key in [*store.keys()]:
         try:
             entry = store.read_content_and_metadata("run", key)
         except DamagedFileError as damage:
             raise InputError(f"the run {key} of the archive is damaged ({damage}).") from damage
-        entries += [entry[0]] if entry else []
+        if entry is None:
+            continue
+        entries.append(entry[0])
+        numbers += len(entry[0].run.rows) * len(entry[0].run.columns)
+        if numbers > MOST_NUMBERS:
+            raise InputError(f"the runs of the archive have more than {MOST_NUMBERS:,} numbers.")
     store.close()
     return entries
 

@@ -252,6 +252,7 @@ def check(
             ("versions and machine", "the same" if record["same"] else "others"),
             *((title, f"{record[name][0]} of {record[name][1]}") for name, title in _OF.items()),
             ("runs with new seeds", f"{record['new']}, least p-value {record['least_p']:.2g}"),
+            ("computed by its code", _describe_inside(record["inside"])),
             ("not as it says", str(len(record["off"]))),
             ("not checked", str(len(record["unreached"]))),
             ("its code had", record["confined"]),
@@ -321,6 +322,7 @@ def check_archive(
         "same": report.same,
         "runs": outcome.runs,
         "new": outcome.fresh_runs,
+        "inside": dict(outcome.inside),
         "least_p": outcome.min_p_value,
         "verdicts": outcome.verdicts,
         "faults": outcome.faults,
@@ -329,6 +331,11 @@ def check_archive(
         "confined": confinement,
         "text": _paragraph(archive, salt, outcome, same=report.same),
     }
+
+
+def _describe_inside(inside: Mapping[str, int]) -> str:
+    """Return what the archive's own code computed, and how much of it."""
+    return ", ".join(f"{name} ({number})" for name, number in sorted(inside.items())) or "nothing"
 
 
 def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: bool) -> str:
@@ -348,12 +355,17 @@ def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: 
         if outcome.verdicts[1]
         else ""
     )
+    trust = (
+        f"{outcome.outside_runs} of these {outcome.runs[0] + outcome.fresh_runs} runs were counted "
+        "and measured by processes that import nothing of it. Its own code computed: "
+        f"{_describe_inside(outcome.inside)}."
+    )
     end = f"NOT AS IT SAYS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
     return (
         f"The archive {archive.path.name} (sha256 {archive.sha256[:16]}) of "
         f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order drawn by "
         f"its hash and the salt {salt}, {outcome.runs[0]} of {outcome.runs[1]} runs were "
-        f"recomputed and compared in their {bits}{claims}. {fresh} {end}"
+        f"recomputed and compared in their {bits}{claims}. {fresh} {trust} {end}"
     )
 
 

@@ -9,7 +9,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.status import Status
 from pfbench.reporting.report import Report, collect_report
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.planning.candidate import add_candidate
+from pfbench.runs.planning.candidate import CandidateInterface, add_candidate
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec
 from pfbench.runs.planning.suite import (
@@ -64,14 +64,20 @@ class SuiteComparison:
 
 
 def compare_on_suite(
-    suite: Spec, method: str, runs: RunSource, *, rerun: bool = False
+    suite: Spec,
+    method: str,
+    runs: RunSource,
+    *,
+    rerun: bool = False,
+    interface: CandidateInterface | None = None,
 ) -> SuiteComparison:
     """Compare a method with a suite: tune it if needed, make missing runs, and report.
 
     Parameters
     ----------
     method
-        Selector; MODULE:NAME or FILE.py:NAME of a user-defined method, which is imported.
+        Selector; MODULE:NAME or FILE.py:NAME of a user-defined method, which is imported unless its
+        interface is passed.
     rerun
         Whether methods without runs are kept, so that they are made.
 
@@ -80,7 +86,7 @@ def compare_on_suite(
     InputError
         If there is no such method, or it fits no problem of the suite.
     """
-    spec, labels = add_candidate(suite, method)
+    spec, labels = add_candidate(suite, method, interface)
     name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{labels[0]} on {suite.name}").strip("-.")[:100]
     spec = replace(spec, name=name, title=f"{labels[0]} on {suite.name}")
     existing, full_list = suite_labels(spec), list[PlanOutcome]()

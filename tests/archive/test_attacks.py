@@ -1,14 +1,20 @@
 """Ways to an archive that says more than is so, and ways out of the processes of a check."""
 
+import json
 import os
 import shutil
+import socket
+import struct
+import subprocess
 import sys
+import time
 import zipfile
 from dataclasses import replace
 
 import pytest
 from forged_archives import checking, forged, run
 
+from pfbench.archive import unpacking
 from pfbench.archive.contents import archive_path
 from pfbench.archive.unpacking import check_module_names, read_runs
 from pfbench.base.counts import Counts
@@ -68,13 +74,76 @@ def before_and_after(path, to):
     to.write_bytes(b"<html><script>alert(1)</script></html>" + path.read_bytes() + b"z")
 
 
+def outside(path, to):
+    rewrite(path, to, lambda old: {"/etc/escaped.py": b""})
+
+
+def backslash(path, to):
+    rewrite(path, to, lambda old: {"code\\..\\..\\escaped.py": b""})
+
+
+def link(path, to):
+    entry = zipfile.ZipInfo("code/data.csv")
+    entry.external_attr = 0o120777 << 16
+    rewrite(path, to, lambda old: {entry: b"/etc/passwd"})
+
+
+def listed_with(path, to, name, size):
+    """One file is said to have so many bytes once it is unpacked."""
+    data = bytearray(path.read_bytes())
+    at = data.rindex(name.encode()) - 46
+    data[at + 24 : at + 28] = size.to_bytes(4, "little")
+    to.write_bytes(data)
+
+
+def huge(path, to):
+    listed_with(path, to, "code/lazy_descent.py", 2**31)
+
+
+def huge_together(path, to):
+    listed_with(path, to, "store.sqlite", 2**30)
+
+
+def larger_than_listed(path, to):
+    """A gigabyte of zeros would be 1 MB in the file."""
+    rewrite(path, to.with_suffix(".old"), lambda old: {"code/zeros.csv": bytes(2**24)})
+    listed_with(to.with_suffix(".old"), to, "code/zeros.csv", 10)
+
+
+def listed_elsewhere(path, to):
+    """The list that zipfile reads is another than the last bytes name."""
+    data = path.read_bytes()
+    to.write_bytes(data[:-22] + b"PK\x06\x07" + bytes(16) + data[-22:])
+
+
 @pytest.mark.parametrize(
-    "trick", [changed_case, beside, entry_points, other_local_name, before_and_after]
+    "trick",
+    [
+        *(changed_case, beside, entry_points, other_local_name, before_and_after, outside),
+        *(backslash, link, huge, huge_together, larger_than_listed, listed_elsewhere),
+    ],
 )
 def test_what_is_no_plain_archive_is_refused(archive, tmp_path, trick):
     trick(archive, tmp_path / "tricky.zip")
     with pytest.raises(InputError):
         open_archive(tmp_path / "tricky.zip").unpack(tmp_path)
+
+
+def test_a_list_of_millions_of_files_is_not_read(tmp_path, monkeypatch):
+    size = 2**24 + 46
+    end = b"PK\x05\x06" + struct.pack("<4H2LH", 0, 0, 65535, 65535, size, 0, 0)
+    (tmp_path / "long.zip").write_bytes(bytes(size) + end)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with pytest.raises(InputError, match="its list of files has"):
+        open_archive(tmp_path / "long.zip")
+
+
+def test_runs_that_unpack_to_more_than_memory_are_refused(archive, tmp_path, monkeypatch):
+    """Each alone is as long as a run may be, and zeros are a thousandth of it in the file."""
+    open_archive(archive).unpack(tmp_path)
+    monkeypatch.setattr(unpacking, "MOST_NUMBERS", 1000)
+    with pytest.raises(InputError, match="more than 1,000 numbers"):
+        read_runs(tmp_path)
 
 
 def test_another_file_in_its_place_while_it_is_checked_changes_nothing(archive, tmp_path):
@@ -83,7 +152,7 @@ def test_another_file_in_its_place_while_it_is_checked_changes_nothing(archive, 
     opened = open_archive(path)
     path.write_bytes(b"another")
     assert opened.sha256 == open_archive(archive).sha256
-    assert opened.find_damaged(opened.names) == ()
+    assert opened.find_damaged() == []
 
 
 def test_a_changed_byte_is_named_and_nothing_runs(archive, tmp_path):
@@ -123,9 +192,11 @@ def test_a_file_is_where_code_looks_for_it():
 # --- what its code does ---------------------------------------------------------------------------
 
 HOSTILE = """
+import ctypes
 import os
 import socket
 import sys
+import time
 
 
 class Text(str):
@@ -171,6 +242,39 @@ def forge():
         except OSError:
             pass
     return "forged"
+
+
+def local(path):
+    socket.socket(socket.AF_UNIX).connect(path)
+    return True
+
+
+def unlock(path):
+    "Takes the read-only flag away again, as whoever set it can."
+    attributes = (ctypes.c_uint64 * 4)(0, 1, 0, 0)
+    ctypes.CDLL(None).syscall(442, -100, b"/", 0x8000, attributes, 32)
+    return write(path)
+
+
+def daemon(path):
+    "Leaves the group and the parent, and beats on."
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(1, 0)
+        os.setsid()
+        if os.fork() == 0:
+            while True:
+                with open(path, "a") as file:
+                    file.write("x")
+                time.sleep(0.02)
+        os._exit(0)
+    while not os.path.exists(path):
+        time.sleep(0.02)
+    return True
+
+
+def daemon_and_end(path):
+    daemon(path)
+    os._exit(0)
 
 
 def loud():
@@ -267,3 +371,66 @@ def test_it_has_no_secret_and_cannot_leave_its_folder(hostile, tmp_path, capfd):
     assert hostile("parent_memory").status == "error"
     assert hostile("loud").value is True
     assert "red" not in "".join(capfd.readouterr())
+
+
+def has_stopped(path):
+    """Return whether a file has its size for a while."""
+    size = os.path.getsize(path)
+    time.sleep(0.3)
+    return os.path.getsize(path) == size
+
+
+@linux
+def test_it_has_neither_network_nor_sockets_and_takes_no_right_back(hostile, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert hostile("connect", server.getsockname()[1]).status == "error"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        server.listen()
+        assert "Permission denied" in hostile("local", str(tmp_path / "s")).reason
+    if hostile("write", str(tmp_path / "outside")).status == "error":
+        assert "Read-only" in hostile("unlock", str(tmp_path / "outside")).reason
+
+
+@linux
+@pytest.mark.parametrize("name", ["daemon", "daemon_and_end"])
+def test_a_process_that_leaves_its_group_and_its_parent_ends(hostile, tmp_path, name):
+    beats = tmp_path / "code" / "beats"
+    assert hostile(name, str(beats)).status == ("done" if name == "daemon" else "died")
+    assert has_stopped(beats)
+
+
+WITHOUT_NAMESPACES = """
+import json, sys, time
+from pathlib import Path
+
+from pfbench.runs.engines.engine import MultiProcessEngine
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.loop.confinement import confinement_sentence
+
+if __name__ == "__main__":
+    Path("/proc/sys/user/max_user_namespaces").write_text("0")
+    folder = sys.argv[1]
+    calls = f"__import__('hostile').daemon('{folder}/beats')", "__import__('hostile').connect(9)"
+    tasks = [Task(confinement_sentence, (), 60.0, "archive", folder)]
+    tasks += [Task(eval, (call,), 60.0, "archive", folder) for call in calls]
+    done = {each.index: each for each in MultiProcessEngine(1).do(tasks)}
+    print(json.dumps([done[0].value, done[1].value, done[2].reason]))
+"""
+
+
+@linux
+@pytest.mark.slow
+def test_where_no_namespace_is_allowed_its_processes_end_and_have_no_network(hostile, tmp_path):
+    command = ("unshare", "-Ur", sys.executable, "-c", WITHOUT_NAMESPACES, tmp_path / "code")
+    if shutil.which("unshare") is None:
+        pytest.skip("this system has no unshare")
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    if "max_user_namespaces" in outcome.stderr:
+        pytest.skip("this system lets no namespace forbid others")
+    sentence, is_started, reason = json.loads(outcome.stdout)
+    assert sentence.startswith("no network; no socket of this machine; this system leaves it the")
+    assert "unless it ends its supervisor" in sentence
+    assert is_started is True
+    assert "Permission denied" in reason
+    assert has_stopped(tmp_path / "code" / "beats")

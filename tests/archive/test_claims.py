@@ -62,6 +62,10 @@ def test_an_honest_one_passes_elsewhere(archive, tmp_path, monkeypatch):
     assert found["new"] == 20
     assert found["off"] == found["unreached"] == []
     assert found["sha256"][:16] in found["text"]
+    assert found["inside"]["verdicts"] == 2 + 2
+    assert "60 of these 60 runs were counted and measured by processes that" in found["text"]
+    faults = f"faults ({found['faults'][0]})"
+    assert f"Its own code computed: {faults}, statements (2), verdicts (4)." in found["text"]
     assert "lazy_descent" not in sys.modules
 
 

@@ -13,6 +13,7 @@ from forged_archives import checking, content, forged, run
 
 from pfbench.archive.check import CheckOutcome
 from pfbench.archive.checker import _redraw_table, _tasks
+from pfbench.archive.comparison import read_interface
 from pfbench.archive.unpacking import read_runs
 
 SCHEMA = Path(str(files("pfbench.cli"))) / "schemas" / "archive.json"
@@ -114,6 +115,10 @@ def test_an_honest_one_passes_elsewhere(home, tmp_path, monkeypatch):
     assert found["new"] >= 2 * 20
     assert found["off"] == found["unreached"] == []
     assert "methods_of_mine:Steps on the suite suite" in found["text"]
+    assert found["inside"] == {"statements": 1}
+    total = found["runs"][0] + found["new"]
+    assert f"{total} of these {total} runs were counted and measured by" in found["text"]
+    assert "Its own code computed: statements (1)." in found["text"]
 
 
 def test_it_holds_all_that_it_should(home):
@@ -172,6 +177,34 @@ def test_forged_runs_are_seen_of_the_method_and_of_others(
     path = forged(home / "steps.zip", tmp_path / "f.zip", runs=changing(of(method), change))
     off = checked(path).deviations
     assert any(says in text for text in off), off
+
+
+def test_the_table_is_drawn_where_nothing_of_its_code_is_imported(home, tmp_path, monkeypatch):
+    """The method's process says what it requires; without that nothing is known of it here."""
+    (tmp_path / "inside").mkdir()
+    check = checking(home / "steps.zip", tmp_path / "inside")
+    asked = []
+
+    def do(tasks):
+        asked.extend(item.task for item in tasks)
+        item = tasks[0]
+        value = [["batch", "lo"], ["iterations", "step"], {}]
+        item.on_result(item.task.function(*item.task.arguments) if asked[1:] else value)
+
+    object.__setattr__(check, "process_until_time_limit", do)
+    monkeypatch.setitem(sys.modules, "methods_of_mine", None)  # an import of it raises
+    _, _, *rows = _redraw_table(check, None, read_runs(tmp_path / "inside"))
+    assert check.outcome.deviations == []
+    assert len(rows) == 3
+    assert [bool(task.folder) for task in asked] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "answer", [None, [], [["lo"], [1], {}], [["lo"], ["step"], {"step": "__import__('os')"}]]
+)
+def test_what_is_no_interface_of_a_method_is_refused(answer):
+    with pytest.raises((ValueError, TypeError)):
+        read_interface(answer)
 
 
 @pytest.mark.long

@@ -296,8 +296,8 @@ def describe_exit_code(code: int | None) -> str:
 def _serve(pipe: Connection, notes: Any, code_folder: str = "") -> None:
     """Make tasks until there are no more; runs in the worker."""
     global _noted, _worker
-    _noted, _worker = notes, os.getpid()
     prepare_child_process(confinement_folder=code_folder)
+    _noted, _worker = notes, os.getpid()  # which a confined process gets there
     folder = os.getcwd()
     sys.stdout = sys.stderr  # the standard output is the command's, which may print JSON there
     while True:

@@ -35,6 +35,9 @@ _POLL = 0.1
 _IMPORT_SECONDS = 120.0
 """Seconds in which a method must be imported and made."""
 
+_STOP_SECONDS = 5.0
+"""Seconds in which a method must end a run that its problem has ended."""
+
 _ROUNDING = 1e-6
 """How far the entries of a point may be from those of its factors, relative to the largest."""
 
@@ -57,7 +60,7 @@ class RemoteMethod:
 
     def __init__(self, build: Callable[..., Any], *arguments: Any, folder: str = "") -> None:
         self._call = (build, arguments, folder or os.getcwd())
-        self._is_running = False
+        self._run: object | None = None
         self._started: tuple[ProblemEnd, Any] | None = self._start()
         try:
             kind, *description = _receive_next(*self._started, Ledger(), _IMPORT_SECONDS)
@@ -85,7 +88,7 @@ class RemoteMethod:
         """End its process; another run starts a new one."""
         if self._started is not None:
             link, process = self._started
-            self._started, self._is_running = None, False
+            self._started, self._run = None, None
             kill_process_group(process)
             with suppress(OSError):  # in a garbage collection the pipe may be closed already
                 link.pipe.close()
@@ -98,13 +101,13 @@ class RemoteMethod:
         InputError
             If its process dies, or sends what no method sends.
         """
-        if self._is_running:  # the states of the run before were not taken to their end
-            self.close()
+        if self._run is not None:  # the states of the run before were not taken to their end
+            self._stop_run()
         if self._started is None:
             self._started = self._start()
             _receive_next(*self._started, Ledger(), _IMPORT_SECONDS)
-        started = link, process = self._started
-        self._is_running = True
+        link, process = self._started
+        self._run = this_run = object()
         ledger: Ledger = ask._ledger
         bits: Any = rng.bit_generator
         retained = dict[int, Any]()
@@ -119,7 +122,7 @@ class RemoteMethod:
                     yield state
                     link.send("on")
                 elif kind == "end":
-                    self._is_running = False
+                    self._run = None
                     return
                 elif kind == "raised":
                     raise _as_error(*reported)
@@ -128,8 +131,23 @@ class RemoteMethod:
                 else:
                     raise InputError("the method's process sends what no method sends.")
         finally:
-            if self._is_running and self._started is started:
-                self.close()  # it stands in the middle of a run
+            if self._run is this_run:
+                self._stop_run()
+
+    def _stop_run(self) -> None:
+        """Let the method end a run in its middle; end its process if it does not."""
+        assert self._started is not None
+        link, process = self._started
+        try:
+            if link.owes_answer:
+                link.send("stop")
+                if _receive_next(link, process, Ledger(), _STOP_SECONDS) == ("end",):
+                    self._run = None
+        except (InputError, OSError):
+            pass
+        finally:
+            if self._run is not None:
+                self.close()
 
 
 def isolate(algorithm: Any) -> Any:

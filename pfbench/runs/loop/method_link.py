@@ -75,6 +75,9 @@ class _End:
 class ProblemEnd(_End):
     """The end where the problem is: it sends pickles, and reads plain data."""
 
+    owes_answer = False
+    """Whether the other end waits for a message."""
+
     def send(self, *message: Any) -> None:
         """Send a message, with the storage that it or the last one received is about."""
         patterns: dict[int, Pattern] = {}
@@ -98,6 +101,7 @@ class ProblemEnd(_End):
         packed = pack(message)
         storages = self._pack_changed_storages(pack)
         self._turn += 1
+        self.owes_answer = False
         parts = (self._turn, pickle.dumps(patterns), storages, packed)
         self.pipe.send_bytes(pickle.dumps(parts))
 
@@ -122,9 +126,11 @@ class ProblemEnd(_End):
                 self._update(number, decode(rest[16 : 16 + size], self._find_shared))
                 rest = rest[16 + size :]
             self._modified = {}
-            return decode(rest, self._find_shared)
+            message = decode(rest, self._find_shared)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise InputError(f"the method's process sends no plain data ({error}).") from error
+        self.owes_answer = True
+        return message
 
     def _find_shared(self, kind: str, number: int) -> Any:
         if kind == "Pattern":

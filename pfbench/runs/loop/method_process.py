@@ -25,6 +25,10 @@ DESCRIBED = (
 PARTS = ("mean", "product", "batch", "difference", "replace")
 
 
+class _RunStopped(BaseException):
+    """The problem's process has ended the run; `except Exception` does not catch it."""
+
+
 class _RemoteOracles:
     """The oracles as the method has them: each verb is a message."""
 
@@ -45,7 +49,10 @@ class _RemoteOracles:
     def _send_query(self, index: int, verb: str, value: Any) -> Any:
         dropped, self._released = self._released, []
         self._link.send("ask", index, verb, value, dropped)
-        kind, answer = self._link.receive()
+        kind, *content = self._link.receive()
+        if kind == "stop":
+            raise _RunStopped
+        (answer,) = content
         if kind == "raise":
             raise answer
         return answer
@@ -94,10 +101,11 @@ def serve(
             bits = np.random.PCG64(seed)
             bits.state = state
             ask, rng = _RemoteOracles(link, n, D), PrefetchingGenerator(bits)
-            with np.errstate(all="ignore"):  # as in the process of the run
+            with np.errstate(all="ignore"), suppress(_RunStopped):  # as where the run is measured
                 for yielded in algorithm.run(ask, x, rng):
                     link.send("state", yielded)
-                    link.receive()
+                    if link.receive() == ("stop",):
+                        break
             link.send("end")
             link.reset()
     except (EOFError, ConnectionError):

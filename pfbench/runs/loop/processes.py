@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from pfbench.kernels.code_cache import allow_read_only_cache_folders
 from pfbench.kernels.libraries import LIBRARIES, import_libraries
 from pfbench.kernels.numba_compilation import set_threads, warn_if_uncached
-from pfbench.runs.loop.confinement import confine
+from pfbench.runs.loop.confinement import confine, kill_descendants
 
 
 def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
@@ -41,7 +41,9 @@ def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseP
 
 
 def kill_process_group(process: BaseProcess) -> None:
-    """Kill a process from `start_process`, and every process of its group."""
+    """Kill a process from `start_process`, with its descendants and every process of its group."""
+    if process.pid:
+        kill_descendants(process.pid)
     if hasattr(os, "killpg") and process.pid:
         with suppress(ProcessLookupError, PermissionError):  # it may not have begun, or be gone
             os.killpg(process.pid, signal.SIGKILL)
@@ -59,7 +61,9 @@ def prepare_child_process(loop_threads: int = 1, confinement_folder: str = "") -
     if hasattr(os, "setsid") and os.getsid(0) != os.getpid():
         os.setsid()
     if confinement_folder:
-        confine(confinement_folder)
+        parent = multiprocessing.parent_process()
+        assert parent is not None  # `start_process` was called there
+        confine(confinement_folder, parent.sentinel)
         _close_fork_server_pipes()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pfbench.algorithms.catalogue import ALGORITHMS
@@ -16,7 +16,42 @@ from pfbench.runs.planning.template import fill_template, placeholder_names
 from pfbench.runs.planning.tune import TunedMethod
 
 
-def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
+@dataclass(frozen=True)
+class CandidateInterface:
+    """Requirements and parameters of a method, as plain data.
+
+    Attributes
+    ----------
+    requires
+        Requirements on a problem.
+    required_parameters
+        Names of the parameters without default.
+    defaults
+        Default values that are whole numbers, by name.
+    """
+
+    requires: frozenset[str] = frozenset()
+    required_parameters: tuple[str, ...] = ()
+    defaults: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_candidate_interface(name: str) -> CandidateInterface:
+    """Return the interface of a method; MODULE:NAME is imported."""
+    kind: Any = load_user_object(name) if ":" in name else ALGORITHMS[name]
+    try:
+        parameters = inspect.signature(kind).parameters if callable(kind) else {}
+    except ValueError:
+        parameters = {}
+    return CandidateInterface(
+        getattr(kind, "requires", frozenset()),
+        tuple(name for name, item in parameters.items() if item.default is item.empty),
+        {name: item.default for name, item in parameters.items() if isinstance(item.default, int)},
+    )
+
+
+def add_candidate(
+    suite: Spec, text: str, interface: CandidateInterface | None = None
+) -> tuple[Spec, tuple[str, ...]]:
     """Return a suite with a method added, and the labels of the method in it.
 
     A catalogue method without parameters has those of the suite, if the suite has it. Required
@@ -24,7 +59,8 @@ def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     for a method without linear minimisation, from its table ``projecting``; if that lists several
     values, the method is tuned over them like all others. A text may contain the name of another
     parameter in braces, as in ``ceil(n/{batch})``, for the value of that parameter, or 1 if the
-    class has no such parameter. A MODULE:NAME is imported: inform the user before.
+    class has no such parameter. A MODULE:NAME is imported to read its interface, unless that is
+    passed: inform the user before.
 
     Raises
     ------
@@ -41,9 +77,10 @@ def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     if labels and not selector.texts:
         return suite, labels
     label = selector.name.rpartition(":")[2] if own else str(selector)
-    fill_templates = _fill_templates(
-        selector, _collect_required_parameters(selector, suite.candidate)
-    )
+    if interface is None:
+        interface = read_candidate_interface(selector.name)
+    required = _collect_required_parameters(selector, interface, suite.candidate)
+    fill_templates = _fill_templates({**interface.defaults, **selector.texts, **required}, required)
     tried = {name: value for name, value in fill_templates.items() if isinstance(value, list)}
     if not tried:
         label = _make_unused_label(label, study.labels)
@@ -69,37 +106,19 @@ def _candidate_labels(study: Study, name: str) -> tuple[str, ...]:
 
 
 def _collect_required_parameters(
-    selector: Selector, available: Mapping[str, Any]
+    selector: Selector, interface: CandidateInterface, available: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the available values of parameters that a class requires and its selector lacks."""
     if "epsilon" in selector.texts:
         return {}
-    asks: frozenset[str] = getattr(_load_algorithm_class(selector.name), "requires", frozenset())
-    if "lo" not in asks:
+    if "lo" not in interface.requires:
         available = {**available, **available.get(PROJECTING, {})}
-    parameters = _signature_parameters(selector.name)
-    needed = [
-        name for name, parameter in parameters.items() if parameter.default is parameter.empty
-    ]
-    return {name: available[name] for name in needed if name in available.keys() - selector.texts}
+    lacking = available.keys() - selector.texts
+    return {name: available[name] for name in interface.required_parameters if name in lacking}
 
 
-def _load_algorithm_class(name: str) -> Any:
-    return load_user_object(name) if ":" in name else ALGORITHMS[name]
-
-
-def _signature_parameters(name: str) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a class or function; empty if unknown."""
-    kind = _load_algorithm_class(name)
-    try:
-        return inspect.signature(kind).parameters if callable(kind) else {}
-    except ValueError:
-        return {}
-
-
-def _fill_templates(selector: Selector, parameters: dict[str, Any]) -> dict[str, Any]:
+def _fill_templates(values: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters with names in braces replaced, except by names that are tuned."""
-    values = {**_numeric_defaults(selector), **selector.texts, **parameters}
     values = {
         key: f"{{{key}}}" if isinstance(value, list) else value for key, value in values.items()
     }
@@ -114,16 +133,6 @@ def _fill_templates(selector: Selector, parameters: dict[str, Any]) -> dict[str,
     return {
         name: fill(name, parameter) if isinstance(parameter, str) else parameter
         for name, parameter in parameters.items()
-    }
-
-
-def _numeric_defaults(selector: Selector) -> dict[str, Any]:
-    """Return the parameters of a class that have a default number."""
-    parameters = _signature_parameters(selector.name)
-    return {
-        name: parameter.default
-        for name, parameter in parameters.items()
-        if isinstance(parameter.default, int)
     }
 
 

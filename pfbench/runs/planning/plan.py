@@ -9,8 +9,9 @@ from typing import Any
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector
+from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.selectors import list_user_code_names as own_in
+from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 
 MOST_RUNS = 100_000
@@ -170,3 +171,9 @@ def check_run_count(location: str, factors: Mapping[str, int]) -> int:
             f"{location} plans {number:,} runs ({product}), and {MOST_RUNS:,} is the most: split it."  # noqa: E501
         )
     return number
+
+
+def portable_identity(source: PlannedRun | Run) -> tuple[str, str, int]:
+    """Return problem, algorithm and seed, wherever the files lie that the selectors name."""
+    problem, algorithm = map(replace_file_by_module, (source.problem, source.algorithm))
+    return problem, algorithm, source.seed

@@ -11,9 +11,10 @@ import io
 import json
 import re
 import stat
+import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -109,8 +110,13 @@ _DAMAGES = (
     *(DamagedFileError, OSError, ValueError, zipfile.BadZipFile, zlib.error),
     *(EOFError, KeyError, NotImplementedError, RuntimeError),
 )
-_END, _END_BYTES = b"PK\x05\x06", 22
-"""Start of the last bytes of a zip file without a comment, and their number."""
+_END, _END_OF_LARGE = b"PK\x05\x06", b"PK\x06\x07"
+"""Start of the last 22 bytes of a zip file without a comment; of the 20 before in a larger one."""
+
+_MOST_LISTED = 2**24
+"""Bytes of the longest list of files in an archive."""
+
+_MORE = "there is something before or behind what is in it"
 
 
 def is_valid_member_name(name: str) -> bool:
@@ -162,6 +168,7 @@ class Archive:
     def __init__(self, data: bytes, path: Path) -> None:
         self.path, self.data = path, data
         with self._refuse_errors():
+            _check_end(data)
             self._zip = zipfile.ZipFile(io.BytesIO(data))
             entries = self._zip.infolist()
             if len(entries) > MOST_FILES:
@@ -169,11 +176,8 @@ class Archive:
             self._entries = {entry.filename: entry for entry in entries}
             if len({name.lower() for name in self._entries}) < len(entries):
                 raise DamagedFileError("unreadable", "two files in it have the same name")
-            at_end = data[-_END_BYTES:].startswith(_END)
-            if not at_end or min(entry.header_offset for entry in entries):
-                raise DamagedFileError(
-                    "unreadable", "there is something before or behind what is in it"
-                )
+            if min(entry.header_offset for entry in entries):
+                raise DamagedFileError("unreadable", _MORE)
             if {"pack.json", "receipt.json", "comparison.json"} & self._entries.keys():
                 raise DamagedFileError(
                     "wrong schema version", "an earlier pfbench wrote it: make it again"
@@ -209,18 +213,18 @@ class Archive:
                 raise DamagedFileError("wrong content", f"{name} does not match its hash")
         return data
 
-    def find_damaged(self, names: Iterable[str]) -> tuple[str, ...]:
+    def find_damaged(self) -> list[str]:
         """Return the files whose bytes do not match their hashes."""
         results = []
-        for name in names:
+        for name in self.names:
             try:
                 self.read(name)
             except InputError:
                 results.append(name)
-        return tuple(results)
+        return results
 
-    def unpack(self, folder: Path, but: Collection[str] = ()) -> None:
-        """Write all files, except some, into an empty folder.
+    def unpack(self, folder: Path) -> None:
+        """Write all files into an empty folder.
 
         Raises
         ------
@@ -229,7 +233,7 @@ class Archive:
         OSError
             If it cannot be written.
         """
-        for name in (name for name in self.names if name not in but):
+        for name in self.names:
             path = folder.joinpath(*name.split("/"))
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
@@ -280,6 +284,18 @@ def open_archive(path: Path) -> Archive:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): name an archive.") from error
     return Archive(data, path)
+
+
+def _check_end(data: bytes) -> None:
+    """Refuse bytes whose list of files is too long to be read, or is not followed by the end."""
+    end = data[-22:]
+    if not end.startswith(_END) or data[-42:-38] == _END_OF_LARGE:
+        raise DamagedFileError("unreadable", _MORE)
+    size, offset = struct.unpack("<12xLL2x", end)
+    if size > _MOST_LISTED:
+        raise DamagedFileError("too large", f"its list of files has {size:,} bytes")
+    if offset + size + 22 != len(data):
+        raise DamagedFileError("unreadable", _MORE)
 
 
 def _check_zip_entry(entry: zipfile.ZipInfo) -> None:

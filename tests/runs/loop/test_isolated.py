@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,10 @@ from helpers import tiny_logistic, tiny_recovery
 import pfbench as pf
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
+from pfbench.oracles import Ledger
 from pfbench.runs.loop import isolated, method_process, plain_data, processes
+from pfbench.runs.loop.drive import drive
+from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.solve import solve
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "algorithms"))
@@ -28,6 +32,7 @@ SAMPLE = {
 METHODS = '''
 import gc
 import os
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +57,27 @@ class Cheat(pf.Algorithm):
             yield pf.State(problem.set.project(x))
 
 
+class Walking(Cheat):
+    """Follows frames, and what its oracles refer to, as far as they lead."""
+
+    def run(self, ask, x, rng):
+        frame, reached = sys._getframe(), {}
+        waiting = [ask, rng, self]
+        while frame is not None:
+            waiting += [*frame.f_locals.values()]
+            frame = frame.f_back
+        while waiting:
+            one = waiting.pop()
+            if id(one) not in reached and not isinstance(one, type | type(gc)):
+                reached[id(one)] = one
+                waiting += gc.get_referents(one)
+        known = {type(one).__name__ for one in [*reached.values(), *gc.get_objects()]}
+        wanted = {"Ledger", "Oracles", "NonconvexLogistic"} & known
+        ask.gradient(x)
+        yield pf.State(x)
+        raise RuntimeError(f"reached {sorted(wanted)} of {len(reached)}")
+
+
 class Endless(Cheat):
     """Asks nothing, and never yields."""
 
@@ -59,6 +85,13 @@ class Endless(Cheat):
         while True:
             pass
         yield
+
+
+class Plain(Cheat):
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = x - 1e-3 * ask.gradient(x)
+            yield pf.State(x)
 
 
 class Dead(Cheat):
@@ -121,6 +154,18 @@ class Forging(Cheat):
         x = x.copy()
         x._trail.values[:] = 7.0
         yield pf.State(x)
+
+
+class Clinging(Cheat):
+    """Goes on where the run is over."""
+
+    def run(self, ask, x, rng):
+        while True:
+            try:
+                ask.gradient(x)
+                yield pf.State(x)
+            except BaseException:
+                ask.gradient(x)
 
 
 class Caught(Cheat):
@@ -254,12 +299,49 @@ def test_what_finds_the_problem_in_its_memory_finds_nothing(methods):
     assert "unpack" in alone.stop_reason
 
 
+def test_what_walks_frames_and_references_reaches_no_counter(methods):
+    problem, method = tiny_logistic(), methods.Walking(iterations=1)
+    inside = solve(problem, method).stop_reason
+    assert "reached ['Ledger'" in inside
+    assert "'NonconvexLogistic'" in inside
+    apart = solve(problem, method, isolated=True)
+    assert "reached [] of" in apart.stop_reason
+    assert apart.counts.fo == 1
+
+
 def test_the_budget_ends_it_at_the_same_call():
     options = {"budget": pf.Budget(sfo=60), "every": 1}
     algorithm = pf.algorithm("nfwu-spiderg", iterations=50, step=0.1, batch=2, period=3)
     here = outcome(tiny_recovery(), algorithm, **options)
     assert here[0] == "budget"
     assert outcome(tiny_recovery(), algorithm, isolated=True, **options) == here
+
+
+@pytest.mark.parametrize("status", ["target", "budget", "finished"])
+def test_runs_of_one_method_have_one_process_however_they_end(methods, monkeypatch, status):
+    started, problem = [], tiny_logistic()
+
+    def start(*arguments):
+        started.append(arguments)
+        return processes.start_process(*arguments)
+
+    monkeypatch.setattr(isolated, "start_process", start)
+    budget = pf.Budget(fo=2) if status == "budget" else None
+    below = problem.value(problem.start()) - 1e-9
+    stop = pf.Stop("value", below) if status == "target" else None
+    with closing(isolated.isolate(methods.Plain(iterations=3))) as remote:
+        run = resolve_run(problem, remote, "value")
+        runs = [drive(run, Ledger(budget), seed=seed, stop=stop) for seed in range(3)]
+    assert {one.status for one in runs} == {status}
+    assert len({one.counts for one in runs}) == len(started) == 1
+
+
+def test_a_method_that_goes_on_after_its_run_loses_its_process(methods):
+    with closing(isolated.isolate(methods.Clinging(iterations=3))) as remote:
+        run = resolve_run(tiny_logistic(), remote)
+        for _ in range(2):
+            assert drive(run, Ledger(pf.Budget(fo=2)), seed=0).counts.fo == 2
+        assert remote._started is None
 
 
 def test_a_method_that_asks_nothing_is_ended_by_the_clock(methods):

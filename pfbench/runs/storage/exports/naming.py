@@ -5,10 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import replace_file_by_module
-from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
 from pfbench.runs.storage.serialization import StoredRun
 
@@ -40,14 +38,6 @@ Planned = tuple[str, str, int]
 """Key of a stored run in a spec: its problem, algorithm and seed."""
 
 
-def _plan_identity(source: PlannedRun | Run) -> Planned:
-    return (
-        replace_file_by_module(source.problem),
-        replace_file_by_module(source.algorithm),
-        source.seed,
-    )
-
-
 def namings(spec: Spec) -> Mapping[Planned, RunNaming]:
     """Return the name of each run of a spec; of equal runs, that of the first.
 
@@ -59,7 +49,7 @@ def namings(spec: Spec) -> Mapping[Planned, RunNaming]:
         targets = tuple(map(_format_target, study.targets))
         for setting, label, plan in _iterate_labelled(study):
             namings.setdefault(
-                _plan_identity(plan), RunNaming(spec.name, setting.title, label, targets)
+                portable_identity(plan), RunNaming(spec.name, setting.title, label, targets)
             )
     return namings
 
@@ -83,7 +73,7 @@ def _iterate_labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]
 def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
     """Return the name of a stored run; of one that no spec names, its target if known."""
     run = entry.run
-    naming = names.get(_plan_identity(run))
+    naming = names.get(portable_identity(run))
     if naming is not None:
         return naming
     try:
