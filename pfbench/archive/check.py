@@ -215,7 +215,7 @@ class Check:
         ]
 
     def _note_where(self, item: CheckTask, value: Any) -> None:
-        """Note whether something was computed where code of the archive is imported."""
+        """Count a task by whether it was computed where code of the archive is imported."""
         number = len(value) if item.task.function is measure else 1
         if item.task.folder:
             self.outcome.inside[item.subject] += number

@@ -62,7 +62,7 @@ def describe_method(name: str) -> list[Any]:
 
 
 def read_interface(answer: Any) -> CandidateInterface:
-    """Return what `describe_method` describes.
+    """Return a method's interface from the answer of `describe_method`.
 
     Raises
     ------

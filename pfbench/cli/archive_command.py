@@ -334,7 +334,7 @@ def check_archive(
 
 
 def _describe_inside(inside: Mapping[str, int]) -> str:
-    """Return what the archive's own code computed, and how much of it."""
+    """Describe by kind the number of results that the archive's own code computed."""
     return ", ".join(f"{name} ({number})" for name, number in sorted(inside.items())) or "nothing"
 
 

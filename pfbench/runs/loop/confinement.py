@@ -107,8 +107,8 @@ def confine(folder: str, sentinel: int) -> None:
 def kill_descendants(ancestor: int) -> None:
     """Kill every process that a process has started, directly or not, in whatever group it is."""
     ends = monotonic() + _KILL_SECONDS
-    while (found := _list_descendants(ancestor)) and monotonic() < ends:
-        for pid in found:
+    while (pids := _list_descendants(ancestor)) and monotonic() < ends:
+        for pid in pids:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         sleep(_POLL / 50)
@@ -178,7 +178,7 @@ def _forbid_writing(kernel: ctypes.CDLL, folder: str) -> bool:
 
 
 def _drop_privileges(kernel: ctypes.CDLL) -> bool:
-    """Give up what undoes the confinement; return whether no socket can be opened any more."""
+    """Drop the rights that undo the confinement; return whether sockets are refused."""
     machine = os.uname().machine
     if machine not in _SOCKET_CALLS:
         return False

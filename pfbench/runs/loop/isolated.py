@@ -135,7 +135,7 @@ class RemoteMethod:
                 self._stop_run()
 
     def _stop_run(self) -> None:
-        """Let the method end a run in its middle; end its process if it does not."""
+        """Ask the method to end a run in its middle; end its process if it does not."""
         assert self._started is not None
         link, process = self._started
         try:
