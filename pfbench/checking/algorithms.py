@@ -150,7 +150,7 @@ def _check_declarations(algorithm: Any) -> str:
     if inspect.isclass(algorithm) and isinstance(output, property):
         output = "last"  # seen once it is made
     if output not in OUTPUT_RULES:
-        raise CheckFailed(f"the output {' or '.join(OUTPUT_RULES)}", f"{output!r}")
+        raise CheckFailed(f"`output` to be {' or '.join(map(repr, OUTPUT_RULES))}", f"{output!r}")
     odd = set(getattr(algorithm, "assumes", ())) - set(ASSUMPTIONS)
     if odd:
         raise CheckFailed(f"`assumes` to name {', '.join(ASSUMPTIONS)}", ", ".join(sorted(odd)))

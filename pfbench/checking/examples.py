@@ -52,7 +52,7 @@ def fail_if_stale_skip_if_unsupported(verb: str) -> Iterator[None]:
         yield
     except StalePoint as error:
         raise CheckFailed(
-            "it to keep(x) where it needs a point later than the next one",
+            "it to call keep(x) on every point that it still reads after the next step",
             "it reads an old point of a factored matrix, which has moved on",
         ) from error
     except Exception as error:

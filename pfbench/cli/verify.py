@@ -72,7 +72,10 @@ def verify(
     if receipt is not None:
         raise InputError(f"--receipt is now `pfbench archive make FILE.py -o {receipt}`.")
     if harder_instances and (algorithm or repeat > 1):
-        raise InputError("--harder-instances needs claims only: remove the other option.")
+        raise InputError(
+            "--harder-instances cannot be combined with --algorithm or --repeat: "
+            "remove one of them."
+        )
     options.check_engine_options(jobs, scheduler)
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
     check_integer("--repeat", repeat, minimum=1)

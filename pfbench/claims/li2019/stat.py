@@ -200,7 +200,7 @@ def _ratio_of_squared_distance_to_bound(share: float) -> float:
 def examine_one_sided_square(
     effort: str, seed: int, *, is_corrected: bool = False
 ) -> ExaminationEvidence:
-    """(22): the same with |theta - theta_hat| <= eps^2, of which one side scales with theta."""
+    """(22): (15) with |theta - theta_hat| <= eps^2 instead, a length against a squared length."""
     share = float(stream(seed, "(22)").uniform(0.2, 0.6))
     printed, corrected = (
         _statistical_error_squared_as_printed(share),

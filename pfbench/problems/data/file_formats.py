@@ -1,4 +1,4 @@
-"""Reading the files of data sets: packed text of LIBSVM, tables of numbers, ratings.
+"""Reading the files of data sets, compressed or not: LIBSVM text, tables of numbers, ratings.
 
 scikit-learn parses LIBSVM's format and pandas the others; both round decimals correctly, so that
 the arrays do not depend on the machine.

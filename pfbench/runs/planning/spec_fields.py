@@ -171,7 +171,7 @@ def parse_targets(field: str, value: Any) -> tuple[Stop, ...]:
             stops.append(_parse_target(entry.field, entry.text))
     noting.raise_collected()
     if len({target.measure for target in stops}) > 1:
-        raise InputError(f"{field} are of different measures: a run stops at one of them.")
+        raise InputError(f"{field} must all be of one measure: a run stops at the hardest of them.")
     return tuple(sorted(stops, key=lambda target: -target.target))
 
 

@@ -227,7 +227,7 @@ def _find_repeated_batches_and_p_value(
 def find_choice_rejection_and_p_value(
     subject: str, chosen: Sequence[int], chances: Sequence[float]
 ) -> tuple[Rejection | None, float]:
-    """Return whether choices have not their chances, and the p-value; `batch` is the choice.
+    """Return the rejection of choices that contradict their chances, or None, and the p-value.
 
     Of coins with a chance of 0.03 it finds that none falls heads any more after some 1200 flips; of
     points from which a run goes on that all are of the same half after some 60.

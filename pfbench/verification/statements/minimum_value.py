@@ -50,7 +50,7 @@ def _minimise(problem: Any) -> float:
             best = run.x
         if _gap(problem, best) <= target:
             return float(problem.value(best))
-    raise NotTestable(f"{unknown}: it is certified up to {_gap(problem, best):.2g} alone")
+    raise NotTestable(f"{unknown}: it is certified only to within {_gap(problem, best):.2g}")
 
 
 _least_value = lru_cache(maxsize=8)(_minimise)

@@ -281,7 +281,7 @@ def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, 
 
 
 def iterate_problems(trial: Trial) -> Iterator[tuple[str, Any]]:
-    """Yield a problem for each instance; its data are of this trial, if it draws any."""
+    """Yield the name and a problem of each instance; random data depend on the trial."""
     for name, instance in iterate_instances(trial):
         yield name, instance.build_seeded(trial.seeds(1, instance.stream_key)[0])
 
