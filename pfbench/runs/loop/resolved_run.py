@@ -245,8 +245,8 @@ def _collect_recorded_measures(
         listed = [measures] if isinstance(measures, str) else measures
         if not isinstance(listed, Sequence):
             raise InputError(
-                f"measures={brief_repr(measures)} must be a name, a list of names, as in ['fw_gap'], "
-                "or a dict from names to functions of (problem, state)."
+                f"measures={brief_repr(measures)} must be a name, a list of names, as in "
+                "['fw_gap'], or a dict from names to functions of (problem, state)."
             )
         measures = select_measures(
             problem, [check_text("a measure", name, "fw_gap") for name in listed]
