@@ -49,7 +49,7 @@ SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
         (RECOVERY, {"tolerance": 2.0}, ["tolerance=2.0", "at most 1"]),
         (LOGISTIC, {"set": "L1"}, ["set", "'L1'", "'l1'"]),
         (LOGISTIC, {"set": "nuclear"}, ["set nuclear", "matrices", "l1, l2"]),
-        (LOGISTIC, {"set": "l2", "penalty": "l1"}, ["set=l2", "penalty=l1", "leave one out"]),
+        (LOGISTIC, {"set": "l2", "penalty": "l1"}, ["set=l2", "penalty=l1", "remove one"]),
         (LOGISTIC, {"set": "none", "radius": 2.0}, ["set=none", "radius", "leave it out"]),
         (LOGISTIC, {"source": "breast-cancr"}, ["source", "'breast-cancer'"]),
         (LOGISTIC, {"source": 3}, ["source", "'3'"]),

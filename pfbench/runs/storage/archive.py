@@ -290,7 +290,8 @@ def _check_end(data: bytes) -> None:
     """Refuse bytes whose list of files is too long to be read, or is not followed by the end."""
     end = data[-22:]
     if not end.startswith(_END) or data[-42:-38] == _END_OF_LARGE:
-        raise DamagedFileError("unreadable", _MORE)
+        reason = _MORE if data.startswith(b"PK") else "it is not a zip file"
+        raise DamagedFileError("unreadable", reason)
     size, offset = struct.unpack("<12xLL2x", end)
     if size > _MOST_LISTED:
         raise DamagedFileError("too large", f"its list of files has {size:,} bytes")

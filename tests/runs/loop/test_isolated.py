@@ -226,28 +226,32 @@ def test_counts_and_bits_are_those_of_a_usual_run(kind):
     assert len(same(kind, SAMPLE[kind])) >= 2
 
 
-def serve_on(pipe):
+def serve_on(pipe, fars):
     """Serve one method after the other; runs in a process of its own, which compiles once."""
-    while True:
+    for far in fars:
         try:
-            far, *arguments = pipe.recv()
+            method_process.serve(far, *pipe.recv())
         except EOFError:
             return
-        method_process.serve(far, *arguments)
         far.close()
 
 
 class Lasting:
-    """In place of what starts a process for each run: hands all to the same one."""
+    """In place of what starts a process for each run: passes all to the same one.
+
+    It has all pipes from its start: a confined process can open no socket to receive another.
+    """
 
     def __init__(self):
-        self.child, self.here = processes.start_process(serve_on)
+        pipes = [multiprocessing.Pipe() for _ in range(100)]
+        self.child, self.here = processes.start_process(serve_on, [far for _, far in pipes])
+        for _, far in pipes:
+            far.close()
+        self.pipes = iter([here for here, _ in pipes])
 
     def started(self, serve, *arguments):
-        here, far = multiprocessing.Pipe()
-        self.here.send((far, *arguments))
-        far.close()
-        return Handed(self.child), here
+        self.here.send(arguments)
+        return Handed(self.child), next(self.pipes)
 
 
 class Handed:
@@ -272,6 +276,8 @@ def lasting():
     found.here.close()
     found.child.kill()
     found.child.join()
+    for pipe in found.pipes:
+        pipe.close()
 
 
 @pytest.mark.slow
