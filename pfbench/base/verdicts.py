@@ -20,11 +20,6 @@ class Verdict(StrEnum):
         return cls(_FORMER_NAMES[value]) if value in _FORMER_NAMES else None
 
     @property
-    def description(self) -> str:
-        """Verdict in words."""
-        return _WORDS[self]
-
-    @property
     def rank_from_worst(self) -> int:
         """Position of the verdict from the worst, 0, to the best."""
         return _WORST_FIRST.index(self)
@@ -58,16 +53,6 @@ _WORST_FIRST = (
     *(Verdict.VIOLATED, Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.DISPUTED),
     *(Verdict.HOLDS, *NEAR),
 )
-
-_WORDS = {
-    Verdict.HOLDS: "the bound holds",
-    Verdict.WITHIN_10: "within ten of the bound",
-    Verdict.ATTAINED: "the bound is attained",
-    Verdict.VIOLATED: "the bound is violated",
-    Verdict.FAILED: "the method raised, hung, or lacks what is needed: nothing was measured",
-    Verdict.DISPUTED: "its proof is known to be broken",
-    Verdict.INCONCLUSIVE: "the runs decide neither way",
-}
 
 _COLOURS = {
     Verdict.HOLDS: "green",

@@ -1,4 +1,4 @@
-"""The verdicts: their order, their words, and the names that older stores have."""
+"""The verdicts: their order, and the names that older stores have."""
 
 import json
 
@@ -7,9 +7,9 @@ import pytest
 from pfbench.base.verdicts import VERDICT_NAMES, Verdict
 
 
-def test_every_verdict_has_a_place_words_and_a_colour():
+def test_every_verdict_has_a_place_and_a_style():
     assert sorted(one.rank_from_worst for one in Verdict) == list(range(len(Verdict)))
-    assert all(one.description and one.terminal_style for one in Verdict)
+    assert all(one.terminal_style for one in Verdict)
 
 
 def test_only_what_is_wrong_or_kept_is_called_so():
