@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from pfbench.adapters.function_samplers import sample_function
 from pfbench.base.arrays import Floats
 from pfbench.base.assumptions import ASSUMPTIONS
 from pfbench.base.checks import check_finite_array, check_integer, check_real, unwrap_scalar
@@ -274,7 +275,7 @@ class FunctionProblem(FiniteSum):
 
 def from_functions(
     fun: Callable[..., Any],
-    jac: Jacobian,
+    jac: Jacobian | None = None,
     lmo: Callable[..., Any] | FeasibleSet | None = None,
     *,
     start: Any,
@@ -282,6 +283,8 @@ def from_functions(
     components: tuple[int, Callable[..., Any]] | None = None,
     constants: Mapping[str, float] = MappingProxyType({}),
     properties: tuple[str, ...] = (),
+    sampler: Callable[[np.random.Generator, int], Any] | None = None,
+    sample_grad: Callable[[Any, Floats], Any] | None = None,
 ) -> FiniteSum:
     """Return a problem from plain functions, for `solve`, `check`, and all other functions.
 
@@ -305,6 +308,10 @@ def from_functions(
         schedule that needs another one raises with its name.
     properties
         Known properties of f: ``("convex",)``.
+    sampler, sample_grad
+        For an expectation f(x) = E f(x, xi): ``sampler(rng, size)`` returns S, independent draws of
+        xi in any form, and ``sample_grad(S, x)`` the mean of grad f(x, xi) over S. `fun` and `jac`
+        then serve the measures alone.
 
     Raises
     ------
@@ -312,7 +319,16 @@ def from_functions(
         If a function returns an invalid value at the start, or a name is unknown.
     """
     point = _copy_start(start)
-    _check_functions(fun=fun, jac=None if jac is True else jac)
+    _check_functions(
+        fun=fun, jac=None if jac is True else jac, sampler=sampler, sample_grad=sample_grad
+    )
+    if jac is None:
+        raise InputError(
+            "jac is needed, a function that returns the gradient of f: for a sampler it may be the "
+            "mean over a large sample that is drawn once."
+        )
+    if (sampler is None) != (sample_grad is None) or (sampler and components):
+        raise InputError("give sampler and sample_grad together, and no components with them.")
     if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
         raise InputError(
             'constants must be numbers by name, as in {"L_f": 1.0}, and properties a tuple, as in '
@@ -349,7 +365,9 @@ def from_functions(
         properties=frozenset(properties),
     )
     _check_functions_at_start(problem, point)
-    return problem
+    if sampler is None or sample_grad is None:
+        return problem
+    return sample_function(problem, sampler, sample_grad)
 
 
 def _copy_start(start: Any) -> Floats:

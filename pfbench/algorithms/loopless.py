@@ -247,7 +247,7 @@ class StormMethod(Algorithm):
         """Yield a state after each update; see the class's pseudo-code."""
         floor, a, d, before = self.floor, 1.0, None, x
         for _ in range(self.iterations):
-            i = rng.integers(ask.n, size=1)
+            i = ask.sample(rng, 1)
             g = ask.batch(i, x)
             d = g if d is None else g + (1.0 - a) * (d - ask.batch(i, before))
             floor += inner(g, g)

@@ -52,7 +52,7 @@ class MomentumAlgorithm(Algorithm):
 
     def batch_gradient(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
         """Return g_k, the mean over a batch at x."""
-        return ask.batch(rng.integers(ask.n, size=self.batch), x)
+        return ask.batch(ask.sample(rng, self.batch), x)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,7 +179,7 @@ class StochasticNCGS(SlidingMethod):
         theta, ag = keep(x), keep(x)
         for k in range(1, self.iterations + 1):
             md = combine(ag, theta, 2.0 / (k + 1.0))
-            G = ask.batch(rng.integers(ask.n, size=self.batch or k), md)
+            G = ask.batch(ask.sample(rng, self.batch or k), md)
             theta = self.condg(ask, G, theta, k * beta / 2.0, self.eta)
             ag = self.condg(ask, G, md, beta, self.eta)
             yield State(ag, md, G)

@@ -44,7 +44,7 @@ class Constants:
         For each stated constant, one sentence on where it comes from.
     """
 
-    n: int
+    n: int = math.inf  # type: ignore[assignment]
     D: float = math.inf
     L_f: float = math.inf
     L_ms: float = math.inf

@@ -67,6 +67,9 @@ class OracleProtocol(Protocol):
     def table(self, x: Point) -> Table:
         """Return a table filled with the component gradients at x."""
 
+    def sample(self, rng: np.random.Generator, size: int) -> Any:
+        """Return `size` independent draws: indices of components, or `Draws` of a sampler."""
+
     def component_smoothness(self) -> Floats:
         """Return L_i for each component, shape (n,): the gradient of f_i is L_i-Lipschitz."""
 
@@ -76,7 +79,7 @@ class Backend(OracleProtocol, Protocol):
 
     @property
     def n(self) -> int:
-        """Number of components."""
+        """Number of components; None for a sampler."""
 
     @property
     def unconstrained(self) -> bool:

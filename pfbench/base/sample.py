@@ -56,8 +56,35 @@ class Sample:
         return self._size
 
 
-Indices = Integers | Sample
-"""Argument of `batch` and `difference`: drawn indices with repetitions, or a `Sample`."""
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Independent draws xi_1, ..., xi_b of a sampler; a value, which may be kept and used again.
+
+    Attributes
+    ----------
+    values
+        What the sampler drew, in its own form.
+    size
+        Number of draws b, which is `len` of the object.
+    """
+
+    values: Any
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+
+Indices = Integers | Sample | Draws
+"""Argument of `batch` and `difference`: drawn indices with repetitions, a `Sample`, or `Draws`."""
+
+
+class IndexSampling:
+    """Oracles of a finite sum that draw its components uniformly, with replacement."""
+
+    def sample(self: Any, rng: np.random.Generator, size: int) -> Any:
+        """Return the indices of `size` components, shape (size,); nothing is counted."""
+        return rng.integers(self.n, size=size)
 
 
 def index_array(value: Any, name: str = "a sample") -> Integers:
@@ -88,7 +115,7 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
 
 def as_indices(sample: Any) -> Indices:
     """Return a sample in the form that the oracles take; see `index_array`."""
-    return sample if isinstance(sample, Sample) else index_array(sample)
+    return sample if isinstance(sample, Sample | Draws) else index_array(sample)
 
 
 _ONCE = np.empty(0, dtype=np.int64)
@@ -110,6 +137,8 @@ def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
         raise InputError("the mean over an empty sample is not defined: draw at least one index.")
     if isinstance(sample, Sample):
         return sample.indices, sample.counts, size
+    if isinstance(sample, Draws):
+        raise InputError("the components of a finite sum are drawn by index, not by a sampler.")
     return sample, _ONCE, size
 
 

@@ -177,7 +177,8 @@ class AlgorithmChecks(RunRecords):
             on.check_requirements(self.problem.open(np.random.default_rng(0)))
         except RefusedError as error:
             raise CheckFailed("a problem that offers what it requires", str(error)) from error
-        return f"{self.problem.name}, n = {self.problem.n}, points of shape {self.problem.shape}"
+        size = "a sampler" if self.problem.n is None else f"n = {self.problem.n}"
+        return f"{self.problem.name}, {size}, points of shape {self.problem.shape}"
 
     def check_run(self) -> str:
         """Check that it runs, and yields states."""

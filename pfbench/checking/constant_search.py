@@ -83,7 +83,10 @@ class ConstantSearch(ProblemChecks):
 
     def list_stated_constants(self) -> list[str]:
         """Return the names of the stated constants that are searched."""
-        return [name for name in SEARCHES if math.isfinite(getattr(self.constants, name))]
+        stated = [name for name in SEARCHES if math.isfinite(getattr(self.constants, name))]
+        if self.problem.n is None:  # `SamplerChecks` has those of components
+            return [name for name in stated if name not in _OF_COMPONENTS]
+        return stated
 
     def find_counterexample(self, name: str) -> str:
         """Search for a point, or a pair, at which a constant is too small."""
@@ -101,8 +104,9 @@ class ConstantSearch(ProblemChecks):
                 locate_methods(self.problem, "constants"),
             )
         share = f", {witness.value / value:.3g} of it" if value > 0.0 else ""
-        size = self._indices.size if name in _OF_COMPONENTS else self.problem.n
-        few = f" (by {size} components of {self.problem.n})" if size < self.problem.n else ""
+        n = self.problem.n
+        size = self._indices.size if name in _OF_COMPONENTS else n
+        few = f" (by {size} components of {n})" if n is not None and size < n else ""
         return f"{format_brief(value)} stated; the largest found is {format_brief(witness.value)}{share}{few}"  # noqa: E501
 
     # --- smoothness -------------------------------------------------------------------------------

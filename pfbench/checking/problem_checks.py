@@ -1,6 +1,7 @@
 """Checks of a problem: its function, components, constants and set."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from pfbench.base.protocols import Problem
@@ -16,6 +17,7 @@ from pfbench.checking.findings import (
 )
 from pfbench.checking.function_checks import FunctionChecks
 from pfbench.checking.lines import PointSampler
+from pfbench.checking.sampler_checks import SamplerChecks
 
 _SECONDS = 0.25
 """Seconds for each check of the function, and for each constant."""
@@ -43,14 +45,24 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
         locations=locate_methods(problem, "gradient", "value"),
     ):
         return
-    for check, point in (
-        ("gradient", function.check_gradient),
+    sampler = SamplerChecks(problem, space, _SECONDS)
+    of_components: tuple[tuple[str, Callable[[], str]], ...] = (
         ("components", components.mean),
         ("batch and difference", components.check_batches_and_differences),
         ("samples by counts", components.check_counted_samples),
         ("hessian", function.check_hessian),
         ("table", components.check_table),
         ("backend", function.check_backend_matches_problem),
+    )
+    of_sampler: tuple[tuple[str, Callable[[], str]], ...] = (
+        ("draws", sampler.check_draws),
+        ("batch and difference", sampler.check_batches_and_differences),
+        ("mean of the draws", sampler.check_mean),
+        ("moments of the draws", sampler.check_moments),
+    )
+    for check, point in (
+        ("gradient", function.check_gradient),
+        *(of_sampler if problem.n is None else of_components),
         ("linear minimisation", function.check_linear_minimisation),
         ("proximal map", lambda: _check_proximal_map(problem, space)),
         ("measures", function.check_measures_at_start),
@@ -86,7 +98,7 @@ def _check_members(problem: Problem, space: PointSampler) -> str:
 
 def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
     constants = search.constants
-    if constants.n != problem.n:
+    if problem.n is not None and constants.n != problem.n:
         raise CheckFailed(
             f"constants(start).n = n = {problem.n}",
             f"{constants.n}",

@@ -117,7 +117,8 @@ def _run_set_checks(result: Any, examination: CheckRunner, on: Any) -> None:
 def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
     def states() -> str:
         check_user_problem(Selector(result.name, result.parameters), result)
-        return f"n = {result.n}, points of shape {result.shape}, set {result.set.name}"
+        size = "a sampler" if result.n is None else f"n = {result.n}"
+        return f"{size}, points of shape {result.shape}, set {result.set.name}"
 
     if not examination.run_check("it states what a problem has", states):
         return

@@ -27,7 +27,7 @@ def show_forecast(
     problem, algorithm = run.problem, run.algorithm
     result = forecast(run, seed=seeds[0], budget=budget, time_limit=time_limit)
     trial, parameters = result.trial, get_parameters(algorithm)
-    shape = f"{formatting.format_shape(problem.shape)}, {problem.n:,} components"
+    shape = f"{formatting.format_shape(problem.shape)}, {formatting.format_size(problem.n)}"
     group = f"{len(seeds):,}, seeds {seeds[0]} to {seeds[-1]}"
     if_known = formatting.format_if_known(
         result.iterations, lambda count: f"at most {formatting.format_count(count)}"

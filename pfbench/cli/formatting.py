@@ -58,6 +58,11 @@ def format_if_known(value: Any, words: Callable[[Any], str]) -> str:
     return "not known" if value is None else words(value)
 
 
+def format_size(n: int | None) -> str:
+    """Return e.g. "2,000 components"; a sampler has none."""
+    return "a sampler, without n" if n is None else format_plural(n, "component")
+
+
 def format_shape(shape: Sequence[int]) -> str:
     """Return e.g. "200 x 200 matrix", "vector of length 30"."""
     if len(shape) == 1:

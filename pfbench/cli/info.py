@@ -20,6 +20,7 @@ from pfbench.cli.formatting import (
     format_number,
     format_plural,
     format_shape,
+    format_size,
 )
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.parameter_listing import (
@@ -210,7 +211,7 @@ def _describe_problem(selector: Selector) -> Described:
     text = "not known" if best is None else f"{format_number(best[0])} ({best[1]})"
     facts = [
         ReportedFact("shape", list(problem.shape), "points", format_shape(problem.shape)),
-        ReportedFact("n", problem.n, "components"),
+        ReportedFact("n", problem.n, "size", format_size(problem.n)),
         ReportedFact(
             "properties", properties, "properties", _explain_assumptions(properties) or "none known"
         ),

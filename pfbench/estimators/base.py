@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -79,11 +79,9 @@ class Estimator(ABC):
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """Return the estimate function of one run."""
 
-    def draw(
-        self, ask: AlgorithmOracles, rng: np.random.Generator
-    ) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-        """Draw S, shape (batch,)."""
-        return rng.integers(ask.n, size=self.batch)
+    def draw(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Any:
+        """Draw S, a sample of size `batch`."""
+        return ask.sample(rng, self.batch)
 
 
 @dataclass(frozen=True)
@@ -109,4 +107,4 @@ class EpochEstimator(Estimator):
         """Return the reference gradient at x."""
         if self.snapshot is None or self.snapshot == ask.n:
             return ask.gradient(x)
-        return ask.batch(rng.integers(ask.n, size=self.snapshot), x)
+        return ask.batch(ask.sample(rng, self.snapshot), x)

@@ -57,7 +57,7 @@ class AveragingEstimator(Estimator):
 
     def first_estimate(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
         """Return the first estimate, at x."""
-        return ask.batch(rng.integers(ask.n, size=self.snapshot or self.batch), x)
+        return ask.batch(ask.sample(rng, self.snapshot or self.batch), x)
 
 
 class HeavyBall(AveragingEstimator):

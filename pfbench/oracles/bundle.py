@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import unwrap_scalar
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.protocols import Backend, Gradient, Hessian, PointFormat, Table
 from pfbench.base.sample import Indices, as_indices
 from pfbench.base.state import Point
@@ -44,7 +44,7 @@ class Oracles:
     Attributes
     ----------
     n
-        Number of components.
+        Number of components; a sampler has none.
     D
         Euclidean diameter of the feasible set (infinite if there is none).
     """
@@ -68,8 +68,27 @@ class Oracles:
         self._charge, self._untimed_calls = ledger.counts_array, ledger.untimed_calls
         self._unconstrained = backend.unconstrained
         self._checks = _ArgumentAndAnswerChecks(form)
-        self.n = backend.n
         self.D = diameter
+        if backend.n is not None:
+            self.n = backend.n
+
+    def __getattr__(self, name: str) -> Never:
+        """Raise for the n of a sampler, with the remedy, and for names that oracles do not have."""
+        if name == "n":
+            raise RefusedError(
+                "a sampler has no n: draw by ask.sample(rng, size), in place of "
+                "rng.integers(ask.n, size=size)."
+            )
+        raise AttributeError(f"'Oracles' object has no attribute '{name}'")
+
+    def sample(self, rng: np.random.Generator, size: int) -> Indices:
+        """Return `size` independent draws of xi, for a finite sum of indices; nothing is counted.
+
+        Draws are values: `batch` and `difference` may take them at several points.
+        """
+        if self._backend.n is None:
+            return self._backend.sample(rng, size)
+        return rng.integers(self.n, size=size)
 
     def gradient(self, x: Point) -> Gradient:
         """Return the full gradient at x: 1 FO, n SFO."""

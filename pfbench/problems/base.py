@@ -19,7 +19,7 @@ from pfbench.base.arrays import Floats, Integers, chunk_slices
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
-from pfbench.base.sample import Indices, weight_indices
+from pfbench.base.sample import IndexSampling, Indices, weight_indices
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.state import Point
 from pfbench.problems.norm_constants import OF_NORMS, unmet_norm_requirement_reasons
@@ -39,7 +39,7 @@ else:
             return self if owner is None else self._function(owner)
 
 
-class FiniteSum(ABC):
+class FiniteSum(IndexSampling, ABC):
     """Finite sum f = (1/n) sum of f_i over a feasible set, or over the whole space with a penalty.
 
     A problem is immutable. Unless `open` is overridden it is its own backend: its oracles are exact
@@ -119,7 +119,8 @@ class FiniteSum(ABC):
 
     def __repr__(self) -> str:
         """Return the selector, and the number of components."""
-        return f"<{type(self).__name__} {Selector(self.name, self.parameters)}, n={self.n}>"
+        size = "a sampler" if self.n is None else f"n={self.n}"
+        return f"<{type(self).__name__} {Selector(self.name, self.parameters)}, {size}>"
 
     def with_selector(self, name: str, parameters: Mapping[str, Any]) -> Self:
         """Return this problem with the name and parameters of the selector that builds it."""
@@ -178,7 +179,11 @@ class FiniteSum(ABC):
             lacks["polytope"] = lacks["set"]
         elif not getattr(self.set, "polytope", False):
             lacks["polytope"] = f"the set {self.set.name} is none"
-        lacks |= unmet_norm_requirement_reasons(self)
+        return lacks | unmet_norm_requirement_reasons(self) | self._missing_function_oracles()
+
+    def _missing_function_oracles(self) -> dict[str, str]:
+        """Return the reason why an oracle of f is missing, by verb."""
+        lacks: dict[str, str] = {}
         if self.n > 1 and not (self._defines_verb("batch") or self._defines_verb("component")):
             reason = "it states neither component(i, x) nor batch(sample, x)"
             lacks |= dict.fromkeys(("batch", "difference", "table"), reason)
@@ -375,7 +380,7 @@ class BackendWithStatefulLmo:
         self.gradient, self.value, self.prox = problem.gradient, problem.value, problem.prox
         self.batch, self.difference = problem.batch, problem.difference
         self.hessian, self.table = problem.hessian, problem.table
-        self.component_smoothness = problem.component_smoothness
+        self.component_smoothness, self.sample = problem.component_smoothness, problem.sample
         self.lo = lo
 
 

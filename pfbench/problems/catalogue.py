@@ -18,7 +18,7 @@ from pfbench.base.parameters import (
     text_parameter_names,
 )
 from pfbench.base.selectors import USER_PARTS, Selector
-from pfbench.problems import families, norm_families
+from pfbench.problems import families, norm_families, sampler_families
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.family import AnySetFamily, ProblemFamily
 from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
@@ -173,6 +173,11 @@ PROBLEMS: Mapping[str, ProblemEntry] = MappingProxyType(
             norm_families.SeparableFamily,
             norm_families.MatrixLeastSquaresFamily,
             norm_families.TwoLayerFamily,
+            sampler_families.AdditiveFamily,
+            sampler_families.MultiplicativeFamily,
+            sampler_families.CubicFamily,
+            sampler_families.RegressionFamily,
+            sampler_families.GLMFamily,
         )
     }
 )

@@ -48,7 +48,7 @@ class NormedProblem(ProblemWrapper):
                 f"{problem.shape}: make them equal."
             )
         value: Any = {"name": problem.name, "inner": problem, "norm": norm}
-        for verb in ("batch", "difference", "component", "hessian", "table", "prox"):
+        for verb in ("batch", "difference", "component", "hessian", "table", "prox", "sample"):
             value[verb] = getattr(problem, verb)
         vars(self).update(value)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
+from pfbench.base.sample import IndexSampling
 from pfbench.testing.failure_messages import fail, format_call
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 
@@ -19,7 +20,7 @@ _POINTS = 3
 """Number of random paths of points on which an estimator is tested."""
 
 
-class FiniteSum:
+class FiniteSum(IndexSampling):
     """Quadratics f_i(x) = (x - c_i)' A_i (x - c_i)/2 with weights, as a test problem.
 
     f = sum of w_i f_i / sum of w_i. Nothing is counted.

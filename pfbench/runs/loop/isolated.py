@@ -16,7 +16,7 @@ import numpy as np
 
 from pfbench.algorithms.base import get_parameters
 from pfbench.base import errors
-from pfbench.base.errors import InputError, StalePoint, TimeLimitReached, format_error
+from pfbench.base.errors import InputError, RefusedError, StalePoint, TimeLimitReached, format_error
 from pfbench.base.state import Point, State
 from pfbench.base.user_code import is_builtin
 from pfbench.kernels.numba_compilation import thread_count
@@ -101,6 +101,10 @@ class RemoteMethod:
         InputError
             If its process dies, or sends what no method sends.
         """
+        if ask._backend.n is None:
+            raise RefusedError(
+                "a method in a process of its own cannot draw from a sampler: leave isolated out."
+            )
         if self._run is not None:  # the states of the run before were not taken to their end
             self._stop_run()
         if self._started is None:

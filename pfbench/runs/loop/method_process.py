@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.base import get_parameters
+from pfbench.base.sample import IndexSampling
 from pfbench.oracles.bundle import ORACLES
 from pfbench.runs.loop.method_link import MethodEnd
 from pfbench.runs.loop.processes import prepare_child_process
@@ -29,7 +30,7 @@ class _RunStopped(BaseException):
     """The problem's process has ended the run; `except Exception` does not catch it."""
 
 
-class _RemoteOracles:
+class _RemoteOracles(IndexSampling):
     """The oracles as the method has them: each verb is a message."""
 
     def __init__(self, link: MethodEnd, n: int, D: float) -> None:

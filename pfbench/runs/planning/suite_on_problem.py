@@ -21,6 +21,9 @@ SHARES = (0.3, 0.1, 0.03)
 PASSES = 20
 """Minimum budget of component gradients, in passes over the data."""
 
+SAMPLES = 20_000
+"""Minimum budget of component gradients of a sampler."""
+
 _MEASURES = ("fw_gap", "dual_norm", "gradient_mapping_sq")
 """Candidates for the measure of the targets: the first that is positive at the start."""
 
@@ -80,7 +83,7 @@ def restrict_to_problem(suite: Path, selector: str) -> Spec:
     name = Selector.parse(selector).name.rpartition(":")[2]
     suited = load_spec(suite)
     limits = dict(Budget.parse(suited.study.budget).limits)
-    limits["sfo"] = max(limits["sfo"], PASSES * problem.n)
+    limits["sfo"] = max(limits["sfo"], SAMPLES if problem.n is None else PASSES * problem.n)
     text = write_suite_text(
         _EPSILON.sub(rf"epsilon\g<1>{levels[1]}", text),
         f"{name}: the methods of the suite {suited.name}",

@@ -57,7 +57,9 @@ def _check_at_start(problem: FiniteSum) -> None:
         with blame_user_code(f"{words} of {name}"):
             return function()
 
-    n = check_integer(f"n of {name}", part("n", lambda: problem.n), minimum=1)
+    n = part("n", lambda: problem.n)
+    if n is not None:
+        check_integer(f"n of {name}", n, minimum=1)
     x, recomputed = part("start()", lambda: (problem.start(), problem.start()))
     _check_start(name, x, recomputed)
     if not part("set.contains(start)", lambda: problem.set.contains(x)):
@@ -75,7 +77,7 @@ def _check_at_start(problem: FiniteSum) -> None:
     lacks = part("lacks", lambda: problem.lacks)
     part("set.minimum(gradient(start))", lambda: fw_gap(problem, State(x)))
     constants = part("constants(start)", lambda: problem.constants(x))
-    if not isinstance(constants, Constants) or constants.n != n:
+    if not isinstance(constants, Constants) or (n is not None and constants.n != n):
         raise InputError(
             f"constants(start) of {name} must return pfbench.base.constants.Constants with n={n}."
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.sample import weight_indices
+from pfbench.base.sample import IndexSampling, weight_indices
 
 Genome = dict[str, Any]
 """Family and parameters of an instance, as numbers and lists of numbers."""
@@ -118,7 +118,7 @@ class SearchedConstants:
         return self.L
 
 
-class SearchedProblem:
+class SearchedProblem(IndexSampling):
     """An instance of the search: the oracles, the set, the minimum, and its constants."""
 
     name, norm, penalty = "search", None, None

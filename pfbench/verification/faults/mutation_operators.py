@@ -120,6 +120,11 @@ def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
                 yield code.replacement_change(
                     node, f"planted.draw_distinct({', '.join([stream, *texts])})"
                 )
+        elif callee_name(node) == "sample" and len(node.args) == 2:
+            ask, (stream, size) = code.text(node.func.value), map(code.text, node.args)
+            yield code.replacement_change(
+                node, f"planted.draw_distinct({stream}, {ask}.n, size={size})"
+            )
 
 
 def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:

@@ -6,7 +6,7 @@ from typing import Any, Never
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.sample import Indices, Sample
+from pfbench.base.sample import IndexSampling, Indices, Sample
 from pfbench.points import FactoredMatrix
 from pfbench.points.atoms import Factors
 from pfbench.verification.replay.draws import (
@@ -45,7 +45,7 @@ class MismatchError(Exception):
         self.step, self.reason = step, reason
 
 
-class ReplayOracles:
+class ReplayOracles(IndexSampling):
     """The oracles and the draws of a reference that is replayed against a transcript.
 
     Parameters

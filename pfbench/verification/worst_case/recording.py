@@ -16,7 +16,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
-from pfbench.base.sample import Indices
+from pfbench.base.sample import IndexSampling, Indices
 from pfbench.base.state import State
 from pfbench.problems.base import index_weights
 from pfbench.verification.instruments.enumerated_random import (
@@ -173,7 +173,7 @@ class RecordingOptions:
     max_answers: int = 48
 
 
-class _UnknownOracles:
+class _UnknownOracles(IndexSampling):
     """The oracles of an unknown function: each answer is a new unknown, the same where asked again.
 
     Parameters

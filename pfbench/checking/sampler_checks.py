@@ -1,0 +1,142 @@
+"""Checks of a sampler: its draws are values, their mean is the gradient, and so are its moments."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.sample import Draws
+from pfbench.checking.components import check_equal
+from pfbench.checking.findings import CheckFailed, CheckSkipped, format_brief, locate_methods
+from pfbench.checking.lines import ProblemChecks, norm
+from pfbench.points import distance, keep
+
+_POINTS = 6
+"""Number of points, or pairs of points, at which a finite distribution is summed exactly."""
+
+_GROUP = 50
+"""Number of draws of each group whose mean is tested, where the distribution is not finite."""
+
+_FALSE_ALARM = 1e-7
+"""Probability at most with which a right sampler fails the test of its mean."""
+
+
+class SamplerChecks(ProblemChecks):
+    """Checks of the draws of a sampler and of the gradients at them."""
+
+    def check_draws(self) -> str:
+        """Check that equal seeds give equal draws, and that draws are values."""
+        x, points = self.space.random_member(), locate_methods(self.problem, "draw", "sample")
+        first, second = (self._batch_gradient(seed, x) for seed in (3, 3))
+        if not np.array_equal(first, second):
+            raise CheckFailed(
+                "two samples of one seed to give the same batch gradient", "two", {"x": x}, points
+            )
+        return "equal seeds give equal draws"
+
+    def _batch_gradient(self, seed: int, x: Any) -> Floats:
+        S = self.problem.sample(np.random.default_rng(seed), 8)
+        return np.asarray(self.problem.batch(S, keep(x)))
+
+    def check_batches_and_differences(self) -> str:
+        """Check that `batch` depends on its arguments alone, and `difference` is one of batches."""
+        problem, rng = self.problem, np.random.default_rng(5)
+        points = locate_methods(problem, "batch", "mean_gradient", "difference")
+        for size in (1, 7):
+            x, y = self.space.random_member(), self.space.random_member()
+            S = problem.sample(rng, size)
+            before = np.array(problem.batch(S, keep(x)))
+            at_y = np.array(problem.batch(S, keep(y)))
+            problem.batch(problem.sample(rng, 3), keep(y))
+            if not np.array_equal(before, problem.batch(S, keep(x))):
+                raise CheckFailed(
+                    "batch(S, x) to depend on S and x alone",
+                    "two calls with the same arguments differ",
+                    {"x": x},
+                    points,
+                )
+            values = {"x": x, "y": y}
+            change = problem.difference(S, keep(x), keep(y))
+            check_equal(
+                "difference(S, x, y) to be batch(S, x) - batch(S, y)",
+                np.asarray(change),
+                before - at_y,
+                values,
+                points,
+            )
+        return "samples of 1 and 7 draws, each used several times"
+
+    def check_mean(self) -> str:
+        """Check that E grad f(x, xi) is the gradient, by summation or by a median of means."""
+        problem = self.problem
+        points = locate_methods(problem, "mean_gradient", "draw", "gradient")
+        if problem.atoms is not None:
+            for _ in range(_POINTS):
+                x = self.space.random_member()
+                total = np.tensordot(problem.atoms.probabilities, self._at_atoms(x), axes=1)
+                expected = problem.gradient(keep(x))
+                check_equal("E grad f(x, xi) to be the gradient", total, expected, {"x": x}, points)
+            return f"the mean over all {len(problem.atoms.probabilities)} values is the gradient"
+        sigma2 = problem.constants(problem.start()).sigma2
+        if not math.isfinite(sigma2):
+            raise CheckSkipped("neither atoms nor sigma2 are stated")
+        x, rng = self.space.start(), np.random.default_rng(11)
+        expected = np.asarray(problem.gradient(keep(x)))
+        groups = math.ceil(8.0 * math.log(expected.size / _FALSE_ALARM))
+        means = [problem.batch(problem.sample(rng, _GROUP), keep(x)) for _ in range(groups)]
+        off = np.abs(np.median(means, axis=0) - expected)
+        # A group's mean is off by twice its standard deviation with probability 1/4 at most.
+        allowed = 2.0 * math.sqrt(sigma2 / _GROUP) + 1e-9 * norm(expected)
+        if off.max() > allowed:
+            raise CheckFailed(
+                f"E grad f(x, xi) to be the gradient, up to {format_brief(allowed)} an entry, "
+                "by a median of means",
+                f"an entry is off by {format_brief(float(off.max()))}",
+                {"x": x},
+                points,
+            )
+        return f"within {format_brief(allowed)} an entry, by {groups * _GROUP} draws"
+
+    def check_moments(self) -> str:
+        """Check sigma2, L_ms and L_max by summation over a finite distribution."""
+        problem = self.problem
+        if problem.atoms is None:
+            raise CheckSkipped("the problem states no atoms")
+        constants, p = problem.constants(problem.start()), problem.atoms.probabilities
+        largest = {"sigma2": 0.0, "L_ms": 0.0, "L_max": 0.0}
+        arguments: dict[str, Any] = {}
+        for _ in range(_POINTS):
+            x, y = self.space.random_member(), self.space.random_member()
+            at_x, change = self._at_atoms(x), self._at_atoms(x) - self._at_atoms(y)
+            sizes = (change**2).reshape(len(p), -1).sum(axis=1)
+            errors = ((at_x - problem.gradient(keep(x))) ** 2).reshape(len(p), -1).sum(axis=1)
+            far = distance(x, y)
+            values = {
+                "sigma2": float(p @ errors),
+                "L_ms": math.sqrt(float(p @ sizes)) / far if far else 0.0,
+                "L_max": math.sqrt(float(sizes.max())) / far if far else 0.0,
+            }
+            for name, value in values.items():
+                if value > largest[name]:
+                    largest[name], arguments[name] = value, {"x": x, "y": y}
+        for name, value in largest.items():
+            stated = float(getattr(constants, name))
+            if value > stated * (1.0 + 1e-7) + 1e-12:
+                derivation = constants.derivations.get(name, "")
+                raise CheckFailed(
+                    f"{name} at most {format_brief(stated)} ({derivation})",
+                    format_brief(value),
+                    arguments[name],
+                    locate_methods(problem, "constants"),
+                )
+        return ", ".join(
+            f"{name} {format_brief(value)} of {format_brief(float(getattr(constants, name)))}"
+            for name, value in largest.items()
+        )
+
+    def _at_atoms(self, x: Any) -> Floats:
+        """Return grad f(x, xi) for each value of xi, shape (K, *shape)."""
+        values = self.problem.atoms.values
+        singles = (Draws(values[k : k + 1], 1) for k in range(len(values)))
+        return np.array([self.problem.batch(S, keep(x)) for S in singles])
