@@ -187,7 +187,7 @@ class ProxRSAG(AcceleratedMethod):
         qu2018 theorem 1 II with exact proximal maps, which ncgs, option 2, is then: min |G|^2 <=
         192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
         """
-        L, ell, D, M = cls.schedule_constants(constants, "L", "ell", "D", "M")
+        L, ell, D, M, n = cls.schedule_constants(constants, "L", "ell", "D", "M", "n")
 
         def bound(N: int) -> float:
             return 192.0 * L * L * D**2 / (N * N * (N + 1.0)) + 144.0 * ell * L * M**2 / N
@@ -196,7 +196,7 @@ class ProxRSAG(AcceleratedMethod):
             overrides,
             iterations=smallest_integer(lambda N: bound(N) <= epsilon),
             step=1.0 / (2.0 * L),
-            batch=constants.n,
+            batch=int(n),
             momentum="convex",
         )
 
@@ -227,12 +227,12 @@ class RSAG(ProxRSAG):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Deterministic case, b = n: min |grad|^2 <= 6 L h0/N <= epsilon, beta = 1/(2L)."""
-        L, h0 = cls.schedule_constants(constants, "L", "delta")
+        L, h0, n = cls.schedule_constants(constants, "L", "delta", "n")
         return cls.from_schedule(
             overrides,
             iterations=max(1, round_up(6.0 * L * h0 / epsilon)),
             step=1.0 / (2.0 * L),
-            batch=constants.n,
+            batch=int(n),
         )
 
 

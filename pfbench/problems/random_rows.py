@@ -138,7 +138,7 @@ class RandomRegression(RandomRows):
         return r
 
     @cached_property
-    def lower_value(self) -> float:  # type: ignore[override]
+    def lower_value(self) -> float:
         """Minimum of f, by weighted least squares."""
         root = np.sqrt(self.probabilities)
         x: Any = np.linalg.lstsq(self.features * root[:, None], self.targets * root, rcond=None)[0]

@@ -126,7 +126,7 @@ def test_without_set_and_penalty_a_prox_is_a_step_and_counts_nothing():
 def test_an_algorithm_finds_no_problem_and_no_counts_among_its_oracles(problem):
     oracles, _, _, _ = ask(problem)
     public = {name for name in dir(oracles) if not name.startswith("_")}
-    assert public == {"D", "n", "component_smoothness", *VERBS}
+    assert public == {"D", "n", "component_smoothness", "sample", *VERBS}
 
 
 def test_two_runs_do_not_share_counts(problem):

@@ -120,7 +120,7 @@ def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
                 yield code.replacement_change(
                     node, f"planted.draw_distinct({', '.join([stream, *texts])})"
                 )
-        elif callee_name(node) == "sample" and len(node.args) == 2:
+        elif callee_name(node) == "sample" and isinstance(node.func, ast.Attribute):
             ask, (stream, size) = code.text(node.func.value), map(code.text, node.args)
             yield code.replacement_change(
                 node, f"planted.draw_distinct({stream}, {ask}.n, size={size})"
