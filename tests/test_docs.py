@@ -54,6 +54,15 @@ def test_adding_an_algorithm(capsys):
         np.testing.assert_allclose(state.x, x, atol=1e-12)
 
 
+def test_samplers(capsys):
+    (block,) = blocks("docs/samplers.md")
+    exec(compile(block, "samplers.md", "exec"), {})
+    counts, *report = capsys.readouterr().out.splitlines()
+    assert counts == "1592"
+    assert any(line.startswith("passed   mean of the draws") for line in report)
+    assert not [line for line in report if line.startswith("failed")]
+
+
 @pytest.mark.slow
 def test_whether_the_rate_of_muon_is_true(capsys):
     names = {}

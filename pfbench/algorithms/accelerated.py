@@ -202,11 +202,11 @@ class ProxRSAG(AcceleratedMethod):
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update; see the class's pseudo-code."""
-        beta, ag, everyone = self.step, keep(x), np.arange(ask.n)
+        beta, ag, n = self.step, keep(x), getattr(ask, "n", None)
         for k in range(1, self.iterations + 1):
             alpha = 2.0 / (k + 1.0)
             md = combine(ag, x, alpha)
-            S = everyone if self.batch == ask.n else rng.integers(ask.n, size=self.batch)
+            S = np.arange(n) if self.batch == n else ask.sample(rng, self.batch)
             G = ask.batch(S, md)
             convex = self.momentum == "convex"
             x = ask.prox(x, G, k * beta / 2.0 if convex else (1.0 + alpha / 4.0) * beta)

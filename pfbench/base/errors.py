@@ -43,6 +43,10 @@ class RefusedError(PfbenchError):
     """Algorithm whose requirements or assumptions the problem does not meet."""
 
 
+class NoComponentsError(RefusedError, AttributeError):
+    """The n of a sampler, which has no components."""
+
+
 class StorageError(PfbenchError):
     """Store, report folder or output file that cannot be read or written."""
 

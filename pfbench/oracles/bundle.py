@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import unwrap_scalar
-from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.errors import InputError, NoComponentsError
 from pfbench.base.protocols import Backend, Gradient, Hessian, PointFormat, Table
 from pfbench.base.sample import Indices, as_indices
 from pfbench.base.state import Point
@@ -75,7 +75,7 @@ class Oracles:
     def __getattr__(self, name: str) -> Never:
         """Raise for the n of a sampler, with the remedy, and for names that oracles do not have."""
         if name == "n":
-            raise RefusedError(
+            raise NoComponentsError(
                 "a sampler has no n: draw by ask.sample(rng, size), in place of "
                 "rng.integers(ask.n, size=size)."
             )

@@ -174,6 +174,7 @@ PROBLEMS: Mapping[str, ProblemEntry] = MappingProxyType(
             norm_families.MatrixLeastSquaresFamily,
             norm_families.TwoLayerFamily,
             sampler_families.AdditiveFamily,
+            sampler_families.MatrixAdditiveFamily,
             sampler_families.MultiplicativeFamily,
             sampler_families.CubicFamily,
             sampler_families.RegressionFamily,

@@ -155,6 +155,12 @@ class AdditiveNoise(NoisyGradient):
         return {"L_ms": smooth, "L_max": smooth, "sigma2": variance}
 
 
+class MatrixAdditiveNoise(AdditiveNoise):
+    """Additive noise on a function of matrices."""
+
+    name: ClassVar[str] = "matrix-additive"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MultiplicativeNoise(NoisyGradient):
     """grad f(x, xi) = (1 + xi) grad f(x); the noise grows with the gradient."""

@@ -8,14 +8,16 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_integer, check_real
+from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
-from pfbench.problems.additive_noise import SeparableQuadratic
+from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.family import AnySetFamily
 from pfbench.problems.noisy_gradients import (
     NOISES,
     AdditiveNoise,
     CubedNorm,
+    MatrixAdditiveNoise,
     MultiplicativeNoise,
     NoiseDistribution,
 )
@@ -25,10 +27,9 @@ from pfbench.sets.body import ConvexBody
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyFunctionFamily(AnySetFamily):
-    """Function of vectors whose gradient gets noise."""
+class NoiseFamily(AnySetFamily):
+    """Function whose gradient gets noise."""
 
-    points = "vectors"
     only_set = "none"
 
     set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "none")
@@ -39,6 +40,17 @@ class NoisyFunctionFamily(AnySetFamily):
     order: float = parameter(2.0, "order of the moment that sigma states, in (1, 2]")
     probability: float = parameter(0.5, "q of skewed and three-point noise")
     tail: float = parameter(1.5, "exponent of pareto: P(|xi| > sigma t) = t^-tail")
+
+    def _make_noise(self) -> NoiseDistribution:
+        return NoiseDistribution(self.noise, self.sigma, self.order, self.probability, self.tail)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyVectorFamily(NoiseFamily):
+    """Function of vectors whose gradient gets noise."""
+
+    points = "vectors"
+
     columns: int = parameter(11, "length of a point (d)")
     begin: float = parameter(1.0, "each entry of the start, where it is in the set")
 
@@ -50,8 +62,7 @@ class NoisyFunctionFamily(AnySetFamily):
         begin = np.full(d, check_real("begin", self.begin))
         start = begin if feasible.contains(begin) else feasible.start()
         function = self._build_function(feasible, start)
-        noise = NoiseDistribution(self.noise, self.sigma, self.order, self.probability, self.tail)
-        return self._add_norm(self._add_noise(function, noise))
+        return self._add_norm(self._add_noise(function, self._make_noise()))
 
     @abstractmethod
     def _build_function(self, feasible: ConvexBody, start: Floats) -> FiniteSum:
@@ -65,7 +76,7 @@ class NoisyFunctionFamily(AnySetFamily):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdditiveFamily(NoisyFunctionFamily):
+class AdditiveFamily(NoisyVectorFamily):
     """Separable quadratic with additive noise."""
 
     problem: ClassVar[type[FiniteSum]] = AdditiveNoise
@@ -96,7 +107,43 @@ class MultiplicativeFamily(AdditiveFamily):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CubicFamily(NoisyFunctionFamily):
+class MatrixAdditiveFamily(NoiseFamily):
+    """Squared distance to a normal matrix with additive noise along a partial isometry."""
+
+    problem: ClassVar[type[FiniteSum]] = MatrixAdditiveNoise
+    summary = "sampler of |W - B|^2/2 over matrices, with noise xi E, E of rank r and norm 1"
+    points = "matrices"
+
+    rows: int = parameter(6, "rows of a point")
+    columns: int = parameter(4, "columns of a point")
+    rank: int = parameter(2, "r, the rank of E; its singular values are 1/sqrt r")
+    seed: int = parameter(0, "seed of B")
+
+    def build(self) -> FiniteSum:
+        """Return the sampler."""
+        m = check_integer("rows", self.rows, minimum=1)
+        k = check_integer("columns", self.columns, minimum=1)
+        r = check_integer("rank", self.rank, minimum=1)
+        if r > min(m, k):
+            raise InputError(f"rank={r} must be at most {min(m, k)}, the shorter side of a point.")
+        check_length("a point", m * k)
+        rng = np.random.default_rng(check_integer("seed", self.seed, minimum=0))
+        feasible = self._build_feasible_set((m, k))
+        function = MatrixLeastSquares(
+            set=feasible,
+            start_point=feasible.start(),
+            noise=np.zeros((1, m, k)),
+            A=np.eye(m),
+            B=rng.standard_normal((m, k)),
+        )
+        E = np.eye(m, k) * (np.arange(k) < r) / np.sqrt(r)
+        return self._add_norm(
+            MatrixAdditiveNoise(function=function, noise=self._make_noise(), direction=E)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CubicFamily(NoisyVectorFamily):
     """Cube of the norm with additive noise."""
 
     problem: ClassVar[type[FiniteSum]] = CubedNorm

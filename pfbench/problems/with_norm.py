@@ -50,6 +50,8 @@ class NormedProblem(ProblemWrapper):
         value: Any = {"name": problem.name, "inner": problem, "norm": norm}
         for verb in ("batch", "difference", "component", "hessian", "table", "prox", "sample"):
             value[verb] = getattr(problem, verb)
+        if problem.n is None:
+            value["atoms"] = getattr(problem, "atoms", None)
         vars(self).update(value)
 
     norm: NormBall

@@ -47,10 +47,11 @@ class CoveredSizes:
     def add(self, problem: Problem, iterations: int, witness: Any) -> None:
         """Add a run, which a witness has watched."""
         d = prod(getattr(problem.start(), "shape", ()))
-        result = (int(problem.n), int(d), iterations, witness.distinct_components)
+        n = int(problem.n or 0)
+        result = (n, int(d), iterations, witness.distinct_components)
         for name, number in zip(_SIZES, result, strict=True):
             setattr(self, name, max(getattr(self, name), number))
-        measured = iterations * (_STEP + 2.0 * _ENTRY * int(problem.n) * d)
+        measured = iterations * (_STEP + 2.0 * _ENTRY * n * d)
         self.work += measured + _ENTRY * d * sum(witness.charged)
 
     def reset(self, to: "CoveredSizes") -> None:

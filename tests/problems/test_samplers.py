@@ -2,6 +2,7 @@
 
 import math
 import re
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 
@@ -11,6 +12,7 @@ from scipy.integrate import quad
 
 import pfbench as pf
 from pfbench.adapters import from_functions
+from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Draws
 from pfbench.checking import check
@@ -32,6 +34,7 @@ SAMPLERS = {
     "additive": partial(pf.problem, "additive", columns=4),
     "multiplicative": partial(pf.problem, "multiplicative", columns=4, set="l2"),
     "cubic": partial(pf.problem, "cubic", columns=3, set="l2", radius=2.0),
+    "matrix-additive": partial(pf.problem, "matrix-additive", norm="spectral"),
     "regression": partial(pf.problem, "regression"),
     "glm": partial(pf.problem, "glm", set="l1", radius=1.5),
     "pareto": partial(pf.problem, "additive", noise="pareto", tail=2.5, columns=3),
@@ -182,6 +185,32 @@ def test_equal_seeds_give_equal_runs_and_other_parameters_another_digest():
     assert first.trace[columns].equals(second.trace[columns])
     digests = {pf.problem("additive", sigma=s).digest for s in (1.0, 2.0)}
     assert len(digests | {pf.problem("additive", noise="skewed").digest}) == 3
+
+
+def test_nineteen_methods_run_on_samplers():
+    """THEORY3 A5: those that never query a full gradient, or as `rsag` for a full batch alone."""
+    problems = [
+        pf.problem("glm"),
+        pf.problem("glm", set="none"),
+        pf.problem("additive", norm="l2", columns=2),
+        pf.problem("additive", norm="linf", columns=2),
+        pf.problem("matrix-additive", norm="spectral"),
+    ]
+    halves = {"step", "delta", "refresh", "beta", "alpha", "tolerance", "lam", "sigma"}
+    completed = set()
+    for name, method in ALGORITHMS.items():
+        required = method.list_required_parameters()
+        parameters = {key: 0.5 if key in halves else 2 for key in required}
+        for problem in problems:
+            with suppress(RefusedError, InputError):
+                run = pf.solve(
+                    problem, pf.algorithm(name, **parameters), budget=pf.Budget(sfo=200, lo=400)
+                )
+                assert run.status in {"finished", "budget"}, f"{name}: {run.stop_reason}"
+                completed.add(name)
+    expected = "sfw one-sfw momentum-sfw storm-fw scg uscg uscg-mvr almond muon muon-nesterov"
+    expected += " signum normalised-sgd prox-sgd storm nfwu-sg nfwu-storm ncgs-stochastic"
+    assert completed == {*expected.split(), "rsag", "prox-rsag"}
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,8 @@ class ComponentTally(OracleTally):
     """A tally that tells apart which components were asked."""
 
     def __init__(self, backend: Any) -> None:
-        self._distinct = np.zeros(backend.n if backend.n <= _MOST else 0, dtype=bool)
+        n = backend.n or 0  # a sampler has no components
+        self._distinct = np.zeros(n if n <= _MOST else 0, dtype=bool)
         super().__init__(backend)
 
     @property
