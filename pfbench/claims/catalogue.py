@@ -24,6 +24,7 @@ from pfbench.claims import (
     relatives,
     shen2019,
     wang2019,
+    wirth2025,
 )
 from pfbench.claims.methods.method_claims import current_claim_name
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
@@ -42,7 +43,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         file.PAPER.key: file.PAPER
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
-            *(polytopes, relatives, kim2026, halbey2026, methods),
+            *(polytopes, relatives, kim2026, halbey2026, wirth2025, methods),
         )
     }
 )

@@ -1,0 +1,16 @@
+"""Open-loop steps g(t)/(t + g(t)) of Frank-Wolfe, the log-adaptive one among them.
+
+The abstract of the paper was read: its step is at least as fast as every fixed l. The bounds, with
+their constants and proofs, are pfbench's.
+"""
+
+from pfbench.claims.wirth2025 import open_loop
+from pfbench.verification import Paper
+
+PAPER = Paper.from_files(
+    "wirth2025",
+    "Wirth, Pena, Pokutta: Adaptive Open-Loop Step-Sizes for Accelerated Convergence Rates of the "
+    "Frank-Wolfe Algorithm, 2025",
+    (open_loop,),
+)
+"""Claims about the paper."""

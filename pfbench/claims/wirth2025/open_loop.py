@@ -1,0 +1,165 @@
+"""Steps eta_t = g(t)/(t + g(t)) on convex f, g >= 2 not decreasing: two bounds of h_t.
+
+Any set. h_{t+1} <= (1 - eta_t) h_t + eta_t^2 L D^2/2, and h_t <= L D^2 eta_{t-1} for t >= 1 by
+induction: eta_0 = 1, and the step needs eta_{t-1} (1 - eta_t) <= eta_t (1 - eta_t/2), which g >= 2
+gives.
+
+Ball of radius r with |grad f| >= lambda on it. V(x) >= |grad f(x)| |v - x|^2/(2r), so that
+h_{t+1} <= (1 - eta_t + kappa eta_t^2) h_t with kappa = L r/lambda, and h_t <= h_0 times the product
+of these where kappa <= 1. That falls as t^-l for g = l, and faster than every power for
+g = 2 + log(t + 1), the log-adaptive step.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.claims.jaggi2013.theorem1 import (
+    make_interval_quadratic,
+    make_simplex_half_square,
+    suboptimality,
+)
+from pfbench.sets import L2Ball
+from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
+from pfbench.verification.statements.bound import bound
+from pfbench.verification.units import VALUE
+
+STEPS = {
+    "l = 2": {"step": "open-loop", "offset": 2.0},
+    "l = 6": {"step": "open-loop", "offset": 6.0},
+    "log": {"step": "log-adaptive", "offset": 2.0},
+}
+"""Step rules, by label."""
+
+
+def open_loop_step(step: str, offset: float, t: int) -> float:
+    """Return eta_t of a step rule, t = 0, 1, ..."""
+    g = 2.0 + math.log(t + 1.0) if step == "log-adaptive" else offset
+    return g / (t + g)
+
+
+def suboptimality_bound(c: Any, a: Any, t: int) -> float:
+    """Return L D^2 eta_{t-1}, the bound of h_t for t >= 1."""
+    return float(c.L_f * c.D**2 * open_loop_step(a.step, a.offset, t - 1))
+
+
+# --- the ball, with a gradient that is bounded below ----------------------------------------------
+
+
+@dataclass(frozen=True)
+class GrowthConstants:
+    """Constants of an instance on a ball.
+
+    Attributes
+    ----------
+    initial
+        h_0.
+    kappa
+        L r/lambda, at most 1.
+    """
+
+    initial: float
+    kappa: float
+
+
+def make_half_square_outside(length: float) -> IndefiniteQuadratic:
+    """Return |x - z|^2/2 on the unit ball of R^3 from 0, with |z| = 1 + lambda = `length`."""
+    z = np.array([0.6 * length, 0.0, -0.8 * length])
+    lower = 0.5 * (length - 1.0) ** 2 - 0.5 * length**2
+    start = np.array([0.0, 1.0, 0.0])
+    return IndefiniteQuadratic(L2Ball(3, 1.0), np.eye(3), -z, start, lower, 1.0)
+
+
+def growth_constants(problem: IndefiniteQuadratic) -> GrowthConstants:
+    """Return h_0, exact, and kappa = 1/lambda; L = r = 1."""
+    slack = float(np.linalg.norm(problem.b)) - 1.0
+    return GrowthConstants(suboptimality(problem, problem.start_point), 1.0 / slack)
+
+
+def growth_bound(c: GrowthConstants, a: Any, t: int) -> float:
+    """Return h_0 times the product of 1 - eta_s + kappa eta_s^2 over s < t."""
+    steps = [open_loop_step(a.step, a.offset, s) for s in range(t)]
+    return c.initial * math.prod(1.0 - eta + c.kappa * eta**2 for eta in steps)
+
+
+def settings(iterations: int) -> dict[str, dict[str, Any]]:
+    """Return the parameters of each step rule."""
+    return {label: rule | {"iterations": iterations} for label, rule in STEPS.items()}
+
+
+ANY = Claim(
+    name="wirth2025-any",
+    source="pfbench; steps of Wirth, Pena, Pokutta 2025",
+    statement="f convex, eta_t = g(t)/(t+g(t)), g >= 2: f(x_t) - min f <= L D^2 eta_(t-1), t >= 1",
+    check=bound(
+        suboptimality_bound,
+        suboptimality,
+        statistic="every",
+        parameters=settings(60),
+        full={"iterations": 400},
+        has_own_constant=True,
+    ),
+    instances=(
+        make_instance(make_simplex_half_square, d=200),
+        make_instance(make_interval_quadratic, slope=-0.01).with_title("passed"),
+        make_instance(make_interval_quadratic, slope=10.0).with_title("far"),
+    ),
+    algorithm="frank-wolfe",
+    assumptions=("f convex",),
+    schedule="step = open-loop with offset >= 2, or log-adaptive",
+    expected_seconds=(0.5, 15.0),
+    units={"constants": VALUE, "of": VALUE},
+)
+
+GROWTH = Claim(
+    name="wirth2025-growth",
+    source="pfbench; steps of Wirth, Pena, Pokutta 2025",
+    statement=(
+        "f convex on a ball of radius r, |grad f| >= lambda on it, kappa = L r/lambda <= 1: "
+        "f(x_t) - min f <= (f(x_0) - min f) times the product of 1 - eta_s + kappa eta_s^2, s < t"
+    ),
+    check=bound(
+        growth_bound,
+        suboptimality,
+        statistic="every",
+        parameters=settings(60),
+        full={"iterations": 150},
+        constants=growth_constants,
+        has_own_constant=True,
+    ),
+    instances=(
+        make_instance(make_half_square_outside, length=2.0).with_title("lambda = 1"),
+        make_instance(make_half_square_outside, length=4.0).with_title("lambda = 3"),
+    ),
+    algorithm="frank-wolfe",
+    assumptions=("f convex", "|grad f| >= lambda on the ball"),
+    schedule="step = open-loop with offset >= 2, or log-adaptive",
+    expected_seconds=(0.1, 0.5),
+    units={"initial": VALUE, "kappa": (0, 0), "of": VALUE},
+)
+
+CLAIMS = (ANY, GROWTH)
+
+MUTANTS = (
+    Mutant.from_edits(
+        FrankWolfe,
+        FrankWolfe.run,
+        "frank-wolfe-open-loop-half-step",
+        "Takes half of each open-loop step.",
+        {"gamma = l / (t + l)": "gamma = 0.5 * l / (t + l)"},
+        ANY,
+        GROWTH,
+    ),
+    Mutant.from_edits(
+        FrankWolfe,
+        FrankWolfe.run,
+        "frank-wolfe-log-step-of-two",
+        "Takes l = 2 under the name log-adaptive.",
+        {"2.0 + math.log(t + 1.0)": "2.0"},
+        GROWTH,
+    ),
+)
