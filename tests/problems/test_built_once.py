@@ -28,6 +28,8 @@ SMALL = {
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_one_construction(name, monkeypatch):
     cls, built = PROBLEMS[name].family.problem, []
+    if not hasattr(cls, "__post_init__"):
+        pytest.skip("nothing is checked where it is constructed")
     check = cls.__post_init__
 
     def counted(self):
@@ -35,9 +37,10 @@ def test_one_construction(name, monkeypatch):
         check(self)
 
     monkeypatch.setattr(cls, "__post_init__", counted)
-    problem = pf.problem(name, **SMALL[name])
+    parameters = SMALL.get(name, {})
+    problem = pf.problem(name, **parameters)
     assert built == [cls]
-    assert (problem.name, dict(problem.parameters)) == (name, SMALL[name])
+    assert (problem.name, dict(problem.parameters)) == (name, parameters)
 
 
 def test_positions_are_sorted_once(monkeypatch):
