@@ -26,7 +26,7 @@ class FunctionSampler(SampledFunction):
     sample_gradient: Callable[[Any, Floats], Any]
 
     def draw(self, rng: np.random.Generator, size: int) -> Any:
-        """Return what the user's function draws."""
+        """Return the draws of the user's function."""
         return self.draw_function(rng, size)
 
     def mean_gradient(self, values: Any, x: Any) -> Floats:

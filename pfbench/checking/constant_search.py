@@ -83,10 +83,10 @@ class ConstantSearch(ProblemChecks):
 
     def list_stated_constants(self) -> list[str]:
         """Return the names of the stated constants that are searched."""
-        stated = [name for name in SEARCHES if math.isfinite(getattr(self.constants, name))]
-        if self.problem.n is None:  # `SamplerChecks` has those of components
-            return [name for name in stated if name not in _OF_COMPONENTS]
-        return stated
+        # `SamplerChecks` has the constants of components for a problem without n.
+        left_out = _OF_COMPONENTS if self.problem.n is None else ()
+        names = (name for name in SEARCHES if name not in left_out)
+        return [name for name in names if math.isfinite(getattr(self.constants, name))]
 
     def find_counterexample(self, name: str) -> str:
         """Search for a point, or a pair, at which a constant is too small."""

@@ -74,7 +74,9 @@ class SamplerChecks(ProblemChecks):
         if problem.atoms is not None:
             for _ in range(_POINTS):
                 x = self.space.random_member()
-                total = np.tensordot(problem.atoms.probabilities, self._at_atoms(x), axes=1)
+                total = np.tensordot(
+                    problem.atoms.probabilities, self._compute_gradients_by_atom(x), axes=1
+                )
                 expected = problem.gradient(keep(x))
                 check_equal("E grad f(x, xi) to be the gradient", total, expected, {"x": x}, points)
             return f"the mean over all {len(problem.atoms.probabilities)} values is the gradient"
@@ -85,14 +87,14 @@ class SamplerChecks(ProblemChecks):
         expected = np.asarray(problem.gradient(keep(x)))
         groups = math.ceil(8.0 * math.log(expected.size / _FALSE_ALARM))
         means = [problem.batch(problem.sample(rng, _GROUP), keep(x)) for _ in range(groups)]
-        off = np.abs(np.median(means, axis=0) - expected)
+        deviations = np.abs(np.median(means, axis=0) - expected)
         # A group's mean is off by twice its standard deviation with probability 1/4 at most.
         allowed = 2.0 * math.sqrt(sigma2 / _GROUP) + 1e-9 * norm(expected)
-        if off.max() > allowed:
+        if deviations.max() > allowed:
             raise CheckFailed(
                 f"E grad f(x, xi) to be the gradient, up to {format_brief(allowed)} an entry, "
                 "by a median of means",
-                f"an entry is off by {format_brief(float(off.max()))}",
+                f"an entry is off by {format_brief(float(deviations.max()))}",
                 {"x": x},
                 points,
             )
@@ -108,7 +110,10 @@ class SamplerChecks(ProblemChecks):
         arguments: dict[str, Any] = {}
         for _ in range(_POINTS):
             x, y = self.space.random_member(), self.space.random_member()
-            at_x, change = self._at_atoms(x), self._at_atoms(x) - self._at_atoms(y)
+            at_x, change = (
+                self._compute_gradients_by_atom(x),
+                self._compute_gradients_by_atom(x) - self._compute_gradients_by_atom(y),
+            )
             sizes = (change**2).reshape(len(p), -1).sum(axis=1)
             errors = ((at_x - problem.gradient(keep(x))) ** 2).reshape(len(p), -1).sum(axis=1)
             far = distance(x, y)
@@ -121,11 +126,11 @@ class SamplerChecks(ProblemChecks):
                 if value > largest[name]:
                     largest[name], arguments[name] = value, {"x": x, "y": y}
         for name, value in largest.items():
-            stated = float(getattr(constants, name))
-            if value > stated * (1.0 + 1e-7) + 1e-12:
+            limit = float(getattr(constants, name))
+            if value > limit * (1.0 + 1e-7) + 1e-12:
                 derivation = constants.derivations.get(name, "")
                 raise CheckFailed(
-                    f"{name} at most {format_brief(stated)} ({derivation})",
+                    f"{name} at most {format_brief(limit)} ({derivation})",
                     format_brief(value),
                     arguments[name],
                     locate_methods(problem, "constants"),
@@ -135,7 +140,7 @@ class SamplerChecks(ProblemChecks):
             for name, value in largest.items()
         )
 
-    def _at_atoms(self, x: Any) -> Floats:
+    def _compute_gradients_by_atom(self, x: Any) -> Floats:
         """Return grad f(x, xi) for each value of xi, shape (K, *shape)."""
         values = self.problem.atoms.values
         singles = (Draws(values[k : k + 1], 1) for k in range(len(values)))

@@ -116,11 +116,11 @@ class NoisyGradient(SampledFunction):
     def constants(self, start: Any) -> Constants:
         """Return the constants of the function, and those of the noise."""
         names = ("D", "L_f", "L2_ms", "delta", "M", "sigma_hat", "ell")
-        known = self.function.constants(start)
-        return self.function_constants(start, *names, **self.noise_constants(known, start))
+        constants = self.function.constants(start)
+        return self.function_constants(start, *names, **self.noise_constants(constants, start))
 
     @abstractmethod
-    def noise_constants(self, known: Constants, start: Any) -> dict[str, tuple[float, str]]:
+    def noise_constants(self, constants: Constants, start: Any) -> dict[str, tuple[float, str]]:
         """Return the constants that the noise decides, with their derivations."""
 
 
@@ -148,9 +148,9 @@ class AdditiveNoise(NoisyGradient):
         """Return the gradient at x plus the mean noise."""
         return self.gradient(x) + float(np.mean(values)) * self.direction
 
-    def noise_constants(self, known: Constants, start: Any) -> dict[str, tuple[float, str]]:
+    def noise_constants(self, constants: Constants, start: Any) -> dict[str, tuple[float, str]]:
         """Return the variance, the same at every point, and the smoothness, that of f."""
-        smooth = known.L_f, "L_f: all f(., xi) have the Hessian of f"
+        smooth = constants.L_f, "L_f: all f(., xi) have the Hessian of f"
         variance = self.noise.moment(2.0), f"variance of the {self.noise.kind} noise: exact"
         return {"L_ms": smooth, "L_max": smooth, "sigma2": variance}
 
@@ -172,12 +172,12 @@ class MultiplicativeNoise(NoisyGradient):
         """Return 1 plus the mean noise, times the gradient at x."""
         return (1.0 + float(np.mean(values))) * self.gradient(x)
 
-    def noise_constants(self, known: Constants, start: Any) -> dict[str, tuple[float, str]]:
+    def noise_constants(self, constants: Constants, start: Any) -> dict[str, tuple[float, str]]:
         """Return L_ms, and the largest variance over a bounded set; else it is infinite."""
         nu2 = self.noise.moment(2.0)
-        longest = float(np.linalg.norm(self.gradient(start))) + known.L_f * self.set.diameter
+        longest = float(np.linalg.norm(self.gradient(start))) + constants.L_f * self.set.diameter
         return {
-            "L_ms": (known.L_f * math.sqrt(1.0 + nu2), "L_f sqrt(1 + E xi^2)"),
+            "L_ms": (constants.L_f * math.sqrt(1.0 + nu2), "L_f sqrt(1 + E xi^2)"),
             "sigma2": (nu2 * longest**2, "E xi^2 (|grad f(start)| + L_f D)^2"),
         }
 

@@ -91,7 +91,7 @@ class RandomRows(Sampler):
         return np.asarray((self.features.T * self.probabilities) @ self.features)
 
     @cached_property
-    def _squared_lengths(self) -> Floats:
+    def _row_norms_squared(self) -> Floats:
         return np.asarray((self.features**2).sum(axis=1))
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
@@ -100,7 +100,7 @@ class RandomRows(Sampler):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants that follow from |psi''| <= 1."""
-        squared = self._squared_lengths
+        squared = self._row_norms_squared
         weighted = (self.features.T * (self.probabilities * squared)) @ self.features
         L_ms = math.sqrt(float(np.linalg.eigvalsh(weighted)[-1]))
         return Constants.from_derivations(
@@ -146,7 +146,7 @@ class RandomRegression(RandomRows):
 
     def variance_constants(self, L_ms: float) -> dict[str, tuple[float, str]]:
         """Return the bound over a bounded set of E|a|^2 (<a, x> - b)^2; else it is infinite."""
-        at_zero = math.sqrt(float(self.probabilities @ (self._squared_lengths * self.targets**2)))
+        at_zero = math.sqrt(float(self.probabilities @ (self._row_norms_squared * self.targets**2)))
         bound = (L_ms * self.set.max_norm + at_zero) ** 2
         return {
             "sigma2": (bound, "(L_ms M + sqrt(E |a|^2 b^2))^2, as E|grad|^2 bounds the variance"),
@@ -172,7 +172,7 @@ class RandomGLM(RandomRows):
 
     def variance_constants(self, L_ms: float) -> dict[str, tuple[float, str]]:
         """Return E|a|^2, and the bound of the third derivative, 4/(3 sqrt 3) at most."""
-        squared = self._squared_lengths
+        squared = self._row_norms_squared
         third = 4.0 / (3.0 * math.sqrt(3.0)) * math.sqrt(float(self.probabilities @ squared**3))
         return {
             "sigma2": (float(self.probabilities @ squared), "E |a|^2, as |psi'| <= 1"),

@@ -110,14 +110,16 @@ class SampledFunction(Sampler):
         return self.function.gradient(x)
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return that of the function."""
+        """Return the bound of L_norm of the function; see `FiniteSum`."""
         return self.function.smoothness_in_norm(norm)
 
     def function_constants(self, start: Any, *names: str, **further: Any) -> Constants:
         """Return the function's constants of these names, by default all but n, and `further`."""
-        known = self.function.constants(start)
-        chosen = names or [name for name in known.derivations if name != "n"]
-        kept = {
-            n: (getattr(known, n), known.derivations[n]) for n in chosen if n in known.derivations
+        constants = self.function.constants(start)
+        chosen = names or [name for name in constants.derivations if name != "n"]
+        selected = {
+            n: (getattr(constants, n), constants.derivations[n])
+            for n in chosen
+            if n in constants.derivations
         }
-        return Constants.from_derivations(**kept | further)
+        return Constants.from_derivations(**selected | further)
