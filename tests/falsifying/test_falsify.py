@@ -56,7 +56,7 @@ def edge(name):
 
 
 def number(text):
-    return RationalOrRoot.from_fraction(Fraction(text))
+    return RationalOrRoot.from_value(Fraction(text))
 
 
 def test_roots_stay_symbolic():
@@ -99,7 +99,7 @@ def test_minimisers_are_optimal_and_sizes_positive(body, d, push):
 def test_comparisons_that_rounding_decides_are_seen():
     kinds = [Digits.make_type(digits) for digits in (50, 100)]
     for kind in kinds:
-        third = kind.from_fraction(Fraction(1, 3))
+        third = kind.from_value(Fraction(1, 3))
         assert (third * 3 - 1 < 0) in (True, False)
     assert not Digits.comparisons_agree(*kinds)
 

@@ -74,8 +74,8 @@ def replay_entry(
     problem = build_problem(entry.genome, number.from_value)
     exact = load_exact_statement(statement, number)
     limit = min(MOST_BRANCHES, int(_TREE_STEPS / max(entry.T, 1) / (1 + problem.d / 4)))
-    options: dict[str, Any] = {"limit": limit, "runs": 0, "deadline": deadline}
-    result = evaluate_ratio(exact, problem, entry.T, seed=entry.seed, **options)
+    path = prepare_run(exact, problem, entry.T, deadline)
+    result = evaluate_ratio(path, entry.seed, 0, limit)
     if not isinstance(result.ratio, Number):
         raise Inexact("the ratio is a float")
     if not problem.has_optimal_minimiser:

@@ -3,16 +3,13 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 from pfbench.verification.falsify.searched_problem import Skip
-from pfbench.verification.falsify.statement import (
-    MethodOnSearchedInstance,
-    SearchedStatement,
-    prepare_run,
-)
+from pfbench.verification.falsify.statement import MethodOnSearchedInstance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.statements.error_law import group_errors, iterate_past_error_history
 from pfbench.verification.statements.quantity import SUBOPTIMALITY
@@ -37,32 +34,30 @@ class Ratio:
 
 
 def evaluate_ratio(
-    statement: SearchedStatement,
-    problem: Any,
-    T: int,
-    *,
-    seed: int = 0,
-    limit: int = ENUMERATED,
-    runs: int = 8,
-    deadline: float = math.inf,
+    path: MethodOnSearchedInstance, seed: int, runs: int, limit: int = ENUMERATED
 ) -> Ratio:
-    """Return the largest ratio of measured to bound on an instance.
+    """Return the largest ratio of the measured quantity to its bound on an instance.
 
-    Expectations are enumerated up to `limit` sequences of draws; else a mean over runs, which only
-    screens. A `runs` of 0 forbids that.
+    An expectation is computed from all sequences of draws if there are at most `limit`, otherwise
+    estimated by the mean of `runs` runs, which is no evidence. If `runs` is 0, it is not estimated.
+
+    Raises
+    ------
+    NotEnumerable
+        If there are more sequences of draws than `limit`, and `runs` is 0.
     """
-    path = prepare_run(statement, problem, T, deadline)
+    statement = path.statement
     if statement.statistic == "law":
         return _evaluate_law(path, limit)
     if statement.is_for_each_run:
         return _evaluate_each_step(path, seed)
-    unit, steps = problem.number(1), path.steps or 1
-    bound = path.limit()
+    problem: Any = path.problem
+    bound, steps = path.limit(), path.steps or 1
     try:
         if statement.is_deterministic:
             value, count = measure_run(path, np.random.default_rng(seed)), 1
         else:
-            outcomes = list(enumerate_draws(lambda rng: measure_run(path, rng), limit, unit))
+            outcomes = list(enumerate_draws(partial(measure_run, path), limit, problem.number(1)))
             value, count = sum(chance * value for chance, value in outcomes), len(outcomes)
     except NotEnumerable:
         if not runs:

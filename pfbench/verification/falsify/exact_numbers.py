@@ -53,16 +53,11 @@ class Number:
 
     __slots__ = ()
 
-    from_fraction: ClassVar[Any]
+    from_value: ClassVar[Any]
     multiply: Any
     compare: Any
     round: Any
     as_float: Any
-
-    @classmethod
-    def from_value(cls, value: Any) -> Any:
-        """Return a float or fraction, as it is, as a number of this kind."""
-        return cls.from_fraction(Fraction(value))
 
     @classmethod
     def convert_scalar(cls, value: Any) -> Any:
@@ -79,10 +74,10 @@ class Number:
             exact = Fraction(float(value)) if math.isfinite(value) else None
             if exact is None or exact.denominator > _MAX_DENOMINATOR:
                 raise Inexact(f"the float {value} enters the computation")
-            return cls.from_fraction(exact)
+            return cls.from_value(exact)
         if isinstance(value, np.integer | np.bool):
             value = int(value)
-        return cls.from_fraction(Fraction(value)) if isinstance(value, int | Fraction) else None
+        return cls.from_value(value) if isinstance(value, int | Fraction) else None
 
     __add__ = __radd__ = _operation("add")
     __sub__, __rsub__ = _operation("subtract"), _operation("subtract", True)
@@ -94,7 +89,7 @@ class Number:
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
     def __neg__(self) -> Any:
-        return self.multiply(self.from_fraction(Fraction(-1)))
+        return self.multiply(self.from_value(-1))
 
     def __pos__(self) -> Any:
         return self
@@ -137,9 +132,10 @@ class RationalOrRoot(Number):
         self.square = square
 
     @classmethod
-    def from_fraction(cls, value: Fraction) -> Self:
-        """Return a fraction as a number."""
-        return cls(value * abs(value))
+    def from_value(cls, value: float | Fraction) -> Self:
+        """Return a float, an integer or a fraction, without rounding."""
+        exact = Fraction(value)
+        return cls(exact * abs(exact))
 
     def as_float(self) -> float:
         """Return the nearest float."""
@@ -149,9 +145,8 @@ class RationalOrRoot(Number):
         """Return the sum, of rational multiples of the same root."""
         if not other.square or not self.square:
             return self if self.square else other
-        factor = 1 + _square_root_with_sign(
-            self.square / other.square, "a sum of different square roots"
-        )
+        quotient = self.square / other.square
+        factor = 1 + _square_root_with_sign(quotient, "a sum of different square roots")
         return RationalOrRoot(other.square * factor * abs(factor))
 
     def subtract(self, other: "RationalOrRoot") -> "RationalOrRoot":
@@ -186,11 +181,8 @@ class RationalOrRoot(Number):
 
     def round(self, apply: Callable[[Any], Any]) -> Any:
         """Return `apply` of the rational; raise Inexact if the number is irrational."""
-        return apply(
-            _square_root_with_sign(
-                self.square, "an irrational number is rounded, or its root is taken"
-            )
-        )
+        reason = "an irrational number is rounded, or its root is taken"
+        return apply(_square_root_with_sign(self.square, reason))
 
     def __str__(self) -> str:
         try:
@@ -235,9 +227,10 @@ class Digits(Number):
         return type("Digits", (Digits,), {"context": context, "differences": [], "__slots__": ()})
 
     @classmethod
-    def from_fraction(cls, value: Fraction) -> Self:
-        """Return a fraction, rounded."""
-        return cls(cls.context.divide(Decimal(value.numerator), Decimal(value.denominator)))
+    def from_value(cls, value: float | Fraction) -> Self:
+        """Return a float, an integer or a fraction, rounded to the digits of the type."""
+        numerator, denominator = Fraction(value).as_integer_ratio()
+        return cls(cls.context.divide(Decimal(numerator), Decimal(denominator)))
 
     def as_float(self) -> float:
         """Return the nearest float."""

@@ -222,9 +222,9 @@ class Falsification(Search):
         return replace(counterexample, script=text, script_ratio=printed)
 
     def _report(self, entry: Entry | None = None, result: Ratio | None = None) -> SearchReport:
-        claim, largest = self.statement.claim, self.largest
+        claim, largest, rungs = self.statement.claim, self.largest, [*map(str, self.rungs)]
         best = entry or next(iter(self.entries), self.dropped) or Entry({}, 0, 0, Ratio())
-        genome, result, rungs = best.genome, result or best.result, self.rungs
+        genome, result = best.genome, result or best.result
         names = ("seed", "evaluations", "work", "unconfirmed")
         report = SearchReport(
             claim=claim.name,
@@ -239,8 +239,8 @@ class Falsification(Search):
             family=f"{genome.get('family', '')}, set {genome.get('set', '')}",
             lint=self.remarks,
             search={name.replace("work", "steps"): getattr(self, name) for name in names}
-            | {"horizon": rungs[-1], "complete": self.complete}
-            | {"horizons": {str(rung): largest[rung] for rung in rungs if rung in largest}}
+            | {"horizon": self.rungs[-1], "complete": self.complete}
+            | {"horizons": {rung: largest[rung] for rung in rungs if rung in largest}}
             | {"families": {k: v for k, v in largest.items() if k not in rungs}}
             | {"skipped": dict(self.skipped.most_common(8))},
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pfbench.base.verdicts import Verdict as VerdictName
@@ -31,7 +32,8 @@ def search_claims(
 ) -> list[SearchReport]:
     """Search claims in processes that are killed at their limit."""
     limit = START_SECONDS + seconds * options.get("patience", 1.0)
-    tasks = [Task(_search, (claim, seconds, options), limit, claim.name) for claim in claims]
+    search = partial(search_claim, seconds=seconds, **options)
+    tasks = [Task(search, (claim,), limit, claim.name) for claim in claims]
     reports: dict[int, SearchReport] = {}
     for result in engine.do(tasks) if tasks else ():
         name, reason = claims[result.index].name, f"{result.status}: {result.reason}"
@@ -40,10 +42,6 @@ def search_claims(
         if on_done is not None:
             on_done()
     return [reports[index] for index in sorted(reports)]
-
-
-def _search(claim: Claim, seconds: float, options: Mapping[str, Any]) -> SearchReport:
-    return search_claim(claim, seconds=seconds, **options)
 
 
 def add_worst_ratios(
@@ -71,10 +69,9 @@ def _add_report(row: Verdict, report: SearchReport) -> Verdict:
     if report.verdict == REFUSED:
         return row
     row = replace(row, measured={**row.measured, **report.ratio_and_place})
-    claim, is_complete = row.claim, not any("no assumption" in remark for remark in report.lint)
-    if not (isinstance(report, Counterexample) and report.assumptions):
+    if not (isinstance(report, Counterexample) and report.assumptions and row.claim.user_source):
         return row
-    if not (claim.user_source and is_complete):
+    if any("no assumption" in remark for remark in report.lint):
         return row
     reason = (
         f"A searched instance violates it: {report.measured:.6g} > {report.bound:.6g}, ratio "

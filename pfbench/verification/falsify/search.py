@@ -15,7 +15,7 @@ from pfbench.verification.falsify import genomes
 from pfbench.verification.falsify.evaluation import ENUMERATED, Ratio, evaluate_ratio
 from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.searched_problem import Genome, Skip, build_problem
-from pfbench.verification.falsify.statement import SearchedStatement
+from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
 from pfbench.verification.instruments.enumerated_random import NotEnumerable
 from pfbench.verification.subject import NotTestable
 
@@ -79,7 +79,7 @@ class Search:
     deadline: float = math.inf
     dropped: Entry | None = None
     skipped: Counter[str] = field(default_factory=Counter)
-    largest: dict[Any, float] = field(default_factory=dict)
+    largest: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(np.random.SeedSequence((self.seed, 52)))
@@ -152,7 +152,7 @@ class Search:
         if result is None:
             return None
         entry = Entry(genome, T, seed, result)
-        for key in (rung, f"{genome['family']}, {genome['set']}"):
+        for key in (str(rung), f"{genome['family']}, {genome['set']}"):
             self.largest[key] = max(self.largest.get(key, 0.0), entry.ratio)
         pool = sorted([*self.pools.get(rung, []), entry], key=lambda entry: -entry.ratio)
         same = [member for member in pool if member.kind == entry.kind]
@@ -167,9 +167,8 @@ class Search:
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
         try:
             with np.errstate(all="ignore"):
-                problem = build_problem(genome)
-                options: dict[str, Any] = {"seed": seed, "runs": runs, "deadline": deadline}
-                result = evaluate_ratio(self.statement, problem, T, **options)
+                path = prepare_run(self.statement, build_problem(genome), T, deadline)
+                result = evaluate_ratio(path, seed, runs)
                 is_finite = math.isfinite(float(result.ratio))
         except Exception as error:  # user code may raise anything
             self.skipped[describe_error(error)[:120]] += 1

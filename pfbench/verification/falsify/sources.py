@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -59,8 +60,8 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
         __file__=file,
         __package__=module.__package__,
         __builtins__={**vars(builtins), "__import__": import_exact},
-        _exact_=lambda text: number.from_fraction(Fraction(text)),
-        _float_=lambda value: _convert(number, value),
+        _exact_=lambda text: number.from_value(Fraction(text)),
+        _float_=partial(_convert, number),
         _divide_=lambda a, b: _convert_integers(number, a) / b,
         _power_=lambda a, b: (
             (a if _is_integer(b) and b >= 0 else _convert_integers(number, a)) ** b
@@ -131,7 +132,7 @@ def _is_integer(value: Any) -> bool:
 def _convert_integers(number: type[Number], value: Any) -> Any:
     """Return integers, and arrays of integers, as numbers."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "ib":
-        return value.astype(object) * number.from_fraction(Fraction(1))
+        return value.astype(object) * number.from_value(1)
     return number.convert_scalar(value) if _is_integer(value) else value
 
 
@@ -140,15 +141,12 @@ def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
 
     def elementary(name: str) -> Callable[[Any], Any]:
         def apply(value: Any) -> Any:
-            if isinstance(value, np.ndarray):
-                entries = [apply(entry) for entry in value.ravel()]
-                return np.array(entries, dtype=object).reshape(value.shape)
             function = getattr(_convert(number, value), name, None)
             if function is None:
                 raise Inexact(f"the function {name}")
             return function()
 
-        return apply
+        return np.frompyfunc(apply, 1, 1)
 
     def array(value: Any, *arguments: Any, **options: Any) -> Any:
         objects = np.array(value, dtype=object)
@@ -158,16 +156,15 @@ def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
         return np.array(flat, dtype=object).reshape(objects.shape)
 
     def fill(constant: int) -> Callable[..., Any]:
-        entry = number.from_fraction(Fraction(constant))
+        entry = number.from_value(constant)
         return lambda shape, *arguments, **options: np.full(shape, entry, dtype=object)
 
     simple = {name: elementary(name) for name in ("sqrt", "exp", "log")}
     arrays: dict[str, Any] = {"array": array, "asarray": array, "zeros": fill(0), "ones": fill(1)}
-    arrays |= {"empty": fill(0), "float64": lambda value: _convert(number, value)}
+    arrays |= {"empty": fill(0), "float64": partial(_convert, number)}
     moves = {
         "combine": lambda x, v, w: (1 - w) * x + w * v,
         "tilt": lambda g, x, u, c: g + c * (x - u),
-        "keep": np.copy,
         "inner": lambda a, b: a.ravel() @ b.ravel(),
         "distance": lambda a, b: simple["sqrt"]((a - b).ravel() @ (a - b).ravel()),
     }
@@ -275,8 +272,7 @@ def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[s
     code = getattr(function, "__code__", None)
     if code is None:
         raise Inexact("a function without source")
-    cells = (cell.cell_contents for cell in function.__closure__ or ())
-    enclosed = dict(zip(code.co_freevars, cells, strict=True))
+    enclosed = dict(inspect.getclosurevars(function).nonlocals)
     if any(not isinstance(value, int | float) for value in enclosed.values()):
         raise Inexact("a function encloses a value that is not a number")
     for node in ast.walk(tree):

@@ -152,25 +152,24 @@ def lint_claim(claim: Claim) -> tuple[str, ...]:
     check: Any = claim.check
     if not isinstance(check, Bound) or is_count(check.quantity):
         return ()
-    text, method, statistic = claim.statement, claim_method(claim), check.statistic
+    statements = list_statements(claim)
+    first, text, statistic = statements[0], claim.statement, check.statistic
     pattern = r"\b(exists?|for some|there is|eventually|sufficiently|large enough)\b"
     words = re.search(pattern, text.lower())
     is_mean = re.search(r"\bE\b|E\[|\bexpect|\bmean\b", text) is not None
-    is_random = not getattr(method, "deterministic", False)
-    codes = [getattr(function, "__code__", None) for function in check.bounds.values()]
-    numbers = {v for code in codes if code for v in code.co_consts if isinstance(v, float)}
+    codes = [f.__code__ for f in check.bounds.values() if hasattr(f, "__code__")]
+    numbers = {v for code in codes for v in code.co_consts if isinstance(v, float)}
     unnamed = [f"{v:g}" for v in sorted(numbers) if len(f"{v:g}".strip("0.")) > 3]
-    assumed = " ".join((*claim.assumptions, *getattr(method, "assumes", ())))
-    has_mu = any("mu" in code.co_names for code in codes if code)
+    assumed = " ".join(first.conditions)
+    has_mu = any("mu" in code.co_names for code in codes)
+    is_fixed = any(statement.horizon is None for statement in statements)
     is_gap = check.quantity == "suboptimality"
     units = check_claim(claim) if claim.instances and not claim.scale_dependence else None
     remarks = {
         f'The statement says "{words and words[0]}"; the search takes every T and instance.': words,
-        "The number of steps is fixed: let `parameters` be a function of T.": any(
-            setting.horizon("quick") is None for setting in check.settings.values()
-        ),
+        "The number of steps is fixed: let `parameters` be a function of T.": is_fixed,
         f'The statement is about an expectation; statistic="{statistic}" tests each run: use '
-        '"mean", "last" or "output".': is_mean and is_random and statistic in EACH,
+        '"mean", "last" or "output".': is_mean and not first.is_deterministic and statistic in EACH,
         f"The bound has a constant without a name: {', '.join(unnamed)}.": unnamed,
         "The bound has mu; no assumption says that f is strongly convex.": has_mu
         and "strong" not in assumed,
@@ -208,11 +207,16 @@ class MethodOnSearchedInstance(MethodOnProblem):
             yield x, state
             x = np.array(state.x)
 
-    def limit(self, t: int | None = None) -> Any:
-        """Return the bound, refused where it is not positive."""
+    def limit(self, *t: int) -> Any:
+        """Return the bound, at t if it is stated for every t.
+
+        Raises
+        ------
+        Skip
+            If it is not positive and finite.
+        """
         assert self.statement.bound is not None
-        arguments = () if t is None else (t,)
-        value = self.statement.bound(self.constants, self.parameters, *arguments)
+        value = self.statement.bound(self.constants, self.parameters, *t)
         if not value > 0 or value == math.inf:
             raise Skip("the bound is not positive")
         return value
