@@ -47,7 +47,8 @@ def falsify(
     from pfbench.verification.falsify.in_processes import search_claims
 
     families = tuple(family.split(",")) if family else SETS
-    check_arguments("--", seconds, seed, horizon, size, families)
+    limits = {"seconds": seconds, "seed": seed, "horizon": horizon, "size": size}
+    check_arguments("--", families, **limits)
     options.check_engine_options(jobs, None)
     if as_json is not None and as_json != terminal.STANDARD_OUTPUT:
         check_writable(as_json, f"--json {as_json}", error=StorageError)
@@ -59,16 +60,15 @@ def falsify(
     if replay is not None:
         _replay_and_exit_if_confirmed(loaded, replay, is_quiet)
         return
-    arguments = {"seed": seed, "horizon": horizon, "size": size, "families": families}
     folder = store / "searches"
-    arguments |= {"allow": tuple(allow or ()), "saved": (folder, resume)}
+    sets = {"families": families, "allow": tuple(allow or ()), "saved": (folder, resume)}
     check_writable(folder, f"--store {store}", folder=True, error=StorageError)
     title = f"search, at most {seconds:g} s per claim"
     with (
         closing(options.make_engine(jobs, None)) as engine,
         StepProgress(title, len(loaded), "claims", quiet=is_quiet, slots=engine.slots) as steps,
     ):
-        reports = search_claims(engine, loaded, seconds, arguments, steps.advance)
+        reports = search_claims(engine, loaded, limits | sets, steps.advance)
     reports = [_save_counterexample_script(report, names[0], script) for report in reports]
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)

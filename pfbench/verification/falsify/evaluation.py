@@ -1,7 +1,7 @@
 """The largest ratio of a measured quantity to its bound on an instance, in any arithmetic."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -135,22 +135,12 @@ def measure_run(path: MethodOnSearchedInstance, rng: Any) -> Any:
     return 0.0 if _is_noise(value, measure(path.problem.start())) else value
 
 
-def _iterate_points_and_estimates(
-    path: MethodOnSearchedInstance, rng: Any
-) -> Iterator[tuple[Any, Any]]:
-    """Yield each point where an estimate was formed, with the estimate."""
-    for x, state in path.run(rng):
-        if state.estimate is None:
-            raise Skip("the method yields no estimate")
-        yield x if state.at is None else state.at, np.array(state.estimate)
-
-
 def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
     """Return the largest ratio of a mean square to its law; of a wrong mean, 1 + its size."""
     check, problem, results = path.statement.check, cast(Any, path.problem), list[Ratio]()
 
     def observe(rng: Any) -> list[Any]:
-        return list(iterate_past_error_history(problem, _iterate_points_and_estimates(path, rng)))
+        return list(iterate_past_error_history(problem, path.estimates(rng)))
 
     groups, count = group_errors(enumerate_draws(observe, limit, problem.number(1)))
     work, scale = count * (path.steps or 1), max([1, *abs(problem.gradient(problem.start()))])

@@ -48,6 +48,11 @@ def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _rounding(apply: Callable[[Any], int]) -> Callable[[Any], int]:
+    """Return an operator that rounds to an integer."""
+    return lambda number: int(number.round(apply))
+
+
 class Number:
     """A number of a replay; subclasses implement the operations on their own kind."""
 
@@ -99,14 +104,7 @@ class Number:
     def __abs__(self) -> Any:
         return -self if self < 0 else self
 
-    def __int__(self) -> int:
-        return int(self.round(int))
-
-    def __floor__(self) -> int:
-        return int(self.round(math.floor))
-
-    def __ceil__(self) -> int:
-        return int(self.round(math.ceil))
+    __int__, __floor__, __ceil__ = map(_rounding, (int, math.floor, math.ceil))
 
     def __hash__(self) -> int:
         return hash(self.as_float())

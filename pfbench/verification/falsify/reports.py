@@ -1,6 +1,6 @@
 """Results of a search: a confirmed counterexample, or a report without any."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class SearchReport:
     n: int = 0
     family: str = ""
     seconds: float = 0.0
-    lint: tuple[str, ...] = ()
+    lint: Sequence[str] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -52,7 +52,7 @@ class SearchReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON."""
-        return asdict(self) | {"lint": list(self.lint)}
+        return asdict(self)
 
     def lines(self) -> list[str]:
         """Return the report as lines of text."""
@@ -61,11 +61,8 @@ class SearchReport:
             return [*lines, f"{self.claim}: refused: {self.reason}"]
         search, skipped = self.search, sum(self.search["skipped"].values())
         lines.append(f"{self.claim}: no counterexample found in {self.seconds:.3g} s")
-        lines += (
-            [f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}"]
-            if self.ratio
-            else []
-        )
+        if self.ratio:
+            lines.append(f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}")
         end = "complete" if search["complete"] else "ended by the time limit"
         lines.append(
             f"  searched    {search['evaluations']} instances, T <= {search['horizon']}, "
@@ -143,6 +140,7 @@ class Counterexample(SearchReport):
         ratio = _shorten(self.ratio_exact) if self.ratio_exact else f"{self.ratio:.10g}"
         constants = ", ".join(f"{k} = {_shorten(v)}" for k, v in self.constants.items())
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
+        facts = {"constants  ": constants, "assumptions": assumptions}
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
         hidden = ("family", "n", "d", "set")
         parts = (f"{k} {v}" for k, v in self.instance.items() if k not in hidden and v != [])
@@ -154,8 +152,7 @@ class Counterexample(SearchReport):
             f"  instance    d = {self.d}, n = {self.n}, T = {self.horizon}: {self.family} "
             f"({self.numbers} numbers)",
             f"              {'; '.join(parts).replace(chr(39), '')}",
-            *([f"  constants   {constants}"] if constants else []),
-            *([f"  assumptions {assumptions}"] if assumptions else []),
+            *(f"  {name} {text}" for name, text in facts.items() if text),
             f"  search      hit after {search['seconds_to_hit']:.2g} s at T = {before['T']}, "
             f"d = {before['d']}; seed {search['seed']}, {search['evaluations']} evaluations",
             f"  script      {location if self.script else f'none: {self.reason}'}",

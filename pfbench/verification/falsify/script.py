@@ -1,5 +1,6 @@
 """Standalone scripts: a counterexample in at most 60 lines, with numpy alone."""
 
+import ast
 import inspect
 import math
 import re
@@ -17,8 +18,7 @@ from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
 from pfbench.verification.falsify.reports import Counterexample
 from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
-from pfbench.verification.falsify.sources import collect_sources_and_imports
-from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
+from pfbench.verification.falsify.statement import SearchedStatement, claim_module, prepare_run
 
 MAX_LINES, _WIDTH, _SECONDS = 60, 110, 20.0
 
@@ -195,3 +195,113 @@ def _compose_parameters(
         f"c = SimpleNamespace({texts[0]})\na = SimpleNamespace({texts[1]})\n"
         f"T, m = {path.steps or counterexample.horizon}, {name}(); vars(m).update({texts[2]})"
     )
+
+
+# --- the source of a claim ---
+
+
+class _Stripper(ast.NodeTransformer):
+    """Removes docstrings, annotations and decorators; keeps the defaults of fields."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        node.decorator_list, node.returns = [], None
+        for argument in (*node.args.args, *node.args.kwonlyargs):
+            argument.annotation = None
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        return None if node.value is None else ast.Assign([node.target], node.value)
+
+
+def _names_read_but_not_set(node: ast.AST) -> list[str]:
+    """Return the names that a node reads and does not set."""
+    names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
+    local = {child.id for child in names if isinstance(child.ctx, ast.Store)}
+    return [child.id for child in names if child.id not in local]
+
+
+def _target_name(node: ast.AST) -> str:
+    """Return the name that a statement defines; empty if none."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    return str(getattr(node, "name", "") or getattr(target, "id", ""))
+
+
+def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list[str]]:
+    """Return the code of method, measure and bound with all that they use; and its imports."""
+    module, method = claim_module(statement.claim), statement.method
+    tree = ast.parse(inspect.getsource(module))
+    method = method if inspect.isclass(method) else type(method)
+    if method.__module__ != module.__name__:
+        raise Inexact("the method is in another module")
+    definitions: dict[str, Any] = {_target_name(node): node for node in tree.body}
+    definitions[method.__name__] = _flatten_class(method, definitions)
+    check = statement.check
+    functions = {"limit": statement.bound or getattr(check, "square", None)}
+    functions["measure"] = getattr(check, "quantity", None)
+    functions["mean_of_error"] = getattr(check, "mean", None)
+    lines, needed, used = list[str](), [method.__name__], dict[str, ast.AST]()
+    for name, function in functions.items():
+        if callable(function):
+            node, enclosed = _find_node_and_closure(function, tree)
+            lines += [f"{key} = {value!r}" for key, value in enclosed.items()]
+            is_lambda = isinstance(node, ast.Lambda)
+            lines.append(f"{name} = {ast.unparse(node) if is_lambda else node.name}")
+            needed += _names_read_but_not_set(node) if is_lambda else [node.name]
+    while needed:
+        name = needed.pop()
+        if name and name in definitions and name not in used:
+            used[name] = _Stripper().visit(definitions[name])
+            needed += _names_read_but_not_set(used[name])
+    nodes = (ast.fix_missing_locations(used[name]) for name in definitions if name in used)
+    text, imports = "\n".join([*map(ast.unparse, nodes), *lines]), list[str]()
+    for node in (node for node in tree.body if isinstance(node, ast.Import)):
+        if all(alias.name in ("math", "numpy", "itertools") for alias in node.names):
+            imports.append(ast.unparse(node))
+        for alias in node.names:
+            if alias.name == "pfbench":
+                text = re.sub(rf"\b{alias.asname or alias.name}\.", "pf.", text)
+    return text, imports
+
+
+def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
+    """Return a class without bases: what `run` uses of the class and its bases."""
+    members: dict[str, Any] = {}
+    for base in method.__mro__:
+        for node in getattr(definitions.get(base.__name__), "body", ()):
+            members.setdefault(_target_name(node), node)
+    for name in getattr(method, "__dataclass_fields__", {}):
+        members.pop(name, None)
+    needed, used = ["run"], dict[str, Any]()
+    while needed:
+        name = needed.pop()
+        if name in members and name not in used:
+            used[name] = members[name]
+            nodes = ast.walk(members[name])
+            needed += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+    flat: Any = ast.parse(f"class {method.__name__}: pass").body[0]
+    flat.body = [*used.values()]
+    return flat
+
+
+def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[str, Any]]:
+    """Return the node of a function in its source, and the values that it encloses."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise Inexact("a function without source")
+    enclosed = dict(inspect.getclosurevars(function).nonlocals)
+    if any(not isinstance(value, int | float) for value in enclosed.values()):
+        raise Inexact("a function encloses a value that is not a number")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno == code.co_firstlineno:
+            arguments = tuple(argument.arg for argument in node.args.args)
+            names = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            is_named = code.co_name in ("<lambda>", getattr(node, "name", ""))
+            is_same = is_named and arguments == code.co_varnames[: code.co_argcount]
+            if is_same and {*code.co_names} <= names:
+                return node, enclosed
+    raise Inexact("the source of a function is not known")

@@ -36,6 +36,11 @@ _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
 _HORIZONS = sorted({1, 3, 5, 10, *(k << j for j in range(12) for k in (2, 3))})
 
 
+def count_steps(seconds: float) -> int:
+    """Return the number of steps of a method that stand for these seconds."""
+    return int(seconds * STEPS_PER_SECOND)
+
+
 def describe_error(error: Exception) -> str:
     """Return the text of an error, of one of user code with its kind."""
     is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
@@ -187,57 +192,52 @@ class Search:
         for rung, pool in self.pools.items():
             self.pools[rung] = [*filter(is_kept, pool)]
 
+    def shrink(self, entry: Entry, work: int, seconds: float, lower: float | None = None) -> Entry:
+        """Return a simpler entry whose ratio is at least `lower`.
 
-def shrink_entry(
-    search: Search, entry: Entry, work: int, seconds: float, lower: float | None = None
-) -> Entry:
-    """Return a simpler entry whose ratio stays above 1 by a third of the excess, or above `lower`.
+        Parameters
+        ----------
+        entry
+            The candidate.
+        work
+            Steps of the method that it may take.
+        seconds
+            Seconds that it may take.
+        lower
+            The ratio to keep; by default 1 and a third of the excess of the candidate's ratio.
+        """
+        if lower is None:  # expectations are exact where T is small
+            largest_gap = 0.04 if self.statement.is_expectation else 0.5
+            lower = 1.0 + min((entry.ratio - 1.0) / 3, largest_gap)
+        best, limit = entry, self.work + work
+        deadline = min(self.deadline, monotonic() + seconds)
 
-    Parameters
-    ----------
-    search
-        Measures, and counts the effort.
-    entry
-        The candidate.
-    work
-        Steps of the method that it may take.
-    seconds
-        Seconds that it may take.
-    lower
-        The ratio to keep, in place of a share of the excess.
-    """
-    if lower is None:  # expectations are exact where T is small
-        largest_gap = 0.04 if search.statement.is_expectation else 0.5
-        lower = 1.0 + min((entry.ratio - 1.0) / 3, largest_gap)
-    best, limit = entry, search.work + work
-    deadline = min(search.deadline, monotonic() + seconds)
+        def has_time(_: Any = None) -> bool:
+            return self.work < limit and monotonic() < deadline
 
-    def has_time() -> bool:
-        return search.work < limit and monotonic() < deadline
+        def attempt(genome: Genome, T: int) -> bool:
+            nonlocal best
+            genome = genomes.repair_genome(genome, self.instance_class)
+            result = self.measure(genome, T, best.seed, runs=16) if has_time() else None
+            if result is None or not float(result.ratio) >= lower:
+                return False
+            best = Entry(genome, T, best.seed, result)
+            return True
 
-    def attempt(genome: Genome, T: int) -> bool:
-        nonlocal best
-        genome = genomes.repair_genome(genome, search.instance_class)
-        result = search.measure(genome, T, best.seed, runs=16) if has_time() else None
-        if result is None or not float(result.ratio) >= lower:
-            return False
-        best = Entry(genome, T, best.seed, result)
-        return True
+        def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
+            """Make the first change that keeps the ratio; return whether there is one."""
+            cost, T = genomes.genome_complexity(best.genome), best.T
+            timely = takewhile(has_time, changes(best.genome))
+            return any(genomes.genome_complexity(new) < cost and attempt(new, T) for new in timely)
 
-    def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
-        """Make the first change that keeps the ratio; return whether there is one."""
-        cost, genome, T = genomes.genome_complexity(best.genome), best.genome, best.T
-        timely = takewhile(lambda _: has_time(), changes(genome))
-        return any(genomes.genome_complexity(new) < cost and attempt(new, T) for new in timely)
-
-    before = None
-    while has_time() and best is not before:
-        before = best
-        if search.statement.horizon is not None:
-            t = best.result.t + (search.statement.statistic != "every")
-            last = [t] if search.statement.is_for_each_run else []
-            any(attempt(best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
-        for changes in (genomes.simplify_structure, genomes.simplify_numbers):
-            while simplify(changes):
-                pass
-    return best
+        before = None
+        while has_time() and best is not before:
+            before = best
+            if self.statement.horizon is not None:
+                t = best.result.t + (self.statement.statistic != "every")
+                last = [t] if self.statement.is_for_each_run else []
+                any(attempt(best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
+            for changes in (genomes.simplify_structure, genomes.simplify_numbers):
+                while simplify(changes):
+                    pass
+        return best

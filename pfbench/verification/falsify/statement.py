@@ -1,14 +1,17 @@
 """A bound of a claim under one setting: its conditions, and the method on a searched instance."""
 
 import ast
+import importlib
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from time import monotonic
+from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -53,12 +56,9 @@ Rule = Callable[[Any, Callable[[str], Any]], bool]
 def parse_assumption(text: str) -> Rule | None:
     """Return the rule of an assumption, in words or a comparison; None if it is not understood."""
     parts = [part.strip() for part in re.split(r",| and ", text.lower().strip(" ."))]
-    rules = [
-        next((rule for words, rule in _PREDICATES.items() if re.fullmatch(words, part)), None)
-        for part in parts
-    ]
-    if None not in rules:
-        return lambda problem, look_up: all(rule(problem) for rule in rules if rule is not None)
+    rules = [[p for words, p in _PREDICATES.items() if re.fullmatch(words, part)] for part in parts]
+    if all(rules):
+        return lambda problem, look_up: all(rule[0](problem) for rule in rules)
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
@@ -74,6 +74,13 @@ def parse_assumption(text: str) -> Rule | None:
         return bool(eval(compile(tree, "<condition>", "eval"), {"__builtins__": {}}, names))
 
     return compare
+
+
+def claim_module(claim: Claim) -> ModuleType:
+    """Return the module that states a claim."""
+    check: Any = claim.check
+    function = getattr(check, "square", None) or next(iter(check.bounds.values()))
+    return sys.modules.get(function.__module__) or importlib.import_module(function.__module__)
 
 
 class SearchedStatement:
@@ -102,16 +109,16 @@ class SearchedStatement:
         self.claim, self.label, self.setting, self.bound = claim, label, setting, bound
         self.allowed, self.trial, self.check = allowed, Trial(claim), cast(Any, claim.check)
         self.statistic = "law" if bound is None else str(self.check.statistic)
-        self.is_for_each_run = self.statistic in EACH
-        self.method: Any = claim_method(claim)
+        self.is_for_each_run, self.method = self.statistic in EACH, claim_method(claim)
         self.is_deterministic = bool(getattr(self.method, "deterministic", False))
         is_mean = self.statistic in ("mean", "last", "output")
         self.is_expectation = is_mean and not self.is_deterministic
         self.horizon = setting.horizon("quick")
         assumed = (*claim.assumptions, *getattr(self.method, "assumes", ()))
         self.conditions = {text: parse_assumption(text) for text in assumed}
-        understood = {*allowed, *(text for text, rule in self.conditions.items() if rule)}
-        unknown = "; ".join(text for text in self.conditions if text not in understood)
+        unknown = "; ".join(
+            k for k, rule in self.conditions.items() if not rule and k not in allowed
+        )
         self.refusal = unknown and f"assumptions that are not understood: {unknown}"
 
     def admits(self, name: str, value: int) -> bool:
@@ -147,11 +154,11 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
     ]
 
 
-def lint_claim(claim: Claim) -> tuple[str, ...]:
-    """Return remarks on a claim before any search, a sentence each."""
+def lint_claim(claim: Claim) -> list[str]:
+    """Return remarks on the wording of a claim, a sentence each, without a search."""
     check: Any = claim.check
     if not isinstance(check, Bound) or is_count(check.quantity):
-        return ()
+        return []
     statements = list_statements(claim)
     first, text, statistic = statements[0], claim.statement, check.statistic
     pattern = r"\b(exists?|for some|there is|eventually|sufficiently|large enough)\b"
@@ -178,7 +185,7 @@ def lint_claim(claim: Claim) -> tuple[str, ...]:
         f"The bound depends on the units of f and x ({units and units.description}).": units
         and units.homogeneous is False,
     }
-    return tuple(remark for remark, applies in remarks.items() if applies)
+    return [remark for remark, applies in remarks.items() if applies]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,6 +213,13 @@ class MethodOnSearchedInstance(MethodOnProblem):
                 raise Skip("the method yields no state")
             yield x, state
             x = np.array(state.x)
+
+    def estimates(self, rng: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield each point where the method forms an estimate, with the estimate."""
+        for x, state in self.run(rng):
+            if state.estimate is None:
+                raise Skip("the method yields no estimate")
+            yield x if state.at is None else state.at, np.array(state.estimate)
 
     def limit(self, *t: int) -> Any:
         """Return the bound, at t if it is stated for every t.
