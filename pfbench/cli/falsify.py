@@ -95,16 +95,13 @@ def _replay_and_exit_if_confirmed(claims: "list[Claim]", path: Path, is_quiet: b
     from pfbench.verification.falsify.falsification import replay_counterexample
 
     try:
-        records = [item for item in json.loads(path.read_text())["claims"] if item.get("instance")]
-        by_name = {record["claim"]: record for record in records}
+        items = [item for item in json.loads(path.read_text())["claims"] if item.get("instance")]
+        records = {item["claim"]: item for item in items}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or "it is no JSON of `pfbench falsify`"
         raise InputError(f"--replay {path} cannot be read ({reason}).") from error
-    results = [
-        (claim.name, replay_counterexample(claim, by_name[claim.name]))
-        for claim in claims
-        if claim.name in by_name
-    ]
+    stored = [claim for claim in claims if claim.name in records]
+    results = [(item.name, replay_counterexample(item, records[item.name])) for item in stored]
     if not results:
         raise InputError(f"--replay {path} has no counterexample to these claims.")
     for name, result in results if not is_quiet else ():

@@ -1,4 +1,4 @@
-"""Confirmation of a candidate: exact rationals, else 50 digits, else an e-process."""
+"""Confirmation of a candidate: in rationals, else with 50 digits, else by an e-process."""
 
 import __future__
 
@@ -25,14 +25,9 @@ from pfbench.verification.falsify.exact_numbers import Digits, Inexact, Number, 
 from pfbench.verification.falsify.genomes import list_positions
 from pfbench.verification.falsify.search import Entry, describe_error
 from pfbench.verification.falsify.searched_problem import Skip, build_problem
-from pfbench.verification.falsify.statement import (
-    SearchedStatement,
-    claim_module,
-    list_statements,
-    prepare_run,
-)
+from pfbench.verification.falsify.statement import SearchedStatement, list_statements, prepare_run
 from pfbench.verification.instruments.enumerated_random import MOST_BRANCHES
-from pfbench.verification.statistics import LEVEL, EProcess
+from pfbench.verification.statistics import EProcess
 from pfbench.verification.user_claims import collect_paper
 
 _MIN_EXCESS, _ERROR_FACTOR = 1e-15, 1e6
@@ -43,9 +38,16 @@ _COUNTER = count()
 
 @dataclass(frozen=True)
 class Confirmation:
-    """A ratio above 1 in an arithmetic; `reason` says why it is not confirmed.
+    """The result of an attempt to confirm a candidate.
 
-    `record` has the fields of a `Counterexample` that say how it is confirmed.
+    Attributes
+    ----------
+    reason
+        Why the candidate is not confirmed; empty if it is.
+    result
+        The ratio in the arithmetic of the attempt.
+    record
+        The fields of a `Counterexample` on arithmetic, exact ratio and constants.
     """
 
     reason: str = ""
@@ -59,16 +61,16 @@ class Confirmation:
 
 
 def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> SearchedStatement:
-    """Return the statement from its module, loaded with another arithmetic."""
-    name, module = statement.claim.name, claim_module(statement.claim)
+    """Return a statement whose functions compute with another type of number."""
+    name, module = statement.claim.name, statement.module
     twin = load_exact_module(module, number)
     claims = [claim for claim in collect_paper(vars(twin).values()).claims if claim.name == name]
     if not claims:
         raise Inexact(f"{module.__name__} states no claim {name} at its top")
     claim = claims[0]
     if isinstance(claim.algorithm, str):
-        home = load_exact_module(sys.modules[statement.method.__module__], number)
-        claim = replace(claim, algorithm=getattr(home, statement.method.__name__))
+        home = load_exact_module(sys.modules[statement.method_class.__module__], number)
+        claim = replace(claim, algorithm=getattr(home, statement.method_class.__name__))
     candidates = list_statements(claim, statement.allowed)
     return next(item for item in candidates if item.label == statement.label)
 
@@ -76,14 +78,14 @@ def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> 
 def replay_entry(
     statement: SearchedStatement, entry: Entry, number: type[Number], deadline: float
 ) -> tuple[Ratio, Any]:
-    """Return the ratio in another arithmetic, and the problem.
+    """Return the ratio on an instance, computed with a type of number, and the problem.
 
     Raises
     ------
     Inexact
         If the computation leaves the arithmetic.
     NotEnumerable
-        If draws cannot be enumerated.
+        If the random draws cannot be enumerated.
     Exception
         Whatever user code raises.
     """
@@ -102,12 +104,13 @@ def replay_entry(
 def confirm_entry(
     statement: SearchedStatement, entry: Entry, deadline: float, mean_test: Any = None
 ) -> Confirmation:
-    """Return whether the bound is violated on an instance, in rationals or in digits.
+    """Return whether the bound is violated on an instance: in rationals, else with 50 digits.
 
-    With `mean_test`, the entropy of its seeds and the number of its runs, by an e-process.
+    `mean_test` requests an e-process instead. It is a pair: the entropy of the seeds, and the
+    largest number of runs.
     """
     deadline, reason = min(deadline, monotonic() + _REPLAY_SECONDS), statement.refusal
-    methods: list[Callable[..., Confirmation]] = [_confirm_in_rationals, _confirm_in_digits]
+    methods: list[Callable[..., Confirmation]] = [_confirm_exactly, _confirm_in_digits]
     methods = [partial(_confirm_mean, *mean_test)] if mean_test else methods
     for confirm in methods if not reason else ():
         try:
@@ -119,9 +122,7 @@ def confirm_entry(
     return Confirmation(reason)
 
 
-def _confirm_in_rationals(
-    statement: SearchedStatement, entry: Entry, deadline: float
-) -> Confirmation:
+def _confirm_exactly(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
     if entry.T > _RATIONAL_STEPS or len(list_positions(entry.genome)) > _RATIONAL_NUMBERS:
         raise Inexact("too many steps or numbers")
     result, problem = replay_entry(statement, entry, RationalOrRoot, deadline)
@@ -154,9 +155,9 @@ def _list_constants(problem: Any) -> dict[str, Any]:
 def _confirm_mean(
     entropy: Any, limit: int, statement: SearchedStatement, entry: Entry, deadline: float
 ) -> Confirmation:
-    """Test the mean over runs by an e-process, on seeds that are used nowhere else."""
+    """Test the mean over runs by an e-process, with seeds that nothing else uses."""
     path = prepare_run(statement, build_problem(entry.genome), entry.T, deadline)
-    process = EProcess(1.0, 1 / LEVEL)
+    process = EProcess(1.0)
     bound, total, runs = float(path.limit()), 0.0, 0
     for child in np.random.SeedSequence(entropy).spawn(limit):
         ratio = float(measure_run(path, np.random.default_rng(child)) / bound)
@@ -177,9 +178,9 @@ def _confirm_mean(
 
 
 def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
-    """Return a module executed with another arithmetic; the module itself is left as it is.
+    """Return a second copy of a module, which computes with a type of number.
 
-    A statement at its top that refuses exact numbers, as of an instance, is executed as it stands.
+    A top-level statement that fails with these numbers is executed unchanged.
 
     Raises
     ------
@@ -228,7 +229,7 @@ def _execute(node: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Replaces float literals, quotients, powers and calls of `float`."""
+    """Replaces float literals, quotients, powers and calls of `float` by exact ones."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if type(node.value) is float and math.isfinite(node.value):
@@ -272,14 +273,14 @@ def _is_integer(value: Any) -> bool:
 
 
 def _convert_integers(number: type[Number], value: Any) -> Any:
-    """Return integers, and arrays of integers, as numbers."""
+    """Convert an integer or an array of integers to exact numbers; keep other values."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "ib":
         return value.astype(object) * number.from_value(1)
     return number.convert_scalar(value) if _is_integer(value) else value
 
 
 def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
-    """Return modules in which some functions are exact, by their names."""
+    """Return copies of math, numpy and pfbench whose functions take exact numbers, by name."""
 
     def elementary(name: str) -> Callable[[Any], Any]:
         def apply(value: Any) -> Any:

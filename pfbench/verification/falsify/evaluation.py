@@ -15,15 +15,25 @@ from pfbench.verification.statements.error_law import group_errors, iterate_past
 from pfbench.verification.statements.quantity import SUBOPTIMALITY
 
 ENUMERATED = 600
-"""Number of sequences of draws up to which the search enumerates them."""
+"""Largest number of sequences of draws that the search enumerates for an expectation."""
 
 _NOISE = 1e-10
-"""Share of the first value below which a number in floats is rounding."""
+"""Fraction of the first measured value below which a float is taken to be a rounding error."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A measured quantity over its bound: the largest over t; its growth in the second half."""
+    """The largest ratio of a measured quantity to its bound over all t.
+
+    Attributes
+    ----------
+    ratio, measured, bound, t
+        The ratio, both sides, and where it is largest.
+    growth
+        The ratio at the end of the run over that at half of it; 0 if unknown.
+    work
+        Number of steps of the method.
+    """
 
     ratio: Any = 0.0
     measured: Any = 0.0
@@ -68,7 +78,7 @@ def evaluate_ratio(
 
 
 def _is_noise(value: Any, first: Any) -> bool:
-    """Return whether a float is rounding compared with the first measured value."""
+    """Return whether a float is so small next to the first value that it may be rounding."""
     return isinstance(value, float) and abs(value) < _NOISE * abs(first)
 
 
@@ -136,7 +146,7 @@ def measure_run(path: MethodOnSearchedInstance, rng: Any) -> Any:
 
 
 def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
-    """Return the largest ratio of a mean square to its law; of a wrong mean, 1 + its size."""
+    """Return the largest ratio of a mean squared error to its law, or 1 + the bias of a mean."""
     check, problem, results = path.statement.check, cast(Any, path.problem), list[Ratio]()
 
     def observe(rng: Any) -> list[Any]:

@@ -1,6 +1,6 @@
 """Numbers for replays: rationals with symbolic square roots, and decimals that log comparisons.
 
-Neither converts to a float: a computation that leaves the arithmetic raises `Inexact`.
+Conversion to a float, and operations that such numbers lack, raise `Inexact`.
 """
 
 import decimal
@@ -257,6 +257,5 @@ class Digits(Number):
     def comparisons_agree(first: "type[Digits]", second: "type[Digits]") -> bool:
         """Return whether two replays compared the same: equal to three digits, or both 0."""
         pairs = list(zip(first.differences, second.differences, strict=False))
-        return len(first.differences) == len(second.differences) and all(
-            a == b or (a and b and abs(a - b) <= abs(b) / 1000) for a, b in pairs
-        )
+        are_close = [a == b or (a and b and abs(a - b) <= abs(b) / 1000) for a, b in pairs]
+        return len(first.differences) == len(second.differences) and all(are_close)

@@ -1,4 +1,4 @@
-"""From a claim to a counterexample or a report: search, shrink, confirm, write the script."""
+"""The search of a claim, from its statements to a report or a confirmed counterexample."""
 
 import inspect
 import json
@@ -22,7 +22,7 @@ from pfbench.verification.falsify.exact_numbers import Number
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
 from pfbench.verification.falsify.script import compose_and_run_script
 from pfbench.verification.falsify.search import MARGIN, Entry, Search, count_steps, describe_error
-from pfbench.verification.falsify.statement import claim_module, lint_claim, list_statements
+from pfbench.verification.falsify.statement import SearchedStatement, lint_claim, list_statements
 from pfbench.verification.subject import NotTestable
 
 _MEAN_TESTS, _MAX_UNCONFIRMED, _MAX_RUNS = 20, 12, 4000
@@ -69,7 +69,8 @@ def search_claim(
     claim
         A claim whose check is a `bound` or an `error_law`.
     seconds
-        Seconds by the clock, at most; the search's effort is counted in steps of the method.
+        Time limit. The effort is also limited, to so many steps of the method per second, so that
+        results do not depend on the machine.
     seed
         Seed of the search.
     horizon, size
@@ -79,9 +80,9 @@ def search_claim(
     allow
         Assumptions in words that every searched instance is taken to meet.
     patience
-        Factor on the seconds by the clock, so that the effort alone ends the search.
+        Factor on the time limit, but not on the effort, for slow machines.
     saved
-        Folder in which the search is saved, and whether it goes on from what is saved there.
+        Folder in which the search is saved, and whether to resume the search saved there.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def search_claim(
         refused = SearchReport(claim=claim.name, statement=claim.statement, verdict=REFUSED)
         return replace(refused, reason=str(error))
     limits = (seed, horizon, size, tuple(families))
-    file = SavedSearch(claim, (seconds, *limits, tuple(allow)), *(saved or ()))
+    file = SavedSearch(statements[0], (seconds, *limits, tuple(allow)), *(saved or ()))
     while len(file.reports) < len(statements) and not any(file.reports):
         statement, share = statements[len(file.reports)], seconds / len(statements)
         search = Falsification(statement, *limits, seconds=share, patience=patience, file=file)
@@ -113,7 +114,7 @@ def search_claim(
 
 @dataclass(kw_only=True)
 class Falsification(Search):
-    """The search of a statement with its budget: at most so many seconds."""
+    """The search of one statement with its time limit, confirmation and report."""
 
     seconds: float = 60.0
     patience: float = 1.0
@@ -125,7 +126,7 @@ class Falsification(Search):
     complete: bool = True
 
     def _set_deadline(self, share: float) -> None:
-        """Set the end of the search to a share of the seconds."""
+        """Set the deadline to a fraction of the time limit."""
         self.deadline = self.start + share * self.seconds * self.patience
 
     def run(self) -> SearchReport:
@@ -145,7 +146,9 @@ class Falsification(Search):
         self.complete = monotonic() < self.deadline
         self._set_deadline(0.85)
         near = [entry for entry in self.entries if entry.ratio > 1.0 - _NEAR_ATTAINED]
-        for entry in sorted(near, key=lambda entry: entry.T)[:6]:  # false by very little
+        for entry in sorted(near, key=lambda entry: entry.T)[
+            :6
+        ]:  # the bound may be too small by less than the margin
             if hit := self._judge(entry, entry.ratio - 1e-10):
                 return hit
         return self._report()
@@ -155,9 +158,9 @@ class Falsification(Search):
         self.file.save(self, monotonic() - self.start)
 
     def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
-        """Shrink and confirm a candidate; the original where the small one is not confirmed.
+        """Shrink a candidate and confirm the result, else the candidate itself.
 
-        With `lower`, an instance on which the bound may be attained.
+        `lower` is the least ratio to keep if the bound is nearly attained.
         """
         is_mean = self.statement.is_expectation and lower is None
         if is_mean:
@@ -192,8 +195,7 @@ class Falsification(Search):
     ) -> Counterexample:
         result, genome, allowed = confirmed.result, entry.genome, self.statement.allowed
         report = self._report(entry, result)
-        before = {"T": original.T, "d": original.genome["d"]}
-        conditions = self.statement.conditions
+        before, conditions = original.genome, self.statement.conditions
         fields = vars(report) | {"verdict": VIOLATED, "reason": "", **confirmed.record}
         fields["search"] = {**report.search, "seconds_to_hit": seconds}
         counterexample = Counterexample(
@@ -203,14 +205,15 @@ class Falsification(Search):
             instance=genomes.convert_to_text(genome),
             run_seed=entry.seed,
             numbers=genomes.count_nonzero_numbers(genome),
-            before_shrinking=before | {"genome": genomes.convert_to_text(original.genome)},
+            before_shrinking={"T": original.T, "d": before["d"]}
+            | {"genome": genomes.convert_to_text(before)},
             assumptions={k: "allowed" if k in allowed else "computed" for k in conditions},
         )
         end = self.start + 0.98 * self.seconds * self.patience
         remaining = max(2.0, end - monotonic())
         try:
             text, printed = compose_and_run_script(self.statement, counterexample, remaining)
-        except Exception as error:  # the counterexample is confirmed all the same
+        except Exception as error:  # without a script it is still confirmed
             return replace(counterexample, reason=describe_error(error))
         return replace(counterexample, script=text, script_ratio=printed)
 
@@ -248,9 +251,7 @@ def _as_float(value: Any) -> float:
     return float(value.as_float()) if isinstance(value, Number) else float(value)
 
 
-def replay_counterexample(
-    claim: Claim, record: dict[str, Any], seconds: float = 60.0
-) -> Confirmation:
+def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> Confirmation:
     """Confirm a stored counterexample again, without a search.
 
     Raises
@@ -279,7 +280,7 @@ class SavedSearch:
     """
 
     def __init__(
-        self, claim: Claim, options: Any, folder: Path | None = None, is_resumed: bool = False
+        self, first: SearchedStatement, options: Any, folder: Any = None, is_resumed: bool = False
     ) -> None:
         self.path: Path | None = None
         self.state: dict[str, Any] | None = None
@@ -287,9 +288,9 @@ class SavedSearch:
         if folder is None:
             return
         version = sys.modules[__name__.partition(".")[0]].__version__
-        source = inspect.getsource(claim_module(claim))
-        digest = content_digest((version, claim.name, options, source))
-        self.path = folder / f"{claim.name}-{digest[:16]}.json"
+        name, source = first.claim.name, inspect.getsource(first.module)
+        digest = content_digest((version, name, options, source))
+        self.path = folder / f"{name}-{digest[:16]}.json"
         if is_resumed and self.path.exists():
             try:
                 saved = json.loads(self.path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Results of a search: a confirmed counterexample, or a report without any."""
+"""Results of a search: a report, or a confirmed counterexample."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,7 +12,7 @@ VIOLATED, NOT_FALSIFIED, REFUSED = "violated", "not falsified", "refused"
 
 @dataclass(frozen=True, kw_only=True)
 class SearchReport:
-    """The result of a search; without a counterexample it is not a proof.
+    """The result of a search. That it finds no counterexample proves nothing.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class SearchReport:
     verdict
         "violated", "not falsified" or "refused".
     reason
-        Why it was refused, or what remained unconfirmed.
+        Why the search is refused, or why the last candidate is not confirmed.
     ratio, t, horizon, d, n, family
         The largest ratio of measured to bound, and where.
     seconds
@@ -95,9 +95,10 @@ class Counterexample(SearchReport):
     arithmetic
         "rational", "50 digits" (with `error_bound`) or "e-process" (with `e_value` and `runs`).
     instance, run_seed, numbers, before_shrinking
-        Genome as exact text; seed of the run; how many numbers are not 0; the first genome.
+        Genome as exact text; seed of the run; how many numbers are not 0; the candidate before
+        shrinking.
     constants, assumptions
-        Value of each constant; how each assumption is met.
+        Value of each constant; "computed" or "allowed" for each assumption.
     script, script_path, script_ratio
         Text of the standalone script, its file, and the ratio that it printed.
     """

@@ -1,4 +1,4 @@
-"""The search: pools of the best genomes at growing horizons; and shrinking of a candidate."""
+"""The search: pools of the best genomes for growing horizons, and shrinking of a candidate."""
 
 import math
 from collections import Counter
@@ -20,16 +20,16 @@ from pfbench.verification.instruments.enumerated_random import NotEnumerable
 from pfbench.verification.subject import NotTestable
 
 STEPS_PER_SECOND = 25_000
-"""Steps of a method by which seconds are counted, so that results do not depend on the machine."""
+"""Steps of a method that count as a second, so that results do not depend on the machine."""
 
 MARGIN = 1e-7
-"""Excess of a ratio above 1 that makes an instance a candidate in floats."""
+"""An instance is a candidate if its ratio in floats exceeds 1 by more than this."""
 
 _RUNGS, _SHARES = (16, 128, 1024, 8192), (0.34, 0.26, 0.24, 0.16)
-"""The horizons, each the largest of its rung, and their shares of the evaluations."""
+"""The largest horizon of each rung, and the share of evaluations of each."""
 
 _FIRST, _FIRST_SHARES = 500, (0.75, 0.21, 0.03, 0.01)
-"""Number of the first evaluations, which are short, and their shares."""
+"""Number of early evaluations, which prefer short runs, and the share of each rung."""
 
 _POOL, _SAME_KIND = 24, 3
 _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
@@ -42,7 +42,7 @@ def count_steps(seconds: float) -> int:
 
 
 def describe_error(error: Exception) -> str:
-    """Return the text of an error, of one of user code with its kind."""
+    """Return the text of an error; for an error of user code, its type too."""
     is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
     return f"{'' if is_known else type(error).__name__ + ': '}{error}"
 
@@ -70,7 +70,7 @@ class Entry:
 
 @dataclass
 class Search:
-    """The state of a search of a statement; it ends at a deadline of `time.monotonic`."""
+    """The state of a search of a statement, which ends at a deadline (of `time.monotonic`)."""
 
     statement: SearchedStatement
     seed: int = 0
@@ -109,7 +109,7 @@ class Search:
                 return
 
     def save(self) -> None:
-        """Save the state before a step; a search by itself is not saved."""
+        """Save the state before an evaluation; the base class saves nothing."""
 
     def _try_next_genome(self) -> Entry | None:
         """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
@@ -182,7 +182,7 @@ class Search:
         return result if is_finite else None
 
     def drop(self, entry: Entry, similar: bool = False) -> None:
-        """Remove an entry from the pools, or all candidates of its kind."""
+        """Remove an entry from the pools; with `similar`, all candidates of its kind too."""
         self.dropped = entry
 
         def is_kept(member: Entry) -> bool:

@@ -1,4 +1,4 @@
-"""Problems of the search, generic in the kind of number: separable functions and quadratics."""
+"""Problems of the search, separable functions and quadratics, for any type of number."""
 
 import math
 from bisect import bisect_right
@@ -17,11 +17,11 @@ Genome = dict[str, Any]
 
 
 class Skip(Exception):
-    """An instance on which a statement says nothing, with the reason."""
+    """The reason why a statement cannot be measured on an instance."""
 
 
 def root(value: Any) -> Any:
-    """Return the square root of a number of any kind."""
+    """Return the square root of a number of any type."""
     return value.sqrt() if hasattr(value, "sqrt") else math.sqrt(value)
 
 
@@ -92,7 +92,10 @@ class SearchedSet:
 
 
 class SearchedConstants:
-    """Constants, with R = |x_0 - x*|, mu and d; `read` records names, an unknown one skips."""
+    """Constants of a problem, with R = |x_0 - x*|, mu and d.
+
+    The names that are read are added to the set `read`. An unknown constant raises `Skip`.
+    """
 
     def __init__(self, values: Mapping[str, Any], read: set[str]) -> None:
         self._values, self._read = values, read
@@ -222,7 +225,7 @@ class PiecewiseLinear:
 class CoordinateFunction:
     """The derivatives of a function of one coordinate; `base` is its minimiser if it has one."""
 
-    def __init__(self, profile: Genome, n: int, number: Callable[[Any], Any], ends: Any) -> None:
+    def __init__(self, profile: Genome, ends: Any, n: int, number: Callable[[Any], Any]) -> None:
         gaps = map(number, profile["knots"])
         knots = list(accumulate(abs(gap) if k else gap for k, gap in enumerate(gaps)))
         row = vector(map(number, (profile["anchor"], *profile["slopes"])))
@@ -260,9 +263,7 @@ class SeparableProblem(SearchedProblem):
             ends = list(zip(self.set.low, self.set.high, strict=True))
         period = min(self.d, len(profiles) * len(self.genome.get("sides", "1")))
         pairs = zip(repeat(profiles, period), repeat(ends, period), strict=True)
-        self.distinct = [
-            CoordinateFunction(profile, self.n, self.number, end) for profile, end in pairs
-        ]
+        self.distinct = [CoordinateFunction(*pair, self.n, self.number) for pair in pairs]
         self.coordinates = repeat(self.distinct, self.d)
         self.base = vector(item.base for item in self.coordinates)
         has_minimum = all(item.has_minimum for item in self.distinct)
@@ -285,9 +286,8 @@ class SeparableProblem(SearchedProblem):
 
     def value(self, x: Any) -> Any:
         """Return f - f(base), base being the minimiser where it is known."""
-        return sum(
-            c.mean.integral_from_base(entry) for c, entry in zip(self.coordinates, x, strict=True)
-        )
+        pairs = zip(self.coordinates, x, strict=True)
+        return sum(c.mean.integral_from_base(entry) for c, entry in pairs)
 
     def gradient(self, x: Any) -> Any:
         """Return grad f."""

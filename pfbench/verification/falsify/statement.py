@@ -1,10 +1,10 @@
-"""A bound of a claim under one setting: its conditions, and the method on a searched instance."""
+"""A bound of a claim in one setting: its conditions, and runs of the method on an instance."""
 
 import ast
 import importlib
+import inspect
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -38,10 +38,10 @@ _PREDICATES: Mapping[str, Callable[[Any], bool]] = {
     ),
     r"bounded domain|compact (?:set|domain)": lambda problem: problem.set.kind != "none",
 }
-"""Assumptions in words, by pattern of the whole text, with a predicate of a searched instance."""
+"""Assumptions in words: a pattern of the whole text, and a predicate of a problem."""
 
 EACH = ("every", "step", "least")
-"""Statistics of every run, with a bound for every t."""
+"""Statistics for which the bound is stated for every run and every t."""
 
 _COMPARISON = (
     *(ast.Expression, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.Load),
@@ -76,13 +76,6 @@ def parse_assumption(text: str) -> Rule | None:
     return compare
 
 
-def claim_module(claim: Claim) -> ModuleType:
-    """Return the module that states a claim."""
-    check: Any = claim.check
-    function = getattr(check, "square", None) or next(iter(check.bounds.values()))
-    return sys.modules.get(function.__module__) or importlib.import_module(function.__module__)
-
-
 class SearchedStatement:
     """A bound, or an error law, of a claim, under one label and setting.
 
@@ -99,30 +92,30 @@ class SearchedStatement:
     """
 
     def __init__(
-        self,
-        claim: Claim,
-        label: str,
-        setting: ClaimSetting,
-        bound: Callable[..., Any] | None,
-        allowed: tuple[str, ...] = (),
+        self, claim: Claim, label: str, setting: ClaimSetting, bound: Any, allowed: tuple[str, ...]
     ) -> None:
         self.claim, self.label, self.setting, self.bound = claim, label, setting, bound
         self.allowed, self.trial, self.check = allowed, Trial(claim), cast(Any, claim.check)
         self.statistic = "law" if bound is None else str(self.check.statistic)
         self.is_for_each_run, self.method = self.statistic in EACH, claim_method(claim)
+        self.method_class = self.method if inspect.isclass(self.method) else type(self.method)
         self.is_deterministic = bool(getattr(self.method, "deterministic", False))
         is_mean = self.statistic in ("mean", "last", "output")
         self.is_expectation = is_mean and not self.is_deterministic
         self.horizon = setting.horizon("quick")
         assumed = (*claim.assumptions, *getattr(self.method, "assumes", ()))
         self.conditions = {text: parse_assumption(text) for text in assumed}
-        unknown = "; ".join(
-            k for k, rule in self.conditions.items() if not rule and k not in allowed
-        )
+        unread = [text for text, rule in self.conditions.items() if rule is None]
+        unknown = "; ".join(text for text in unread if text not in allowed)
         self.refusal = unknown and f"assumptions that are not understood: {unknown}"
 
+    @property
+    def module(self) -> ModuleType:
+        """The module that states the claim."""
+        return importlib.import_module((self.bound or self.check.square).__module__)
+
     def admits(self, name: str, value: int) -> bool:
-        """Return whether the comparisons of this name with a whole number hold for a value."""
+        """Return whether a value of n or d meets the conditions that compare it with an integer."""
         pattern = re.compile(rf"{name} *([<>]=?|==|!=) *\d+")
         rules = [rule for text, rule in self.conditions.items() if pattern.fullmatch(text)]
         return all(rule is None or rule(None, {name: value}.__getitem__) for rule in rules)
@@ -229,7 +222,6 @@ class MethodOnSearchedInstance(MethodOnProblem):
         Skip
             If it is not positive and finite.
         """
-        assert self.statement.bound is not None
         value = self.statement.bound(self.constants, self.parameters, *t)
         if not value > 0 or value == math.inf:
             raise Skip("the bound is not positive")
@@ -239,7 +231,7 @@ class MethodOnSearchedInstance(MethodOnProblem):
 def prepare_run(
     statement: SearchedStatement, problem: Any, T: int, deadline: float = math.inf
 ) -> MethodOnSearchedInstance:
-    """Return the method made for a problem and a horizon (0: as the claim fixes it).
+    """Return the method on a problem, for T steps; if T is 0, for the steps that the claim fixes.
 
     Raises
     ------
