@@ -282,7 +282,7 @@ def _convert_integers(number: type[Number], value: Any) -> Any:
 def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
     """Return copies of math, numpy and pfbench whose functions take exact numbers, by name."""
 
-    def elementary(name: str) -> Callable[[Any], Any]:
+    def elementary(name: str) -> Any:
         def apply(value: Any) -> Any:
             function = getattr(_convert(number, value), name, None)
             if function is None:

@@ -31,6 +31,12 @@ _RUNGS, _SHARES = (16, 128, 1024, 8192), (0.34, 0.26, 0.24, 0.16)
 _FIRST, _FIRST_SHARES = 500, (0.75, 0.21, 0.03, 0.01)
 """Number of early evaluations, which prefer short runs, and the share of each rung."""
 
+_FIRST_ENUMERATED = 64
+"""Largest number of sequences of draws of an early evaluation of an error law, once one succeeds.
+
+An error law needs all sequences, which cost most of the effort; a few steps often suffice.
+"""
+
 _POOL, _SAME_KIND = 24, 3
 _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
 _HORIZONS = sorted({1, 3, 5, 10, *(k << j for j in range(12) for k in (2, 3))})
@@ -170,10 +176,12 @@ class Search:
         self.evaluations += 1
         self.work += _OVERHEAD
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
+        is_early_law = self.statement.statistic == "law" and self.evaluations < _FIRST
+        limit = _FIRST_ENUMERATED if is_early_law and self.pools else ENUMERATED
         try:
             with np.errstate(all="ignore"):
                 path = prepare_run(self.statement, build_problem(genome), T, deadline)
-                result = evaluate_ratio(path, seed, runs)
+                result = evaluate_ratio(path, seed, runs, limit)
                 is_finite = math.isfinite(float(result.ratio))
         except Exception as error:  # user code may raise anything
             self.skipped[describe_error(error)[:120]] += 1
