@@ -47,7 +47,8 @@ def falsify(
     from pfbench.verification.falsify.in_processes import search_claims
 
     families = tuple(family.split(",")) if family else SETS
-    check_arguments("--", seconds, seed, horizon, size, families)
+    limits = {"seconds": seconds, "seed": seed, "horizon": horizon, "size": size}
+    check_arguments("--", families, **limits)
     options.check_engine_options(jobs, None)
     if as_json is not None and as_json != terminal.STANDARD_OUTPUT:
         check_writable(as_json, f"--json {as_json}", error=StorageError)
@@ -59,16 +60,15 @@ def falsify(
     if replay is not None:
         _replay_and_exit_if_confirmed(loaded, replay, is_quiet)
         return
-    arguments = {"seed": seed, "horizon": horizon, "size": size, "families": families}
     folder = store / "searches"
-    arguments |= {"allow": tuple(allow or ()), "saved": (folder, resume)}
+    sets = {"families": families, "allow": tuple(allow or ()), "saved": (folder, resume)}
     check_writable(folder, f"--store {store}", folder=True, error=StorageError)
     title = f"search, at most {seconds:g} s per claim"
     with (
         closing(options.make_engine(jobs, None)) as engine,
         StepProgress(title, len(loaded), "claims", quiet=is_quiet, slots=engine.slots) as steps,
     ):
-        reports = search_claims(engine, loaded, seconds, arguments, steps.advance)
+        reports = search_claims(engine, loaded, limits | sets, steps.advance)
     reports = [_save_counterexample_script(report, names[0], script) for report in reports]
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
@@ -95,16 +95,13 @@ def _replay_and_exit_if_confirmed(claims: "list[Claim]", path: Path, is_quiet: b
     from pfbench.verification.falsify.falsification import replay_counterexample
 
     try:
-        records = [item for item in json.loads(path.read_text())["claims"] if item.get("instance")]
-        by_name = {record["claim"]: record for record in records}
+        items = [item for item in json.loads(path.read_text())["claims"] if item.get("instance")]
+        records = {item["claim"]: item for item in items}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or "it is no JSON of `pfbench falsify`"
         raise InputError(f"--replay {path} cannot be read ({reason}).") from error
-    results = [
-        (claim.name, replay_counterexample(claim, by_name[claim.name]))
-        for claim in claims
-        if claim.name in by_name
-    ]
+    stored = [claim for claim in claims if claim.name in records]
+    results = [(item.name, replay_counterexample(item, records[item.name])) for item in stored]
     if not results:
         raise InputError(f"--replay {path} has no counterexample to these claims.")
     for name, result in results if not is_quiet else ():

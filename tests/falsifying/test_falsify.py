@@ -18,12 +18,12 @@ from typer.testing import CliRunner
 from pfbench.base.user_code import load_user_object
 from pfbench.cli import falsify as verb
 from pfbench.cli.main import app
-from pfbench.verification.falsify import in_processes, saved_search
+from pfbench.verification.falsify import falsification, in_processes
+from pfbench.verification.falsify.confirmation import load_exact_module
 from pfbench.verification.falsify.exact_numbers import Digits, Inexact, RationalOrRoot
 from pfbench.verification.falsify.falsification import replay_counterexample, search_claim
 from pfbench.verification.falsify.genomes import convert_to_text, parse_genome
 from pfbench.verification.falsify.searched_problem import build_problem
-from pfbench.verification.falsify.sources import load_exact_module
 from pfbench.verification.falsify.statement import lint_claim, parse_assumption
 
 FOLDER = Path(__file__).parent / "claims"
@@ -56,7 +56,7 @@ def edge(name):
 
 
 def number(text):
-    return RationalOrRoot.from_fraction(Fraction(text))
+    return RationalOrRoot.from_value(Fraction(text))
 
 
 def test_roots_stay_symbolic():
@@ -99,7 +99,7 @@ def test_minimisers_are_optimal_and_sizes_positive(body, d, push):
 def test_comparisons_that_rounding_decides_are_seen():
     kinds = [Digits.make_type(digits) for digits in (50, 100)]
     for kind in kinds:
-        third = kind.from_fraction(Fraction(1, 3))
+        third = kind.from_value(Fraction(1, 3))
         assert (third * 3 - 1 < 0) in (True, False)
     assert not Digits.comparisons_agree(*kinds)
 
@@ -284,7 +284,7 @@ def test_a_search_that_is_stopped_often_goes_on_to_the_same_result(
 ):
     options = {"seconds": 0.6, "seed": 2, "patience": 500.0}
     whole = search_claim(edge(name), **options)
-    save, stopped_in, saves = saved_search.SavedSearch.save, [], []
+    save, stopped_in, saves = falsification.SavedSearch.save, [], []
 
     def save_and_stop(self, state, elapsed):
         save(self, state, elapsed)
@@ -293,8 +293,8 @@ def test_a_search_that_is_stopped_often_goes_on_to_the_same_result(
             stopped_in.append(len(self.reports))
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(saved_search, "_INTERVAL", 0.0)
-    monkeypatch.setattr(saved_search.SavedSearch, "save", save_and_stop)
+    monkeypatch.setattr(falsification, "_INTERVAL", 0.0)
+    monkeypatch.setattr(falsification.SavedSearch, "save", save_and_stop)
     parts = None
     while parts is None:
         with suppress(KeyboardInterrupt):

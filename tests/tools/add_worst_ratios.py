@@ -40,8 +40,9 @@ def add_column(text, worst_ratios):
 def search(names, jobs, seed):
     """Return the worst ratios of claims in words, by name; a claim that is refused has none."""
     claims = [claim for claim in load_named_claims(names) if claim.kind in ("bound", "law")]
+    options = OPTIONS | {"seed": seed, "seconds": SECONDS["full"]}
     with closing(MultiProcessEngine(jobs)) as engine:
-        reports = search_claims(engine, claims, SECONDS["full"], OPTIONS | {"seed": seed})
+        reports = search_claims(engine, claims, options)
     for report in reports:
         reason = f"refused, {report.reason}" if report.verdict == REFUSED else f"{report.ratio:.6g}"
         if "only bounds and error laws" not in reason:

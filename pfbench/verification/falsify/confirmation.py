@@ -1,35 +1,53 @@
-"""Confirmation of a candidate: exact rationals, else 50 digits, else an e-process."""
+"""Confirmation of a candidate: in rationals, else with 50 digits, else by an e-process."""
 
+import __future__
+
+import ast
+import builtins
+import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
+from itertools import count
+from pathlib import Path
 from time import monotonic
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from pfbench import points
 from pfbench.verification.falsify.evaluation import Ratio, evaluate_ratio, measure_run
 from pfbench.verification.falsify.exact_numbers import Digits, Inexact, Number, RationalOrRoot
 from pfbench.verification.falsify.genomes import list_positions
 from pfbench.verification.falsify.search import Entry, describe_error
 from pfbench.verification.falsify.searched_problem import Skip, build_problem
-from pfbench.verification.falsify.sources import claim_module, load_exact_module
 from pfbench.verification.falsify.statement import SearchedStatement, list_statements, prepare_run
 from pfbench.verification.instruments.enumerated_random import MOST_BRANCHES
-from pfbench.verification.statistics import LEVEL, EProcess
+from pfbench.verification.statistics import EProcess
 from pfbench.verification.user_claims import collect_paper
 
 _MIN_EXCESS, _ERROR_FACTOR = 1e-15, 1e6
 _REPLAY_SECONDS, _TREE_STEPS = 30.0, 20_000
 _RATIONAL_STEPS, _RATIONAL_NUMBERS = 64, 1000
+_COUNTER = count()
 
 
 @dataclass(frozen=True)
 class Confirmation:
-    """A ratio above 1 in an arithmetic; `reason` says why it is not confirmed.
+    """The result of an attempt to confirm a candidate.
 
-    `record` has the fields of a `Counterexample` that say how it is confirmed.
+    Attributes
+    ----------
+    reason
+        Why the candidate is not confirmed; empty if it is.
+    result
+        The ratio in the arithmetic of the attempt.
+    record
+        The fields of a `Counterexample` on arithmetic, exact ratio and constants.
     """
 
     reason: str = ""
@@ -43,16 +61,16 @@ class Confirmation:
 
 
 def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> SearchedStatement:
-    """Return the statement from its module, loaded with another arithmetic."""
-    name, module = statement.claim.name, claim_module(statement.claim)
+    """Return a statement whose functions compute with another type of number."""
+    name, module = statement.claim.name, statement.module
     twin = load_exact_module(module, number)
     claims = [claim for claim in collect_paper(vars(twin).values()).claims if claim.name == name]
     if not claims:
         raise Inexact(f"{module.__name__} states no claim {name} at its top")
     claim = claims[0]
     if isinstance(claim.algorithm, str):
-        home = load_exact_module(sys.modules[statement.method.__module__], number)
-        claim = replace(claim, algorithm=getattr(home, statement.method.__name__))
+        home = load_exact_module(sys.modules[statement.method_class.__module__], number)
+        claim = replace(claim, algorithm=getattr(home, statement.method_class.__name__))
     candidates = list_statements(claim, statement.allowed)
     return next(item for item in candidates if item.label == statement.label)
 
@@ -60,22 +78,22 @@ def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> 
 def replay_entry(
     statement: SearchedStatement, entry: Entry, number: type[Number], deadline: float
 ) -> tuple[Ratio, Any]:
-    """Return the ratio in another arithmetic, and the problem.
+    """Return the ratio on an instance, computed with a type of number, and the problem.
 
     Raises
     ------
     Inexact
         If the computation leaves the arithmetic.
     NotEnumerable
-        If draws cannot be enumerated.
+        If the random draws cannot be enumerated.
     Exception
         Whatever user code raises.
     """
     problem = build_problem(entry.genome, number.from_value)
     exact = load_exact_statement(statement, number)
     limit = min(MOST_BRANCHES, int(_TREE_STEPS / max(entry.T, 1) / (1 + problem.d / 4)))
-    options: dict[str, Any] = {"limit": limit, "runs": 0, "deadline": deadline}
-    result = evaluate_ratio(exact, problem, entry.T, seed=entry.seed, **options)
+    path = prepare_run(exact, problem, entry.T, deadline)
+    result = evaluate_ratio(path, entry.seed, 0, limit)
     if not isinstance(result.ratio, Number):
         raise Inexact("the ratio is a float")
     if not problem.has_optimal_minimiser:
@@ -86,12 +104,13 @@ def replay_entry(
 def confirm_entry(
     statement: SearchedStatement, entry: Entry, deadline: float, mean_test: Any = None
 ) -> Confirmation:
-    """Return whether the bound is violated on an instance, in rationals or in digits.
+    """Return whether the bound is violated on an instance: in rationals, else with 50 digits.
 
-    With `mean_test`, the entropy of its seeds and the number of its runs, by an e-process.
+    `mean_test` requests an e-process instead. It is a pair: the entropy of the seeds, and the
+    largest number of runs.
     """
     deadline, reason = min(deadline, monotonic() + _REPLAY_SECONDS), statement.refusal
-    methods: list[Callable[..., Confirmation]] = [_confirm_in_rationals, _confirm_in_digits]
+    methods: list[Callable[..., Confirmation]] = [_confirm_exactly, _confirm_in_digits]
     methods = [partial(_confirm_mean, *mean_test)] if mean_test else methods
     for confirm in methods if not reason else ():
         try:
@@ -103,9 +122,7 @@ def confirm_entry(
     return Confirmation(reason)
 
 
-def _confirm_in_rationals(
-    statement: SearchedStatement, entry: Entry, deadline: float
-) -> Confirmation:
+def _confirm_exactly(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
     if entry.T > _RATIONAL_STEPS or len(list_positions(entry.genome)) > _RATIONAL_NUMBERS:
         raise Inexact("too many steps or numbers")
     result, problem = replay_entry(statement, entry, RationalOrRoot, deadline)
@@ -138,9 +155,9 @@ def _list_constants(problem: Any) -> dict[str, Any]:
 def _confirm_mean(
     entropy: Any, limit: int, statement: SearchedStatement, entry: Entry, deadline: float
 ) -> Confirmation:
-    """Test the mean over runs by an e-process, on seeds that are used nowhere else."""
+    """Test the mean over runs by an e-process, with seeds that nothing else uses."""
     path = prepare_run(statement, build_problem(entry.genome), entry.T, deadline)
-    process = EProcess(1.0, 1 / LEVEL)
+    process = EProcess(1.0)
     bound, total, runs = float(path.limit()), 0.0, 0
     for child in np.random.SeedSequence(entropy).spawn(limit):
         ratio = float(measure_run(path, np.random.default_rng(child)) / bound)
@@ -155,3 +172,149 @@ def _confirm_mean(
         if monotonic() > deadline or (runs >= 200 and mean < 1.0):
             break
     return Confirmation(f"{runs} runs do not decide (mean {total / max(runs, 1):.3g})")
+
+
+# --- the module of a claim in another arithmetic ---
+
+
+def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
+    """Return a second copy of a module, which computes with a type of number.
+
+    A top-level statement that fails with these numbers is executed unchanged.
+
+    Raises
+    ------
+    Inexact
+        If its source is not known.
+    """
+    file = inspect.getsourcefile(module) if getattr(module, "__file__", None) else None
+    if file is None:
+        raise Inexact(f"the source of {module.__name__} is not known")
+    text = Path(file).read_text(encoding="utf-8")
+    plain, exact = ast.parse(text, file), _Rewriter().visit(ast.parse(text, file))
+    twin = ModuleType(f"{module.__name__}__exact_{next(_COUNTER)}")
+    replacements = _make_replacements(number)
+
+    def import_exact(name: str, *arguments: Any) -> Any:
+        imported = __import__(name, *arguments)
+        return replacements.get(imported.__name__, imported)
+
+    vars(twin).update(
+        __file__=file,
+        __package__=module.__package__,
+        __builtins__={**vars(builtins), "__import__": import_exact},
+        _exact_=lambda text: number.from_value(Fraction(text)),
+        _float_=partial(_convert, number),
+        _divide_=lambda a, b: _convert_integers(number, a) / b,
+        _power_=lambda a, b: (
+            (a if _is_integer(b) and b >= 0 else _convert_integers(number, a)) ** b
+        ),
+    )
+    sys.modules[twin.__name__] = twin  # dataclasses look their module up
+    flags = __future__.annotations.compiler_flag if "import annotations" in text else 0
+    try:
+        for node, original in zip(exact.body, plain.body, strict=True):
+            try:
+                _execute(node, file, flags, twin)
+            except Exception:
+                _execute(original, file, flags, twin)
+    finally:
+        sys.modules.pop(twin.__name__, None)
+    return twin
+
+
+def _execute(node: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
+    tree = ast.fix_missing_locations(ast.Module([node], []))
+    exec(compile(tree, file, "exec", flags), vars(module))
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Replaces float literals, quotients, powers and calls of `float` by exact ones."""
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if type(node.value) is float and math.isfinite(node.value):
+            return _call("_exact_", ast.Constant(repr(node.value)))
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        name = {ast.Div: "_divide_", ast.Pow: "_power_"}.get(type(node.op))
+        return node if name is None else _call(name, node.left, node.right)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        if not isinstance(node.op, ast.Div | ast.Pow) or not isinstance(node.target, ast.Name):
+            return self.generic_visit(node)
+        value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
+        return ast.Assign([node.target], self.visit(value))
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        return node if node.arg == "instances" else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "float":
+            node.func.id = "_float_"
+        return node
+
+
+def _call(name: str, *arguments: Any) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+
+def _convert(number: type[Number], value: Any) -> Any:
+    exact = number.convert_scalar(value)
+    if exact is None:
+        raise Inexact(f"float({value!r})")
+    return exact
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer)
+
+
+def _convert_integers(number: type[Number], value: Any) -> Any:
+    """Convert an integer or an array of integers to exact numbers; keep other values."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "ib":
+        return value.astype(object) * number.from_value(1)
+    return number.convert_scalar(value) if _is_integer(value) else value
+
+
+def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
+    """Return copies of math, numpy and pfbench whose functions take exact numbers, by name."""
+
+    def elementary(name: str) -> Any:
+        def apply(value: Any) -> Any:
+            function = getattr(_convert(number, value), name, None)
+            if function is None:
+                raise Inexact(f"the function {name}")
+            return function()
+
+        return np.frompyfunc(apply, 1, 1)
+
+    def array(value: Any, *arguments: Any, **options: Any) -> Any:
+        objects = np.array(value, dtype=object)
+        flat = [number.convert_scalar(entry) for entry in objects.ravel()]
+        if any(entry is None for entry in flat) or all(map(_is_integer, objects.ravel())):
+            return np.array(value)
+        return np.array(flat, dtype=object).reshape(objects.shape)
+
+    def fill(constant: int) -> Callable[..., Any]:
+        entry = number.from_value(constant)
+        return lambda shape, *arguments, **options: np.full(shape, entry, dtype=object)
+
+    simple = {name: elementary(name) for name in ("sqrt", "exp", "log")}
+    arrays: dict[str, Any] = {"array": array, "asarray": array, "zeros": fill(0), "ones": fill(1)}
+    arrays |= {"empty": fill(0), "float64": partial(_convert, number)}
+    moves = {
+        "combine": lambda x, v, w: (1 - w) * x + w * v,
+        "tilt": lambda g, x, u, c: g + c * (x - u),
+        "inner": lambda a, b: a.ravel() @ b.ravel(),
+        "distance": lambda a, b: simple["sqrt"]((a - b).ravel() @ (a - b).ravel()),
+    }
+    package = sys.modules[__name__.partition(".")[0]]
+    replacements: dict[str, ModuleType] = {}
+    originals = {math: simple, np: simple | arrays, points: moves, package: moves}
+    for module, functions in originals.items():
+        replacements[module.__name__] = twin = ModuleType(module.__name__)
+        vars(twin).update(vars(module) | functions)
+    return replacements

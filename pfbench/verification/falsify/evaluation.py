@@ -1,32 +1,39 @@
 """The largest ratio of a measured quantity to its bound on an instance, in any arithmetic."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 from pfbench.verification.falsify.searched_problem import Skip
-from pfbench.verification.falsify.statement import (
-    MethodOnSearchedInstance,
-    SearchedStatement,
-    prepare_run,
-)
+from pfbench.verification.falsify.statement import MethodOnSearchedInstance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.statements.error_law import group_errors, iterate_past_error_history
 from pfbench.verification.statements.quantity import SUBOPTIMALITY
 
 ENUMERATED = 600
-"""Number of sequences of draws up to which the search enumerates them."""
+"""Largest number of sequences of draws that the search enumerates for an expectation."""
 
 _NOISE = 1e-10
-"""Share of the first value below which a number in floats is rounding."""
+"""Fraction of the first measured value below which a float is taken to be a rounding error."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A measured quantity over its bound: the largest over t; its growth in the second half."""
+    """The largest ratio of a measured quantity to its bound over all t.
+
+    Attributes
+    ----------
+    ratio, measured, bound, t
+        The ratio, both sides, and where it is largest.
+    growth
+        The ratio at the end of the run over that at half of it; 0 if unknown.
+    work
+        Number of steps of the method.
+    """
 
     ratio: Any = 0.0
     measured: Any = 0.0
@@ -37,32 +44,30 @@ class Ratio:
 
 
 def evaluate_ratio(
-    statement: SearchedStatement,
-    problem: Any,
-    T: int,
-    *,
-    seed: int = 0,
-    limit: int = ENUMERATED,
-    runs: int = 8,
-    deadline: float = math.inf,
+    path: MethodOnSearchedInstance, seed: int, runs: int, limit: int = ENUMERATED
 ) -> Ratio:
-    """Return the largest ratio of measured to bound on an instance.
+    """Return the largest ratio of the measured quantity to its bound on an instance.
 
-    Expectations are enumerated up to `limit` sequences of draws; else a mean over runs, which only
-    screens. A `runs` of 0 forbids that.
+    An expectation is computed from all sequences of draws if there are at most `limit`, otherwise
+    estimated by the mean of `runs` runs, which is no evidence. If `runs` is 0, it is not estimated.
+
+    Raises
+    ------
+    NotEnumerable
+        If there are more sequences of draws than `limit`, and `runs` is 0.
     """
-    path = prepare_run(statement, problem, T, deadline)
+    statement = path.statement
     if statement.statistic == "law":
         return _evaluate_law(path, limit)
     if statement.is_for_each_run:
         return _evaluate_each_step(path, seed)
-    unit, steps = problem.number(1), path.steps or 1
-    bound = path.limit()
+    problem: Any = path.problem
+    bound, steps = path.limit(), path.steps or 1
     try:
         if statement.is_deterministic:
             value, count = measure_run(path, np.random.default_rng(seed)), 1
         else:
-            outcomes = list(enumerate_draws(lambda rng: measure_run(path, rng), limit, unit))
+            outcomes = list(enumerate_draws(partial(measure_run, path), limit, problem.number(1)))
             value, count = sum(chance * value for chance, value in outcomes), len(outcomes)
     except NotEnumerable:
         if not runs:
@@ -73,7 +78,7 @@ def evaluate_ratio(
 
 
 def _is_noise(value: Any, first: Any) -> bool:
-    """Return whether a float is rounding compared with the first measured value."""
+    """Return whether a float is so small next to the first value that it may be rounding."""
     return isinstance(value, float) and abs(value) < _NOISE * abs(first)
 
 
@@ -140,22 +145,12 @@ def measure_run(path: MethodOnSearchedInstance, rng: Any) -> Any:
     return 0.0 if _is_noise(value, measure(path.problem.start())) else value
 
 
-def _iterate_points_and_estimates(
-    path: MethodOnSearchedInstance, rng: Any
-) -> Iterator[tuple[Any, Any]]:
-    """Yield each point where an estimate was formed, with the estimate."""
-    for x, state in path.run(rng):
-        if state.estimate is None:
-            raise Skip("the method yields no estimate")
-        yield x if state.at is None else state.at, np.array(state.estimate)
-
-
 def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
-    """Return the largest ratio of a mean square to its law; of a wrong mean, 1 + its size."""
+    """Return the largest ratio of a mean squared error to its law, or 1 + the bias of a mean."""
     check, problem, results = path.statement.check, cast(Any, path.problem), list[Ratio]()
 
     def observe(rng: Any) -> list[Any]:
-        return list(iterate_past_error_history(problem, _iterate_points_and_estimates(path, rng)))
+        return list(iterate_past_error_history(problem, path.estimates(rng)))
 
     groups, count = group_errors(enumerate_draws(observe, limit, problem.number(1)))
     work, scale = count * (path.steps or 1), max([1, *abs(problem.gradient(problem.start()))])

@@ -1,6 +1,6 @@
 """Numbers for replays: rationals with symbolic square roots, and decimals that log comparisons.
 
-Neither converts to a float: a computation that leaves the arithmetic raises `Inexact`.
+Conversion to a float, and operations that such numbers lack, raise `Inexact`.
 """
 
 import decimal
@@ -48,21 +48,21 @@ def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _rounding(apply: Callable[[Any], int]) -> Callable[[Any], int]:
+    """Return an operator that rounds to an integer."""
+    return lambda number: int(number.round(apply))
+
+
 class Number:
     """A number of a replay; subclasses implement the operations on their own kind."""
 
     __slots__ = ()
 
-    from_fraction: ClassVar[Any]
+    from_value: ClassVar[Any]
     multiply: Any
     compare: Any
     round: Any
     as_float: Any
-
-    @classmethod
-    def from_value(cls, value: Any) -> Any:
-        """Return a float or fraction, as it is, as a number of this kind."""
-        return cls.from_fraction(Fraction(value))
 
     @classmethod
     def convert_scalar(cls, value: Any) -> Any:
@@ -79,10 +79,10 @@ class Number:
             exact = Fraction(float(value)) if math.isfinite(value) else None
             if exact is None or exact.denominator > _MAX_DENOMINATOR:
                 raise Inexact(f"the float {value} enters the computation")
-            return cls.from_fraction(exact)
+            return cls.from_value(exact)
         if isinstance(value, np.integer | np.bool):
             value = int(value)
-        return cls.from_fraction(Fraction(value)) if isinstance(value, int | Fraction) else None
+        return cls.from_value(value) if isinstance(value, int | Fraction) else None
 
     __add__ = __radd__ = _operation("add")
     __sub__, __rsub__ = _operation("subtract"), _operation("subtract", True)
@@ -94,7 +94,7 @@ class Number:
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
     def __neg__(self) -> Any:
-        return self.multiply(self.from_fraction(Fraction(-1)))
+        return self.multiply(self.from_value(-1))
 
     def __pos__(self) -> Any:
         return self
@@ -104,14 +104,8 @@ class Number:
     def __abs__(self) -> Any:
         return -self if self < 0 else self
 
-    def __int__(self) -> int:
-        return int(self.round(int))
-
-    def __floor__(self) -> int:
-        return int(self.round(math.floor))
-
-    def __ceil__(self) -> int:
-        return int(self.round(math.ceil))
+    __int__, __floor__ = _rounding(int), _rounding(math.floor)
+    __ceil__ = _rounding(math.ceil)
 
     def __hash__(self) -> int:
         return hash(self.as_float())
@@ -137,9 +131,10 @@ class RationalOrRoot(Number):
         self.square = square
 
     @classmethod
-    def from_fraction(cls, value: Fraction) -> Self:
-        """Return a fraction as a number."""
-        return cls(value * abs(value))
+    def from_value(cls, value: float | Fraction) -> Self:
+        """Return a float, an integer or a fraction, without rounding."""
+        exact = Fraction(value)
+        return cls(exact * abs(exact))
 
     def as_float(self) -> float:
         """Return the nearest float."""
@@ -149,9 +144,8 @@ class RationalOrRoot(Number):
         """Return the sum, of rational multiples of the same root."""
         if not other.square or not self.square:
             return self if self.square else other
-        factor = 1 + _square_root_with_sign(
-            self.square / other.square, "a sum of different square roots"
-        )
+        quotient = self.square / other.square
+        factor = 1 + _square_root_with_sign(quotient, "a sum of different square roots")
         return RationalOrRoot(other.square * factor * abs(factor))
 
     def subtract(self, other: "RationalOrRoot") -> "RationalOrRoot":
@@ -186,11 +180,8 @@ class RationalOrRoot(Number):
 
     def round(self, apply: Callable[[Any], Any]) -> Any:
         """Return `apply` of the rational; raise Inexact if the number is irrational."""
-        return apply(
-            _square_root_with_sign(
-                self.square, "an irrational number is rounded, or its root is taken"
-            )
-        )
+        reason = "an irrational number is rounded, or its root is taken"
+        return apply(_square_root_with_sign(self.square, reason))
 
     def __str__(self) -> str:
         try:
@@ -235,9 +226,10 @@ class Digits(Number):
         return type("Digits", (Digits,), {"context": context, "differences": [], "__slots__": ()})
 
     @classmethod
-    def from_fraction(cls, value: Fraction) -> Self:
-        """Return a fraction, rounded."""
-        return cls(cls.context.divide(Decimal(value.numerator), Decimal(value.denominator)))
+    def from_value(cls, value: float | Fraction) -> Self:
+        """Return a float, an integer or a fraction, rounded to the digits of the type."""
+        numerator, denominator = Fraction(value).as_integer_ratio()
+        return cls(cls.context.divide(Decimal(numerator), Decimal(denominator)))
 
     def as_float(self) -> float:
         """Return the nearest float."""
@@ -266,6 +258,5 @@ class Digits(Number):
     def comparisons_agree(first: "type[Digits]", second: "type[Digits]") -> bool:
         """Return whether two replays compared the same: equal to three digits, or both 0."""
         pairs = list(zip(first.differences, second.differences, strict=False))
-        return len(first.differences) == len(second.differences) and all(
-            a == b or (a and b and abs(a - b) <= abs(b) / 1000) for a, b in pairs
-        )
+        are_close = [a == b or (a and b and abs(a - b) <= abs(b) / 1000) for a, b in pairs]
+        return len(first.differences) == len(second.differences) and all(are_close)

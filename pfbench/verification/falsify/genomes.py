@@ -1,4 +1,4 @@
-"""Genomes of the search: drawn, mutated, repaired into the class, and simplified."""
+"""Genomes, from which instances are built: drawing, mutating, repairing and simplifying them."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from pfbench.verification.falsify.statement import SearchedStatement
 
 _STRUCTURE = ("family", "n", "d", "set", "chain")
 SETS = ("none", "box", "hull", "ball")
-"""The sets of the search."""
+"""The feasible sets of the search; "none" is the whole space."""
 
 _COUNTS = {1: 0.2, 2: 0.4, 3: 0.2, 4: 0.1, 10: 0.07, 30: 0.03}
 _SMALL = {1: 0.5, 2: 0.3, 3: 0.15, 4: 0.05}
@@ -22,7 +22,7 @@ _DENOMINATORS = (1, 2, 4, 3, 5, 8, 10, 16, 20, 50, 100, 1000)
 
 
 class InstanceClass:
-    """The instances that a statement admits.
+    """The kinds of instances that meet the assumptions of a statement.
 
     Attributes
     ----------
@@ -34,9 +34,7 @@ class InstanceClass:
         Numbers of components, and dimensions, that its comparisons admit.
     """
 
-    def __init__(
-        self, statement: SearchedStatement, families: Sequence[str] = SETS, size: int = 200
-    ) -> None:
+    def __init__(self, statement: SearchedStatement, families: Sequence[str], size: int) -> None:
         requires = frozenset(getattr(statement.method, "requires", ()))
         sets: tuple[str, ...] = ("none",)
         if "lo" in requires:
@@ -56,7 +54,7 @@ class InstanceClass:
 
 
 def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
-    """Return a fresh genome for runs of T steps."""
+    """Return a random genome for runs of T steps."""
     kind = str(rng.choice(cls.sets))
     n = _draw_size(rng, _COUNTS, cls.counts)
     is_large = cls.large and T <= 1024 and rng.random() < 0.15
@@ -139,7 +137,7 @@ def _draw_numbers(rng: np.random.Generator, count: int, simple: float = 0.5) -> 
 
 
 def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
-    """Project a genome into its class, in place; return it."""
+    """Change a genome in place, so that its instance is in the class; return it."""
     for row in (genome, *genome.get("profiles", ())):
         del row.get("offsets", [])[genome["n"] - 1 :]
     for row in genome.get("profiles", ()):
@@ -176,7 +174,7 @@ def _shrink_offsets_until_convex(profile: Genome) -> None:
 
 
 def list_positions(genome: Any, kind: Any = float | Fraction) -> list[tuple[Any, Any]]:
-    """Return the positions of the numbers of a genome: a container and a key each."""
+    """Return a container and a key for each number of a genome."""
     positions: list[tuple[Any, Any]] = []
     for key, value in genome.items() if isinstance(genome, dict) else enumerate(genome):
         if isinstance(value, dict | list):
@@ -187,7 +185,7 @@ def list_positions(genome: Any, kind: Any = float | Fraction) -> list[tuple[Any,
 
 
 def mutate_genome(rng: np.random.Generator, genome: Genome, cls: InstanceClass) -> Genome:
-    """Return a genome in which one number or more are changed."""
+    """Return a copy of a genome with at least one random change of a number."""
     mutated = deepcopy(genome)
     positions = list_positions(mutated)
     scale = math.exp(rng.uniform(math.log(1e-3), 0.0))
@@ -210,13 +208,13 @@ def _cost(value: Any) -> float:
 
 
 def genome_complexity(genome: Genome) -> float:
-    """Return the complexity of a genome by its sizes and numbers, which shrinking lowers."""
+    """Return the complexity of a genome, which shrinking reduces: n, d and its numbers."""
     costs = [2.0 + _cost(container[key]) for container, key in list_positions(genome)]
     return 6.0 * float(genome["d"]) + 10.0 * float(genome["n"]) + sum(costs)
 
 
 def count_nonzero_numbers(genome: Genome) -> int:
-    """Return the number of nonzero entries."""
+    """Return how many numbers of a genome are not 0."""
     return sum(1 for container, key in list_positions(genome) if container[key])
 
 
@@ -273,12 +271,12 @@ def _simpler_values(value: Any) -> Iterator[Fraction]:
 
 
 def convert_to_text(genome: Genome) -> Any:
-    """Return a genome as JSON: numbers as exact text."""
+    """Return a genome as JSON, with numbers as text such as "1/3"."""
     return _convert_numbers(genome, float | Fraction, lambda value: str(Fraction(value)))
 
 
 def parse_genome(record: Any) -> Any:
-    """Return a genome from `convert_to_text`."""
+    """Return the genome of a result of `convert_to_text`, with numbers as fractions."""
     return _convert_numbers(record, str, Fraction)
 
 

@@ -1,7 +1,8 @@
-"""Searches in processes; and the quick one that follows verdicts on bounds and error laws."""
+"""Searches in worker processes, and the quick searches that `pfbench verify` adds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pfbench.base.verdicts import Verdict as VerdictName
@@ -13,68 +14,76 @@ from pfbench.verification.falsify.reports import REFUSED, Counterexample, Search
 from pfbench.verification.verdict import Verdict
 
 SECONDS = {"quick": 1.5, "full": 6.0}
-"""Seconds by which the effort of a search is counted."""
+"""Effort of a search that `verify` adds, in seconds (see `STEPS_PER_SECOND`), by its own effort."""
 
 START_SECONDS = 20.0
-"""Seconds beyond its limit after which the process of a search is killed: start and imports."""
+"""Seconds that a process may take beyond its time limit, for its start and imports."""
 
 OPTIONS = {"horizon": 128, "size": 3, "patience": 8.0}
-"""Options of the searches that follow verdicts."""
+"""Options of the searches that `verify` adds."""
 
 
 def search_claims(
-    engine: Engine,
-    claims: Sequence[Claim],
-    seconds: float,
-    options: Mapping[str, Any],
-    on_done: Callable[[], object] | None = None,
+    engine: Engine, claims: Sequence[Claim], options: Mapping[str, Any], on_done: Any = None
 ) -> list[SearchReport]:
-    """Search claims in processes that are killed at their limit."""
-    limit = START_SECONDS + seconds * options.get("patience", 1.0)
-    tasks = [Task(_search, (claim, seconds, options), limit, claim.name) for claim in claims]
-    reports: dict[int, SearchReport] = {}
+    """Search claims in processes that are killed at their limit.
+
+    Parameters
+    ----------
+    engine
+        Executes the searches.
+    claims
+        The claims.
+    options
+        The keyword arguments of `search_claim`, with `seconds` among them.
+    on_done
+        A function without arguments, called after each search.
+
+    Returns
+    -------
+    list[SearchReport]
+        The report on each claim; a search that was killed is refused.
+    """
+    limit = START_SECONDS + options["seconds"] * options.get("patience", 1.0)
+    search = partial(search_claim, **options)
+    tasks = [Task(search, (claim,), limit, claim.name) for claim in claims]
+    reports = [SearchReport(claim=claim.name, verdict=REFUSED) for claim in claims]
     for result in engine.do(tasks) if tasks else ():
-        name, reason = claims[result.index].name, f"{result.status}: {result.reason}"
-        failed = SearchReport(claim=name, verdict=REFUSED, reason=reason)
+        failed = replace(reports[result.index], reason=f"{result.status}: {result.reason}")
         reports[result.index] = result.value if result.status == "done" else failed
         if on_done is not None:
             on_done()
-    return [reports[index] for index in sorted(reports)]
-
-
-def _search(claim: Claim, seconds: float, options: Mapping[str, Any]) -> SearchReport:
-    return search_claim(claim, seconds=seconds, **options)
+    return reports
 
 
 def add_worst_ratios(
     rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, *, includes_catalogue: bool
 ) -> list[Verdict]:
-    """Return verdicts with the worst ratio found, on user-defined claims and perhaps on others.
+    """Return verdicts with the largest ratio of a search, if the claim has been searched.
 
-    A confirmed counterexample violates a user-defined claim that states what it assumes. Where the
-    claim does not, and on claims of the catalogue, the verdict stays.
+    User-defined bounds and error laws that are not violated are searched, and those of the
+    catalogue with `includes_catalogue`. A confirmed counterexample changes the verdict of a
+    user-defined claim that states its assumptions to violated. All other verdicts stay.
     """
-    updated, indices = list(rows), list[int]()
-    for k, row in enumerate(rows):
+
+    def is_searched(row: Verdict) -> bool:
         is_open = row.verdict.keeps_bound or row.verdict is VerdictName.INCONCLUSIVE
         is_included = includes_catalogue or row.claim.user_source is not None
-        if is_open and is_included and not row.lost and row.claim.kind in ("bound", "law"):
-            indices.append(k)
-    claims, options = [rows[k].claim for k in indices], OPTIONS | {"seed": seed}
-    reports = search_claims(engine, claims, SECONDS[effort], options)
-    for k, report in zip(indices, reports, strict=True):
-        updated[k] = _add_report(rows[k], report)
-    return updated
+        return is_open and is_included and not row.lost and row.claim.kind in ("bound", "law")
+
+    claims = [row.claim for row in rows if is_searched(row)]
+    options = OPTIONS | {"seed": seed, "seconds": SECONDS[effort]}
+    reports = iter(search_claims(engine, claims, options))
+    return [_add_report(row, next(reports)) if is_searched(row) else row for row in rows]
 
 
 def _add_report(row: Verdict, report: SearchReport) -> Verdict:
     if report.verdict == REFUSED:
         return row
     row = replace(row, measured={**row.measured, **report.ratio_and_place})
-    claim, is_complete = row.claim, not any("no assumption" in remark for remark in report.lint)
-    if not (isinstance(report, Counterexample) and report.assumptions):
+    if not (isinstance(report, Counterexample) and report.assumptions and row.claim.user_source):
         return row
-    if not (claim.user_source and is_complete):
+    if any("no assumption" in remark for remark in report.lint):
         return row
     reason = (
         f"A searched instance violates it: {report.measured:.6g} > {report.bound:.6g}, ratio "

@@ -1,6 +1,6 @@
-"""Results of a search: a confirmed counterexample, or a report without any."""
+"""Results of a search: a report, or a confirmed counterexample."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ VIOLATED, NOT_FALSIFIED, REFUSED = "violated", "not falsified", "refused"
 
 @dataclass(frozen=True, kw_only=True)
 class SearchReport:
-    """The result of a search; without a counterexample it is not a proof.
+    """The result of a search. That it finds no counterexample proves nothing.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class SearchReport:
     verdict
         "violated", "not falsified" or "refused".
     reason
-        Why it was refused, or what remained unconfirmed.
+        Why the search is refused, or why the last candidate is not confirmed.
     ratio, t, horizon, d, n, family
         The largest ratio of measured to bound, and where.
     seconds
@@ -44,7 +44,7 @@ class SearchReport:
     n: int = 0
     family: str = ""
     seconds: float = 0.0
-    lint: tuple[str, ...] = ()
+    lint: Sequence[str] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -52,7 +52,7 @@ class SearchReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON."""
-        return asdict(self) | {"lint": list(self.lint)}
+        return asdict(self)
 
     def lines(self) -> list[str]:
         """Return the report as lines of text."""
@@ -61,11 +61,8 @@ class SearchReport:
             return [*lines, f"{self.claim}: refused: {self.reason}"]
         search, skipped = self.search, sum(self.search["skipped"].values())
         lines.append(f"{self.claim}: no counterexample found in {self.seconds:.3g} s")
-        lines += (
-            [f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}"]
-            if self.ratio
-            else []
-        )
+        if self.ratio:
+            lines.append(f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}")
         end = "complete" if search["complete"] else "ended by the time limit"
         lines.append(
             f"  searched    {search['evaluations']} instances, T <= {search['horizon']}, "
@@ -98,9 +95,10 @@ class Counterexample(SearchReport):
     arithmetic
         "rational", "50 digits" (with `error_bound`) or "e-process" (with `e_value` and `runs`).
     instance, run_seed, numbers, before_shrinking
-        Genome as exact text; seed of the run; how many numbers are not 0; the first genome.
+        Genome as exact text; seed of the run; how many numbers are not 0; the candidate before
+        shrinking.
     constants, assumptions
-        Value of each constant; how each assumption is met.
+        Value of each constant; "computed" or "allowed" for each assumption.
     script, script_path, script_ratio
         Text of the standalone script, its file, and the ratio that it printed.
     """
@@ -143,6 +141,7 @@ class Counterexample(SearchReport):
         ratio = _shorten(self.ratio_exact) if self.ratio_exact else f"{self.ratio:.10g}"
         constants = ", ".join(f"{k} = {_shorten(v)}" for k, v in self.constants.items())
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
+        facts = {"constants  ": constants, "assumptions": assumptions}
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
         hidden = ("family", "n", "d", "set")
         parts = (f"{k} {v}" for k, v in self.instance.items() if k not in hidden and v != [])
@@ -154,8 +153,7 @@ class Counterexample(SearchReport):
             f"  instance    d = {self.d}, n = {self.n}, T = {self.horizon}: {self.family} "
             f"({self.numbers} numbers)",
             f"              {'; '.join(parts).replace(chr(39), '')}",
-            *([f"  constants   {constants}"] if constants else []),
-            *([f"  assumptions {assumptions}"] if assumptions else []),
+            *(f"  {name} {text}" for name, text in facts.items() if text),
             f"  search      hit after {search['seconds_to_hit']:.2g} s at T = {before['T']}, "
             f"d = {before['d']}; seed {search['seed']}, {search['evaluations']} evaluations",
             f"  script      {location if self.script else f'none: {self.reason}'}",

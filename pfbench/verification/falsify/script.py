@@ -1,12 +1,13 @@
-"""Standalone scripts: a counterexample in at most 60 lines, with numpy alone."""
+"""Standalone scripts: a counterexample in at most 60 lines that need only numpy."""
 
+import ast
 import inspect
 import math
 import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from importlib.resources import files
 from typing import Any
@@ -17,7 +18,6 @@ from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
 from pfbench.verification.falsify.reports import Counterexample
 from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
-from pfbench.verification.falsify.sources import collect_sources_and_imports
 from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
 
 MAX_LINES, _WIDTH, _SECONDS = 60, 110, 20.0
@@ -30,7 +30,7 @@ _BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
 def compose_and_run_script(
     statement: SearchedStatement, counterexample: Counterexample, seconds: float
 ) -> tuple[str, float]:
-    """Return a script and the ratio that it printed in an interpreter of its own.
+    """Return the script of a counterexample, and the ratio that it prints in a new interpreter.
 
     Raises
     ------
@@ -56,21 +56,21 @@ def compose_and_run_script(
 
 
 def _compose(statement: SearchedStatement, counterexample: Counterexample) -> str:
-    """Return the text: what is used of the template and of the claim's module."""
+    """Return the text of a script, from the parts of template and claim's module that it uses."""
     sources, imports = collect_sources_and_imports(statement)
     problem = build_problem(parse_genome(dict(counterexample.instance)))
     path = prepare_run(statement, problem, counterexample.horizon)
-    setup = _compose_parameters(statement, counterexample, path, sources)
-    blocks = _select_blocks(sources, _list_tags(statement, counterexample, path))
+    setup = _compose_parameters(counterexample, path, sources)
+    blocks = _select_blocks(sources, _list_tags(counterexample, path))
     head = "\n".join(dict.fromkeys([*blocks[0].splitlines(), *imports]))
     seed = "None" if statement.is_deterministic else counterexample.run_seed
-    for name, value in (("@rng", f"np.random.default_rng({seed})"), ("@t", counterexample.t)):
-        blocks[-1] = blocks[-1].replace(name, str(value))
-    position, fixed = blocks.index("@instance"), (head, sources, setup, blocks[-1])
-    blocks = [head, *_instance_lines(problem), *blocks[position + 1 :]]
-    blocks = [{"@sources": sources, "@setup": setup}.get(block, block) for block in blocks]
+    end = blocks[-1].replace("@rng", f"np.random.default_rng({seed})")
+    end, fixed = end.replace("@t", str(counterexample.t)), {"@sources": sources, "@setup": setup}
+    numbers = _instance_lines(problem)
+    blocks = [head, *numbers, *(fixed.get(block, block) for block in blocks[2:-1]), end]
+    kept = (head, sources, setup, end)
     for _ in blocks:
-        blocks = [block for block in blocks if block in fixed or _is_used(block, blocks)]
+        blocks = [block for block in blocks if block in kept or _is_used(block, blocks)]
     words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")
     lines = [f'"""Counterexample to {statement.claim.name}: {words}'[: _WIDTH - 3] + '"""']
     for line in "\n".join(blocks).splitlines():
@@ -85,27 +85,26 @@ def _join_body(match: re.Match[str]) -> str:
 
 
 def _is_used(block: str, blocks: Sequence[str]) -> bool:
-    """Return whether another block has the name that a block defines."""
+    """Return whether another block uses the name that a block defines."""
     match = re.match(r"(?:def )?(\w+)", block)
     rest = (other for other in blocks if other is not block)
     return match is not None and any(re.search(rf"\b{match[1]}\b", text) for text in rest)
 
 
 def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
-    """Return the blocks of the template, with the lines whose rule after `#:` is met.
+    """Return the blocks of the template that a script needs.
 
-    A rule is a pattern that the sources have, or the tags; a rule on a line of its own is that of a
-    block. Namespaces keep the attributes that the sources read.
+    The text after `#:` is a regular expression. The code before it is kept if the expression
+    matches the sources or the tags. Alone on a line, it applies to the whole block. Namespaces
+    keep only attributes that the sources read.
     """
     context, blocks = sources + "".join(f"<{tag}>" for tag in tags), list[str]()
     template = (files(__package__) / "script_template.txt").read_text(encoding="utf-8")
     for block in template.split("\n\n"):
         lines = [line.rstrip().partition("#: ")[::2] for line in block.splitlines()]
-        if all(re.search(rule, context) for code, rule in lines if not code):
-            code_lines = [
-                code.rstrip() for code, rule in lines if code and re.search(rule, context)
-            ]
-            blocks += ["\n".join(code_lines)] if code_lines else []
+        kept = [code.rstrip() for code, rule in lines if code and re.search(rule, context)]
+        if kept and all(re.search(rule, context) for code, rule in lines if not code):
+            blocks.append("\n".join(kept))
     used = set(re.findall(r"\.(\w+)", sources))
     for k, block in enumerate(blocks):
         if namespace := re.fullmatch(r"(\w+ = SimpleNamespace\()(.*)\)", block):
@@ -115,11 +114,9 @@ def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
     return blocks
 
 
-def _list_tags(
-    statement: SearchedStatement, counterexample: Counterexample, path: Any
-) -> list[str]:
-    """Return the tags of the template that apply."""
-    check, report = statement.check, counterexample
+def _list_tags(report: Counterexample, path: Any) -> list[str]:
+    """Return the tags that select lines of the template: family, set, kind of the statement."""
+    statement, check = path.statement, path.statement.check
     tags = [report.instance["family"], report.instance["set"]]
     if statement.statistic == "law":
         is_bias = check.mean is not None and report.bound == 1.0 and report.measured == report.ratio
@@ -134,7 +131,7 @@ def _list_tags(
 
 
 def _literal(value: Any) -> str:
-    """Return a number, or lists of numbers, as Python: short fractions and roots where exact."""
+    """Return Python code of a number or of lists of numbers, with fractions and roots if exact."""
     if isinstance(value, np.ndarray | list | tuple):
         items = [_literal(item) for item in value]
         is_constant = len(items) > 6 and len(set(items)) == 1
@@ -152,7 +149,7 @@ def _literal(value: Any) -> str:
 
 
 def _instance_lines(problem: Any) -> list[str]:
-    """Return the numbers of a problem, a line each."""
+    """Return lines of Python code that define the numbers of a problem."""
     body, arrays = problem.set, {"start": problem.x_0, "x_star": problem.minimiser}
     lines = [f"n = {problem.n}"]
     if hasattr(problem, "distinct"):
@@ -174,11 +171,13 @@ def _instance_lines(problem: Any) -> list[str]:
     return lines + [f"{key} = np.array({_literal(value)}, float)" for key, value in arrays.items()]
 
 
-def _compose_parameters(
-    statement: SearchedStatement, counterexample: Counterexample, path: Any, sources: str
-) -> str:
-    """Return the constants, the parameters, the method and the number of steps as Python."""
-    constants, method = path.constants, statement.method
+def _compose_parameters(counterexample: Counterexample, path: Any, sources: str) -> str:
+    """Return Python code that defines constants, parameters, number of steps and method."""
+
+    def join(values: Mapping[str, Any]) -> str:
+        return ", ".join(f"{name}={_literal(value)}" for name, value in values.items())
+
+    constants, name = path.constants, path.statement.method_class.__name__
     if isinstance(constants, SearchedConstants):
         names = {"n", "d", "L", *path.problem.read, *counterexample.constants}
         used = sorted(name for name in names if re.search(rf"\.{name}\b", sources))
@@ -186,12 +185,114 @@ def _compose_parameters(
     else:
         values = vars(constants)
     fields = {k: v for k, v in vars(path.algorithm).items() if f"self.{k}" in sources}
-    texts = [
-        ", ".join(f"{name}={_literal(value)}" for name, value in part.items())
-        for part in (values, vars(path.parameters), fields)
-    ]
-    name = (method if inspect.isclass(method) else type(method)).__name__
-    return (
-        f"c = SimpleNamespace({texts[0]})\na = SimpleNamespace({texts[1]})\n"
-        f"T, m = {path.steps or counterexample.horizon}, {name}(); vars(m).update({texts[2]})"
-    )
+    c, a, T = join(values), join(path.claim_parameters), path.steps or counterexample.horizon
+    method = f"T, m = {T}, {name}(); vars(m).update({join(fields)})"
+    return f"c = SimpleNamespace({c})\na = SimpleNamespace({a})\n{method}"
+
+
+# --- the source of a claim ---
+
+
+class _Stripper(ast.NodeTransformer):
+    """Removes docstrings, annotations and decorators; keeps the defaults of fields."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        node.decorator_list, node.returns = [], None
+        for argument in (*node.args.args, *node.args.kwonlyargs):
+            argument.annotation = None
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        return None if node.value is None else ast.Assign([node.target], node.value)
+
+
+def _names_read_but_not_set(node: ast.AST) -> list[str]:
+    """Return the names that a node reads and does not set."""
+    names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
+    local = {child.id for child in names if isinstance(child.ctx, ast.Store)}
+    return [child.id for child in names if child.id not in local]
+
+
+def _target_name(node: ast.AST) -> str:
+    """Return the name that a statement defines; empty if none."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    return str(getattr(node, "name", "") or getattr(target, "id", ""))
+
+
+def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list[str]]:
+    """Return the code of method, measure and bound, with all that they use, and its imports."""
+    method, tree = statement.method_class, ast.parse(inspect.getsource(statement.module))
+    if method.__module__ != statement.module.__name__:
+        raise Inexact("the method is in another module")
+    definitions: dict[str, Any] = {_target_name(node): node for node in tree.body}
+    definitions[method.__name__] = _flatten_class(method, definitions)
+    check = statement.check
+    functions = {"limit": statement.bound or getattr(check, "square", None)}
+    functions["measure"] = getattr(check, "quantity", None)
+    functions["mean_of_error"] = getattr(check, "mean", None)
+    lines, needed, used = list[str](), [method.__name__], dict[str, ast.AST]()
+    for name, function in functions.items():
+        if callable(function):
+            node, enclosed = _find_node_and_closure(function, tree)
+            lines += [f"{key} = {value!r}" for key, value in enclosed.items()]
+            is_lambda = isinstance(node, ast.Lambda)
+            lines.append(f"{name} = {ast.unparse(node) if is_lambda else node.name}")
+            needed += _names_read_but_not_set(node) if is_lambda else [node.name]
+    while needed:
+        name = needed.pop()
+        if name and name in definitions and name not in used:
+            used[name] = _Stripper().visit(definitions[name])
+            needed += _names_read_but_not_set(used[name])
+    nodes = (ast.fix_missing_locations(used[name]) for name in definitions if name in used)
+    text, imports = "\n".join([*map(ast.unparse, nodes), *lines]), list[str]()
+    for node in (node for node in tree.body if isinstance(node, ast.Import)):
+        if all(alias.name in ("math", "numpy", "itertools") for alias in node.names):
+            imports.append(ast.unparse(node))
+        for alias in node.names:
+            if alias.name == "pfbench":
+                text = re.sub(rf"\b{alias.asname or alias.name}\.", "pf.", text)
+    return text, imports
+
+
+def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
+    """Return a class without base classes, with the members that `run` uses."""
+    members: dict[str, Any] = {}
+    for base in method.__mro__:
+        for node in getattr(definitions.get(base.__name__), "body", ()):
+            members.setdefault(_target_name(node), node)
+    for name in getattr(method, "__dataclass_fields__", {}):
+        members.pop(name, None)
+    needed, used = ["run"], dict[str, Any]()
+    while needed:
+        name = needed.pop()
+        if name in members and name not in used:
+            used[name] = members[name]
+            nodes = ast.walk(members[name])
+            needed += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
+    flat: Any = ast.parse(f"class {method.__name__}: pass").body[0]
+    flat.body = [*used.values()]
+    return flat
+
+
+def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[str, Any]]:
+    """Return the syntax tree of a function, and the values of its closure."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise Inexact("a function without source")
+    enclosed = dict(inspect.getclosurevars(function).nonlocals)
+    if any(not isinstance(value, int | float) for value in enclosed.values()):
+        raise Inexact("a function encloses a value that is not a number")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno == code.co_firstlineno:
+            arguments = tuple(argument.arg for argument in node.args.args)
+            names = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            is_named = code.co_name in ("<lambda>", getattr(node, "name", ""))
+            is_same = is_named and arguments == code.co_varnames[: code.co_argcount]
+            if is_same and {*code.co_names} <= names:
+                return node, enclosed
+    raise Inexact("the source of a function is not known")

@@ -1,4 +1,4 @@
-"""The search: pools of the best genomes at growing horizons; and shrinking of a candidate."""
+"""The search: pools of the best genomes for growing horizons, and shrinking of a candidate."""
 
 import math
 from collections import Counter
@@ -15,29 +15,40 @@ from pfbench.verification.falsify import genomes
 from pfbench.verification.falsify.evaluation import ENUMERATED, Ratio, evaluate_ratio
 from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.searched_problem import Genome, Skip, build_problem
-from pfbench.verification.falsify.statement import SearchedStatement
+from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
 from pfbench.verification.instruments.enumerated_random import NotEnumerable
 from pfbench.verification.subject import NotTestable
 
 STEPS_PER_SECOND = 25_000
-"""Steps of a method by which seconds are counted, so that results do not depend on the machine."""
+"""Steps of a method that count as a second, so that results do not depend on the machine."""
 
 MARGIN = 1e-7
-"""Excess of a ratio above 1 that makes an instance a candidate in floats."""
+"""An instance is a candidate if its ratio in floats exceeds 1 by more than this."""
 
 _RUNGS, _SHARES = (16, 128, 1024, 8192), (0.34, 0.26, 0.24, 0.16)
-"""The horizons, each the largest of its rung, and their shares of the evaluations."""
+"""The largest horizon of each rung, and the share of evaluations of each."""
 
 _FIRST, _FIRST_SHARES = 500, (0.75, 0.21, 0.03, 0.01)
-"""Number of the first evaluations, which are short, and their shares."""
+"""Number of early evaluations, which prefer short runs, and the share of each rung."""
+
+_FIRST_ENUMERATED = 64
+"""Largest number of sequences of draws of an early evaluation of an error law, once one succeeds.
+
+An error law needs all sequences, which cost most of the effort; a few steps often suffice.
+"""
 
 _POOL, _SAME_KIND = 24, 3
 _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
 _HORIZONS = sorted({1, 3, 5, 10, *(k << j for j in range(12) for k in (2, 3))})
 
 
+def count_steps(seconds: float) -> int:
+    """Return the number of steps of a method that stand for these seconds."""
+    return int(seconds * STEPS_PER_SECOND)
+
+
 def describe_error(error: Exception) -> str:
-    """Return the text of an error, of one of user code with its kind."""
+    """Return the text of an error; for an error of user code, its type too."""
     is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
     return f"{'' if is_known else type(error).__name__ + ': '}{error}"
 
@@ -65,7 +76,7 @@ class Entry:
 
 @dataclass
 class Search:
-    """The state of a search of a statement; it ends at a deadline of `time.monotonic`."""
+    """The state of a search of a statement, which ends at a deadline (of `time.monotonic`)."""
 
     statement: SearchedStatement
     seed: int = 0
@@ -79,7 +90,7 @@ class Search:
     deadline: float = math.inf
     dropped: Entry | None = None
     skipped: Counter[str] = field(default_factory=Counter)
-    largest: dict[Any, float] = field(default_factory=dict)
+    largest: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(np.random.SeedSequence((self.seed, 52)))
@@ -104,7 +115,7 @@ class Search:
                 return
 
     def save(self) -> None:
-        """Save the state before a step; a search by itself is not saved."""
+        """Save the state before an evaluation; the base class saves nothing."""
 
     def _try_next_genome(self) -> Entry | None:
         """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
@@ -152,7 +163,7 @@ class Search:
         if result is None:
             return None
         entry = Entry(genome, T, seed, result)
-        for key in (rung, f"{genome['family']}, {genome['set']}"):
+        for key in (str(rung), f"{genome['family']}, {genome['set']}"):
             self.largest[key] = max(self.largest.get(key, 0.0), entry.ratio)
         pool = sorted([*self.pools.get(rung, []), entry], key=lambda entry: -entry.ratio)
         same = [member for member in pool if member.kind == entry.kind]
@@ -165,11 +176,12 @@ class Search:
         self.evaluations += 1
         self.work += _OVERHEAD
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
+        is_early_law = self.statement.statistic == "law" and self.evaluations < _FIRST
+        limit = _FIRST_ENUMERATED if is_early_law and self.pools else ENUMERATED
         try:
             with np.errstate(all="ignore"):
-                problem = build_problem(genome)
-                options: dict[str, Any] = {"seed": seed, "runs": runs, "deadline": deadline}
-                result = evaluate_ratio(self.statement, problem, T, **options)
+                path = prepare_run(self.statement, build_problem(genome), T, deadline)
+                result = evaluate_ratio(path, seed, runs, limit)
                 is_finite = math.isfinite(float(result.ratio))
         except Exception as error:  # user code may raise anything
             self.skipped[describe_error(error)[:120]] += 1
@@ -178,7 +190,7 @@ class Search:
         return result if is_finite else None
 
     def drop(self, entry: Entry, similar: bool = False) -> None:
-        """Remove an entry from the pools, or all candidates of its kind."""
+        """Remove an entry from the pools; with `similar`, all candidates of its kind too."""
         self.dropped = entry
 
         def is_kept(member: Entry) -> bool:
@@ -188,57 +200,52 @@ class Search:
         for rung, pool in self.pools.items():
             self.pools[rung] = [*filter(is_kept, pool)]
 
+    def shrink(self, entry: Entry, work: int, seconds: float, lower: float | None = None) -> Entry:
+        """Return a simpler entry whose ratio is at least `lower`.
 
-def shrink_entry(
-    search: Search, entry: Entry, work: int, seconds: float, lower: float | None = None
-) -> Entry:
-    """Return a simpler entry whose ratio stays above 1 by a third of the excess, or above `lower`.
+        Parameters
+        ----------
+        entry
+            The candidate.
+        work
+            Steps of the method that it may take.
+        seconds
+            Seconds that it may take.
+        lower
+            The ratio to keep; by default 1 and a third of the excess of the candidate's ratio.
+        """
+        if lower is None:  # expectations are exact where T is small
+            largest_gap = 0.04 if self.statement.is_expectation else 0.5
+            lower = 1.0 + min((entry.ratio - 1.0) / 3, largest_gap)
+        best, limit = entry, self.work + work
+        deadline = min(self.deadline, monotonic() + seconds)
 
-    Parameters
-    ----------
-    search
-        Measures, and counts the effort.
-    entry
-        The candidate.
-    work
-        Steps of the method that it may take.
-    seconds
-        Seconds that it may take.
-    lower
-        The ratio to keep, in place of a share of the excess.
-    """
-    if lower is None:  # expectations are exact where T is small
-        largest_gap = 0.04 if search.statement.is_expectation else 0.5
-        lower = 1.0 + min((entry.ratio - 1.0) / 3, largest_gap)
-    best, limit = entry, search.work + work
-    deadline = min(search.deadline, monotonic() + seconds)
+        def has_time(_: Any = None) -> bool:
+            return self.work < limit and monotonic() < deadline
 
-    def has_time() -> bool:
-        return search.work < limit and monotonic() < deadline
+        def attempt(genome: Genome, T: int) -> bool:
+            nonlocal best
+            genome = genomes.repair_genome(genome, self.instance_class)
+            result = self.measure(genome, T, best.seed, runs=16) if has_time() else None
+            if result is None or not float(result.ratio) >= lower:
+                return False
+            best = Entry(genome, T, best.seed, result)
+            return True
 
-    def attempt(genome: Genome, T: int) -> bool:
-        nonlocal best
-        genome = genomes.repair_genome(genome, search.instance_class)
-        result = search.measure(genome, T, best.seed, runs=16) if has_time() else None
-        if result is None or not float(result.ratio) >= lower:
-            return False
-        best = Entry(genome, T, best.seed, result)
-        return True
+        def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
+            """Make the first change that keeps the ratio; return whether there is one."""
+            cost, T = genomes.genome_complexity(best.genome), best.T
+            timely = takewhile(has_time, changes(best.genome))
+            return any(genomes.genome_complexity(new) < cost and attempt(new, T) for new in timely)
 
-    def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
-        """Make the first change that keeps the ratio; return whether there is one."""
-        cost, genome, T = genomes.genome_complexity(best.genome), best.genome, best.T
-        timely = takewhile(lambda _: has_time(), changes(genome))
-        return any(genomes.genome_complexity(new) < cost and attempt(new, T) for new in timely)
-
-    before = None
-    while has_time() and best is not before:
-        before = best
-        if search.statement.horizon is not None:
-            t = best.result.t + (search.statement.statistic != "every")
-            last = [t] if search.statement.is_for_each_run else []
-            any(attempt(best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
-        for changes in (genomes.simplify_structure, genomes.simplify_numbers):
-            while simplify(changes):
-                pass
-    return best
+        before = None
+        while has_time() and best is not before:
+            before = best
+            if self.statement.horizon is not None:
+                t = best.result.t + (self.statement.statistic != "every")
+                last = [t] if self.statement.is_for_each_run else []
+                any(attempt(best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
+            for changes in (genomes.simplify_structure, genomes.simplify_numbers):
+                while simplify(changes):
+                    pass
+        return best

@@ -1,4 +1,4 @@
-"""Problems of the search, generic in the kind of number: separable functions and quadratics."""
+"""Problems of the search, separable functions and quadratics, for any type of number."""
 
 import math
 from bisect import bisect_right
@@ -17,11 +17,11 @@ Genome = dict[str, Any]
 
 
 class Skip(Exception):
-    """An instance on which a statement says nothing, with the reason."""
+    """The reason why a statement cannot be measured on an instance."""
 
 
 def root(value: Any) -> Any:
-    """Return the square root of a number of any kind."""
+    """Return the square root of a number of any type."""
     return value.sqrt() if hasattr(value, "sqrt") else math.sqrt(value)
 
 
@@ -47,6 +47,7 @@ class SearchedSet:
             sides = repeat(genome["sides"], genome["d"])
             self.low = vector(number(low) for low, _ in sides)
             self.high = self.low + vector(abs(number(length)) for _, length in sides)
+            self.vertices = [self.high, self.low]  # two opposite ones
         elif self.kind == "ball":
             self.radius = abs(number(genome["radius"]))
         elif self.kind == "hull":
@@ -55,8 +56,6 @@ class SearchedSet:
     @cached_property
     def diameter(self) -> Any:
         """Euclidean diameter; infinite for the whole space."""
-        if self.kind == "box":
-            return root((self.high - self.low) @ (self.high - self.low))
         pairs = combinations(self.vertices, 2)
         largest = max(((u - v) @ (u - v) for u, v in pairs), default=0)
         return {"none": math.inf, "ball": 2 * self.radius}.get(self.kind) or root(largest)
@@ -93,7 +92,10 @@ class SearchedSet:
 
 
 class SearchedConstants:
-    """Constants, with R = |x_0 - x*|, mu and d; `read` records names, an unknown one skips."""
+    """Constants of a problem, with R = |x_0 - x*|, mu and d.
+
+    The names that are read are added to the set `read`. An unknown constant raises `Skip`.
+    """
 
     def __init__(self, values: Mapping[str, Any], read: set[str]) -> None:
         self._values, self._read = values, read
@@ -123,11 +125,7 @@ class SearchedProblem(IndexSampling):
 
     name, norm, penalty = "search", None, None
     is_chain = False
-    minimiser: Any
-    x_0: Any
-    bounds: dict[str, Any]
-    is_convex: bool
-    components_convex: bool
+    _prepare: Callable[[], Any]  # minimiser, start, constants, convexity of f and of all f_i
     value: Callable[[Any], Any]
     gradient: Callable[[Any], Any]
     component: Callable[[int, Any], Any]
@@ -137,14 +135,11 @@ class SearchedProblem(IndexSampling):
         self.n, self.d = genome["n"], genome["d"]
         self.set = SearchedSet(genome, number)
         self.read: set[str] = set()
-        self._prepare()
+        self.minimiser, self.x_0, bounds, self.is_convex, self.components_convex = self._prepare()
         self.shape, self.parameters, self.objective = (self.d,), genome, self.value
         self.properties = frozenset({"convex"} if self.is_convex else ())
         self.lo, self.minimum = self.set.lo, self.set.minimum
-        self.bounds |= {"n": self.n, "d": self.d}
-
-    def _prepare(self) -> None:
-        raise NotImplementedError
+        self.bounds = {**bounds, "n": self.n, "d": self.d}
 
     def _vector(self, name: str) -> Any:
         return vector(map(self.number, repeat(self.genome[name], self.d)))
@@ -230,7 +225,7 @@ class PiecewiseLinear:
 class CoordinateFunction:
     """The derivatives of a function of one coordinate; `base` is its minimiser if it has one."""
 
-    def __init__(self, profile: Genome, n: int, number: Callable[[Any], Any], ends: Any) -> None:
+    def __init__(self, profile: Genome, ends: Any, n: int, number: Callable[[Any], Any]) -> None:
         gaps = map(number, profile["knots"])
         knots = list(accumulate(abs(gap) if k else gap for k, gap in enumerate(gaps)))
         row = vector(map(number, (profile["anchor"], *profile["slopes"])))
@@ -262,26 +257,21 @@ class SeparableProblem(SearchedProblem):
     and, by component but the last, `offsets` of anchor and slopes; the last has minus their sum.
     """
 
-    def _prepare(self) -> None:
+    def _prepare(self) -> Any:
         profiles, ends = self.genome["profiles"], list[Any]([()])
-        self.x_0 = self._vector("start")
         if self.set.kind == "box":
-            self.x_0 = self.set.project(self.x_0)
             ends = list(zip(self.set.low, self.set.high, strict=True))
         period = min(self.d, len(profiles) * len(self.genome.get("sides", "1")))
         pairs = zip(repeat(profiles, period), repeat(ends, period), strict=True)
-        self.distinct = [
-            CoordinateFunction(profile, self.n, self.number, end) for profile, end in pairs
-        ]
+        self.distinct = [CoordinateFunction(*pair, self.n, self.number) for pair in pairs]
         self.coordinates = repeat(self.distinct, self.d)
         self.base = vector(item.base for item in self.coordinates)
         has_minimum = all(item.has_minimum for item in self.distinct)
-        self.minimiser = self.base if has_minimum else None
         slopes = [slope for item in self.distinct for slope in item.slopes]
         pieces = [row for item in self.distinct for row in zip(*item.part_slopes, strict=True)]
         columns = zip(*pieces, strict=True)  # the slopes of each component
         variances = [item.variance for item in self.coordinates]
-        self.bounds = {
+        bounds = {
             "L_f": max(map(abs, slopes)),
             "L_max": max(abs(slope) for row in pieces for slope in row),
             "L_mean": sum(max(map(abs, column)) for column in columns) / self.n,
@@ -290,14 +280,14 @@ class SeparableProblem(SearchedProblem):
             "ell": -min(slopes),
             "sigma2": None if None in variances else sum(variances),
         }
-        self.is_convex = bool(min(slopes) >= 0)
-        self.components_convex = all(slope >= 0 for row in pieces for slope in row)
+        convexity = bool(min(slopes) >= 0), all(slope >= 0 for row in pieces for slope in row)
+        start = self.set.project(self._vector("start"))
+        return self.base if has_minimum else None, start, bounds, *convexity
 
     def value(self, x: Any) -> Any:
         """Return f - f(base), base being the minimiser where it is known."""
-        return sum(
-            c.mean.integral_from_base(entry) for c, entry in zip(self.coordinates, x, strict=True)
-        )
+        pairs = zip(self.coordinates, x, strict=True)
+        return sum(c.mean.integral_from_base(entry) for c, entry in pairs)
 
     def gradient(self, x: Any) -> Any:
         """Return grad f."""
@@ -314,7 +304,7 @@ class QuadraticProblem(SearchedProblem):
     H = Q diag(eigenvalues) Q, Q a reflection, or tridiagonal (`chain`); -s is normal to the set.
     """
 
-    def _prepare(self) -> None:
+    def _prepare(self) -> Any:
         genome, number = self.genome, self.number
         self._diagonal = abs(self._vector("eigenvalues"))
         self.is_chain = bool(genome.get("chain"))
@@ -325,16 +315,16 @@ class QuadraticProblem(SearchedProblem):
         lowest, largest = min(self._diagonal), max(self._diagonal)
         if self.is_chain:
             lowest, largest = number(0), 4 * largest
-        self._place_points()
-        self.bounds = dict.fromkeys(("L_f", "L_max", "L_mean", "L_ms"), largest) | {
+        minimiser, start, self.slope = self._place_points()
+        bounds = dict.fromkeys(("L_f", "L_max", "L_mean", "L_ms"), largest) | {
             "mu": lowest if lowest > 0 else None,
             "ell": 0 * lowest,
             "sigma2": sum((row @ row for row in self.offsets), number(0)) / self.n,
         }
-        self.is_convex = self.components_convex = True
+        return minimiser, start, bounds, True, True
 
-    def _place_points(self) -> None:
-        """Set the minimiser, the gradient there, and the start."""
+    def _place_points(self) -> tuple[Any, Any, Any]:
+        """Return the minimiser, the start, and the gradient at the minimiser."""
         genome, number, body = self.genome, self.number, self.set
         centre, start, push = (self._vector(name) for name in ("centre", "start", "push"))
         if body.kind == "hull":
@@ -359,7 +349,7 @@ class QuadraticProblem(SearchedProblem):
             start[0] = body.radius if is_right else -body.radius
         else:
             push = 0 * push
-        self.minimiser, self.x_0, self.slope = centre, start, push
+        return centre, start, push
 
     def apply(self, u: Any) -> Any:
         """Return H u."""

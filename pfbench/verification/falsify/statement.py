@@ -1,6 +1,8 @@
-"""A bound of a claim under one setting: its conditions, and the method on a searched instance."""
+"""A bound of a claim in one setting: its conditions, and runs of the method on an instance."""
 
 import ast
+import importlib
+import inspect
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -9,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from time import monotonic
+from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -35,10 +38,10 @@ _PREDICATES: Mapping[str, Callable[[Any], bool]] = {
     ),
     r"bounded domain|compact (?:set|domain)": lambda problem: problem.set.kind != "none",
 }
-"""Assumptions in words, by pattern of the whole text, with a predicate of a searched instance."""
+"""Assumptions in words: a pattern of the whole text, and a predicate of a problem."""
 
 EACH = ("every", "step", "least")
-"""Statistics of every run, with a bound for every t."""
+"""Statistics for which the bound is stated for every run and every t."""
 
 _COMPARISON = (
     *(ast.Expression, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.Load),
@@ -53,12 +56,9 @@ Rule = Callable[[Any, Callable[[str], Any]], bool]
 def parse_assumption(text: str) -> Rule | None:
     """Return the rule of an assumption, in words or a comparison; None if it is not understood."""
     parts = [part.strip() for part in re.split(r",| and ", text.lower().strip(" ."))]
-    rules = [
-        next((rule for words, rule in _PREDICATES.items() if re.fullmatch(words, part)), None)
-        for part in parts
-    ]
-    if None not in rules:
-        return lambda problem, look_up: all(rule(problem) for rule in rules if rule is not None)
+    rules = [[p for words, p in _PREDICATES.items() if re.fullmatch(words, part)] for part in parts]
+    if all(rules):
+        return lambda problem, look_up: all(rule[0](problem) for rule in rules)
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
@@ -92,30 +92,30 @@ class SearchedStatement:
     """
 
     def __init__(
-        self,
-        claim: Claim,
-        label: str,
-        setting: ClaimSetting,
-        bound: Callable[..., Any] | None,
-        allowed: tuple[str, ...] = (),
+        self, claim: Claim, label: str, setting: ClaimSetting, bound: Any, allowed: tuple[str, ...]
     ) -> None:
         self.claim, self.label, self.setting, self.bound = claim, label, setting, bound
         self.allowed, self.trial, self.check = allowed, Trial(claim), cast(Any, claim.check)
         self.statistic = "law" if bound is None else str(self.check.statistic)
-        self.is_for_each_run = self.statistic in EACH
-        self.method: Any = claim_method(claim)
+        self.is_for_each_run, self.method = self.statistic in EACH, claim_method(claim)
+        self.method_class = self.method if inspect.isclass(self.method) else type(self.method)
         self.is_deterministic = bool(getattr(self.method, "deterministic", False))
         is_mean = self.statistic in ("mean", "last", "output")
         self.is_expectation = is_mean and not self.is_deterministic
         self.horizon = setting.horizon("quick")
         assumed = (*claim.assumptions, *getattr(self.method, "assumes", ()))
         self.conditions = {text: parse_assumption(text) for text in assumed}
-        understood = {*allowed, *(text for text, rule in self.conditions.items() if rule)}
-        unknown = "; ".join(text for text in self.conditions if text not in understood)
+        unread = [text for text, rule in self.conditions.items() if rule is None]
+        unknown = "; ".join(text for text in unread if text not in allowed)
         self.refusal = unknown and f"assumptions that are not understood: {unknown}"
 
+    @property
+    def module(self) -> ModuleType:
+        """The module that states the claim."""
+        return importlib.import_module((self.bound or self.check.square).__module__)
+
     def admits(self, name: str, value: int) -> bool:
-        """Return whether the comparisons of this name with a whole number hold for a value."""
+        """Return whether a value of n or d meets the conditions that compare it with an integer."""
         pattern = re.compile(rf"{name} *([<>]=?|==|!=) *\d+")
         rules = [rule for text, rule in self.conditions.items() if pattern.fullmatch(text)]
         return all(rule is None or rule(None, {name: value}.__getitem__) for rule in rules)
@@ -147,30 +147,29 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
     ]
 
 
-def lint_claim(claim: Claim) -> tuple[str, ...]:
-    """Return remarks on a claim before any search, a sentence each."""
+def lint_claim(claim: Claim) -> list[str]:
+    """Return remarks on the wording of a claim, a sentence each, without a search."""
     check: Any = claim.check
     if not isinstance(check, Bound) or is_count(check.quantity):
-        return ()
-    text, method, statistic = claim.statement, claim_method(claim), check.statistic
+        return []
+    statements = list_statements(claim)
+    first, text, statistic = statements[0], claim.statement, check.statistic
     pattern = r"\b(exists?|for some|there is|eventually|sufficiently|large enough)\b"
     words = re.search(pattern, text.lower())
     is_mean = re.search(r"\bE\b|E\[|\bexpect|\bmean\b", text) is not None
-    is_random = not getattr(method, "deterministic", False)
-    codes = [getattr(function, "__code__", None) for function in check.bounds.values()]
-    numbers = {v for code in codes if code for v in code.co_consts if isinstance(v, float)}
+    codes = [f.__code__ for f in check.bounds.values() if hasattr(f, "__code__")]
+    numbers = {v for code in codes for v in code.co_consts if isinstance(v, float)}
     unnamed = [f"{v:g}" for v in sorted(numbers) if len(f"{v:g}".strip("0.")) > 3]
-    assumed = " ".join((*claim.assumptions, *getattr(method, "assumes", ())))
-    has_mu = any("mu" in code.co_names for code in codes if code)
+    assumed = " ".join(first.conditions)
+    has_mu = any("mu" in code.co_names for code in codes)
+    is_fixed = any(statement.horizon is None for statement in statements)
     is_gap = check.quantity == "suboptimality"
     units = check_claim(claim) if claim.instances and not claim.scale_dependence else None
     remarks = {
         f'The statement says "{words and words[0]}"; the search takes every T and instance.': words,
-        "The number of steps is fixed: let `parameters` be a function of T.": any(
-            setting.horizon("quick") is None for setting in check.settings.values()
-        ),
+        "The number of steps is fixed: let `parameters` be a function of T.": is_fixed,
         f'The statement is about an expectation; statistic="{statistic}" tests each run: use '
-        '"mean", "last" or "output".': is_mean and is_random and statistic in EACH,
+        '"mean", "last" or "output".': is_mean and not first.is_deterministic and statistic in EACH,
         f"The bound has a constant without a name: {', '.join(unnamed)}.": unnamed,
         "The bound has mu; no assumption says that f is strongly convex.": has_mu
         and "strong" not in assumed,
@@ -179,7 +178,7 @@ def lint_claim(claim: Claim) -> tuple[str, ...]:
         f"The bound depends on the units of f and x ({units and units.description}).": units
         and units.homogeneous is False,
     }
-    return tuple(remark for remark, applies in remarks.items() if applies)
+    return [remark for remark, applies in remarks.items() if applies]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,11 +207,22 @@ class MethodOnSearchedInstance(MethodOnProblem):
             yield x, state
             x = np.array(state.x)
 
-    def limit(self, t: int | None = None) -> Any:
-        """Return the bound, refused where it is not positive."""
-        assert self.statement.bound is not None
-        arguments = () if t is None else (t,)
-        value = self.statement.bound(self.constants, self.parameters, *arguments)
+    def estimates(self, rng: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield each point where the method forms an estimate, with the estimate."""
+        for x, state in self.run(rng):
+            if state.estimate is None:
+                raise Skip("the method yields no estimate")
+            yield x if state.at is None else state.at, np.array(state.estimate)
+
+    def limit(self, *t: int) -> Any:
+        """Return the bound, at t if it is stated for every t.
+
+        Raises
+        ------
+        Skip
+            If it is not positive and finite.
+        """
+        value = self.statement.bound(self.constants, self.parameters, *t)
         if not value > 0 or value == math.inf:
             raise Skip("the bound is not positive")
         return value
@@ -221,7 +231,7 @@ class MethodOnSearchedInstance(MethodOnProblem):
 def prepare_run(
     statement: SearchedStatement, problem: Any, T: int, deadline: float = math.inf
 ) -> MethodOnSearchedInstance:
-    """Return the method made for a problem and a horizon (0: as the claim fixes it).
+    """Return the method on a problem, for T steps; if T is 0, for the steps that the claim fixes.
 
     Raises
     ------
