@@ -1,4 +1,4 @@
-"""The table of a study for a paper: as wide as a column, with its caption and label."""
+"""The LaTeX table of a study: as wide as a column of a paper, with caption and label."""
 
 import math
 import re
@@ -19,16 +19,16 @@ from pfbench.reporting.wording import (
 from pfbench.runs.planning.tune import TUNED
 
 COLUMNS = 3
-"""Targets, or else measures, at most: with the names they are 240 pt wide."""
+"""Maximum number of columns, so that the table with its names is 240 pt wide."""
 
 RIVALS = 5
-"""So many others stand below one method."""
+"""Maximum number of other methods below the candidate."""
 
 MAX_ROWS = 40
-"""Rows of all panels together, where each has two methods at least."""
+"""Maximum number of rows of all panels together; each panel keeps at least two methods."""
 
 NAME_WIDTH = 70
-"""The width of the names in pt; longer ones go on in a second line."""
+"""Width of the column of names in pt; longer names continue on a second line."""
 
 
 def paper_table(
@@ -42,13 +42,13 @@ def paper_table(
     Parameters
     ----------
     comparison
-        A study in the calls that rank its methods.
-    shown
-        The methods that figures show.
+        A study, compared in the calls that rank its methods.
+    displayed_labels
+        The methods that the figures show.
     stem
         The label of the table, after `tab:`.
     front
-        The one method that the report is about, which stands with the strongest of its class.
+        The candidate and the rivals of its class. If given, the table shows these instead.
     """
     study, panels = comparison.results.study, comparison.panels
     labels = (front.label, *front.rivals[:RIVALS]) if front else tuple(displayed_labels)

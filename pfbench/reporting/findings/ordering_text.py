@@ -30,14 +30,15 @@ from pfbench.runs.planning.study import Study
 REVERSED_IS = f"is {REVERSED}"
 
 START = " (its start)"
-"""Mark of a value at the start: with these calls the method has made no iterate yet."""
+"""Mark of a value that is still the one at the start of the run."""
 
 
 def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
     """Return sentences on which published rankings flip; empty without rankings.
 
-    Where a paper has a unit of its own, its orders are judged there, and what is otherwise in our
-    counts is a finding of its own. Without one no order flips: it may be the other way round.
+    If a paper states its own unit of cost, its orders are judged in that unit, and further
+    sentences say which of them differ in pfbench's counts. Without such a unit no order flips; it
+    can only be "the other way round".
     """
     published = [result for result in results if result.ordering.is_published]
     own = [result for result in published if result.uses_paper_unit]
@@ -73,7 +74,7 @@ def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
 
 
 def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
-    """Return a sentence for each order that stands both ways: the paper's unit and one of ours."""
+    """Return sentences on orders with opposite verdicts in the paper's unit and in a count."""
     unit_flip_sentences = []
     for source in _group_by_ordering(
         [result for result in results if result.ordering.is_published]
@@ -96,7 +97,7 @@ def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
 
 
 def seed_warning(study: Study) -> str:
-    """Return a sentence where a study has too few seeds to decide any published order, else ''."""
+    """Return a sentence if a study has too few seeds to decide any published order; else ''."""
     vain = "decide no published order in a test of"
     return too_few(len(study.seeds), study.ordering_pair_count, vain)
 
@@ -168,7 +169,7 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
 
 
 def ordering_setup_sentences(study: Study) -> list[str]:
-    """Return sentences on the units, method forms and own settings that judge orders."""
+    """Return sentences on the units, method forms and assumed settings used to judge orders."""
     units = [
         f"{_begin_unit_sentence(unit, study)} {name_within_sentence(unit.name)}{_format_quote(unit.quotation, unit.location)}: "  # noqa: E501
         f"{_describe_charges(study, unit)}."
@@ -185,7 +186,7 @@ def ordering_setup_sentences(study: Study) -> list[str]:
 
 
 def format_order(ordering: PublishedOrdering) -> str:
-    """Return an order in words."""
+    """Return an order as text, e.g. ``svrg before sgd``."""
     return " before ".join(join_items(location) for location in ordering.order)
 
 
@@ -245,7 +246,7 @@ def _group_items(
 
 
 def _flips_with_unit(results: Sequence[OrderingResult], title: str) -> bool:
-    """Return whether an order is one way in the paper's unit, and the other way in a count."""
+    """Return whether an order has opposite verdicts in the paper's unit and in a count."""
     own = [result for result in results if result.uses_paper_unit]
     computed = [result for result in results if result.scale.title == title]
     return bool(own and computed) and (own[0].verdict, computed[0].verdict) in (

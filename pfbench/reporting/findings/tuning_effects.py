@@ -85,7 +85,7 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
     Parameters
     ----------
     only
-        The labels of the tuned methods that are wanted; all, if it is not given.
+        Labels of the tuned methods that have rows; all if not given.
     """
     rows = []
     for problem, method, setting, choice in _iterate_tuned(study):
@@ -156,7 +156,7 @@ def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
 
 
 def all_trials_table(study: Study, tune: TuningPlan) -> Table:
-    """Return the calls to the targets against the parameters: every trial."""
+    """Return the table of all trials: parameters, and expected calls to each target."""
     rows = []
     for problem, method, setting, choice in _iterate_tuned(study):
         best = [choice.best_trial(index) for index in range(len(tune.targets))]
@@ -182,7 +182,7 @@ def all_trials_table(study: Study, tune: TuningPlan) -> Table:
 
 
 def _round_calls(value: float) -> int | float | None:
-    """Return expected calls as tables write them: with every digit, where there are three."""
+    """Return expected calls rounded as in tables: whole from 100 on, else to three digits."""
     return round(value) if 100 <= value < math.inf else _finite(value)
 
 
