@@ -201,7 +201,7 @@ class CandidateFront:
         )
 
     def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
-        """Return a rival with no more calls of any kind, else "none"; None if the target is missed."""
+        """Return a rival with no more calls of any kind, else "none"; None for a missed target."""
         if duel.rank is None or duel.starts_within_target:
             return None
         results: list[tuple[float, str]] = []

@@ -63,7 +63,7 @@ class Duel:
 
     @property
     def ratio(self) -> CallRatio | None:
-        """Ratio of the method's expected calls to the best other's; None if the target is missed."""
+        """Ratio of the method's expected calls to the best other's; None if either misses."""
         if self.rank is None or self.best_other is None:
             return None
         return CallRatio(self.calls / self.best_other_calls, self.interval)

@@ -204,7 +204,7 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
 def _csv_lines(
     comparison: Comparison, panel: SettingComparison, index: int, *, last: bool
 ) -> Iterator[list[Cell]]:
-    """Yield the CSV lines of an algorithm: expected calls to targets, and last values if asked."""
+    """Yield the CSV lines of an algorithm: expected calls, and on request last values."""
     scored = panel.algorithms[index]
     for target, cost, leading in zip(
         comparison.targets, scored.calls_until_targets, panel.leader_by_target, strict=True
