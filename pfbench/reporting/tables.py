@@ -123,7 +123,7 @@ class Table:
         return html_table(self.head, (texts for _, _, texts in self.lines()), self.caption)
 
     def lines(self) -> Iterator[tuple[int, TableRow, list[str]]]:
-        """Yield each row: its index in the group, the row, its texts (group if first, name, cells)."""
+        """Yield for each row its index in the group, the row, and its texts, the group's first."""
         for group, rows in self.groups():
             for number, row in enumerate(rows):
                 cells = map(format_cell, row.cells)

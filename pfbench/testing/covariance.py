@@ -20,7 +20,7 @@ _FACTOR = 4.0
 
 @dataclass(frozen=True)
 class _ProblemMap:
-    """Transformations of points, of gradients, and of a point back to the first run."""
+    """Maps of a point and of a gradient to the transformed problem, and of a point back."""
 
     point: Callable[[Layers], Layers]
     gradient: Callable[[Layers], Layers]
@@ -45,7 +45,8 @@ def covariant(
     Parameters
     ----------
     make
-        From `stepper`; for "affine map of the set" a solver ``run(grad, lmo, x0, **hyper)``.
+        A stepper from `stepper`; for "affine map of the set", a solver
+        ``run(grad, lmo, x0, **hyper)``.
     group
         ===========================  ==============================================
         "scale of f"                 gradients times 4
@@ -58,10 +59,10 @@ def covariant(
         "affine map of the set"      of the polytope of a Frank-Wolfe method
         ===========================  ==============================================
     scales
-        The power of the factor with which a parameter scales with the group; 0 if not given.
+        For a parameter that scales with the group, the power of the group's factor; 0 if not given.
     tolerance
-        Largest deviation, as a multiple of the largest step; from the type if not given: 1e-9 in
-        double precision. What is equal bit by bit has none.
+        Largest deviation, as a multiple of the largest step. By default it follows from the type:
+        1e-9 in double precision.
     hyper
         The parameters.
 
@@ -70,7 +71,7 @@ def covariant(
     AssertionError
         If the runs differ.
     InputError
-        If the group is unknown, or needs other layers.
+        If the group is unknown, or not defined for these layers.
     """
     if group == "affine map of the set":
         from pfbench.testing.affine_covariance import check_affine
@@ -123,7 +124,7 @@ def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _Pro
 def _make_group_of_layer_isometries(
     draw: Callable[[Any, tuple[int, ...]], tuple[Callable[..., Floats], Callable[..., Floats]]],
 ) -> Callable[..., tuple[Stepper, _ProblemMap]]:
-    """Return the group of random isometries of points and gradients in each layer."""
+    """Return a group that applies a random isometry to each layer of points and gradients."""
 
     def transform(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
         sample = [draw(rng, shape) for shape in make.shapes]

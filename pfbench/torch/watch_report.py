@@ -1,4 +1,4 @@
-"""Report of a watched loop: findings, counts, constants with what follows from each, figures."""
+"""Report of a watched loop: findings, counts, constants with their consequences, figures."""
 
 import html
 import statistics
@@ -28,18 +28,18 @@ _CLOSING = (
 
 @dataclass(frozen=True)
 class WatchReport:
-    """Report of a watched loop; `str` of it is the text.
+    """Report of a watched loop; ``str(report)`` is its text.
 
     Attributes
     ----------
     title
-        The optimiser and the length of the run.
+        Name of the optimiser and number of steps.
     findings
         Bugs first, then notes.
     counts, constants
-        Rows of text.
+        Rows of texts.
     table
-        The measurements.
+        The measurements, as a DataFrame.
     """
 
     title: str
@@ -50,7 +50,7 @@ class WatchReport:
 
     @classmethod
     def build(cls, watch: Any, findings: Sequence[Finding]) -> "WatchReport":
-        """Return the report of a loop as it stands now."""
+        """Return the report of a loop at its present step."""
         counts = watch.counts
         title = (
             f"{type(watch.optimizer).__name__}: {counts.steps} steps, {watch.measurement_count} "
@@ -87,7 +87,7 @@ class WatchReport:
         return "\n".join([*parts, self._figure(), f"<p>{_CLOSING}</p>"])
 
     def save(self, path: str | Path) -> None:
-        """Write the report as a page that loads nothing.
+        """Write the report as a self-contained HTML page.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class WatchReport:
         Path(path).write_text(f"{page}</body></html>\n", encoding="utf-8")
 
     def _figure(self) -> str:
-        """Return the panels as SVG; a sentence where matplotlib is not installed."""
+        """Return the panels as SVG, or a sentence if matplotlib is not installed."""
         try:
             import matplotlib as mpl
         except ImportError:
@@ -135,7 +135,7 @@ _PANELS = MappingProxyType(
 
 
 def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield each measured constant with its meaning and what follows from it."""
+    """Yield name, value and meaning of each measured constant, with its verdict on the claims."""
     replay = watch._replay
     if replay is None:
         return
@@ -175,7 +175,7 @@ def _verdict(watch: Any, name: str) -> str:
 
 
 def _constant_findings(watch: Any) -> Iterator[Finding]:
-    """Yield a finding for each stated constant that the measured ones refute."""
+    """Yield a finding for each stated constant that a measurement refutes."""
     values, specification = watch.constants, watch.specification
     for name in ("L", "rho"):
         if name in values and values[name] > specification.get(name, float("inf")):
