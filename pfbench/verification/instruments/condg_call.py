@@ -21,7 +21,7 @@ _FOLLOWED = 300
 """Maximum number of steps for which exact line search is followed."""
 
 _TIE_MARGIN = 1e-12
-"""Distance, the size of rounding errors, between the starts of two paths of exact line search.
+"""Distance between the starts of two paths of exact line search, about a rounding error.
 
 While both paths are within `_SAME`, rounding does not decide the path. Afterwards an answer counts
 as an iterate only within this distance.

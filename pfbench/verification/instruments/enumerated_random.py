@@ -138,7 +138,7 @@ class EnumerableGenerator(np.random.Generator):
         return LazyUniform(self.choose)
 
     def spawn(self, n_children: int) -> Any:
-        """Return child streams whose draws continue this stream's choices, and are independent."""
+        """Return this stream for each child, as its successive draws are independent anyway."""
         return [self for _ in range(n_children)]
 
     @property

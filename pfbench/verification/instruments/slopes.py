@@ -184,8 +184,8 @@ class Valley(ConstantSlopeProblem):
     Parameters
     ----------
     overshoot
-        Length of the segment beyond the minimiser, positive.
-    """  # noqa: E501
+        Length of the segment beyond the minimiser; positive.
+    """
 
     name: ClassVar[str] = "valley"
 

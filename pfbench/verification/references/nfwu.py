@@ -47,7 +47,7 @@ def repeat_runs_keeping_best(
 
 
 def _storm(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
-    """The estimate of STORM with a constant weight."""
+    """Yield STORM's estimates with a constant weight."""
     return estimates.storm(ask, rng, s, lambda t: s.alpha)
 
 
