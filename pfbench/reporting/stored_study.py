@@ -79,7 +79,7 @@ def load_stored_report(
         and matches_selection(row["algorithm"], algorithms)
     ]
     if not rows:
-        chosen = " that --problem and --algorithm ask for" if problems or algorithms else ""
+        chosen = " that match --problem and --algorithm" if problems or algorithms else ""
         raise InputError(f"the store {store.folder} has no runs{chosen}: see `pfbench store list`.")
     rows.sort(key=lambda row: (row["iterations"], row["stored"], row["key"]))
     templates = _seed_templates((row["problem"], row["seed"]) for row in rows)
@@ -95,13 +95,13 @@ def load_stored_report(
     read = {request: _read_outcome(store, longest[request]) for request in order}
     outcomes = {key: outcome for key, outcome in read.items() if outcome is not None}
     if not outcomes:
-        raise InputError(f"no run of the store {store.folder} can be read: check it.")
+        raise InputError(f"no run in {store.folder} can be read: use `pfbench store check`.")
     left_out = number - len(outcomes)
     description = f"{pluralize(len(outcomes), 'run')} as stored; none was made for this report."
     if left_out:
         description += (
-            f" Left out: {pluralize(left_out, 'other')}, shorter ones of the same problem, algorithm "  # noqa: E501
-            "and seed, those of an older source, and damaged ones."
+            f" Left out: {pluralize(left_out, 'other')} (shorter runs of the same problem, algorithm "  # noqa: E501
+            "and seed, runs of an older source, and damaged ones)."
         )
     study = _make_study(outcomes, f"Runs in {store.folder}", description)
     spec = Spec(name, study.title, "", (study,))

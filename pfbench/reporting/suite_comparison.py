@@ -110,7 +110,7 @@ def compare_on_suite(
     planned = spec.targets
     outcomes = [outcome for outcome in outcomes if outcome.plan in planned]
     provenance = (
-        [f"They fit no problem here, and are left out: {', '.join(unfit)}."] if unfit else []
+        [f"Methods left out, as they fit no problem here: {', '.join(unfit)}."] if unfit else []
     )
     provenance += runs.provenance(spec, outcomes, left_out)
     spec = replace(spec, introduction="\n\n".join([spec.introduction, *provenance]))
@@ -132,7 +132,7 @@ def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[Pl
     runs = [outcome.entry.run for outcome in candidate_outcomes]
     if all(run.status == Status.REFUSED for run in runs):
         raise InputError(
-            f"{method} fits no problem of the suite {suite.name}; of the first it is said: "
-            f"{runs[0].stop_reason.rstrip('.')}. Name another suite, or a spec of yours, with "
+            f"{method} fits no problem of the suite {suite.name}; the first one refuses it: "
+            f"{runs[0].stop_reason.rstrip('.')}. Choose another suite, or a spec file, with "
             "--suite."
         )

@@ -192,8 +192,8 @@ MANY = 1000
 def run_table(results: StudyResults) -> Table:
     """Return the table of runs with status, time and the command that re-runs each."""
     note = (
-        "Seconds are those of the method, without measures and compilation; then the share of them "
-        "that was spent inside oracles."
+        "Seconds are those of the method, without measures and compilation; the next column is the "
+        "share spent inside oracles."
     )
     rows: list[TableRow] = []
     many = len(results.runs) > MANY
@@ -226,7 +226,7 @@ def unmet_sentences(results: StudyResults) -> list[str]:
         group.label: run.unmet_assumptions for group, run in results.runs if run.unmet_assumptions
     }
     return [
-        f"The theory of {label} assumes {', '.join(unmet)}, which is not known of the problem."
+        f"The theory of {label} assumes {', '.join(unmet)}, not known to hold on the problem."
         for label, unmet in unmet_assumptions.items()
     ]
 
@@ -245,16 +245,14 @@ def early_endings_table(results: StudyResults) -> Table | None:
         for plan, run in zip(group.plans, group.runs, strict=True):
             if has_ended_as_planned(plan, run):
                 continue
-            then = (
-                "keeps its last value" if run.status in COMPLETED else "has no value from there on"
-            )
+            then = "keeps its last value" if run.status in COMPLETED else "has no value afterwards"
             existing = run.seed, run.status, run.stop_reason, run.iterations, then
             rows.append(TableRow(panel.title, group.label, existing))
     if not rows:
         return None
     return Table(
         f"{results.study.title}: incomplete runs",
-        "A cross marks in the figure where the record of each ends.",
+        "In the figure, a cross marks the end of each of these runs.",
         (results.head, "algorithm", "seed", "status", "reason", "iterations", "in the figure it"),
         rows,
     )

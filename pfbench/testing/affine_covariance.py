@@ -76,7 +76,7 @@ def _points(
         n for n, p in existing.items() if p.default is p.empty and n not in {*_NAMES, *hyper}
     ]
     if lacking:
-        raise InputError(f"{solver.__name__} needs {lacking[0]}: it may take f, grad, lmo and x0.")
+        raise InputError(f"{solver.__name__} needs {lacking[0]}: give it, as in {lacking[0]}=1.")
     result = solver(**{name: parameters[name] for name in _NAMES if name in existing}, **hyper)
     return np.atleast_2d(
         np.array(list(result) if inspect.isgenerator(result) else result, dtype=float)

@@ -82,7 +82,7 @@ def covariant(
         raise InputError(f"group={group!r} is none of {', '.join(_GROUPS)}, affine map of the set.")
     unknown = [name for name in scales if name not in hyper]
     if unknown:
-        raise InputError(f"scales names {unknown[0]}, which is no parameter that is given.")
+        raise InputError(f"scales names {unknown[0]}, whose value is not given: give it, too.")
     x0, grads = make.draw()
     rng = np.random.default_rng((make.seed, 1))
     mapped, transform = _GROUPS[group](make, rng)
@@ -104,8 +104,8 @@ def covariant(
         ]
         if group.startswith("scale"):
             lines.append(
-                f"with these powers of the factor {_FACTOR:g}: {powers}; a constant as eps scales, "
-                "too: give it, and its power in scales"
+                f"with these powers of the factor {_FACTOR:g}: {powers}; a constant such as eps "
+                "scales, too: give it, and its power in scales"
             )
         options = {"scales": scales, "tolerance": tolerance}
         fail(lines, format_call(covariant, make, group, **options, **hyper))
@@ -150,7 +150,7 @@ def _rotation(rng: Any, shape: tuple[int, ...]) -> Any:
 
 def _two_sided(rng: Any, shape: tuple[int, ...]) -> Any:
     if len(shape) != 2:
-        raise InputError(f"two-sided rotation needs matrices, and a layer has the shape {shape}.")
+        raise InputError(f"two-sided rotation needs matrices, but a layer has the shape {shape}.")
     U, V = _orthogonal(rng, shape[0]), _orthogonal(rng, shape[1])
     return (lambda a: U @ a @ V), (lambda a: U.T @ a @ V.T)
 

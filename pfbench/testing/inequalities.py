@@ -68,7 +68,7 @@ def descends(
                 f"{make.label} violates {_name(inequality)} at step {t + 1}: {left:.10g} > "
                 f"{right:.10g} (by {left - right:.3g})",
                 f"terms: {listed or 'none'}",
-                f"x before the step begins {x}",
+                f"first entries of x before the step: {x}",
             ]
             fail(lines, format_call(descends, make, inequality, gradient=gradient, **hyper))
 
@@ -174,7 +174,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
             results += [
                 (upper, self.hi + self.slack, {"largest singular value": upper, **terms}),
                 (self.lo - self.slack, lower, {"least singular value": lower, **terms}),
-                (outside, self.slack, {"off the momentum's directions": outside, **terms}),
+                (outside, self.slack, {"entry off the momentum's directions": outside, **terms}),
             ]
         return max(results, key=lambda item: item[0] - item[1])
 

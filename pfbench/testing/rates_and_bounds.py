@@ -79,7 +79,7 @@ def rate(
         parameters=parameters if callable(parameters) else dict(parameters),
         decades=min(1.5, 0.99 * math.log10(max(targets) / min(targets))),
     )
-    statement = f"calls ({count}) to a target of {measure} grow like 1/target to {exponent:g}"
+    statement = f"calls ({count}) to a target of {measure} are of order target^-{exponent:g}"
     call = format_call(
         rate,
         solver,

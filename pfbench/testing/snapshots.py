@@ -87,11 +87,9 @@ class Snapshot:
         if "calls" in parts and before != self._hashes:
             agree = [a == b for a, b in zip(before, self._hashes, strict=False)]
             first = agree.index(False) if False in agree else len(agree)
-            location = f"up to {2 ** (first - 1)}, " if first else ""
+            location = f"the first {2 ** (first - 1)} calls agree, " if first else ""
             statement.append(
-                f"calls agree {location}differ by {2**first}"
-                if location
-                else "the first call differs"
+                f"{location}the first {2**first} do not" if location else "the first call differs"
             )
             differs = True
         return "; ".join(statement) if differs else ""

@@ -246,7 +246,7 @@ def stepper(
     is_layered = isinstance(shape, list)
     shapes = tuple(tuple(s) for s in shape) if is_layered else (tuple(shape),)
     if not callable(optimizer):
-        raise InputError("optimizer must be a class or a function, not an object made of it.")
+        raise InputError("optimizer must be a class or a function, not an instance.")
     if not shapes or min(math.prod(s) for s in shapes) < 1:
         raise InputError(f"shape={shape} must be a shape, or a list of shapes, without zeros.")
     if dtype not in _UNIT_ROUNDOFF or kind not in ("", *KINDS):
@@ -255,7 +255,7 @@ def stepper(
             f"{', '.join(KINDS)}."
         )
     if dtype == "bfloat16" and kind not in ("", "torch"):
-        raise InputError("bfloat16 is a type of torch alone: take float32 or float16.")
+        raise InputError("bfloat16 needs a torch optimiser: use float32 or float16 with others.")
     return Stepper(optimizer, shapes, is_layered, dtype, dict(names), kind, steps, seed)
 
 

@@ -274,8 +274,8 @@ def identify_orthogonaliser(
         text = f"singular values of the direction lie in [{lo:.3g}, {hi:.3g}]"
         if intended is not None:
             low, high = certify_interval(intended, 1e-2)
-            text += f"; the stated coefficients have [{low:.4g}, {high:.4g}]"
-        text += f"; they are those of {best}" if error <= _ACCURACY else "; no preset has them"
+            text += f"; the stated coefficients allow [{low:.4g}, {high:.4g}]"
+        text += f"; they match {best}" if error <= _ACCURACY else "; they match no preset"
         findings.append(Finding(text, is_bug=is_stated or replicas.is_of_torch))
     if error > _ACCURACY:
         return None, findings
@@ -318,7 +318,7 @@ def _identify_scale(
         return expected, []
     rule = next((name for name, scale in SCALES.items() if agrees(scale)), "")
     rows = "; ".join(f"{m} x {n}: {c:.3g}" for (m, n), c in zip(sizes, scales, strict=True))
-    text = f"the scale of the layers is {rule}" if rule else f"the scales follow no rule: {rows}"
+    text = f"the scale of the layers is {rule}" if rule else f"the scales fit no rule: {rows}"
     if expected is not None:
         text += ", expected " + ", ".join(f"{expected(*size):.3g}" for size in sizes)
     measured = dict(zip(sizes, scales, strict=True))

@@ -83,7 +83,7 @@ class Replicas:
             break
         else:
             if not self._is_fresh:
-                raise InputError(f"{self._class.__name__} cannot be constructed from its settings.")
+                raise InputError(f"{self._class.__name__} cannot be copied: create Watch earlier.")
             optimizer = object.__new__(self._class)
             vars(optimizer).update(copy.deepcopy(self._attributes))
             optimizer.state = defaultdict(dict)

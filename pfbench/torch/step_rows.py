@@ -233,7 +233,7 @@ class StepReader:
         x, y = _matrix(before), _matrix(p)
         size = float(find_value(settings, "lr")) * scale
         if decay is None:
-            return "its decay is no multiple of the layer"
+            return "its weight decay is not a multiple of the layer"
         step = (1 - decay) * x - y
         unit = float(torch.finfo(p.dtype).eps)
         if not size or unit * np.abs(x).max() > _MARGIN * np.abs(step).max():

@@ -120,14 +120,12 @@ class Watch:
         if every is not None and every < 1:
             raise InputError(f"every={every} must be at least 1.")
         if norm not in (None, "l2", "spectral"):
-            raise InputError(f"norm={norm!r} is none of l2, spectral.")
+            raise InputError(f"norm={norm!r} must be l2 or spectral.")
         if unknown := [name for name in specification if name not in _STATED]:
-            raise InputError(
-                f"specification names {unknown[0]!r}, which is none of {', '.join(_STATED)}."
-            )
+            raise InputError(f"specification names {unknown[0]!r}: use only {', '.join(_STATED)}.")
         for name, choices in (("method", METHODS), ("orthogonaliser", PRESETS), ("scale", SCALES)):
             if isinstance(value := specification.get(name), str) and value not in choices:
-                raise InputError(f"{name}={value!r} is none of {', '.join(choices)}.")
+                raise InputError(f"{name}={value!r} must be one of {', '.join(choices)}.")
         self.optimizer, self.model, self.specification = optimizer, model, dict(specification)
         self.counts = WatchCounts()
         self._batch_size, self._every = batch_size or _first_axis, every
@@ -337,7 +335,7 @@ class Watch:
 def _first_axis(*args: Any, **kwargs: Any) -> int:
     tensor = next(_tensors((args, kwargs)), None)
     if tensor is None or tensor.ndim == 0:
-        raise InputError("the model's arguments have no batch axis: give Watch batch_size=.")
+        raise InputError("the model's arguments have no batch axis: pass batch_size= to Watch.")
     return len(tensor)
 
 

@@ -21,7 +21,7 @@ _STYLE = (
 )
 
 _CLOSING = (
-    "One run: a bound in expectation is neither confirmed nor refuted by it. Nothing is said of "
+    "One run neither confirms nor refutes a bound in expectation. This report says nothing about "
     "generalisation, time, or which optimiser is better."
 )
 

@@ -84,7 +84,7 @@ def test_names_and_selectors_choose(store):
     assert panels(
         load_stored_report(store, "s", problems=["p[x=1]", "q"], algorithms=["b"])
     ).keys() == {("q", "b")}
-    with pytest.raises(InputError, match="has no runs that --problem and --algorithm ask for"):
+    with pytest.raises(InputError, match="has no runs that match --problem and --algorithm"):
         load_stored_report(store, "s", problems=["r"])
 
 

@@ -150,29 +150,29 @@ def _caption(
         measure = name_within_sentence(comparison.targets[-1].measure)
         sentences.append(
             f"Expected {comparison.price.description} until {measure} is at most the target above "
-            "the column, at equal budgets; a failed run is charged its own calls, and raised after "
-            "a number stands how many runs arrive where not all do."
+            "the column, at equal budgets; a failed run is charged its own calls. A superscript is "
+            "the number of runs that reach the target, if not all do."
         )
     else:
         sentences.append("Medians of the last values over the seeds, at equal budgets.")
     if front:
         sentences.append(
-            f"Below {front.label} stand the {len(labels) - 1} strongest of {len(front.rivals)} "
-            f"other {front.rival_class_noun}."
+            f"The rows below {front.label} are the {len(labels) - 1} strongest of "
+            f"{len(front.rivals)} other {front.rival_class_noun}."
         )
     elif len(labels) < len(study.labels):
-        sentences.append(f"Shown are {len(labels)} of {len(study.labels)} methods.")
+        sentences.append(f"The table shows {len(labels)} of {len(study.labels)} methods.")
     if left := len(comparison.targets) - columns if comparison.targets else 0:
-        sentences.append(f"Easier targets that are left out: {left}.")
+        sentences.append(f"Easier targets left out: {left}.")
     tune = study.tune
     if tune is not None and any(label.endswith(TUNED) for label in labels):
         sentences.append(
-            f"Methods called tuned: at most {tune.trials} trials each on every problem with other "
-            f"seeds ({', '.join(map(str, tune.seeds))}), the fewest {tune.count.upper()} to each "
+            f"Tuned methods have at most {tune.trials} trials each on every problem, with other "
+            f"seeds ({', '.join(map(str, tune.seeds))}); the fewest {tune.count.upper()} to each "
             "target decide."
         )
     sentences.append(
-        "Bold: fewer than each other method by a rank test over the seeds (Holm at 5 percent over "
-        "the whole table)."
+        "Bold: significantly fewer than every other method (rank test over the seeds, Holm at "
+        "5 percent over the whole table)."
     )
     return sentences

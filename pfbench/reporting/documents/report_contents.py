@@ -196,7 +196,7 @@ class ReportPart:
         if not names:
             return ""
         text = join_items([measure_name(name) for name in names])
-        return f" Of {text} the upper end of its certified interval is shown."
+        return f" For {text}, the upper end of the certified interval is shown."
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class ReportContents:
             format_significant(math.fsum(seconds)),
             format_significant(max(seconds, default=0.0)),
         )
-        text = f"{total} s in all, at most {longest} s each, without measures and compilation"
+        text = f"{total} s in total, at most {longest} s each, without measures and compilation"
         return [("run time", text)]
 
 

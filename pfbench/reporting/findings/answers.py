@@ -148,7 +148,7 @@ def _target_sentences(
         if titles
         else ""
     )
-    owner = f"; never {join_items(_abbreviate_names(methods, 'method'))}" if methods else ""
+    owner = f"; never: {join_items(_abbreviate_names(methods, 'method'))}" if methods else ""
     yield (
         f"{format_integer(reached)} of {pluralize(len(results.runs), 'run')} reach the target, "
         f"{level}{location}{owner}."
@@ -178,7 +178,7 @@ def _describe_order(row: _TargetRow, calls: str) -> str:
         for value, algorithm in order
     ]
     then = f", then {join_items(_abbreviate_names(named, 'method'))}" if named else ""
-    sure = "" if row.clear or not order else "; the seeds are too few to tell the first"
+    sure = "" if row.clear or not order else "; the first is not significantly better"
     return f"Fewest {calls}: {row.cheapest_methods}, {format_calls_in_sentence(lower)} expected{_format_hits(best)}{then}{sure}."  # noqa: E501
 
 
@@ -201,7 +201,7 @@ def _describe_winners(reached: Sequence[_TargetRow], calls: str, panel_noun: str
     )
     (low, first), *_, (high, last) = widest.methods_by_calls
     return (
-        f"{text}; widest on {widest.title}: {format_calls_in_sentence(low)} ({first.group.label}) to "  # noqa: E501
+        f"{text}; largest difference on {widest.title}: {format_calls_in_sentence(low)} ({first.group.label}) to "  # noqa: E501
         f"{format_calls_in_sentence(high)} ({last.group.label})."
     )
 
@@ -281,8 +281,8 @@ def _describe_truncation_to_equal_counts(results: StudyResults) -> Iterator[str]
                 f"{kind.upper()} {format_integer(int(limit))}" for kind, limit in limits.items()
             )
             yield (
-                f"At {panel.title} all is compared within {words}, the least budget; "
-                f"{pluralize(cut, 'run')} went further, and gained nothing by that."
+                f"At {panel.title} all runs are compared within {words}, the least budget; "
+                f"{pluralize(cut, 'run')} went further, which is no advantage."
             )
 
 

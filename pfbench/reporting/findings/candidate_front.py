@@ -129,7 +129,7 @@ class CandidateFront:
             if (panel.panel.title, index) not in started
         ]
         ahead, behind = sum(a < b for a, b in pairs), sum(b < a for a, b in pairs)
-        return f"; the strongest rival is {rival}, ahead of it on {behind} and behind on {ahead}"
+        return f"; the strongest rival is {rival}, which is ahead on {behind} and behind on {ahead}"
 
     @cached_property
     def table(self) -> Table:
@@ -150,7 +150,7 @@ class CandidateFront:
             for duels_of in further:
                 cells += _duel_cells(duels_of[duel.title, duel.target_index])
             cells += [self._dominating_rival_or_word_none(duel)] if comparisons else []
-            name = f"{target}, where runs begin" if duel.starts_within_target else target
+            name = f"{target} (runs begin within it)" if duel.starts_within_target else target
             best = frozenset(
                 {0} if duel.is_significant and duel.calls < duel.best_other_calls else ()
             )
@@ -164,14 +164,14 @@ class CandidateFront:
             str(comparison.price) for comparison in (self.comparisons[0], *comparisons)
         )
         heads += [f"fewer {both}"] if comparisons else []
-        frontier = f" Last column: a method that needs fewer {both}; none: on the Pareto front."
+        frontier = f" Last column: a method that needs fewer {both}; none on the Pareto front."
         measure = name_within_sentence(self.comparisons[0].targets[-1].measure)
         return Table(
             f"{self.label} against the best of its class",
             f"Expected calls until {measure} is at most the target, at equal counts, and hits; "
-            "behind each ratio its 95 % interval over the seeds (bootstrap). Its class are "
-            f"{self._rival_class_text}. Bold: fewer than "
-            "the best, significantly (rank test over the seeds; Holm over its tests against all "
+            "after each ratio its 95 % interval over the seeds (bootstrap). Its class: "
+            f"{self._rival_class_text}. Bold: significantly fewer than "
+            "the best other (rank test over the seeds; Holm over its tests against all "
             f"others at that target). {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}."  # noqa: E501
             f"{frontier if comparisons else ''}",
             (self.results.head, "target", *heads),
@@ -316,7 +316,7 @@ def describe_outcome_counts(front: CandidateFront) -> list[str]:
         f"first on {len(leads)} of {len(counted)}",
         f"near on {len(near)}",
         f"behind on {behind}",
-        f"not there on {len(never)}",
+        f"missed on {len(never)}",
     ]
 
 

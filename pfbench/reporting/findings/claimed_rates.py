@@ -34,9 +34,9 @@ def claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table 
     if not rows:
         return None
     rest = len(subject) - len(rows)
-    note = "What `pfbench verify` found with the present source, on problems where the claim binds."
+    note = "Verdicts of `pfbench verify` with the present source, on problems made for each claim."
     if rest:
-        note += f" {pluralize(rest, 'claim')} about these methods without a stored verdict."
+        note += f" Without a stored verdict: {pluralize(rest, 'claim')} about these methods."
     return Table(
         f"{results.study.title}: claims about these methods",
         note,

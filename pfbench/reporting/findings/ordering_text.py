@@ -115,14 +115,14 @@ def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Tabl
         for result in results
     ]
     note = (
-        "An order is reproduced where every pair of it is, by a rank test over the seeds (Holm at "
-        "5 % over the study), in the unit that its paper states for it; else it holds. Of a "
-        "method with several forms, the best on either side counts. An order flips where every "
-        "form of a later method is significantly ahead of every form of an earlier one, in the "
-        "unit that the paper states for it; in another unit it is the other way round. Where not "
-        "every form of the later method is ahead, the order depends on the form. The evidence is "
-        "the pair that decides, with medians over the seeds. Seconds are those of the machine "
-        "that made the runs; less than one decides nothing."
+        "An order is reproduced if all its pairs are, by a rank test over the seeds (Holm at 5 % "
+        "over the study), in the unit that its paper states for it; in other units it holds. If a "
+        "method has several forms, its best form counts. An order flips if every form of a later "
+        "method is significantly ahead of every form of an earlier one, in the unit that the "
+        "paper states for it; in another unit it is the other way round. If only some forms of the "
+        "later method are ahead, the order depends on the form. The evidence is the pair that "
+        "decides, with medians over the seeds. Seconds are those of the machine that made the "
+        "runs; less than one second decides nothing."
     )
     if any(result.verdict == OPEN for result in results):
         note = f"{note} {seed_warning(study)}".strip()
@@ -177,7 +177,7 @@ def ordering_setup_sentences(study: Study) -> list[str]:
     ]
     forms = [
         f"{name} is run in {pluralize(len(labels), 'form')} ({join_items(labels)}); an order must hold "  # noqa: E501
-        "for the best of them, and flips against all of them alone."
+        "for the best form, and flips only against all forms."
         for name, labels in study.forms.items()
         if len(labels) > 1
     ]
@@ -271,7 +271,7 @@ def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
     if ordering.stated_settings:
         return f"in the form that the paper states, “{ordering.stated_settings}”"
     group = [name for name in dict.fromkeys(ordering.names) if len(study.expand_form(name)) > 1]
-    return f"in the best of its forms each: {join_items(group)}" if group else "one form each"
+    return f"each method in its best form: {join_items(group)}" if group else "one form each"
 
 
 def _describe_verdict(verdict: str) -> str:
@@ -299,7 +299,7 @@ def _describe_evidence(result: OrderingResult) -> str:
     )
     sure = "nothing varies" if pair.p_value == 0.0 else f"p = {format_significant(pair.p_value, 2)}"
     sure = "less than a second" if pair.lacks_seeds else sure
-    still = f"; not so for {pair.behind}" if pair.verdict == TURNS else ""
+    still = f"; {pair.behind} is not significantly ahead" if pair.verdict == TURNS else ""
     return f"{pair.first} {first}, {pair.second} {second}, {sure}{still}"
 
 

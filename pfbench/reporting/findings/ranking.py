@@ -41,11 +41,9 @@ MAX_ROWS = 14
 """Maximum number of lines in a figure, so that a reader can distinguish them."""
 
 Score = tuple[int, float, float]
-"""Number of missed targets, calls to the hardest reached one, last value; less is better.
+"""Number of missed targets, calls to the hardest one reached, last value; less is better.
 
-Of a run, or of an algorithm, which has expected calls and the median last value, as printed. An
-unknown number is infinite.
-"""
+Of a run, or of an algorithm (expected calls, median value, as printed); infinite if unknown."""
 
 
 _NO_SCORE: Score = (sys.maxsize, np.inf, np.inf)

@@ -107,9 +107,9 @@ def _table_note(comparison: Comparison, last: bool) -> str:
     parts = []
     if comparison.targets:
         parts.append(
-            f"Expected {comparison.price.description} to each target: all that the runs were charged, a "  # noqa: E501
-            "failed one what it spent itself, over the number that reached it; in brackets the "
-            "95 % interval over seeds (bootstrap), then how many runs reached it."
+            f"Expected {comparison.price.description} to each target: the calls charged to all runs (to a "  # noqa: E501
+            "failed run all its own calls) over the number of runs that reach it; in brackets the "
+            "95 % interval over seeds (bootstrap), then how many runs reach the target."
         )
     if last:
         equal = "; those that reach the hardest target count as equal" if comparison.targets else ""
@@ -118,8 +118,8 @@ def _table_note(comparison: Comparison, last: bool) -> str:
         )
     parts.append(ranking_basis_sentence(comparison.results, comparison.price))
     parts.append(
-        "Bold: better than every other by a rank test over the seeds (Holm at 5 % over the tests "
-        "of the best against each other one, in all columns)."
+        "Bold: significantly better than every other method (rank test over the seeds, Holm at 5 % "
+        "over the tests of the best against each other method, in all columns)."
     )
     return " ".join(filter(None, [*parts, _seed_warning(comparison)]))
 
@@ -139,7 +139,7 @@ def _panel_title(comparison: Comparison) -> str:
         for panel in comparison.panels
     )
     if list(budgets) == [""]:
-        return "where each run ended by itself, as no budget is stated"
+        return "at the end of each run, as no budget is stated"
     if len(budgets) > 1:
         return "within the budget that all runs of a panel have"
     return f"within {next(iter(budgets))}"

@@ -35,7 +35,7 @@ def tuning_sentences(study: Study) -> list[str]:
     )
     excess = sum(counts) - sum(first)
     further = (
-        f", and {pluralize(excess, 'trial')} one step beyond the ends of a grid at which a choice lay"  # noqa: E501
+        f", and {pluralize(excess, 'trial')} one step beyond grids with a choice at their end"
         if excess
         else ""
     )
@@ -44,8 +44,8 @@ def tuning_sentences(study: Study) -> list[str]:
         f"{pluralize(tune.trials, 'trial')} each on each problem{less}, "
         f"{pluralize(len(tune.seeds), 'seed')} a trial{further}: {pluralize(sum(counts), 'trial')} of "  # noqa: E501
         f"{format_integer(sum(search_calls(choice) for *_, choice in result))} {tune.count.upper()} in all. "  # noqa: E501
-        f"The fewest expected {tune.count.upper()} to {describe_tuning_targets(tune)} decide, and what is chosen is "  # noqa: E501
-        "run on fresh seeds."
+        f"The fewest expected {tune.count.upper()} to {describe_tuning_targets(tune)} decide, and the chosen parameters "  # noqa: E501
+        "are run on fresh seeds."
     ]
 
 
@@ -57,7 +57,7 @@ def describe_tuning_targets(tune: TuningPlan) -> str:
     """Return the targets of the tuning as text."""
     if len(tune.targets) == 1:
         return _format_level(tune.targets[0])
-    return f"{join_items([_format_level(target) for target in tune.targets])}, to each of its own,"
+    return f"{join_items([_format_level(target) for target in tune.targets])}, separately for each,"
 
 
 def search_calls(choice: TuningChoice) -> int:
@@ -113,10 +113,10 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
     return Table(
         f"{study.title}: what tuning chose",
         f"Expected {tune.count.upper()} to {describe_tuning_targets(tune)} on the seeds of the search "  # noqa: E501
-        f"({', '.join(map(str, tune.seeds))}). At an end: the best may lie beyond all values that "
-        "were tried, though the grid went on by one. Spread: of the trials that reach it, the most "
-        "calls over the fewest. Where none does, the lowest last value decides. Cost: the "
-        f"{tune.count.upper()} of all its trials on the problem, once for all targets.",
+        f"({', '.join(map(str, tune.seeds))}). At an end: the best value may lie beyond the grid, "
+        "though the grid was extended by one step. Spread: the most calls of the trials that reach "
+        "the target over the fewest. If none reaches it, the lowest last value decides. Cost: the "
+        f"{tune.count.upper()} of all trials of the method on the problem, for all targets.",
         (
             "problem",
             "method",

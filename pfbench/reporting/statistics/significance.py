@@ -240,7 +240,7 @@ def seed_warning(seeds: int, pairs: int, vain: str) -> str:
         return ""
     return (
         f"{pluralize(seeds, 'seed')} can {vain} {pluralize(pairs, 'pair')}, unless nothing varies over "  # noqa: E501
-        f"the seeds: it takes {needed}."
+        f"the seeds: use {needed} seeds or more."
     )
 
 

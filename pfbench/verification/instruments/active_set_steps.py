@@ -7,11 +7,8 @@ import numpy as np
 from pfbench.base.arrays import Floats
 
 KINDS = ("good", "drop", "swap")
-"""Kinds of steps: *good*, *drop* and *swap*.
-
-A good step is shorter than the longest possible step, or goes all the way to w = LO(g). A drop is
-the longest step and removes a vertex. A swap is the longest step and keeps their number.
-"""
+"""*good*: shorter than the longest step, or all the way to w = LO(g); *drop*: the longest step,
+if it removes a vertex; *swap*: the longest step, if the number of vertices stays."""
 
 _SAME = 1e-9
 """Relative size up to which differences count as rounding errors."""

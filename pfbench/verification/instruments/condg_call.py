@@ -21,11 +21,8 @@ _FOLLOWED = 300
 """Maximum number of steps for which exact line search is followed."""
 
 _TIE_MARGIN = 1e-12
-"""Distance between the starts of two paths of exact line search, about a rounding error.
-
-While both paths are within `_SAME`, rounding does not decide the path. Afterwards an answer counts
-as an iterate only within this distance.
-"""
+"""Distance of the starts of two paths of exact line search, about a rounding error: while both are
+within `_SAME`, their path is determined; beyond, an answer on the path is within this distance."""
 
 
 def max_calls(D: float, lam: float, eta: float) -> int:

@@ -151,7 +151,7 @@ class EnumerableGenerator(np.random.Generator):
 
     def _choose_one(self, options: int) -> int:
         if not 0 < options <= _MOST_OPTIONS:
-            raise NotEnumerable(f"it draws one of {options}")
+            raise NotEnumerable(f"it draws one of {options} options")
         return self.choose(options)
 
     def _choose_distinct(self, options: int, count: int) -> list[int]:
@@ -193,7 +193,7 @@ class LazyUniform:
     __le__, __gt__ = __lt__, __ge__
 
     def __bool__(self) -> bool:
-        raise NotEnumerable("it takes a uniform number for a truth, which cannot be enumerated")
+        raise NotEnumerable("it uses a uniform number as a flag, which cannot be enumerated")
 
     __array_ufunc__ = None  # so that a number of numpy's leaves the comparison to this one
 
@@ -217,7 +217,7 @@ def _translate_errors(draw: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return draw(self, *args, **keywords)
         except (TypeError, ValueError, IndexError, OverflowError) as error:
-            raise NotEnumerable(f"it draws in a way that is not followed ({error})") from error
+            raise NotEnumerable(f"it draws in a way that cannot be enumerated ({error})") from error
 
     check_draw.__doc__ = draw.__doc__
     return check_draw

@@ -168,7 +168,7 @@ def examine_draw_law(logs: Sequence[ResolvedDraws], n: int, chance: float | None
     chances = next((log.chances for log in logs if log.chances is not None), None)
     if weighted and chances is not None:
         uniform = [(t, map_to_uniform(batch, chances, t)) for t, batch in weighted]
-        results.append(_test_batches(uniform, n, ", once its chance is evened"))
+        results.append(_test_batches(uniform, n, ", given its probability"))
     subsets = [subset for log in logs for subset in log.subsets]
     if subsets:
         results.append(_test_subsets(subsets, n))
@@ -221,7 +221,7 @@ def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawRes
     """Test that subsets have no repeated component, and uniform single components and pairs."""
     for t, batch in subsets:
         if len(np.unique(batch)) < len(batch):
-            return DrawLawResult("its subset has a component twice", t)
+            return DrawLawResult("its subset has a repeated component", t)
     mixed = _shuffle_each_batch([batch for _, batch in subsets])
     suspect, p_value = find_first_rejection_and_p_value([batch[:1] for batch in mixed], n)
     if suspect is None and n > 1 and len(mixed[0]) > 1:
@@ -239,7 +239,7 @@ def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResu
     """Test the probability of coins, their waiting times, and repeated sequences of coins."""
     fell = [int(heads) for _, heads in coins]
     suspect, p_value = find_choice_rejection_and_p_value(
-        "its coin falls heads with another chance", fell, (1.0 - chance, chance)
+        "its coin has another probability of heads", fell, (1.0 - chance, chance)
     )
     suspect = suspect or _find_repeated_coin_sequence(fell, max(chance, 1.0 - chance))
     if suspect is None:
@@ -257,7 +257,7 @@ def _find_repeated_coin_sequence(coins: Sequence[int], max_side_chance: float) -
     for t in range(T - length + 1):
         key = row[t : t + length].tobytes()
         if key in keys:
-            return Rejection("its coins are those of before", t + length - 1)
+            return Rejection("its coins repeat an earlier sequence", t + length - 1)
         keys.add(key)
     return None
 
@@ -265,7 +265,7 @@ def _find_repeated_coin_sequence(coins: Sequence[int], max_side_chance: float) -
 def _test_picks(picks: Sequence[tuple[int, int, int]], count: int) -> DrawLawResult:
     even = (1.0 / count,) * count
     suspect, p_value = find_choice_rejection_and_p_value(
-        "it goes on from points that are not drawn uniformly",
+        "it continues from points that are not drawn uniformly",
         [number for _, number, _ in picks],
         even,
     )

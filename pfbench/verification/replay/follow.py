@@ -222,7 +222,7 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
             )
     if recorded.coin is not None and state.coin is not None and state.coin != recorded.coin:
         raise MismatchError(
-            step, f"State.coin is {recorded.coin}, and the queries show {state.coin}"
+            step, f"State.coin is {recorded.coin}, but the queries show {state.coin}"
         )
 
 
@@ -232,7 +232,7 @@ def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
         if pending.query.step >= step:
             return
         if pending.query.kind != "value":
-            words = f"a query more than the reference makes: {replay.describe(pending)}"
+            words = f"the reference does not make this query: {replay.describe(pending)}"
             raise MismatchError(min(step, len(replay.transcript.states)), words)
 
 

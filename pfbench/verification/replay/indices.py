@@ -95,7 +95,7 @@ def find_first_rejection_and_p_value(
     bincount = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
     everywhere = "is not uniform over all components"
     last_bits = "is not uniform in its last bits"
-    repeats = "repeats earlier ones as independent draws do not"
+    repeats = "repeats earlier ones unlike independent draws"
     tests = (
         (everywhere, _log_mean_e_process(_log_bin_bets(bins, shares))),
         (
@@ -111,13 +111,13 @@ def find_first_rejection_and_p_value(
             ],
         ),
         (
-            "depends on the one before",
+            "depends on the preceding one",
             _log_mean_e_process(
                 _log_bin_bets(_bin_numbers(np.diff(sample) % n, n), shares), leading_zeros=1
             ),
         ),
         (
-            "repeats in its batch as independent draws do not",
+            "repeats in its batch unlike independent draws",
             _log_mean_e_process(_log_bets_on_repeats_in_window(sample, started, n)),
         ),
         (repeats, _log_mean_e_process(earlier)),
@@ -136,7 +136,7 @@ def find_first_rejection_and_p_value(
     ]
     second, p_value = _find_repeated_batches_and_p_value(batches, n)
     if second is not None:
-        suspects.append(Rejection("its batches are those of before", second))
+        suspects.append(Rejection("its batches repeat an earlier sequence", second))
     lower = min(p_value, *(value for _, _, value in by_draw))
     return min(suspects, key=lambda suspect: suspect.batch, default=None), lower
 

@@ -210,7 +210,7 @@ def record_run(
                 raise TypeError(f"it yields a {type(state).__name__}, not a State")
             if not run.form.is_point(state.x):
                 raise TypeError(
-                    f"it yields {run.form.describe(state.x)}, and points are {run.form.points_text}"
+                    f"it yields {run.form.describe(state.x)}, but points are {run.form.points_text}"
                 )
             transcript.add(state)
             if len(transcript.states) == max_steps:

@@ -136,7 +136,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
             )
             if not outcome.agrees:
                 words = f"{stream.case}: iteration {outcome.steps}: {outcome.reason}"
-                comparison.doubts.append(f"its draws are not those of a followed run: {words}")
+                comparison.doubts.append(f"its draws are not tested, as a run differs: {words}")
                 break
             logs.append(outcome.log)
         if len(logs) < stream.seeds:
@@ -315,9 +315,9 @@ def _add_outcome(
         if 2 * outcome.steps < len(transcript.states) and not _is_mismatch_due_to_rounding(
             trial, case, outcome.steps
         ):
-            comparison.doubts.append(f"{location}: rounding decides from there on")
+            comparison.doubts.append(f"{location}: rounding decides the run from there on")
     elif outcome.is_cut_short:
-        comparison.doubts.append(f"{location}: its draws can be read in too many ways")
+        comparison.doubts.append(f"{location}: its draws have too many possible readings")
     elif _yields_fewer_states_at_same_cost(case, transcript, trial):
         words = f"{case}: it yields {len(transcript.states)} states for all queries of the run"
         comparison.doubts.append(f"{words}: yield a State after each update")
@@ -362,15 +362,15 @@ def _check_seed_and_budget(
     for step, (state, other) in enumerate(zip(first.states, second.states, strict=False)):
         if not np.array_equal(state.x, other.x):
             comparison.violation = (
-                f"{case}: iteration {step}: two runs with seed {first.seed} differ: it draws from "
-                f"another stream than its own (repeat: {trial.command})"
+                f"{case}: iteration {step}: two runs with seed {first.seed} differ: draw only "
+                f"from the stream `rng` (repeat: {trial.command})"
             )
             return
     for kind, spent in zip(COUNTED, first.spent, strict=True):
         if kind in ("sfo", "lo", "po") and spent > 1 and not comparison.violation:
             budget = Budget(**{kind: spent // 2})
             if words := _describe_run_past_budget(trial, case, algorithm, first.seed, budget):
-                comparison.violation = f"{case}: it {words}. Let exceptions of the oracles pass"
+                comparison.violation = f"{case}: it {words}. Do not catch exceptions of the oracles"
 
 
 def _describe_run_past_budget(

@@ -33,8 +33,7 @@ _GROWS: Mapping[str, int] = MappingProxyType(
 _EDGE = 0.45
 """Radius for which the minimiser is on an edge, close to a vertex.
 
-With the usual data and open-loop steps, nine and then sixteen consecutive linear minimisations
-return the same vertex.
+With the usual data and open-loop steps, nine and then sixteen linear minimisations agree.
 """
 
 _SMALL = 100.0

@@ -271,11 +271,8 @@ WORST_CASES: tuple[Claim, ...] = (
         *(saga_error_bound, methods.saga_error, 0.75),
     ),
 )
-"""All cases.
-
-Steps that depend on products of unknowns (line search, g/C) and Hessians (CASVRG, CASPIDERG)
-cannot be expressed.
-"""
+"""All cases. Steps that depend on products of unknowns (line search, g/C) and Hessians (CASVRG,
+CASPIDERG) cannot be expressed."""
 
 
 def select_cases(names: Iterable[str] = ()) -> list[Claim]:

@@ -77,7 +77,7 @@ class FunctionClass:
         check_integer("n", self.n, minimum=1)
         if self.n > MOST_COMPONENTS:
             raise InputError(
-                f"n={self.n}: worst cases are of {MOST_COMPONENTS} components at most."
+                f"n={self.n}: worst cases need n <= {MOST_COMPONENTS}: choose fewer components."
             )
         check_real("L", self.L, above=0.0)
         for name in ("D", "delta"):
@@ -157,15 +157,15 @@ def compute_worst_case(
     )
     if (measure == "fw_gap") is not constrained and measure != "suboptimality":
         location = "a set: take fw_gap" if constrained else "no set: take gradient_mapping_sq"
-        raise InputError(f"{measure} is not defined where it has {location}.")
+        raise InputError(f"{measure} is not defined with {location}.")
     if measure == "suboptimality" and not function_class.convex:
-        raise InputError("suboptimality has no worst case but of convex functions: say convex.")
+        raise InputError("suboptimality needs a convex function class: set convex=true.")
     recording = record_method(method, function_class.n, steps)
     over = check_choice(
         "over", over or ("mean" if parts or len(recording.runs) > 1 else "least"), OVER
     )
     if over == "least" and len(recording.runs) > 1:
-        raise InputError("the least of random iterates has no computed worst case: take the mean.")
+        raise InputError("over=least cannot be computed for random iterates: use over=mean.")
     program = WorstCaseProgram(recording, function_class, constrained)
     value = program.solve(measure, over)
     function, proof = (

@@ -23,10 +23,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 
 NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
-"""Fractions of the largest multiplier below which multipliers are left out.
-
-The first fraction is used for which the slack stays below `SLACK`.
-"""
+"""Tried fractions of the largest multiplier below which others are left out; see `SLACK`."""
 
 SLACK = 1e-8
 """Largest slack of a certificate, relative to the bound."""
@@ -148,11 +145,11 @@ class DualCertificate:
     def lines(self) -> Iterator[str]:
         """Yield the certified identity as text, a line for each term."""
         short, left = self.slack
-        yield f"{self.bound:.6g} - measured = <S, G> + the sum of right less left sides"
+        yield f"{self.bound:.6g} - measured = <S, G> + the sum of (right - left) sides"
         for term in self.terms:
             if term.kind != MEASURE:
                 yield f"  {term.multiplier:.6g} x ({_format_term(term, self.points)})"
-        yield f"S is positive semidefinite up to {short:.1g}; of values {left:.1g} is left"
+        yield f"S is positive semidefinite up to {short:.1g}; the values cancel up to {left:.1g}"
 
 
 def _format_term(

@@ -41,8 +41,8 @@ class NonlinearMethodError(InputError):
 
     def __init__(self, subject: str) -> None:
         super().__init__(
-            f"its worst case cannot be computed: it {subject}, and the next point must be a linear "
-            "combination of what the oracles answered, with steps that do not depend on it."
+            f"its worst case cannot be computed: it {subject}, but each point must be a linear "
+            "combination of the oracles' answers, with coefficients that do not depend on them."
         )
 
 
@@ -94,7 +94,7 @@ def _unwrap(item: Any) -> Any:
 
 
 def _refuse(name: str) -> Never:
-    raise NonlinearMethodError(f"computes {name} of what the oracles answer")
+    raise NonlinearMethodError(f"computes {name} of the oracles' answers")
 
 
 GRADIENT, VERTEX, PROX, NEAR_PROX, FREE = "gradient", "vertex", "prox", "near prox", "free"
@@ -204,7 +204,7 @@ class _UnknownOracles:
     def coefficients(self, x: Any, start_coefficient: float) -> Floats:
         """Return the coefficients of a point or a gradient; raise if the first is another."""
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
-            raise NonlinearMethodError("makes points that are none of the problem")
+            raise NonlinearMethodError("makes points that do not fit the problem")
         product = self._decode @ _unwrap(x)
         if not np.isfinite(product).all() or abs(product[0] - start_coefficient) > _CLOSE:
             location = "goes to a point" if start_coefficient else "takes a direction"
@@ -346,9 +346,7 @@ def record_method(
     turned = np.linalg.qr(rng.standard_normal((size, size)))[0] * rng.uniform(0.5, 2.0, size)
     recomputed = _record(method, n, limit, turned, options)
     if not _recordings_equal(recording, recomputed):
-        raise NonlinearMethodError(
-            "chooses its way by numbers that it computes of what the oracles answer"
-        )
+        raise NonlinearMethodError("branches on numbers that it computes from the oracles' answers")
     return recording
 
 
@@ -375,7 +373,7 @@ def _record(
             followed = [(1.0 / len(results), result) for result in results]
     except NotEnumerable as error:
         raise InputError(
-            f"its worst case cannot be computed: {error}, and all draws are followed; take fewer "
+            f"its worst case cannot be computed: {error}, but all draws are followed; use fewer "
             "iterations, a smaller batch or a deterministic method."
         ) from error
     recording.runs = [(chance, points) for chance, (points, _) in followed]

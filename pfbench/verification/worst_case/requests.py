@@ -168,7 +168,9 @@ def iterate_claim_worst_cases(
             f"{' or '.join(OVER)} of {', '.join(MEASURES)}."
         )
     if len(check.settings) > 1 or len(check.bounds) > 1:
-        raise InputError(f"the claim {claim.name} states several bounds: name one that states one.")
+        raise InputError(
+            f"the claim {claim.name} states several bounds: name a claim with one bound."
+        )
     ((_, setting),), ((_, upper),) = check.settings.items(), check.bounds.items()
     if setting.constants is not None:
         raise InputError(
