@@ -37,7 +37,7 @@ class StatedClaim:
     Attributes
     ----------
     claim, method, source, statement
-        Its name, the method's name in the catalogue, its paper, and what it says.
+        Its name, the method's name in the catalogue, its paper, and its statement.
     verdict, reason
         The verdict of its check, and the evidence; empty if the claim was not checked.
     """

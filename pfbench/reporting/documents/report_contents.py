@@ -341,7 +341,7 @@ def interval_failure_sentence(results: StudyResults) -> str:
 
 
 def describe_machine() -> str:
-    """Return the processor of this machine and how many threads it offers."""
+    """Return text on this machine's processor and its number of threads."""
     model = platform.processor() or platform.machine()
     with suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -76,7 +76,7 @@ class PanelLine:
 
 @dataclass(frozen=True)
 class AxisScale:
-    """The y-axis of panels in a row: `low` and `high` in units of the measure."""
+    """Scale, range (`low`, `high`) and ticks of an axis."""
 
     log: bool
     low: float

@@ -131,7 +131,7 @@ def _all_methods_make_calls(results: StudyResults, price: Cost) -> bool:
 def _target_sentences(
     results: StudyResults, target: Stop, rows: Sequence[_TargetRow]
 ) -> Iterator[str]:
-    """Yield a sentence on how many runs reach the target, and on methods of which none does."""
+    """Yield a sentence on the runs that reach the target, and on methods that never do."""
     level = f"{name_within_sentence(target.measure)} ≤ {format_significant(target.target)}"
     reached = sum(sum(row.hits_by_method.values()) for row in rows)
     if not reached:

@@ -256,7 +256,7 @@ def _flips_with_unit(results: Sequence[OrderingResult], title: str) -> bool:
 
 
 def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:
-    """Return an order, what is compared, and where and in which forms it is published."""
+    """Return text on an order: the order, the compared quantity, its source and its forms."""
     statement = f"“{ordering.quotation}”" if ordering.is_published else ordering.quotation
     source = ", ".join(filter(None, (ordering.source, ordering.location)))
     text = ": ".join(filter(None, (source, statement)))

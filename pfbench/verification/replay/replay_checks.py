@@ -44,7 +44,7 @@ _DOUBTFUL = 1e-3
 """Largest p-value, shared by all streams, that is doubtful: below it nothing is decided."""
 
 _SHORTEST_CONVERGED = 80
-"""Least number of steps after which a run may have converged up to rounding."""
+"""Number of steps before which no run has converged up to rounding."""
 
 _EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKind.FV))
 """Compared counts; not FO, as a full gradient may be queried as a batch of all components."""
