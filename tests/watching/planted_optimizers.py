@@ -141,7 +141,7 @@ MUON = {
     "W14 another list": (
         "[(3.4445, -4.7750, 2.0315)] * 5",
         "[(1.875, -1.25, 0.375)] * 5",
-        "they are those of newton-schulz",
+        "they match newton-schulz",
     ),
     "W15 average, gradient unscaled": (
         "M.mul_(beta).add_(g)",
