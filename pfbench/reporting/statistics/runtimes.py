@@ -59,7 +59,7 @@ class Runtimes:
 def make_runtimes(
     runs: Sequence[Run], target: Stop, price: Cost, traces: Sequence[Array] | None = None
 ) -> Runtimes:
-    """Return the calls of runs to a target; `traces` are their `trace_array`, where they are known."""  # noqa: E501
+    """Return the runtimes of runs to a target; `traces` are their `trace_array`, if known."""
     existing = map(trace_array, runs) if traces is None else traces
     calls = [
         _calls_to_target(run, trace, target, price)
