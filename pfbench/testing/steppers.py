@@ -251,7 +251,7 @@ def stepper(
         raise InputError(f"shape={shape} must be a shape, or a list of shapes, without zeros.")
     if dtype not in _UNIT_ROUNDOFF or kind not in ("", *KINDS):
         raise InputError(
-            f"dtype={dtype!r}, kind={kind!r}: the types are {', '.join(_UNIT_ROUNDOFF)}, the kinds "
+            f"dtype={dtype!r} must be one of {', '.join(_UNIT_ROUNDOFF)}, and kind={kind!r} one of "
             f"{', '.join(KINDS)}."
         )
     if dtype == "bfloat16" and kind not in ("", "torch"):

@@ -146,8 +146,8 @@ def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
             "c",
             spread,
             (
-                "median to maximum: what the descent inequality needs on a step's own batch; "
-                "a diagnosis, as it does not telescope"
+                "median to maximum of the L that the descent inequality requires on a step's own "
+                "batch; only a diagnosis, as it does not telescope"
             ),
         )
     if replay.below_rounding:
@@ -166,7 +166,7 @@ def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
 def _verdict(watch: Any, name: str) -> str:
     specification = watch.specification.get(name)
     if specification is None:
-        return "a bound that holds with it is confirmed on this run, one that fails is not refuted"
+        return "a bound that holds with it is confirmed on this run; a failing one is not refuted"
     if watch.constants[name] <= specification:
         return f"the stated {specification:g} is not refuted, and no run confirms it"
     if name == "sigma2":

@@ -232,7 +232,7 @@ def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawRes
         p_value = min(p_value, of_pairs)
     if suspect is None:
         return DrawLawResult(p_value=p_value)
-    return DrawLawResult(f"of a subset {suspect.description}", subsets[suspect.batch][0], p_value)
+    return DrawLawResult(f"in a subset {suspect.description}", subsets[suspect.batch][0], p_value)
 
 
 def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResult:

@@ -189,8 +189,8 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
                 comparison.doubts.append(f"not the source's count: {outcome.notes[0]}")
         elif "refresh" in case.parameters or "condg" in dir(method):
             comparison.doubts.append(
-                f"{case}: iteration {outcome.steps}: {outcome.reason}: its counts depend on a run "
-                "that does not follow the reference"
+                f"{case}: iteration {outcome.steps}: {outcome.reason}: its counts cannot be "
+                "compared, as the run differs from the reference"
             )
             continue
         comparison.runs += 1

@@ -174,8 +174,8 @@ def iterate_claim_worst_cases(
     ((_, setting),), ((_, upper),) = check.settings.items(), check.bounds.items()
     if setting.constants is not None:
         raise InputError(
-            f"the constants of the claim {claim.name} are a function of a problem, and a worst "
-            "case has none before it is computed."
+            f"the constants of the claim {claim.name} are a function of a problem, but a worst "
+            "case has no problem before it is computed: leave out constants=."
         )
     own = claim_method(claim)
     report = {"measure": check.quantity, "over": _OVER[check.statistic]} | dict(overrides)
@@ -188,8 +188,8 @@ def iterate_claim_worst_cases(
             bound = float(upper(constants, ParameterNamespace(**parameters), *late))
         if not math.isfinite(bound):
             raise InputError(
-                f"the bound of the claim {claim.name} is {bound:g} on this class: state what it "
-                "needs in --function-class."
+                f"the bound of the claim {claim.name} is {bound:g} on this class: give the "
+                "constants that it needs in --function-class."
             )
         if N > 1 and _is_large(method, report, N, full):
             return
