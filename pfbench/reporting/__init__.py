@@ -1,8 +1,9 @@
 """Comparison reports: one HTML page that opens offline, and Markdown, SVG, PDF, CSV, LaTeX.
 
-A report reads finished runs and nothing else. `results` groups them, `statistics` and `comparison`
-compute what is shown, `findings` says it, `tables` holds every table once for all formats,
-`figures` draws, `documents` puts it together, and `writing` puts it on disk.
+A report reads finished runs and nothing else. `results` groups the runs; `statistics` and
+`comparison` compute the numbers; `findings` states them in sentences and tables. `tables` defines
+every table once for all formats, `figures` draws, `documents` assembles the pages, and `writer`
+writes the files.
 """
 
 from pfbench.reporting.report import collect_report

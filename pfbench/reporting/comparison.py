@@ -1,6 +1,7 @@
 """Comparison of the algorithms of a study at equal counts, by expected calls to each target.
 
-Every number is that of one algorithm on one problem. The others decide nothing but marks and ranks.
+Every number depends on one algorithm and one problem. The other algorithms affect only the
+significance marks and the ranks.
 """
 
 import math
@@ -33,10 +34,12 @@ class ExpectedCalls:
 
     Attributes
     ----------
-    value, interval
-        Infinite where no run reached it; None with a single run, or no hit.
+    value
+        Expected number of calls; infinite if no run reached the target.
+    interval
+        Bootstrap interval of `value`; None with a single run, or if no run reached the target.
     hits, planned_runs
-        How many runs of how many reached it.
+        Number of runs that reached the target, and number of all runs.
     """
 
     value: float
@@ -72,13 +75,13 @@ class ScoredAlgorithm:
     Attributes
     ----------
     group
-        Its runs, none longer than the budget that all have.
+        Its runs, truncated to the budget that all algorithms have.
     by_target
-        Its runs to each target: the same, but where a method was tuned to each.
+        The runs used for each target: those of `group`, unless the method was tuned to each target.
     calls
-        Its calls to each target.
+        Its runtimes for each target, in the unit of the price.
     last_values
-        The last value of each run, by measure; infinite for one that failed.
+        The last value of each run, by measure; infinite for a failed run.
     """
 
     group: GroupAtEqualCounts
@@ -88,7 +91,7 @@ class ScoredAlgorithm:
 
     @cached_property
     def calls_until_targets(self) -> tuple[ExpectedCalls | None, ...]:
-        """Expected calls to each target; None where a target needs no such calls."""
+        """Expected calls to each target; None where the target needs no calls of this kind."""
         return tuple(
             None
             if calls.needs_none
@@ -97,18 +100,18 @@ class ScoredAlgorithm:
         )
 
     def calls_to_target(self, target: int) -> float:
-        """Return the expected calls to a target, by its number; infinite where it needs none."""
+        """Return the expected calls to the target with this index; infinite if it needs none."""
         calls = self.calls[target]
         return math.inf if calls.needs_none else ert(calls)
 
     def sample(self, target: int) -> SeedSample:
-        """Return the calls to one target by seed, for a test; empty if it needs none."""
+        """Return the calls to one target by seed, for a test; empty if it needs no calls."""
         calls = self.calls[target]
         sample = np.empty(0) if calls.needs_none else calls.calls
         return SeedSample(sample, self.by_target[target].is_deterministic)
 
     def sample_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:
-        """Return the last values by seed, for a test; raised to the target level."""
+        """Return the last values by seed, for a test; values below the target are raised to it."""
         values = np.maximum(self.last_values[measure], target)
         return SeedSample(values, self.group.is_deterministic)
 
@@ -125,10 +128,11 @@ class SettingComparison:
     ----------
     panel, limits
         Algorithms on one problem at one setting, and the budget within which they are compared.
-    algorithms
-        By algorithm.
-    leader_by_target, leader_by_measure
-        Index of the algorithm that is significantly better than every other, by column.
+        algorithms
+            The scored algorithms of the panel.
+        leader_by_target, leader_by_measure
+            Index of the algorithm that is significantly better than every other, by column; or
+            None.
     """
 
     panel: SettingResults
@@ -151,11 +155,11 @@ class Comparison:
     Attributes
     ----------
     results
-        The runs, as they were made.
+        The runs, not truncated.
     price
-        What a call costs.
+        Cost of the calls in which targets are measured.
     panels
-        By problem and setting.
+        One comparison for each problem and setting.
     """
 
     results: StudyResults
@@ -174,18 +178,18 @@ class Comparison:
 
 
 Equal = Sequence[tuple[Limits, SettingResults]]
-"""The panels of a study within the budgets that all of their runs have, and these."""
+"""The common budget of each panel of a study, and the panel truncated to it."""
 
 
 def compare_algorithms(
     results: StudyResults, price: Cost, equal: Equal | None = None
 ) -> Comparison:
-    """Return the comparison of a study, in a price of calls.
+    """Compare the algorithms of a study by expected calls to each target, at a price of calls.
 
     Parameters
     ----------
     equal
-        Its panels at equal counts, where they are known already.
+        Budgets and truncated panels from `truncate_to_equal_counts`; computed if not given.
     """
     equal = equal or list(map(truncate_to_equal_counts, results.panels))
     scored = [(limits, score_panel(results, panel, price)) for limits, panel in equal]
@@ -225,7 +229,7 @@ def truncate_study(results: StudyResults) -> StudyResults:
 def truncate_to_equal_counts(panel: SettingResults) -> tuple[Limits, SettingResults]:
     """Return the common budget of a panel, and the panel with its runs truncated to it.
 
-    Its groups are `GroupAtEqualCounts`.
+    The groups of the returned panel are of the class `GroupAtEqualCounts`.
     """
     limits = common_limits(plan for group in panel.groups for plan in group.plans)
     return limits, replace(
@@ -242,7 +246,7 @@ def _truncate_group(group: RunGroup, limits: Limits) -> GroupAtEqualCounts:
 
 
 def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
-    """Return the measures of a study, and the suboptimality if all runs have a best value."""
+    """Return the measures of a study; also the suboptimality if every best value is known."""
     is_known = all(group.best_known and None not in group.best_known for group in results)
     measures = results.study.measures
     return (*measures, SUBOPTIMALITY) if is_known and OBJECTIVE in measures else measures
@@ -251,7 +255,7 @@ def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
 def score_panel(
     results: StudyResults, truncated_panel: SettingResults, price: Cost
 ) -> tuple[ScoredAlgorithm, ...]:
-    """Return the algorithms of a panel at equal counts, with their calls at a price."""
+    """Return the algorithms of a truncated panel, with their runtimes at a price."""
     study = results.study
     algorithms = []
     for group in truncated_panel.groups:
@@ -271,7 +275,7 @@ def score_panel(
 
 
 _Column = tuple[list[SeedSample], list[float]]
-"""By algorithm: the values over the seeds, and the number that is shown."""
+"""For each algorithm: the values of its seeds, and the displayed number."""
 
 
 def _calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _Column:
@@ -283,7 +287,7 @@ def _calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _Column
 def _make_last_values_column(
     algorithms: Sequence[ScoredAlgorithm], measure: str, stop: Stop | None
 ) -> _Column:
-    """Return the last values; where runs stop at a target, all that reach it count as equal."""
+    """Return the last values; all values at or below the stopping target count as equal."""
     target = stop.target if stop and stop.measure == measure else -math.inf
     samples = [algorithm.sample_last_values(measure, target) for algorithm in algorithms]
     return samples, [max(algorithm.median(measure), target) for algorithm in algorithms]

@@ -1,4 +1,4 @@
-"""Texts as LaTeX, for any engine; everything is escaped."""
+"""Escaping of texts for LaTeX, for any engine."""
 
 import re
 import unicodedata
@@ -42,7 +42,7 @@ LATEX = str.maketrans(
         "\N{NO-BREAK SPACE}": "~",
     }
 )
-"""What LaTeX would read as something else, or has no letter for, and how it is written."""
+"""LaTeX for each character that is special or has no letter in LaTeX."""
 
 _SUPERSCRIPTS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _POWER = re.compile(f"[{_SUPERSCRIPTS}]+")
@@ -52,9 +52,9 @@ _LETTERS = frozenset("ßæøœłÆØŒŁ")
 
 
 def escape_latex(text: str) -> str:
-    """Return a text for LaTeX, in which nothing of it is a command.
+    """Return a text escaped for LaTeX.
 
-    A character that not every engine has is written by its number.
+    A character that some engines lack is written by its code point.
     """
     escaped = escape_text(text).translate(LATEX)
     escaped = _POWER.sub(
@@ -73,5 +73,5 @@ def _escape_character(character: str) -> str:
 
 
 def shield_option(cell: str) -> str:
-    """Prefix a cell that LaTeX would read as the option of the line before."""
+    """Prefix a cell that LaTeX would read as an option of the preceding line break."""
     return f"{{}}{cell}" if cell.startswith(("[", "*")) else cell

@@ -1,4 +1,4 @@
-"""A whole report, from outcomes or from reports: what was planned, what became of it, and where."""
+"""A whole report: spec, results and environments, made from outcomes or from reports."""
 
 import re
 from collections import Counter
@@ -17,7 +17,7 @@ from pfbench.runs.planning.study import Spec, Study
 
 @dataclass(frozen=True)
 class RunEnvironment:
-    """Environment in which some of the runs were made, and their number."""
+    """Environment in which some of the runs were made, and the number of these runs."""
 
     values: Mapping[str, str]
     runs: int
@@ -32,10 +32,10 @@ class Report:
     environments: tuple[RunEnvironment, ...]
     theory: MethodTheory | None = None
     candidate_labels: tuple[str, ...] = ()
-    """The labels of the one method that the report is about; empty if it is about all alike."""
+    """Labels of the candidate; empty in a report without a candidate."""
 
     def _repr_html_(self) -> str:
-        """Return the results as Jupyter shows them: who needs how many calls to each target."""
+        """Return the tables of results as HTML for Jupyter."""
         return "".join(table(results)._repr_html_() for results in self.results)
 
 
@@ -65,13 +65,13 @@ _PRINTED = re.compile(
     "|assumed_settings|tune|methods|source|quotation|location|stated_settings|order|weights"
     "|exceptions"
 )
-"""Fields of a spec that hold texts for reading, or parts that have such; selectors are kept."""
+"""Fields of a spec that hold displayed texts, or parts with such fields; no selectors."""
 
 _PARAGRAPHS = frozenset({"introduction", "text"})
 
 
 def _printable(value: Any, allowed: str = "") -> Any:
-    """Escape the texts of a spec or of a part of it; selectors are kept."""
+    """Return a spec, or a part of it, with displayed texts escaped and selectors unchanged."""
     if isinstance(value, str):
         return escape_text(value, allowed)
     if isinstance(value, tuple):
@@ -91,7 +91,7 @@ def _printable(value: Any, allowed: str = "") -> Any:
 
 
 def merge_reports(name: str, title: str, reports: Sequence[Report]) -> Report:
-    """Return several reports as one: their studies one after the other, each with its own key."""
+    """Merge reports into one that has all their studies in order, each with its own key."""
     studies: list[Study] = []
     results: list[StudyResults] = []
     number: Counter[tuple[tuple[str, str], ...]] = Counter()
@@ -122,6 +122,6 @@ def merge_reports(name: str, title: str, reports: Sequence[Report]) -> Report:
 def _list_environments(
     runs_by_environment: Counter[tuple[tuple[str, str], ...]],
 ) -> tuple[RunEnvironment, ...]:
-    """Return environments, that of most runs first."""
+    """Return the environments, the one of most runs first."""
     ordered = sorted(runs_by_environment.items(), key=lambda item: (-item[1], item[0]))
     return tuple(RunEnvironment(dict(key), runs) for key, runs in ordered)

@@ -1,6 +1,6 @@
 """The runs of a report, grouped by study, panel and algorithm.
 
-A panel is a problem at a setting, where algorithms are compared.
+A panel is one problem at one setting, on which algorithms are compared.
 """
 
 import math
@@ -27,21 +27,21 @@ class RunGroup:
     Attributes
     ----------
     problem, setting, label
-        The problem, the title of the setting and the algorithm, as figures call them.
+        Display names of the problem, the setting and the algorithm.
     algorithm
         Name of the algorithm, without its parameters.
     plans, runs
-        What was planned, and what became of it, in the order of the seeds.
+        Planned runs and the runs themselves, in the order of the seeds.
     keys
-        By what the store knows the runs.
+        Keys of the runs in the store.
     best_known
-        The least known objective of each run's problem, None where none is stored.
+        The least known objective of each run's problem; None if none is stored.
     guarantees
-        The measure that the theorem of each run's schedule bounds, and the bound; None where none
-        is stored, and where the run did not come to the schedule's end.
+        The measure that the theorem of each run's schedule bounds, and the bound; None if none is
+        stored, or if the run did not finish the schedule.
     parts
-        Of a method that is tuned to several targets, the runs in which it is judged at each; `runs`
-        are then those for the hardest. Empty where these are all the same.
+        For a method that is tuned to several targets: each target with the group tuned for it;
+        `runs` are then those for the hardest target. Empty if all targets have the same runs.
     """
 
     problem: str
@@ -66,7 +66,7 @@ class RunGroup:
         return [*groups.values(), self]
 
     def makes_calls(self, count: str) -> bool:
-        """Return whether any of the runs makes calls of this kind (or took time)."""
+        """Return whether any run makes calls of this kind, or took time for ``"seconds"``."""
         return count == "seconds" or any(getattr(run.counts, count) for run in self.runs)
 
 
@@ -77,12 +77,12 @@ class SettingResults:
     Attributes
     ----------
     problem, setting
-        As figures call them.
+        Display names.
     title
-        What distinguishes the panel from the others of its study; of an only one the setting, or
-        else the problem.
+        Name that distinguishes the panel from the others of its study; of a single panel the
+        setting, or else the problem.
     groups
-        By algorithm, as the study lists them; one that has no run here is left out.
+        Runs of each algorithm, in the study's order; algorithms without runs are left out.
     """
 
     problem: str
@@ -92,12 +92,12 @@ class SettingResults:
 
     @property
     def best_known(self) -> float | None:
-        """The least known objective of the problem, None if none is stored for all its runs."""
+        """Least known objective of the problem; None if some of its runs have none."""
         values = {value for group in self.groups for value in group.best_known}
         return values.pop() if len(values) == 1 else None
 
     def find(self, label: str) -> RunGroup | None:
-        """Return the runs of an algorithm, None if it has none here."""
+        """Return the group of an algorithm by its label; None if it has no runs on this panel."""
         return next((group for group in self.groups if group.label == label), None)
 
 
@@ -107,7 +107,7 @@ class StudyResults:
 
     study: Study
     panels: tuple[SettingResults, ...]
-    """By problem, then by setting."""
+    """Ordered by problem, then by setting."""
 
     def __iter__(self) -> Iterator[RunGroup]:
         return (group for panel in self.panels for group in panel.groups)

@@ -14,16 +14,16 @@ Value = int | float | str | None
 
 @dataclass(frozen=True)
 class RunDifference:
-    """One thing in which two runs of the same plan differ.
+    """One difference between two runs of the same plan.
 
     Attributes
     ----------
     problem, algorithm, seed
-        The run.
+        The planned run.
     field
         ``status``, ``iterations``, the name of a count, or that of a measure at the output.
     before, after
-        Its value in the first store and in the second; None where there is none.
+        Value of the field in the first and in the second store; None if missing.
     """
 
     problem: str
@@ -35,7 +35,7 @@ class RunDifference:
 
     @property
     def factor(self) -> float | None:
-        """After over before, where both are positive numbers."""
+        """Ratio of `after` to `before`; None unless both are positive numbers."""
         numbers = (self.before, self.after)
         if all(isinstance(number, int | float) and 0 < number < math.inf for number in numbers):
             return float(self.after) / float(self.before)  # type: ignore[arg-type]
@@ -49,15 +49,15 @@ class StoreDiff:
     Attributes
     ----------
     identical
-        How many runs have the same status, counts and values at the output.
+        Number of runs with equal status, counts and values at the output.
     changed_count
-        How many do not.
+        Number of the other runs.
     changes
-        In what they differ.
+        Their differences.
     only_before, only_after
-        How many planned runs only one of the stores has.
+        Numbers of planned runs that only the first, or only the second store has.
     unreadable
-        How many files of either are damaged.
+        Number of damaged files in both stores.
     """
 
     identical: int
@@ -71,14 +71,14 @@ class StoreDiff:
 def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
     """Compare the planned runs of two stores.
 
-    Runs are the same if they were planned the same: problem, algorithm, seed, measures, limits.
-    Which source and environment made them is what is compared. Where a store has several of one
-    plan, the file that was written last stands for it. Nothing that a store names is imported.
+    Two runs are compared if their plans are equal: problem, algorithm, seed, measures, limits.
+    Their source code and environment may differ. If a store has several runs of one plan, the file
+    written last is used. Nothing that a store names is imported.
 
     Raises
     ------
     StorageError
-        If the system does not let a file be read.
+        If the system does not permit reading a file.
     """
     (first, lost), (second, runs) = _runs_by_plan(old_store), _runs_by_plan(new_store)
     both = [plan for plan in first if plan in second]

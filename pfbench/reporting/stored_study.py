@@ -1,4 +1,4 @@
-"""Contents of a store as a study: the runs that it has, planned or not.
+"""Contents of a store as a study: all its runs, planned or not.
 
 Nothing that a store names is imported, built or opened.
 """
@@ -30,12 +30,12 @@ _SEED = re.compile(r"(?<=[\[,])seed=(\d{1,18})(?=[,\]])")
 
 @dataclass(frozen=True)
 class StoredStudy(Study):
-    """A study of runs that a store has.
+    """A study whose runs are those of a store.
 
     Attributes
     ----------
     stored_runs
-        The runs by seed, by the selectors of problem and algorithm.
+        The planned runs, ordered by seed, for each pair of selectors of problem and algorithm.
     """
 
     stored_runs: Mapping[tuple[str, str], tuple[PlannedRun, ...]] = field(default_factory=dict)
@@ -51,25 +51,25 @@ class StoredStudy(Study):
 def load_stored_report(
     store: Store, name: str, *, problems: Sequence[str] = (), algorithms: Sequence[str] = ()
 ) -> Report:
-    """Return a report of what a store has.
+    """Return a report of the runs of a store.
 
-    Of several runs of one algorithm, problem and seed the longest is taken, and of equal ones that
-    which was stored last. Problems that differ in their seed alone, and have that of their run, are
+    Of several runs of one algorithm, problem and seed the longest is used, and of equally long ones
+    the last stored. Problems that differ only in their seed, where this is the run's seed, count as
     one problem.
 
     Parameters
     ----------
     name
-        What the files of the report are called.
+        Name of the report, from which its files are named.
     problems, algorithms
-        Names, or whole selectors, of those that are wanted; all, if none is given.
+        Names or whole selectors to include; all if none is given.
 
     Raises
     ------
     InputError
-        If no run is wanted.
+        If no run matches.
     StorageError
-        If the system does not let a file be read.
+        If the system does not permit reading a file.
     """
     rows = [
         row
@@ -79,7 +79,7 @@ def load_stored_report(
         and matches_selection(row["algorithm"], algorithms)
     ]
     if not rows:
-        chosen = " that --problem and --algorithm ask for" if problems or algorithms else ""
+        chosen = " that match --problem and --algorithm" if problems or algorithms else ""
         raise InputError(f"the store {store.folder} has no runs{chosen}: see `pfbench store list`.")
     rows.sort(key=lambda row: (row["iterations"], row["stored"], row["key"]))
     templates = _seed_templates((row["problem"], row["seed"]) for row in rows)
@@ -95,13 +95,13 @@ def load_stored_report(
     read = {request: _read_outcome(store, longest[request]) for request in order}
     outcomes = {key: outcome for key, outcome in read.items() if outcome is not None}
     if not outcomes:
-        raise InputError(f"no run of the store {store.folder} can be read: check it.")
+        raise InputError(f"no run in {store.folder} can be read: use `pfbench store check`.")
     left_out = number - len(outcomes)
     description = f"{pluralize(len(outcomes), 'run')} as stored; none was made for this report."
     if left_out:
         description += (
-            f" Left out: {pluralize(left_out, 'other')}, shorter ones of the same problem, algorithm "  # noqa: E501
-            "and seed, those of an older source, and damaged ones."
+            f" Left out: {pluralize(left_out, 'other')} (shorter runs of the same problem, algorithm "  # noqa: E501
+            "and seed, runs of an older source, and damaged ones)."
         )
     study = _make_study(outcomes, f"Runs in {store.folder}", description)
     spec = Spec(name, study.title, "", (study,))
@@ -132,7 +132,7 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
 
 
 def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
-    """Return a run with its plan; None if its file is damaged, or tells of no plan."""
+    """Return a run with its plan; None if its file is damaged or has no readable plan."""
     try:
         looked = store.read_content_and_metadata("run", key)
         if looked is None:
@@ -145,11 +145,11 @@ def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
 
 
 _NOTES = ("best_known", "promised")
-"""What a report asks of a run's notes."""
+"""Names of the notes of a run that a report needs."""
 
 
 def _strip_and_intern_entry(entry: StoredRun) -> StoredRun:
-    """Keep what a report needs of a stored run, and share equal parts."""
+    """Return a stored run with only the data that a report needs; equal parts are shared."""
     run = entry.run
     names = ("problem", "algorithm", "schedule", "status", "stop_reason", "columns")
     shared: dict[str, Any] = {name: _intern(getattr(run, name)) for name in names}
@@ -170,7 +170,7 @@ def _parse_interned(text: str) -> Any:
 
 
 def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
-    """Return the stored plan of a run, or one made from the run itself."""
+    """Return the stored plan of a run, or a plan constructed from the run itself."""
     if plan is not None:
         planned_run = PlannedRun.from_json(plan)
         if (planned_run.problem, planned_run.algorithm, planned_run.seed) == (
@@ -223,7 +223,7 @@ def _list_measures(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def _list_targets(plans: Sequence[PlannedRun]) -> tuple[Stop, ...]:
-    """Return the targets of the runs, hardest last; of several measures, those of the first."""
+    """Return the targets of the runs, hardest last; only those of the first measure."""
     stops = {plan.stop for plan in plans if plan.stop is not None}
     times = Counter(plan.stop.measure for plan in plans if plan.stop is not None)
     if not times:

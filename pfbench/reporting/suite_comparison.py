@@ -1,4 +1,4 @@
-"""Comparison of one method on a suite with the methods that have runs there."""
+"""Comparison of one method with the methods of a suite that have runs."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -33,7 +33,7 @@ class RunSource(Protocol):
     def fetch(
         self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
     ) -> Sequence[PlanOutcome]:
-        """Return the outcomes of planned runs, made if they are not cached."""
+        """Return the outcomes of planned runs, executing those that are not cached."""
 
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
@@ -48,13 +48,13 @@ class SuiteComparison:
     Attributes
     ----------
     labels
-        Its labels there.
+        Labels of the candidate in the suite.
     candidate_outcomes
-        Its runs.
+        Runs of the candidate.
     all_outcomes
-        All runs, those of searches among them.
+        All runs, including those of tuning searches.
     report
-        The report of all.
+        The report of all methods.
     """
 
     labels: tuple[str, ...]
@@ -71,7 +71,7 @@ def compare_on_suite(
     rerun: bool = False,
     interface: CandidateInterface | None = None,
 ) -> SuiteComparison:
-    """Compare a method with a suite: tune it if needed, make missing runs, and report.
+    """Compare a method with a suite: tune it if needed, execute missing runs, and report.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def compare_on_suite(
         Selector; MODULE:NAME or FILE.py:NAME of a user-defined method, which is imported unless its
         interface is passed.
     rerun
-        Whether methods without runs are kept, so that they are made.
+        Whether methods without cached runs are kept and run.
 
     Raises
     ------
     InputError
-        If there is no such method, or it fits no problem of the suite.
+        If no such method exists, or it fits no problem of the suite.
     """
     spec, labels = add_candidate(suite, method, interface)
     name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{labels[0]} on {suite.name}").strip("-.")[:100]
@@ -110,7 +110,7 @@ def compare_on_suite(
     planned = spec.targets
     outcomes = [outcome for outcome in outcomes if outcome.plan in planned]
     provenance = (
-        [f"They fit no problem here, and are left out: {', '.join(unfit)}."] if unfit else []
+        [f"Methods left out, as they fit no problem here: {', '.join(unfit)}."] if unfit else []
     )
     provenance += runs.provenance(spec, outcomes, left_out)
     spec = replace(spec, introduction="\n\n".join([spec.introduction, *provenance]))
@@ -121,7 +121,7 @@ def compare_on_suite(
 def remove_fully_refused_methods(
     suite: Spec, protected_labels: Collection[str], outcomes: Sequence[PlanOutcome]
 ) -> tuple[Spec, list[str]]:
-    """Remove methods whose every run was refused, except some; return them too."""
+    """Return a suite without fully refused methods, and the labels of those removed."""
     refused = {outcome.plan for outcome in outcomes if outcome.entry.run.status == Status.REFUSED}
     rest = [label for label in suite.study.labels if label not in protected_labels]
     unfit = [label for label in rest if suite_runs(suite, [label]) <= refused]
@@ -132,7 +132,7 @@ def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[Pl
     runs = [outcome.entry.run for outcome in candidate_outcomes]
     if all(run.status == Status.REFUSED for run in runs):
         raise InputError(
-            f"{method} fits no problem of the suite {suite.name}; of the first it is said: "
-            f"{runs[0].stop_reason.rstrip('.')}. Name another suite, or a spec of yours, with "
+            f"{method} fits no problem of the suite {suite.name}; the first one refuses it: "
+            f"{runs[0].stop_reason.rstrip('.')}. Choose another suite, or a spec file, with "
             "--suite."
         )

@@ -1,6 +1,6 @@
-"""Every table of a report, once, and how Markdown writes it.
+"""Tables of a report, independent of the format, and their Markdown form.
 
-A cell is a value, never a text that was formatted for one of them.
+A cell is a value, never text that is formatted for one of the formats.
 """
 
 import math
@@ -30,12 +30,12 @@ from pfbench.runs.planning.plan import PlannedRun
 
 NEVER_REACHED = "∞"
 EQUAL_MARK = "≈"
-"""The mark of a ratio whose interval is so narrow about 1 that two methods are equal."""
+"""Mark of a ratio whose interval shows that two methods are equivalent."""
 
 
 @dataclass(frozen=True)
 class CountRange:
-    """Exact integers that differ between runs: the least and the greatest."""
+    """Range of an exact count over runs: the least and the greatest."""
 
     low: int
     high: int
@@ -43,21 +43,21 @@ class CountRange:
 
 @dataclass(frozen=True)
 class ShellCommand:
-    """A line for the shell."""
+    """A command line for the shell."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class ShareOfTotal:
-    """A part of a whole, between 0 and 1."""
+    """A fraction between 0 and 1, displayed in percent."""
 
     value: float
 
 
 @dataclass(frozen=True)
 class CallRatio:
-    """A ratio of expected calls, and its 95 % interval; None where there is none."""
+    """A ratio of expected calls, and its 95 % interval, or None."""
 
     value: float
     interval: BootstrapInterval | None
@@ -84,9 +84,9 @@ class TableRow:
     Attributes
     ----------
     group, name, cells
-        The group it belongs to, its name, and what stands in it.
+        Group of the row, its name, and its values.
     best
-        The cells that are bold: see the table's note.
+        Indices of the bold cells; the table's note says what bold means.
     """
 
     group: str
@@ -97,16 +97,16 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table with caption, note, column headings and rows.
 
     Attributes
     ----------
     caption, note
-        What it shows; how to read it (may be empty).
+        Title of the table, and how to read it (may be empty).
     head
-        Names of the group, of the rows, and of the columns.
+        Headings of the group, of the row names, and of the columns.
     rows
-        Rows of the same group stand together; a table without groups has empty ones.
+        Rows, those of one group adjacent; without groups, each row's group is ''.
     """
 
     caption: str
@@ -123,7 +123,7 @@ class Table:
         return html_table(self.head, (texts for _, _, texts in self.lines()), self.caption)
 
     def lines(self) -> Iterator[tuple[int, TableRow, list[str]]]:
-        """Yield the number in its group, the row, and its texts: group (if first), name, cells."""
+        """Yield for each row its index in the group, the row, and its texts, the group's first."""
         for group, rows in self.groups():
             for number, row in enumerate(rows):
                 cells = map(format_cell, row.cells)
@@ -164,7 +164,7 @@ def _count_or_range(values: Sequence[int]) -> Cell:
 
 
 def rerun_command(plan: PlannedRun) -> str:
-    """Return the command that makes a run again."""
+    """Return the command that re-runs a run."""
     problem, algorithm = (_quote_csv(text) for text in (plan.problem, plan.algorithm))
     parts = [f"pfbench solve -p {problem} -a {algorithm} --seed {plan.seed}"]
     if plan.budget is not None:
@@ -186,14 +186,14 @@ def _quote_csv(text: str) -> str:
 
 
 MANY = 1000
-"""Of more runs the command of each first seed is shown: those of the others differ in the seed."""
+"""With more runs than this, only the first seed of each group has its command in the table."""
 
 
 def run_table(results: StudyResults) -> Table:
-    """Return every run with its status, its time and the command behind it."""
+    """Return the table of runs with status, time and the command that re-runs each."""
     note = (
-        "Seconds are those of the method, without measures and compilation; then the share of them "
-        "that was spent inside oracles."
+        "Seconds are those of the method, without measures and compilation; the next column is the "
+        "share spent inside oracles."
     )
     rows: list[TableRow] = []
     many = len(results.runs) > MANY
@@ -221,12 +221,12 @@ def run_table(results: StudyResults) -> Table:
 
 
 def unmet_sentences(results: StudyResults) -> list[str]:
-    """Return a sentence for each algorithm whose theory assumes what is not known to hold."""
+    """Return a sentence for each algorithm whose theory makes assumptions not known to hold."""
     unmet_assumptions = {
         group.label: run.unmet_assumptions for group, run in results.runs if run.unmet_assumptions
     }
     return [
-        f"The theory of {label} assumes {', '.join(unmet)}, which is not known of the problem."
+        f"The theory of {label} assumes {', '.join(unmet)}, not known to hold on the problem."
         for label, unmet in unmet_assumptions.items()
     ]
 
@@ -239,22 +239,20 @@ def has_ended_as_planned(plan: PlannedRun, run: Run) -> bool:
 
 
 def early_endings_table(results: StudyResults) -> Table | None:
-    """Return the runs that did not end as planned, or None if all did."""
+    """Return a table of the runs that did not end as planned; None if all did."""
     rows = []
     for panel, group in results.iterate_groups():
         for plan, run in zip(group.plans, group.runs, strict=True):
             if has_ended_as_planned(plan, run):
                 continue
-            then = (
-                "keeps its last value" if run.status in COMPLETED else "has no value from there on"
-            )
+            then = "keeps its last value" if run.status in COMPLETED else "has no value afterwards"
             existing = run.seed, run.status, run.stop_reason, run.iterations, then
             rows.append(TableRow(panel.title, group.label, existing))
     if not rows:
         return None
     return Table(
         f"{results.study.title}: incomplete runs",
-        "A cross marks in the figure where the record of each ends.",
+        "In the figure, a cross marks the end of each of these runs.",
         (results.head, "algorithm", "seed", "status", "reason", "iterations", "in the figure it"),
         rows,
     )
@@ -301,7 +299,7 @@ def format_expected(cell: ExpectedCalls) -> str:
 
 
 def format_ratio(cell: CallRatio) -> str:
-    """Return a ratio with its interval, and the mark where that says that two are equal."""
+    """Return a ratio with its interval, and a mark if the interval shows equivalence."""
     if cell.interval is None:
         return format_significant(cell.value)
     low, high = (
@@ -311,7 +309,7 @@ def format_ratio(cell: CallRatio) -> str:
 
 
 def format_calls(number: float) -> str:
-    """Return a number of calls, of a mean too: every digit before the point, three if not whole."""
+    """Return a number of calls as text; below 100 a mean has three significant digits."""
     if math.isinf(number):
         return NEVER_REACHED
     printed = round_as_printed(number)
@@ -319,12 +317,12 @@ def format_calls(number: float) -> str:
 
 
 def format_median(cell: FinalSummary) -> str:
-    """Return the median of what runs end with."""
+    """Return the median of the final values as text."""
     return format_significant(cell.median) if math.isfinite(cell.median) else MISSING_MARK
 
 
 def format_extent(cell: FinalSummary) -> str:
-    """Return the least and the greatest of what runs end with, if there are several."""
+    """Return the range of the final values as text; '' for fewer than two runs."""
     if cell.runs < 2:
         return ""
     return f"({format_significant(cell.low)} to {format_significant(cell.high)})"
@@ -358,7 +356,7 @@ def markdown_table(table: Table) -> str:
 
 
 def markdown_section(table: Table) -> str:
-    """Return a table as Markdown below its caption, with its note."""
+    """Return a table as Markdown, preceded by its caption and with its note."""
     parts = [f"**{markdown_text(table.caption)}**", markdown_table(table)]
     return "\n\n".join([*parts, markdown_text(table.note)] if table.note else parts)
 
@@ -368,7 +366,7 @@ def _escape_pipes(cells: Iterable[str]) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Return text for Markdown, where nothing of it is markup."""
+    """Return text escaped for Markdown."""
     return escape_text(text, "\n").translate(_MARKDOWN)
 
 

@@ -1,7 +1,6 @@
 """Published theory of the compared methods: rates as slopes, and claims with their evidence.
 
-The claims themselves, and how they are put to the test, are no matter of reports: whoever draws one
-hands in what is known.
+Reports do not test claims: the caller passes the known verdicts.
 """
 
 from dataclasses import dataclass
@@ -9,18 +8,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RateLine:
-    """A rate as a straight line of a figure: a measure falls like C calls^-power.
+    """A rate as a straight line of a log-log figure: a measure falls like C calls^-power.
 
     Attributes
     ----------
     claim, method
-        The claim that says so, and the method's name in the catalogue.
+        The claim that states the rate, and the method's name in the catalogue.
     measure, count
         Columns of the trace.
     power
-        The exponent. The constant is none of the claim's: it is that of the runs.
+        The exponent. The claim states no constant C: the figure takes it from the runs.
     text
-        The rate as it is stated.
+        The rate as the paper states it.
     """
 
     claim: str
@@ -38,9 +37,9 @@ class StatedClaim:
     Attributes
     ----------
     claim, method, source, statement
-        Its name, the method's name in the catalogue, its paper, and what it says.
+        Its name, the method's name in the catalogue, its paper, and its statement.
     verdict, reason
-        What became of it where it was put to the test, and the evidence; empty if it was not.
+        The verdict of its check, and the evidence; empty if the claim was not checked.
     """
 
     claim: str

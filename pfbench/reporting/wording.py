@@ -1,4 +1,4 @@
-"""The names that figures and tables use, and how they write numbers."""
+"""Names and number formats of figures and tables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         for line in (files("pfbench.reporting") / "words.txt").read_text("utf-8").splitlines()
     )
 )
-"""What pages mean by a word, which they say at their end; docs/glossary.md has all of ours."""
+"""Terms that pages explain at their end; docs/glossary.md has all terms of pfbench."""
 
 
 def anchor(word: str) -> str:
@@ -29,7 +29,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def name_within_sentence(name: str) -> str:
-    """Return a measure's display name with a small first letter, for use in a sentence."""
+    """Return a display name with its first letter in lower case, for use in a sentence."""
     title = measure_name(name)
     keeps = title.startswith(("RMSE", "Frank")) or title == name
     return title if keeps else title[0].lower() + title[1:]
@@ -41,7 +41,7 @@ def format_integer(number: int) -> str:
 
 
 def format_significant(number: float, digits: int = 3) -> str:
-    """Return a number to some significant digits, with a power of ten where it is very small."""
+    """Return a number to some significant digits, with a power of ten if very small or large."""
     if not math.isfinite(number):
         return "not finite"
     if number == 0.0:
@@ -54,7 +54,7 @@ def format_significant(number: float, digits: int = 3) -> str:
 
 
 def round_as_printed(number: float) -> float:
-    """Return a number as tables print it: with every digit before the point, three at least."""
+    """Round a number as tables print it: to whole numbers from 100 on, else to three digits."""
     if not math.isfinite(number):
         return number
     return float(round(number)) if number >= 100 else float(f"{number:.2e}")

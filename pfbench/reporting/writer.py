@@ -27,7 +27,7 @@ EXTRA = 'pip install "pfbench[report]"'
 
 
 def check_report_can_be_written(folder: Path) -> None:
-    """Raise if `write_report` would fail: a package is missing or the folder not writable.
+    """Raise an error if a package is missing or the folder is not writable.
 
     Raises
     ------
@@ -58,23 +58,28 @@ def write_report(
 ) -> list[Path]:
     """Write a comparison report.
 
-    For a report NAME with a study STUDY these are the page ``NAME.html``, which opens offline; the
-    numbers ``NAME-STUDY.csv``; the table ``NAME-STUDY.tex``, which fits a column of a paper; and,
-    each as SVG and PDF, the curves ``NAME-STUDY`` and the share of targets reached,
-    ``NAME-STUDY-targets``, or, of a report on one method, ``NAME-STUDY-profile``. It is without
-    ``-STUDY`` where a study is the only one and has no key. No file is put in its place before all
-    are written. The same runs give the same bytes, up to the last three arguments.
+    For a report NAME with a study STUDY, pfbench writes:
+
+    * the page ``NAME.html``, which opens offline;
+    * the numbers ``NAME-STUDY.csv``;
+    * the table ``NAME-STUDY.tex``, which fits a column of a paper;
+    * the curves ``NAME-STUDY`` as SVG and PDF;
+    * the shares of targets reached ``NAME-STUDY-targets``, or in a report on one method
+      ``NAME-STUDY-profile``, as SVG and PDF.
+
+    A single study without a key has names without ``-STUDY``. All files are written under temporary
+    names before any is renamed. Equal runs give equal bytes, up to the last three arguments.
 
     Parameters
     ----------
     report
         The runs, e.g. from `pfbench.reporting.collect_report`.
     folder
-        Where to write; it is made if need be.
+        Folder of the files; created if missing.
     command
         The command that makes the report, as the page shows it.
     commit
-        The commit of pfbench, or None if it is not known.
+        The commit of pfbench; None if unknown.
     created
         Time of the report; now if not given.
 
@@ -88,7 +93,7 @@ def write_report(
     InputError
         If jinja2 or matplotlib is not installed.
     StorageError
-        If the folder or a file cannot be written; nothing is half-written.
+        If the folder or a file cannot be written; no file is left incomplete.
     """
     check_report_can_be_written(folder)
     created = (created or datetime.now(UTC)).astimezone(UTC)
@@ -96,7 +101,7 @@ def write_report(
 
 
 def write_contents(everything: ReportContents, folder: Path) -> list[Path]:
-    """Write a report of which the contents are known already; as `write_report`."""
+    """Write a report from computed contents, like `write_report`; return the files."""
     return _write_files(folder, _report_files(everything))
 
 
@@ -117,7 +122,7 @@ def _report_files(everything: ReportContents) -> dict[str, bytes]:
 
 
 def _drawings(part: ReportPart, labels: Sequence[str]) -> dict[str, svg.DeferredDrawing | None]:
-    """Return the figures of a study, by the suffix of their file names."""
+    """Return the figures of a study by the suffix of their file names."""
     curves = svg.curves_drawing(part.figure, labels)
     if part.front is not None:
         return {"": curves, "-profile": draw_profile(part.front)}

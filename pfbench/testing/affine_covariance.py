@@ -21,7 +21,8 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
     Parameters
     ----------
     solver
-        Takes any of f, grad, lmo, x0, and the parameters; returns the last point, or all.
+        Function of any of f, grad, lmo and x0, and of the parameters, that returns the last point
+            or all points.
     hyper
         The parameters.
     tolerance
@@ -69,13 +70,13 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
 def _points(
     solver: Callable[..., Any], parameters: Mapping[str, Any], hyper: Mapping[str, Any]
 ) -> Floats:
-    """Return the points of a solver, shape (k, d)."""
+    """Run a solver, and return its points, shape (k, d)."""
     existing = inspect.signature(solver).parameters
     lacking = [
         n for n, p in existing.items() if p.default is p.empty and n not in {*_NAMES, *hyper}
     ]
     if lacking:
-        raise InputError(f"{solver.__name__} needs {lacking[0]}: it may take f, grad, lmo and x0.")
+        raise InputError(f"{solver.__name__} needs {lacking[0]}: give it, as in {lacking[0]}=1.")
     result = solver(**{name: parameters[name] for name in _NAMES if name in existing}, **hyper)
     return np.atleast_2d(
         np.array(list(result) if inspect.isgenerator(result) else result, dtype=float)

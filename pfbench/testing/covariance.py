@@ -20,7 +20,7 @@ _FACTOR = 4.0
 
 @dataclass(frozen=True)
 class _ProblemMap:
-    """Transformations of points, of gradients, and of a point back to the first run."""
+    """Maps of a point and of a gradient to the transformed problem, and of a point back."""
 
     point: Callable[[Layers], Layers]
     gradient: Callable[[Layers], Layers]
@@ -45,7 +45,8 @@ def covariant(
     Parameters
     ----------
     make
-        From `stepper`; for "affine map of the set" a solver ``run(grad, lmo, x0, **hyper)``.
+        A stepper from `stepper`; for "affine map of the set", a solver
+        ``run(grad, lmo, x0, **hyper)``.
     group
         ===========================  ==============================================
         "scale of f"                 gradients times 4
@@ -58,10 +59,10 @@ def covariant(
         "affine map of the set"      of the polytope of a Frank-Wolfe method
         ===========================  ==============================================
     scales
-        The power of the factor with which a parameter scales with the group; 0 if not given.
+        For a parameter that scales with the group, the power of the group's factor; 0 if not given.
     tolerance
-        Largest deviation, as a multiple of the largest step; from the type if not given: 1e-9 in
-        double precision. What is equal bit by bit has none.
+        Largest deviation, as a multiple of the largest step. By default it follows from the type:
+        1e-9 in double precision.
     hyper
         The parameters.
 
@@ -70,7 +71,7 @@ def covariant(
     AssertionError
         If the runs differ.
     InputError
-        If the group is unknown, or needs other layers.
+        If the group is unknown, or not defined for these layers.
     """
     if group == "affine map of the set":
         from pfbench.testing.affine_covariance import check_affine
@@ -81,7 +82,7 @@ def covariant(
         raise InputError(f"group={group!r} is none of {', '.join(_GROUPS)}, affine map of the set.")
     unknown = [name for name in scales if name not in hyper]
     if unknown:
-        raise InputError(f"scales names {unknown[0]}, which is no parameter that is given.")
+        raise InputError(f"scales names {unknown[0]}, whose value is not given: give it, too.")
     x0, grads = make.draw()
     rng = np.random.default_rng((make.seed, 1))
     mapped, transform = _GROUPS[group](make, rng)
@@ -103,8 +104,8 @@ def covariant(
         ]
         if group.startswith("scale"):
             lines.append(
-                f"with these powers of the factor {_FACTOR:g}: {powers}; a constant as eps scales, "
-                "too: give it, and its power in scales"
+                f"with these powers of the factor {_FACTOR:g}: {powers}; a constant such as eps "
+                "scales, too: give it, and its power in scales"
             )
         options = {"scales": scales, "tolerance": tolerance}
         fail(lines, format_call(covariant, make, group, **options, **hyper))
@@ -123,7 +124,7 @@ def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _Pro
 def _make_group_of_layer_isometries(
     draw: Callable[[Any, tuple[int, ...]], tuple[Callable[..., Floats], Callable[..., Floats]]],
 ) -> Callable[..., tuple[Stepper, _ProblemMap]]:
-    """Return the group of random isometries of points and gradients in each layer."""
+    """Return a group that applies a random isometry to each layer of points and gradients."""
 
     def transform(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
         sample = [draw(rng, shape) for shape in make.shapes]
@@ -149,7 +150,7 @@ def _rotation(rng: Any, shape: tuple[int, ...]) -> Any:
 
 def _two_sided(rng: Any, shape: tuple[int, ...]) -> Any:
     if len(shape) != 2:
-        raise InputError(f"two-sided rotation needs matrices, and a layer has the shape {shape}.")
+        raise InputError(f"two-sided rotation needs matrices, but a layer has the shape {shape}.")
     U, V = _orthogonal(rng, shape[0]), _orthogonal(rng, shape[1])
     return (lambda a: U @ a @ V), (lambda a: U.T @ a @ V.T)
 

@@ -22,7 +22,7 @@ _SCALES = (1.0, 2.0**-30, 2.0**30)
 _DEAD = "has no effect"
 
 _LONGER = 10
-"""Factor of the number of steps before a parameter counts as dead: a maximum may act late."""
+"""Factor of the number of steps before a parameter counts as dead, as it may act late."""
 
 
 def no_dead_parameter(
@@ -30,16 +30,17 @@ def no_dead_parameter(
 ) -> None:
     """Check that each parameter has an effect on the iterates.
 
-    Each is halved, doubled, increased by one or flipped, all else equal. It is dead if all points
-    have the same bits in double precision, with gradients of the scales 1, 2^-30 and 2^30. It is
-    lost to rounding if only the stepper's own type hides the effect of the first of these values.
+    Each parameter is halved, doubled, increased by one or flipped, all else equal. A parameter is
+    dead if all points have the same bits in double precision, with gradients of the scales 1, 2^-30
+    and 2^30. It is lost to rounding if the first changed value has an effect in double precision,
+    but not in the stepper's own type.
 
     Parameters
     ----------
     make
         A stepper from `stepper`.
     alternatives
-        Other value of a parameter that is neither a number nor a flag, by name.
+        Another value for each parameter that is neither a number nor a flag, by name.
     hyper
         The parameters, with values at which each is active. A list has several settings, and the
         parameters must have an effect in each: ``nesterov=[True, False]``.
@@ -49,7 +50,7 @@ def no_dead_parameter(
     AssertionError
         If a parameter is dead.
     InputError
-        If a value is inactive, as 0 is, cannot be varied, or the optimiser is not deterministic.
+        If a value is 0 or cannot be varied, or if the optimiser is not deterministic.
     """
     names, values = [*hyper], [v if isinstance(v, list) else [v] for v in hyper.values()]
     lines: list[str] = []
@@ -105,14 +106,14 @@ class _Runs:
         self._usual: dict[tuple[int, float], bytes] = {}
 
     def points(self, hyper: Mapping[str, Any], scale: float, steps: int) -> bytes:
-        """Return all points of a run."""
+        """Return all points of a run, as bytes."""
         grads: list[Layers] = [[scale * layer for layer in g] for g in self._grads[:steps]]
         with np.errstate(all="ignore"):
             points = self._make.follow(self._x0, grads, hyper)
         return b"".join(layer.tobytes() for point in points for layer in point)
 
     def differ(self, hyper: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
-        """Return whether a point differs at any scale; `hyper` is the same in each call."""
+        """Return whether the points differ at any scale; `hyper` must be equal in all calls."""
         for steps, scale in itertools.product(self._lengths, _SCALES):
             if (steps, scale) not in self._usual:
                 self._usual[steps, scale] = self.points(hyper, scale, steps)
@@ -124,7 +125,10 @@ class _Runs:
 def _iterate_variations(
     hyper: Mapping[str, Any], alternatives: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, list[tuple[Any, dict[str, Any]]]]]:
-    """Yield each number or flag: its name, its value, its other values with all parameters."""
+    """Yield the name and value of each number or flag, and its other values.
+
+    Each other value comes with all parameters of the changed setting.
+    """
     for name, value in hyper.items():
         if isinstance(value, tuple) and name not in alternatives:
             for k, entry in enumerate(value):

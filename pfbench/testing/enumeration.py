@@ -23,7 +23,7 @@ _POINTS = 3
 class FiniteSum(IndexSampling):
     """Quadratics f_i(x) = (x - c_i)' A_i (x - c_i)/2 with weights, as a test problem.
 
-    f = sum of w_i f_i / sum of w_i. Nothing is counted.
+    f = sum of w_i f_i / sum of w_i. Oracle calls are not counted.
 
     Parameters
     ----------
@@ -88,9 +88,11 @@ def unbiased(
         ``estimator(ask, rng)`` returns a function of x with its own state, such as a table. It may
         draw from `rng` only.
     problem
-        Has `n`, `gradient(x)` and the oracles that the estimator queries; by default a `FiniteSum`.
+        Object with `n`, `gradient(x)` and the oracles that the estimator queries; by default a
+        `FiniteSum`.
     calls
-        Calls of an estimator with state, at different points; the mean is tested at each.
+        Number of calls of an estimator with state, each at another point. The mean is tested at
+        each.
     given_past
         Whether the mean is conditional on all earlier draws.
     seed
@@ -99,7 +101,7 @@ def unbiased(
     Raises
     ------
     AssertionError
-        If a mean differs from the gradient by more than 1e-9 of the largest gradient.
+        If a mean differs from the gradient by more than 1e-9 times the largest gradient.
     InputError
         If the draws cannot be enumerated.
     """
@@ -140,7 +142,7 @@ def unbiased(
 
 
 def _describe_bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:
-    """Return lines on the error of a weighted mean of estimates; none if it is rounding."""
+    """Return lines on the error of a weighted mean of estimates; [] for a rounding error."""
     total = sum(chance for chance, _ in rows)
     mean = np.asarray(sum(chance * g for chance, g in rows) / total)
     size = max(float(np.abs(g).max()) for g in (target, *(g for _, g in rows)))

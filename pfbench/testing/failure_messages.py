@@ -16,12 +16,12 @@ _MAX_LENGTH = 200
 
 
 def fail(lines: Sequence[str], call: str) -> NoReturn:
-    """Raise AssertionError of at most five lines, the last of which is the call.
+    """Raise an AssertionError of at most five lines, the last of which is the call.
 
     Parameters
     ----------
     lines
-        The failures, the most important first.
+        Descriptions of the failures, the most important first.
     call
         The call that failed.
     """
@@ -59,13 +59,13 @@ def _format_value(value: Any) -> str:
 
 
 def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:
-    """Return the deviation of two runs in units of the largest step, its index, and both values.
+    """Return the largest deviation of two runs, relative to the largest step, and where it is.
 
     Returns
     -------
     tuple
-        The deviation (infinite if only one is not finite, or nothing moves), the step at which it
-        is largest, and ``x[...] = a, expected b`` there.
+        The deviation (infinite if only one value is not finite, or if no point moves), its step,
+        and the text ``x[...] = a, expected b`` of the deviating entry.
     """
     step = max(
         (

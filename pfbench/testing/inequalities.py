@@ -12,10 +12,10 @@ from pfbench.testing.steppers import Layers, Stepper
 __tracebackhide__ = True  # of pytest
 
 _ROUNDING = 64.0
-"""Number of rounding errors of each term that count as no violation."""
+"""Number of rounding errors of each term up to which an excess is no violation."""
 
 Inequality = Callable[[Any, Any, Any], tuple[float, float, Mapping[str, float]]]
-"""Function of x_t, x_{t+1} and the gradient that returns left, right and terms: left <= right."""
+"""Function of x_t, x_{t+1} and the gradient that returns left and right side, and terms."""
 
 
 def descends(
@@ -32,18 +32,18 @@ def descends(
     make
         A stepper from `stepper`.
     inequality
-        ``inequality(before, after, g)`` returns left, right and the terms by name. Built-in ones
-        are `smooth`, `lmo` and `gap_recursion`.
+        Function ``inequality(before, after, g)`` that returns the left side, the right side, and
+        the terms by name. Built-in inequalities are `smooth`, `lmo` and `gap_recursion`.
     gradient
-        Gradient at a point, which the method then follows; by default that of the inequality, or
-        random gradients.
+        Function that returns the gradient at a point, for the method to follow. By default that of
+        the inequality; random gradients if it has none.
     hyper
         The parameters.
 
     Raises
     ------
     AssertionError
-        If left exceeds right by more than 64 rounding errors of left and all terms.
+        If the left side exceeds the right by more than 64 rounding errors of all terms.
     """
     x0, grads = make.draw()
 
@@ -68,7 +68,7 @@ def descends(
                 f"{make.label} violates {_name(inequality)} at step {t + 1}: {left:.10g} > "
                 f"{right:.10g} (by {left - right:.3g})",
                 f"terms: {listed or 'none'}",
-                f"x before the step begins {x}",
+                f"first entries of x before the step: {x}",
             ]
             fail(lines, format_call(descends, make, inequality, gradient=gradient, **hyper))
 
@@ -78,7 +78,7 @@ def _name(inequality: Any) -> str:
 
 
 class _StatedInequality:
-    """Built-in inequality, with the text of its constructor."""
+    """Base class of built-in inequalities, named after their constructor call."""
 
     def __init__(self, label: str, **statement: Any) -> None:
         self.__name__ = f"{label}({', '.join(f'{k}={v!r}' for k, v in statement.items())})"
@@ -102,7 +102,7 @@ class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
         self.value, self.gradient, self.L = value, gradient, L
 
     def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
-        """Return f(x+) - f(x), and the two terms that bound it."""
+        """Return f(x+), its upper bound, and the terms of the bound by name."""
         d = after - before
         f, f_after = float(self.value(before)), float(self.value(after))
         linear, square = float(np.vdot(g, d)), self.L * float(np.vdot(d, d)) / 2
@@ -111,7 +111,7 @@ class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
 
 
 class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
-    """Bounds on the singular values of a spectral method's direction, along those of the momentum.
+    """Bounds on a spectral method's direction in the singular vectors of its momentum.
 
     The momentum N_t is formed from the gradients; O_t = -(x_{t+1} - (1 - lr wd) x_t)/(lr scale).
     With N_t = U diag(s) V', each u_i' O_t v_i must lie in [lo, hi] where s_i >= |N_t|_F/100, and
@@ -121,13 +121,14 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
     Parameters
     ----------
     lo, hi
-        The interval.
+        Ends of the interval.
     lr, weight_decay, momentum, nesterov
         Parameters of the method.
     scale
-        Factor of a layer of rows x columns, a convolution as rows x (all else).
+        Function of the rows and columns of a layer that returns its factor; a convolution has the
+        shape rows x (all else).
     slack
-        Widens the interval, e.g. 0.02 for an iteration in bfloat16.
+        Width by which the interval is extended, e.g. 0.02 for an iteration in bfloat16.
     """
 
     def __init__(
@@ -153,7 +154,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
         return self
 
     def __call__(self, before: Any, after: Any, g: Any) -> Any:
-        """Return the singular value that is farthest outside the interval, and its limit."""
+        """Return left and right side of the most violated of the bounds, and its terms by name."""
         layers = (before, after, g) if isinstance(before, list) else ([before], [after], [g])
         self._buffers = self._buffers or [0.0 * q for q in layers[2]]
         results = []
@@ -173,7 +174,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
             results += [
                 (upper, self.hi + self.slack, {"largest singular value": upper, **terms}),
                 (self.lo - self.slack, lower, {"least singular value": lower, **terms}),
-                (outside, self.slack, {"off the momentum's directions": outside, **terms}),
+                (outside, self.slack, {"entry off the momentum's directions": outside, **terms}),
             ]
         return max(results, key=lambda item: item[0] - item[1])
 
@@ -190,7 +191,7 @@ class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
     value, gradient
         f and its gradient, at an array.
     lmo
-        Returns the vertex v_t that minimises <g, v>.
+        Function of g that returns the vertex v_t that minimises <g, v>.
     L
         The smoothness constant.
     """
@@ -207,12 +208,12 @@ class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
         self.begin()
 
     def begin(self) -> "gap_recursion":
-        """Return the inequality at the start of a run."""
+        """Reset the inequality to the start of a run, and return it."""
         self._t, self._lower, self._last = 0, 0.0, 0.0
         return self
 
     def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
-        """Return the increase of A_t G_t, and its bound."""
+        """Return the increase of A_t G_t, its bound, and the terms by name."""
         t = self._t
         a, A = 2.0 * t + 2, (t + 1.0) * (t + 2)
         toward = np.asarray(self.lmo(g)) - before

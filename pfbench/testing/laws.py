@@ -1,4 +1,4 @@
-"""Equality in distribution of all points of two methods, over all their draws."""
+"""Equality in distribution of the points of two methods, over all their draws."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
         exactly. Else five runs with common seeds are compared, and if these differ 80 runs of each,
         by rank tests of five functionals at the joint level 1e-3.
     index
-        Number of points of a function: at least 2, as the first are equal too easily.
+        Number of points of each function that are compared; at least 2.
     seed
         Seed of the runs if draws cannot be enumerated.
     hyper
@@ -50,7 +50,7 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
     Returns
     -------
     str
-        The method of the decision.
+        Text that says how the comparison was decided.
 
     Raises
     ------
@@ -112,9 +112,9 @@ def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
 def _total_variation(
     a: Sequence[tuple[float, Floats]], b: Sequence[tuple[float, Floats]]
 ) -> tuple[float, tuple[tuple[float, float], Floats]]:
-    """Return the distance of two finite distributions, and the outcome that differs most.
+    """Return the total variation distance, and both chances of the outcome that differs most.
 
-    Numbers of a coordinate are equal if no gap between neighbours exceeds rounding.
+    Values of a coordinate count as equal if no gap between neighbours exceeds rounding.
     """
     rows = np.array([x for _, x in (*a, *b)])
     names = np.zeros(rows.shape, dtype=np.int64)
@@ -134,7 +134,7 @@ def _total_variation(
 
 
 def _compare_samples(methods: Sequence[Any], index: int, seed: int, why: str, call: str) -> str:
-    """Compare runs with common seeds, then samples."""
+    """Compare runs with common seeds, then samples; return how that decided, or raise."""
     seeds = np.random.SeedSequence(seed).spawn(2 * _RUNS)
     pairs = [[m(np.random.default_rng(s)) for m in methods] for s in seeds[:_PAIRED]]
     if all(np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * np.abs(x).max()) for x, y in pairs):
@@ -173,7 +173,7 @@ def _functionals(flat: Floats, index: int) -> list[float]:
 
 
 def _rank_test(x: Floats, y: Floats) -> float:
-    """Return the two-sided p-value of the rank-sum test, by its normal limit."""
+    """Return the two-sided p-value of the rank-sum test, in the normal approximation."""
     both = np.concatenate([x, y])
     values, inverse, ties = np.unique(both, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(ties) - (ties - 1) / 2)[inverse]

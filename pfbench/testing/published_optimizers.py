@@ -1,6 +1,6 @@
 """Published optimisers, as plain functions from gradients to points.
 
-Each takes and returns arrays or lists of layers. They are references for `same_law`.
+Each function takes and returns arrays or lists of layers. They are references for `same_law`.
 """
 
 from collections.abc import Callable, Sequence

@@ -32,9 +32,9 @@ def rate(
 ) -> "Verdict":
     """Check that the calls to a target grow at most like a power of 1/target.
 
-    The exponent is the median over seeds of least-squares slopes; 7, 20 or 41 seeds are run. A rate
-    has no constant: finite runs never confirm it beyond their largest horizon, and it *holds* on an
-    easy problem without being true of the class.
+    The exponent is the median over seeds of least-squares slopes, from 7, 20 or 41 seeds. A rate
+    states no constant, so finite runs never confirm it beyond their largest horizon. It may also
+    *hold* on an easy problem without being true of the class.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def rate(
     exponent
         The claimed exponent.
     on
-        The problem: a name, an object, or a function that returns one.
+        The problem: a name, an object, or a function that returns a problem.
     targets
         Values of the measure, over 1.5 decades at least.
     count
@@ -79,7 +79,7 @@ def rate(
         parameters=parameters if callable(parameters) else dict(parameters),
         decades=min(1.5, 0.99 * math.log10(max(targets) / min(targets))),
     )
-    statement = f"calls ({count}) to a target of {measure} grow like 1/target to {exponent:g}"
+    statement = f"calls ({count}) to a target of {measure} are of order target^-{exponent:g}"
     call = format_call(
         rate,
         solver,
@@ -115,8 +115,8 @@ def bound(
     solver, on, names, effort, seed
         As in `rate`.
     formula
-        ``formula(c, a)``, of constants as `c.L_f` and parameters as `a.iterations`; also of t if
-        the bound is on every run.
+        Function ``formula(c, a)`` of constants such as `c.L_f` and parameters such as
+            `a.iterations`; also of the iteration t if the bound is on every iterate.
     measure
         A measure by name, a kind of calls, or a function of (problem, x).
     statistic

@@ -18,14 +18,14 @@ _HEAD = (
 
 
 class CountedOracles(Oracles):
-    """Oracles of a problem, with its start and a random stream."""
+    """Oracles of a problem, with its start point and a random stream."""
 
     start: Any
     rng: np.random.Generator
 
 
 class Snapshot:
-    """Calls of one use of the oracles.
+    """Record of the oracle calls of one solver run.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class Snapshot:
     seed
         Seed of the problem's and the solver's random streams.
     tolerance
-        Relative range in which counts may differ, as between two libraries of linear algebra; then
-        the sequence of calls is not compared.
+        Relative difference allowed in counts, e.g. between two libraries of linear algebra. If
+            positive, the sequence of calls is not compared.
     """
 
     def __init__(self, problem: Any, seed: int = 0, tolerance: float = 0.0) -> None:
@@ -59,7 +59,7 @@ class Snapshot:
             self._hashes.append(self._hash.hexdigest()[:6])
 
     def entry(self) -> str:
-        """Return the line of the counts file: the counts by kind, and the hashes of the calls."""
+        """Return the entry of the counts file: the counts by kind, and the hashes of the calls."""
         ends = [
             (round(c * (1 - self._tolerance)), round(c * (1 + self._tolerance)))
             for c in self._ledger.counts_array
@@ -72,7 +72,7 @@ class Snapshot:
         return " ".join(counts if self._tolerance else [*counts, f"calls={':'.join(self._hashes)}"])
 
     def difference(self, stored: str) -> str:
-        """Return the difference between the calls and a stored entry; empty if there is none."""
+        """Return the difference between the calls and a stored entry as text; '' if equal."""
         parts = dict(part.split("=", 1) for part in stored.split())
         statement, differs = [], False
         for name, count in zip(COUNTED, self._ledger.counts_array, strict=True):
@@ -87,18 +87,16 @@ class Snapshot:
         if "calls" in parts and before != self._hashes:
             agree = [a == b for a, b in zip(before, self._hashes, strict=False)]
             first = agree.index(False) if False in agree else len(agree)
-            location = f"up to {2 ** (first - 1)}, " if first else ""
+            location = f"the first {2 ** (first - 1)} calls agree, " if first else ""
             statement.append(
-                f"calls agree {location}differ by {2**first}"
-                if location
-                else "the first call differs"
+                f"{location}the first {2**first} do not" if location else "the first call differs"
             )
             differs = True
         return "; ".join(statement) if differs else ""
 
 
 class CountsFile:
-    """File of the snapshots: a line for each test and problem, ``KEY: counts``."""
+    """Text file of snapshots, with a line ``KEY: counts`` for each test and problem."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -111,7 +109,7 @@ class CountsFile:
         self._entries = {key: entry for key, _, entry in pairs}
 
     def differences(self, test: str, snapshots: Mapping[str, Snapshot]) -> list[str]:
-        """Return the differences from the file: counts, new keys, and missing keys."""
+        """Return lines on differing counts, new keys and unused keys, compared with the file."""
         current = {f"{test} {name}": snapshot for name, snapshot in snapshots.items()}
         lines = []
         for key, snapshot in current.items():

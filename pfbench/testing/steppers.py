@@ -15,10 +15,10 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 
 Layers = list[Any]
-"""Layers of one point or gradient as float64 arrays; a gradient may contain None."""
+"""Layers of one point or gradient, as float64 arrays; a gradient may contain None."""
 
 Update = Callable[[Layers], Any]
-"""Function of a gradient that returns the new point, a list of layers."""
+"""Function of a gradient that returns the new point as a list of layers."""
 
 KINDS = ("torch", "optax", "class", "function")
 
@@ -64,7 +64,7 @@ class Stepper:
 
     @property
     def unit_roundoff(self) -> float:
-        """Unit roundoff of the type in which the optimiser computes."""
+        """Unit roundoff of the stepper's type."""
         return _UNIT_ROUNDOFF[self.dtype]
 
     def with_double_precision(self) -> "Stepper":
@@ -72,11 +72,11 @@ class Stepper:
         return replace(self, dtype="float64")
 
     def with_shapes(self, shapes: Sequence[tuple[int, ...]]) -> "Stepper":
-        """Return the same stepper for other layers."""
+        """Return the same stepper for layers of other shapes."""
         return replace(self, shapes=tuple(shapes), is_layered=True)
 
     def draw(self, steps: int = 12) -> tuple[Layers, list[Layers]]:
-        """Return the random start and gradients of the checks, standard normal."""
+        """Return a random start and gradients, standard normal, with the stepper's seed."""
         rng, steps = np.random.default_rng(self.seed), self.steps or steps
         points = [[rng.standard_normal(s) for s in self.shapes] for _ in range(steps + 1)]
         return points[0], points[1:]
@@ -148,7 +148,7 @@ class Stepper:
         return update
 
     def _optax(self, x0: Layers, hyper: Any) -> Update:
-        """Return the update of an object of `init` and `update`, in the requested precision."""
+        """Return the update function of an object with `init` and `update` (optax)."""
         optimizer = self.optimizer(**hyper)
         if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
             raise InputError(
@@ -175,7 +175,7 @@ class Stepper:
         return update
 
     def _class(self, x0: Layers, hyper: Any) -> Update:
-        """Return the update of an object with `step` or `update`, from (x, g) to the new x."""
+        """Return the update function of an instance with `step(x, g)` or `update(x, g)`."""
         optimizer = self.optimizer(**hyper)
         move = getattr(optimizer, "step", None) or getattr(optimizer, "update", None)
         if move is None:
@@ -195,7 +195,7 @@ class Stepper:
     # --- types ------------------------------------------------------------------------------------
 
     def _cast_layers(self, layers: Layers) -> Layers:
-        """Return copies in the type of the stepper; torch casts to bfloat16 itself."""
+        """Return copies of layers in the stepper's type; for bfloat16 torch casts them itself."""
         dtype = "float64" if self.dtype == "bfloat16" else self.dtype
         return [None if layer is None else np.array(layer, dtype=dtype) for layer in layers]
 
@@ -229,7 +229,8 @@ def stepper(
     dtype
         Type of points and gradients: "float64", "float32", "float16", for torch "bfloat16".
     names
-        Parameters of the optimiser by the names that a check uses: ``{"lr": "learning_rate"}``.
+        Names of the optimiser's parameters by the names that a check uses:
+            ``{"lr": "learning_rate"}``.
     kind
         "torch", "optax", "class" or "function", if it cannot be inferred.
     steps
@@ -245,21 +246,21 @@ def stepper(
     is_layered = isinstance(shape, list)
     shapes = tuple(tuple(s) for s in shape) if is_layered else (tuple(shape),)
     if not callable(optimizer):
-        raise InputError("optimizer must be a class or a function, not an object made of it.")
+        raise InputError("optimizer must be a class or a function, not an instance.")
     if not shapes or min(math.prod(s) for s in shapes) < 1:
         raise InputError(f"shape={shape} must be a shape, or a list of shapes, without zeros.")
     if dtype not in _UNIT_ROUNDOFF or kind not in ("", *KINDS):
         raise InputError(
-            f"dtype={dtype!r}, kind={kind!r}: the types are {', '.join(_UNIT_ROUNDOFF)}, the kinds "
+            f"dtype={dtype!r} must be one of {', '.join(_UNIT_ROUNDOFF)}, and kind={kind!r} one of "
             f"{', '.join(KINDS)}."
         )
     if dtype == "bfloat16" and kind not in ("", "torch"):
-        raise InputError("bfloat16 is a type of torch alone: take float32 or float16.")
+        raise InputError("bfloat16 needs a torch optimiser: use float32 or float16 with others.")
     return Stepper(optimizer, shapes, is_layered, dtype, dict(names), kind, steps, seed)
 
 
 def _list_required_arguments(function: Any) -> list[str]:
-    """Return the names of the arguments without defaults; empty if unknown."""
+    """Return the names of a function's arguments without defaults; [] if unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -269,7 +270,7 @@ def _list_required_arguments(function: Any) -> list[str]:
 
 
 def _check_names(label: str, function: Any, value: Mapping[str, Any], positional: int) -> None:
-    """Raise for parameters that an optimiser lacks, by name."""
+    """Raise an InputError that names a parameter that the optimiser lacks, or needs."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

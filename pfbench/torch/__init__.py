@@ -1,4 +1,4 @@
-"""A user's own PyTorch loop: exact counts, measured constants, and the steps of its optimiser.
+"""Observation of a user's PyTorch loop: counts, measured constants, optimiser checks.
 
 `pfbench.torch` is public. Importing it needs torch.
 """

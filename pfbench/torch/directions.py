@@ -1,4 +1,4 @@
-"""Directions of spectral methods against their momentum, and norms of layers with their duals."""
+"""Directions of spectral methods relative to their momentum; norms of layers, dual norms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ from pfbench.base.arrays import Floats
 torch: Any = import_module("torch")
 
 _RETAINED = 1e-2
-"""Singular values of the momentum below this share of |N|_F are left out of lo, hi and orth."""
+"""Singular values of the momentum below this fraction of |N|_F are left out of `image`."""
 
 
 @dataclass(frozen=True)
 class Direction:
-    """A direction O in the singular vectors of N: N = U diag(s) V', image_i = u_i' O v_i.
+    """A direction O in the singular vectors of the momentum N = U diag(s) V'.
 
     Attributes
     ----------
     shape
         Rows and columns.
     relative, image
-        s_i/|N|_F and image_i, of those s_i that are at least |N|_F/100.
+        s_i/|N|_F and u_i' O v_i, for the i with s_i >= |N|_F/100.
     small
-        Share of the other s_i.
-    off
-        Largest |u_i' O v_j|, i and j different, of these.
+        Fraction of the other s_i.
+    off_diagonal
+        Largest |u_i' O v_j| for different i and j with s_i, s_j >= |N|_F/100.
     lower
         <N, O>/|N|_*.
     upper
@@ -60,7 +60,7 @@ class Direction:
 
 
 def compare_direction_to_momentum(momentum: Floats, direction: Floats) -> Direction:
-    """Return a direction in the singular vectors of the momentum; both of shape (m, n)."""
+    """Return the direction relative to the momentum's singular vectors; both of shape (m, n)."""
     u, s, v = np.linalg.svd(momentum, full_matrices=False)
     size = float(np.linalg.norm(s)) or 1.0
     retained = s >= _RETAINED * size
@@ -80,10 +80,11 @@ def compare_direction_to_momentum(momentum: Floats, direction: Floats) -> Direct
 
 
 class ProductNorm:
-    """A norm of all layers with its dual: "l2", or "spectral".
+    """A norm of all layers with its dual norm: "l2" or "spectral".
 
-    "spectral" is the maximum over layers of the spectral norm of a matrix, a kernel as
-    rows x (all else), and of the Euclidean norm of a vector; its dual is the sum of the layers'.
+    "spectral" is the maximum over layers of the spectral norm of a matrix (a kernel is reshaped to
+    rows x all else) or the Euclidean norm of a vector. Its dual norm is the sum of the dual norms
+    of the layers.
     """
 
     def __init__(self, name: str) -> None:
@@ -100,7 +101,7 @@ class ProductNorm:
         return sum(values) if self.name == "spectral" else float(np.linalg.norm(values))
 
     def layer(self, a: Any, order: Any = 2) -> float:
-        """Return the norm of a layer, or with "nuc" the dual norm."""
+        """Return the norm of a layer; its dual norm if `order` is "nuc"."""
         if self.name == "spectral" and a.ndim > 1:
             return float(torch.linalg.matrix_norm(a.reshape(len(a), -1), ord=order))
         return float(torch.linalg.vector_norm(a, dtype=torch.float64))

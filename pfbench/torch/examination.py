@@ -1,4 +1,4 @@
-"""Examination of an optimiser on copies: dead parameters, published steps, orthogonaliser."""
+"""Examination of copies of an optimiser: dead parameters, published steps, orthogonaliser."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -38,25 +38,25 @@ from pfbench.torch.replicas import (
 )
 
 METHODS = ("adam", "adamw", "muon", "sgd")
-"""Methods whose published steps are known."""
+"""Methods whose published steps pfbench compares."""
 
 _NUMBERS = ("lr", "momentum", "betas", "beta1", "beta2", "eps", "weight_decay", "ns_steps")
 _ACCURACY = 0.08
-"""Relative error of a direction that is computed in bfloat16, with a margin."""
+"""Allowed relative error of a direction that is computed in bfloat16."""
 _MUON_TOLERANCE, _TOLERANCE = 0.08, 1e-3
-"""Deviation from the published steps, in units of the largest step; known bugs exceed 0.1."""
+"""Allowed deviation from published steps, relative to the largest step: Muon, others."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about the optimiser or the loop; a bug, or a note that accuses nothing."""
+    """A sentence about the optimiser or the loop: a bug, or a note."""
 
     text: str
     is_bug: bool = True
 
 
 Scale = Callable[[int, int], float]
-"""Takes the rows and columns of a layer."""
+"""Function of the numbers of rows and columns of a layer that returns a factor of lr."""
 
 SCALES: Mapping[str, Scale] = MappingProxyType(
     {
@@ -75,7 +75,7 @@ _WRONG_SCALES = ("transposed", "applied twice")
 
 @dataclass(frozen=True)
 class Orthogonaliser:
-    """The orthogonaliser and the scale of a group, as its first step shows them."""
+    """Orthogonaliser and scale of a parameter group, identified from a first step."""
 
     name: str
     coefficients: Coefficients
@@ -85,7 +85,7 @@ class Orthogonaliser:
 def resolve_method(
     replicas: Replicas, optimizer: Any, group: Settings, specification: Settings
 ) -> str:
-    """Return the method that a group claims to be: as stated, or the exact name of the class."""
+    """Return the method that a group claims to be, by specification or class; '' if unknown."""
     method = str(specification.get("method", type(optimizer).__name__)).lower()
     settings = replicas.settings(group)
     if settings.get("use_muon") is False or settings.get("amsgrad") or settings.get("maximize"):
@@ -100,7 +100,7 @@ def resolve_method(
 def examine(
     replicas: Replicas, group: Settings, method: str, specification: Settings
 ) -> list[Finding]:
-    """Return the findings about a group of parameters; nothing of the user's loop is changed."""
+    """Return the findings about a group of parameters, on copies of the optimiser."""
     parameter = group["params"][0]
     shape = tuple(min(k, 6) for k in parameter.shape) or (1,)
     dtype = str(parameter.dtype).rpartition(".")[2]
@@ -212,7 +212,7 @@ def _name_steps(
     bugs: Mapping[str, str],
     follow: Callable[[Layers, list[Layers], str], list[Layers]],
 ) -> list[Finding]:
-    """Compare steps with the published ones; where they differ, with those of each known bug."""
+    """Return a finding that names the published method or the known bug that has these steps."""
     is_muon, is_short = name == "Muon", make.dtype not in ("float64", "float32")
     tolerance = 0.25 if is_short else _MUON_TOLERANCE if is_muon else _TOLERANCE
     x0, grads = make.draw(6 if is_muon else 12)
@@ -236,9 +236,10 @@ def _name_steps(
 def identify_orthogonaliser(
     replicas: Replicas, group: Settings, specification: Settings
 ) -> tuple[Orthogonaliser | None, list[Finding]]:
-    """Return the orthogonaliser and the scale that the first step of a copy shows.
+    """Return the orthogonaliser and scale identified from a copy's first step, and findings.
 
-    On the first step every form of momentum is a multiple of the gradient.
+    In the first step every form of momentum is a multiple of the gradient. The orthogonaliser is
+    None if it cannot be identified.
     """
     settings = replicas.settings(group)
     shapes: list[tuple[int, ...]] = [(6, 4), (4, 6), (5, 5), (8, 2), (2, 8)]
@@ -273,8 +274,8 @@ def identify_orthogonaliser(
         text = f"singular values of the direction lie in [{lo:.3g}, {hi:.3g}]"
         if intended is not None:
             low, high = certify_interval(intended, 1e-2)
-            text += f"; the stated coefficients have [{low:.4g}, {high:.4g}]"
-        text += f"; they are those of {best}" if error <= _ACCURACY else "; no preset has them"
+            text += f"; the stated coefficients allow [{low:.4g}, {high:.4g}]"
+        text += f"; they match {best}" if error <= _ACCURACY else "; they match no preset"
         findings.append(Finding(text, is_bug=is_stated or replicas.is_of_torch))
     if error > _ACCURACY:
         return None, findings
@@ -284,7 +285,7 @@ def identify_orthogonaliser(
 
 
 def resolve_coefficients(settings: Settings, specification: Settings) -> Coefficients | None:
-    """Return the coefficients that the user or the group states."""
+    """Return the coefficients that the specification or the group states, or None."""
     value = specification.get("orthogonaliser")
     triple: Any = settings.get("ns_coefficients")
     if value is None and "ns_steps" in settings and np.shape(triple) == (3,):
@@ -295,7 +296,7 @@ def resolve_coefficients(settings: Settings, specification: Settings) -> Coeffic
 def _fit_layer_scales(
     directions: list[Direction], coefficients: Coefficients
 ) -> tuple[list[float], float]:
-    """Return the factor of each layer, and the largest relative error that remains."""
+    """Return the fitted factor of each layer, and the largest remaining relative error."""
     ratios = [d.image / map_singular_values(coefficients, d.relative) for d in directions]
     scales = [float(np.median(r)) for r in ratios]
     errors = [float(np.abs(r - c).max() / abs(c)) for r, c in zip(ratios, scales, strict=True)]
@@ -317,7 +318,7 @@ def _identify_scale(
         return expected, []
     rule = next((name for name, scale in SCALES.items() if agrees(scale)), "")
     rows = "; ".join(f"{m} x {n}: {c:.3g}" for (m, n), c in zip(sizes, scales, strict=True))
-    text = f"the scale of the layers is {rule}" if rule else f"the scales follow no rule: {rows}"
+    text = f"the scale of the layers is {rule}" if rule else f"the scales fit no rule: {rows}"
     if expected is not None:
         text += ", expected " + ", ".join(f"{expected(*size):.3g}" for size in sizes)
     measured = dict(zip(sizes, scales, strict=True))

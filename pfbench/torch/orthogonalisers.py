@@ -61,7 +61,7 @@ PRESETS: Mapping[str, Coefficients] = MappingProxyType(
         "exact": [],
     }
 )
-"""Orthogonalisers in public code, each with its safety factors in the coefficients."""
+"""Orthogonalisers of public code; their safety factors are included in the coefficients."""
 
 
 def map_singular_values(coefficients: Coefficients, s: Floats) -> Floats:

@@ -1,8 +1,8 @@
-"""Constants of a loss from further evaluations of a loop's batches, equal at all points.
+"""Constants of a loss, from re-evaluating each batch of a loop at several points.
 
-A quotient of gradients of *different* samples at two points sees noise, not curvature. The sample
-of a step is no fresh sample for that step, which depends on it: the mean square over fresh samples
-takes those of the next batch.
+Gradients of *different* samples at two points differ by noise, not by curvature, so each batch is
+used at all points. A step depends on its own batch, so the mean square over fresh samples uses a
+sample of the next batch.
 """
 
 import math
@@ -16,7 +16,7 @@ from pfbench.torch.directions import ProductNorm
 torch: Any = import_module("torch")
 
 _ROUNDING = 128
-"""Roundings of the terms below which a difference of them means nothing."""
+"""Number of rounding errors of its terms below which a difference is ignored."""
 
 Layers = list[Any]
 
@@ -27,13 +27,13 @@ class BatchReplay:
     Parameters
     ----------
     loss
-        Takes a batch, returns its mean loss.
+        Function of a batch that returns its mean loss.
     model
-        The model, whose buffers keep their values.
+        The model; its buffers are restored after each evaluation.
     norm
         The norm of steps.
     names
-        The parameters of the model.
+        The parameters of the model, with their names.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class BatchReplay:
         self.is_mean = True
 
     def constants(self) -> dict[str, float]:
-        """Return the lower bounds, of those that were measured."""
+        """Return the measured constants by name: L, rho, L_ms and sigma2, as far as measured."""
         values = {"L": self.L, "rho": self.rho}
         if self.squares:
             values["L_ms"] = math.sqrt(sum(self.squares) / len(self.squares))
@@ -67,7 +67,7 @@ class BatchReplay:
         self._before = [p.detach().clone() for p in self._parameters]
 
     def receive(self, batch: Any, counts: Any) -> None:
-        """Take the next batch; on one fresh sample of it measure L_ms of the step before."""
+        """Store the next batch; use one sample of it to measure L_ms of the preceding step."""
         self._batch = batch
         if self._fresh is None:
             return
@@ -131,7 +131,7 @@ class BatchReplay:
     def _record_required_smoothness(
         self, f: float, f_after: float, slope: float, length: float
     ) -> float:
-        """Record and return the L that the descent inequality needs here; NaN below rounding."""
+        """Record and return the L that the descent inequality requires; NaN below rounding."""
         excess = 2 * (f_after - f - slope)
         if abs(excess) < _ROUNDING * self._unit * max(abs(f), abs(f_after)):
             self.below_rounding += 1
@@ -140,7 +140,7 @@ class BatchReplay:
         return self.curvatures[-1]
 
     def _variance(self, f: float, size: int, halves: list[Any]) -> dict[str, float]:
-        """Return the variance of a sample's gradient, where the loss is a mean over the batch."""
+        """Return an estimate of the variance of one sample's gradient; {} unless a mean loss."""
         (f_first, g_first), (f_second, g_second) = halves
         share = size // 2 / size
         mean = share * f_first + (1 - share) * f_second
@@ -153,7 +153,7 @@ class BatchReplay:
         return {"sigma2": self.variances[-1]}
 
     def _dual_distance_above_rounding(self, a: Layers, b: Layers, rounding: float = 0.0) -> float:
-        """Return |a - b|_*, or 0 where rounding of the terms, or as given, explains it."""
+        """Return the dual norm of a - b, or 0 if rounding explains the difference."""
         value = self.norm.dual(_difference(a, b))
         rounding += self._unit * (self.norm.dual(a) + self.norm.dual(b))
         return 0.0 if value <= _ROUNDING * rounding else value
@@ -167,7 +167,7 @@ class BatchReplay:
     def _value_and_gradient(
         self, batch: Any, point: Layers, size: int, counts: Any
     ) -> tuple[float, Layers] | None:
-        """Return value and gradient at a point with the random numbers of every other point."""
+        """Return value and gradient at a point, with the same random numbers at every point."""
         self._move(point)
         torch.default_generator.manual_seed(0)
         for device in self._devices:
@@ -190,7 +190,7 @@ class BatchReplay:
 
     @contextmanager
     def _restore_state(self) -> Iterator[None]:
-        """Restore parameters, buffers and the streams of random numbers after evaluations."""
+        """Restore parameters, buffers and random states when the block ends."""
         point = [p.detach().clone() for p in self._parameters]
         buffers = [(b, b.detach().clone()) for b in self._model.buffers()]
         with torch.random.fork_rng(devices=self._devices):
@@ -212,7 +212,7 @@ def _inner(a: Layers, b: Layers) -> float:
 
 
 def slice_batch(batch: Any, start: int, stop: int) -> Any:
-    """Return the samples of a batch from start to stop: of tensors in tuples, lists, mappings."""
+    """Return the samples from start to stop of a tensor, or of nested tuples, lists, mappings."""
     if torch.is_tensor(batch):
         return batch[start:stop] if batch.ndim else batch
     if isinstance(batch, Mapping):
@@ -223,7 +223,7 @@ def slice_batch(batch: Any, start: int, stop: int) -> Any:
 
 
 def batch_length(batch: Any) -> int:
-    """Return the samples of a batch: the first axis of its first tensor."""
+    """Return the number of samples of a batch: the length of its first tensor."""
     if torch.is_tensor(batch):
         return len(batch) if batch.ndim else 1
     items = batch.values() if isinstance(batch, Mapping) else batch

@@ -1,4 +1,4 @@
-"""Copies of a user's optimiser on small layers: fresh state, the same settings, its own code."""
+"""Copies of a user's optimiser on small layers: its code and settings, fresh state."""
 
 import copy
 from collections import OrderedDict, defaultdict
@@ -28,17 +28,17 @@ _SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 _STATE = ("state", "param_groups", "step")
-"""Attributes of an optimiser that a copy has of its own."""
+"""Attributes of an optimiser that are not copied."""
 
 
 class Replicas:
-    """Fresh copies of an optimiser, each with one of its groups of parameters on other layers.
+    """Fresh copies of an optimiser with the settings of one parameter group, for other layers.
 
     Parameters
     ----------
     optimizer
-        The user's optimiser. Attributes are copied as they are now, where its class cannot be
-        constructed from the settings of a group.
+        The user's optimiser. If its class cannot be constructed from the settings of a group, its
+            present attributes are copied.
     """
 
     def __init__(self, optimizer: Any) -> None:
@@ -53,7 +53,7 @@ class Replicas:
         }
 
     def settings(self, group: Settings) -> dict[str, Any]:
-        """Return the hyperparameters of a group, those that the constructor keeps among them."""
+        """Return the hyperparameters of a group, including those stored as attributes."""
         attributes = {
             name: value
             for name, value in self._attributes.items()
@@ -71,7 +71,8 @@ class Replicas:
         Raises
         ------
         InputError
-            If the optimiser cannot be constructed, and was already used when it was first seen.
+            If the class cannot be constructed, and the user's optimiser already had state when
+                `Replicas` was created.
         """
         arguments = {name: settings[name] for name in self._arguments() if name in settings}
         for first in ([{**settings, "params": parameters}], parameters):
@@ -82,7 +83,7 @@ class Replicas:
             break
         else:
             if not self._is_fresh:
-                raise InputError(f"{self._class.__name__} cannot be constructed from its settings.")
+                raise InputError(f"{self._class.__name__} cannot be copied: create Watch earlier.")
             optimizer = object.__new__(self._class)
             vars(optimizer).update(copy.deepcopy(self._attributes))
             optimizer.state = defaultdict(dict)
@@ -94,7 +95,7 @@ class Replicas:
     def stepper(
         self, group: Settings, shape: Sequence[tuple[int, ...]], dtype: str = "float64"
     ) -> Stepper:
-        """Return the optimiser with the settings of a group as a stepper on these layers."""
+        """Return a stepper of the optimiser, with the settings of a group, on these layers."""
         settings = self.settings(group)
 
         def construct(parameters: list[Any], **changed: Any) -> Any:
@@ -104,9 +105,10 @@ class Replicas:
         return stepper(construct, shape=list(shape), kind="torch", dtype=dtype)
 
     def measure_decay(self, group: Settings) -> float | None:
-        """Return 1 - x+/x of a first step with gradient 0; None if that is not a number for all x.
+        """Return the factor by which one step decays the parameters; None if it is not uniform.
 
-        Where a step with gradient 0 is not finite, it is the change of a step by weight decay.
+        The factor is 1 - x+/x of a first step with gradient 0. If that step is not finite, the
+        factor is the difference that weight decay makes to a step, over x.
         """
         shape = tuple(min(k, 4) for k in group["params"][0].shape) or (1,)
         make = self.stepper(group, [shape])
@@ -128,7 +130,7 @@ class Replicas:
 
 
 def find_name(settings: Settings, name: str) -> str | None:
-    """Return the name under which settings have a hyperparameter, or None."""
+    """Return the name that settings use for a hyperparameter, or None."""
     return next((n for n in _SYNONYMS.get(name, (name,)) if n in settings), None)
 
 
@@ -139,7 +141,7 @@ def find_value(settings: Settings, name: str, default: Any = 0.0) -> Any:
 
 
 def values_under_setting_names(settings: Settings, values: Settings) -> dict[str, Any]:
-    """Return new values under the names that settings have; those that they lack are left out."""
+    """Return values under the names that settings use, without those that settings lack."""
     return {
         key: value for n, value in values.items() if (key := find_name(settings, n)) is not None
     }
@@ -182,7 +184,7 @@ def _decay(x: Any, move: Any, rate: float, bug: str) -> Any:
 def follow_adam(
     settings: Settings, is_coupled: bool, x0: Layers, grads: list[Layers], bug: str
 ) -> list[Layers]:
-    """Return the points of AdamW, or of Adam with coupled decay, with one bug if it is named."""
+    """Return the points of AdamW, or of Adam with coupled decay, with the named bug if any."""
     lr, eps, wd = (settings[name] for name in ("lr", "eps", "weight_decay"))
     beta1, beta2 = settings["betas"]
     x, points = list(x0), [list(x0)]
@@ -214,12 +216,12 @@ def follow_muon(
     grads: list[Layers],
     bug: str,
 ) -> list[Layers]:
-    """Return the points of Muon, with one bug if it is named.
+    """Return the points of Muon, with the named bug if any.
 
     Parameters
     ----------
     orthogonalise
-        Takes the number of a layer and the momentum, returns the direction with its scale.
+        Function of the index of a layer and its momentum that returns the scaled direction.
     """
     lr, wd, beta, nesterov = (
         settings[name] for name in ("lr", "weight_decay", "momentum", "nesterov")

@@ -1,4 +1,4 @@
-"""Measurements of one step of an optimiser: products, sizes, directions, for each layer."""
+"""Measurements of one step of an optimiser: matrix products, step sizes, directions."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -24,13 +24,13 @@ _dispatch: Any = import_module("torch.utils._python_dispatch")
 
 _PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
 _MARGIN = 0.02
-"""Share by which a direction that is computed in bfloat16 may leave its certified interval."""
+"""Relative margin around the certified interval, for directions computed in bfloat16."""
 _OFF = 0.1
 """Off-diagonal share above which a direction does not have the momentum's singular vectors."""
 
 
 class _CountingMode(_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """Counts products of matrices while it is active and not paused."""
+    """Dispatch mode that counts matrix products while it is active and not paused."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,20 +44,20 @@ class _CountingMode(_dispatch.TorchDispatchMode):  # type: ignore[misc]
 
 
 class ProductCounter:
-    """Counts products of matrices between `start` and `stop`."""
+    """Counter of matrix products between `start` and `stop`."""
 
     def __init__(self) -> None:
         self.count = 0
         self._mode: Any = None
 
     def start(self) -> None:
-        """Begin to count; if a step raised before its end, go on."""
+        """Start counting; continue a count whose step raised an exception before its end."""
         if self._mode is None:
             self._mode = _CountingMode()
             self._mode.__enter__()
 
     def stop(self) -> int:
-        """Return the products since the start; 0 if nothing was counted."""
+        """Stop counting, and return the number of products since the start."""
         if self._mode is None:
             return 0
         mode, self._mode = self._mode, None
@@ -82,7 +82,7 @@ class ProductCounter:
 
 
 class StepReader:
-    """Reads the layers of an optimiser before and after a step.
+    """Reader of the layers of an optimiser before and after a step.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ class StepReader:
     names
         The names of the model's parameters.
     stated
-        What is claimed; see `Watch`.
+        What the user claims; see `Watch`.
     largest
-        Matrices with a larger smaller side have no spectral measurements.
+        Matrices whose smaller side exceeds this have no spectral measurements.
     """
 
     def __init__(
@@ -125,7 +125,11 @@ class StepReader:
         return "muon" in self.methods
 
     def count(self) -> tuple[int, int, bool]:
-        """Return the parameters without and spectral layers with gradient; note largest lr."""
+        """Return the numbers of parameters without gradient and of spectral layers with gradient.
+
+        The third entry is whether any parameter has a gradient. The largest lr of each group is
+        recorded.
+        """
         missing = layers = present = 0
         groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
         for i, (group, method) in enumerate(groups):
@@ -139,7 +143,7 @@ class StepReader:
         return missing, layers, present > 0
 
     def remember(self, *, has_closure: bool = False) -> None:
-        """Copy the parameters, and of spectral layers the gradient and the momentum."""
+        """Copy the parameters before a step, and the gradient and momentum of spectral layers."""
         self._before = {p: p.detach().clone() for _, p in self._pairs()}
         self._missing = {p for p in self._before if p.grad is None} if not has_closure else set()
         spectral = [p for i, p in self._pairs() if self._has_direction(i, p) and not has_closure]
@@ -147,7 +151,7 @@ class StepReader:
         self._buffers = {p: _clone(self._buffer(p)) for p in self._gradients}
 
     def rows(self, norm: ProductNorm) -> tuple[list[dict[str, Any]], list[Finding]]:
-        """Return a row for each layer and for all, and what is wrong with a layer."""
+        """Return rows of measurements, one for each layer and one for all, and the findings."""
         rows, findings, totals = [], [], np.zeros(3)
         for i, p in self._pairs():
             before = self._before.get(p)
@@ -179,7 +183,7 @@ class StepReader:
         return rows, findings
 
     def examine(self) -> list[Finding]:
-        """Return the findings on copies of the optimiser at the largest lr, without duplicates."""
+        """Return the findings of `examination.examine` for each group at its largest lr."""
         findings: list[Finding] = []
         groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
         for i, (group, method) in enumerate(groups):
@@ -191,7 +195,7 @@ class StepReader:
     # --- a layer ----------------------------------------------------------------------------------
 
     def _group_methods(self) -> list[str]:
-        """Return the method of each group; a group that was added later has none."""
+        """Return the method of each group; '' for a group that was added later."""
         missing = len(self._optimizer.param_groups) - len(self.methods)
         return [*self.methods, *[""] * missing]
 
@@ -220,7 +224,7 @@ class StepReader:
         return self._decays[key]
 
     def _direction(self, i: int, p: Any, before: Any, decay: float | None) -> Direction | str:
-        """Return the direction of a layer, or why there is none."""
+        """Return the direction of a layer, or the reason why it is unknown."""
         orthogonaliser = self._orthogonaliser(i)
         settings = self._replicas.settings(self._optimizer.param_groups[i])
         momentum = float(find_value(settings, "momentum"))
@@ -229,7 +233,7 @@ class StepReader:
         x, y = _matrix(before), _matrix(p)
         size = float(find_value(settings, "lr")) * scale
         if decay is None:
-            return "its decay is no multiple of the layer"
+            return "its weight decay is not a multiple of the layer"
         step = (1 - decay) * x - y
         unit = float(torch.finfo(p.dtype).eps)
         if not size or unit * np.abs(x).max() > _MARGIN * np.abs(step).max():
@@ -286,7 +290,7 @@ class StepReader:
         return bool(min(len(p), p.numel() // len(p)) <= self._largest)
 
     def _buffer(self, p: Any) -> Any:
-        """Return the momentum of a layer: the only state of its shape, or that of the name."""
+        """Return the momentum buffer of a layer, found by name or shape; None if ambiguous."""
         state = self._optimizer.state.get(p, {})
         tensors = {k: v for k, v in state.items() if torch.is_tensor(v) and v.shape == p.shape}
         named = [v for k, v in tensors.items() if "momentum" in str(k)] or list(tensors.values())
@@ -294,7 +298,7 @@ class StepReader:
 
 
 def _rate(group: Mapping[str, Any]) -> float:
-    """Return the learning rate of a group; 0 where it has none."""
+    """Return the learning rate of a group; 0 if it has none."""
     lr: Any = group.get("lr")
     return float(lr) if isinstance(lr, int | float) or torch.is_tensor(lr) else 0.0
 
@@ -302,13 +306,13 @@ def _rate(group: Mapping[str, Any]) -> float:
 def _relative_step_columns(
     step_length: float, point_length: float, sqrt_entries: float
 ) -> dict[str, float]:
-    """Return a step's root mean square, and its length relative to that of the point."""
+    """Return a step's root mean square, and its length relative to the point's, as columns."""
     relative = float(step_length / point_length) if point_length else math.nan
     return {"step_rms": float(step_length / (sqrt_entries or 1.0)), "step_relative": relative}
 
 
 def _as_single_or_double(tensor: Any) -> Any:
-    """Return a tensor in single precision at least: differences of shorter types round."""
+    """Return a tensor in at least single precision, as differences of shorter types round."""
     return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
 
 
@@ -321,6 +325,6 @@ def _clone(tensor: Any) -> Any:
 
 
 def _matrix(tensor: Any) -> Floats:
-    """Return a tensor of two or more axes as rows x (all else), in double precision."""
+    """Return a tensor as a matrix, shape (first axis, all other axes), in double precision."""
     array: Floats = tensor.detach().double().cpu().numpy()
     return array.reshape(len(array), -1)

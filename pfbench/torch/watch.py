@@ -1,4 +1,4 @@
-"""Watch: a user's own training loop, counted and measured by hooks."""
+"""Watch: counts and measurements of a user's training loop, by hooks."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 torch: Any = import_module("torch")
 
 _SHARE = 0.015
-"""Share of the loop's time that measurements take, where `every` is not given."""
+"""Fraction of the loop's time that measurements may take if `every` is not given."""
 
 _STATED = ("method", "orthogonaliser", "scale", "L", "L_ms", "sigma2", "rho", "step_limit")
-"""What a user may state."""
+"""Names that a specification may contain."""
 
 _FIRST = 3
-"""Steps whose products are counted before it is clear that an optimiser makes none."""
+"""Number of first steps in which the matrix products of any optimiser are counted."""
 
 
 @dataclass
@@ -40,17 +40,17 @@ class WatchCounts:
     Attributes
     ----------
     steps, skipped
-        Steps of the optimiser, and those without any gradient.
+        Number of steps of the optimiser, and of those without any gradient.
     sfo
         Stochastic gradients: one for each sample at one point.
     lo, lo_layers
         Linear minimisations: one for each step of a spectral method; one for each of its layers.
     products
-        Products of matrices inside the steps; None where they were not counted from the start.
+        Matrix products inside the steps; None if they were not counted from the start.
     without_gradient
-        Parameters without gradient, summed over the steps.
+        Number of parameters without gradient, summed over the steps.
     replay_sfo, replay_fv
-        Gradients and values of Watch's own evaluations, which no other count includes.
+        Gradients and values of Watch's own evaluations, which the other counts do not include.
     """
 
     steps: int = 0
@@ -67,9 +67,9 @@ class WatchCounts:
 class Watch:
     """Count and measure a PyTorch loop by hooks; nothing else of the loop changes.
 
-    Gradients are counted when a backward pass reaches the parameters, so that an evaluation adds
-    nothing and accumulated gradients add up. Every measurement is exact, or a lower bound, as the
-    report says; examinations of the optimiser run on copies.
+    Gradients are counted when a backward pass reaches the parameters, so evaluations are not
+    counted, and accumulated gradients add up. The report says which measurements are exact, and
+    which are lower bounds. Examinations of the optimiser run on copies.
 
     Parameters
     ----------
@@ -82,19 +82,20 @@ class Watch:
         ``for batch in watch.batches(loader)``, the loss is evaluated again on measured steps:
         seven gradients of at most a batch, and two values.
     every
-        Each so many steps are measured; as often as 1.5 % of the loop's time allow if
-        not given.
+        Measure every this many steps. By default, as often as 1.5 % of the loop's time allows.
     batch_size
-        Function of the model's arguments; the first axis of the first if not given.
+        Function of the model's arguments that returns the number of samples. By default, the length
+            of the first tensor.
     norm
-        "l2", or "spectral": of matrices, the maximum over layers. By the method if not given.
+        Norm of steps, "l2" or "spectral" (maximum over layers). By default, chosen by the method.
     largest
-        Directions of matrices are measured whose smaller side is at most that.
+        Largest smaller side of a matrix whose direction is measured.
     specification
-        What is claimed, by name: "method" ("adam", "adamw", "muon" or "sgd"; the name of the class
-        if it is one of these), "orthogonaliser" (a name of `PRESETS` or triples of coefficients),
-        "scale" (of a layer, by name or as a function of rows and columns), and constants
-        "L", "L_ms", "sigma2", "rho", "step_limit" (c of lr <= c/L).
+        The user's claims by name: "method" ("adam", "adamw", "muon" or "sgd"; by default the name
+        of
+            the class if it is one of these), "orthogonaliser" (a name in `PRESETS` or triples of
+            coefficients), "scale" (of a layer, a name or a function of rows and columns), and the
+            constants "L", "L_ms", "sigma2", "rho" and "step_limit" (c of lr <= c/L).
 
     Raises
     ------
@@ -119,14 +120,12 @@ class Watch:
         if every is not None and every < 1:
             raise InputError(f"every={every} must be at least 1.")
         if norm not in (None, "l2", "spectral"):
-            raise InputError(f"norm={norm!r} is none of l2, spectral.")
+            raise InputError(f"norm={norm!r} must be l2 or spectral.")
         if unknown := [name for name in specification if name not in _STATED]:
-            raise InputError(
-                f"specification names {unknown[0]!r}, which is none of {', '.join(_STATED)}."
-            )
+            raise InputError(f"specification names {unknown[0]!r}: use only {', '.join(_STATED)}.")
         for name, choices in (("method", METHODS), ("orthogonaliser", PRESETS), ("scale", SCALES)):
             if isinstance(value := specification.get(name), str) and value not in choices:
-                raise InputError(f"{name}={value!r} is none of {', '.join(choices)}.")
+                raise InputError(f"{name}={value!r} must be one of {', '.join(choices)}.")
         self.optimizer, self.model, self.specification = optimizer, model, dict(specification)
         self.counts = WatchCounts()
         self._batch_size, self._every = batch_size or _first_axis, every
@@ -167,7 +166,7 @@ class Watch:
 
     @property
     def overhead(self) -> float:
-        """Share of the loop's time that Watch has taken so far, from its first step on."""
+        """Fraction of the loop's time that Watch has taken so far, from the first step on."""
         elapsed = perf_counter() - self._began
         return self._spent / elapsed if elapsed > 0.0 else 0.0
 
@@ -187,7 +186,7 @@ class Watch:
         return f"nothing follows: {measured:.4g} > {value:.4g}, and the constants may be larger"
 
     def report(self, path: str | None = None) -> "WatchReport":
-        """Return the report, which prints as text; with a path, write it as a page with figures."""
+        """Return the report, which prints as text; with a path, also write it as an HTML page."""
         from pfbench.torch.watch_report import WatchReport
 
         with torch.random.fork_rng(devices=[]):
@@ -197,7 +196,7 @@ class Watch:
         return report
 
     def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
-        """Yield the batches of a loader, remembering the one in use."""
+        """Yield the batches of a loader, and store each for re-evaluation."""
         self._note(_loader_notes(loader))
         for batch in loader:
             if self._replay:
@@ -206,7 +205,7 @@ class Watch:
             yield batch
 
     def close(self) -> None:
-        """Remove all hooks; what was counted stays."""
+        """Remove all hooks; counts and measurements are kept."""
         for handle in self._handles:
             handle.remove()
         self._products.stop()
@@ -234,7 +233,7 @@ class Watch:
         )
 
     def _announce_samples_on_backward(self, args: Any, kwargs: Any, output: Any) -> None:
-        """Register hooks on the outputs; a backward pass through them reports the samples."""
+        """Register hooks on the outputs; a backward pass through them announces the samples."""
         if self._busy or not torch.is_grad_enabled():
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters
@@ -321,7 +320,7 @@ class Watch:
 
     @contextmanager
     def _time_overhead(self) -> Iterator[None]:
-        """Add the time of a block to what Watch has spent; nothing inside is counted."""
+        """Add the time of a block to Watch's own time; calls inside are not counted."""
         start, was_busy = perf_counter(), self._busy
         if math.isnan(self._began):
             self._began = start
@@ -336,7 +335,7 @@ class Watch:
 def _first_axis(*args: Any, **kwargs: Any) -> int:
     tensor = next(_tensors((args, kwargs)), None)
     if tensor is None or tensor.ndim == 0:
-        raise InputError("the model's arguments have no batch axis: give Watch batch_size=.")
+        raise InputError("the model's arguments have no batch axis: pass batch_size= to Watch.")
     return len(tensor)
 
 
@@ -355,7 +354,7 @@ def _tensors(nested: Any) -> Iterator[Any]:
 
 
 def _loader_notes(loader: Any) -> Iterator[Finding]:
-    """Yield a finding for each assumption on samplers that a loader violates."""
+    """Yield a note if a loader samples without replacement."""
     sampler: Any = getattr(loader, "sampler", None)
     if isinstance(sampler, torch.utils.data.RandomSampler) and not sampler.replacement:
         text = (

@@ -1,4 +1,4 @@
-"""Report of a watched loop: findings, counts, constants with what follows from each, figures."""
+"""Report of a watched loop: findings, counts, constants with their consequences, figures."""
 
 import html
 import statistics
@@ -21,25 +21,25 @@ _STYLE = (
 )
 
 _CLOSING = (
-    "One run: a bound in expectation is neither confirmed nor refuted by it. Nothing is said of "
+    "One run neither confirms nor refutes a bound in expectation. This report says nothing about "
     "generalisation, time, or which optimiser is better."
 )
 
 
 @dataclass(frozen=True)
 class WatchReport:
-    """Report of a watched loop; `str` of it is the text.
+    """Report of a watched loop; ``str(report)`` is its text.
 
     Attributes
     ----------
     title
-        The optimiser and the length of the run.
+        Name of the optimiser and number of steps.
     findings
         Bugs first, then notes.
     counts, constants
-        Rows of text.
+        Rows of texts.
     table
-        The measurements.
+        The measurements, as a DataFrame.
     """
 
     title: str
@@ -50,7 +50,7 @@ class WatchReport:
 
     @classmethod
     def build(cls, watch: Any, findings: Sequence[Finding]) -> "WatchReport":
-        """Return the report of a loop as it stands now."""
+        """Return the report of a loop at its present step."""
         counts = watch.counts
         title = (
             f"{type(watch.optimizer).__name__}: {counts.steps} steps, {watch.measurement_count} "
@@ -87,7 +87,7 @@ class WatchReport:
         return "\n".join([*parts, self._figure(), f"<p>{_CLOSING}</p>"])
 
     def save(self, path: str | Path) -> None:
-        """Write the report as a page that loads nothing.
+        """Write the report as a self-contained HTML page.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class WatchReport:
         Path(path).write_text(f"{page}</body></html>\n", encoding="utf-8")
 
     def _figure(self) -> str:
-        """Return the panels as SVG; a sentence where matplotlib is not installed."""
+        """Return the panels as SVG, or a sentence if matplotlib is not installed."""
         try:
             import matplotlib as mpl
         except ImportError:
@@ -135,7 +135,7 @@ _PANELS = MappingProxyType(
 
 
 def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield each measured constant with its meaning and what follows from it."""
+    """Yield name, value and meaning of each measured constant, with its verdict on the claims."""
     replay = watch._replay
     if replay is None:
         return
@@ -146,8 +146,8 @@ def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
             "c",
             spread,
             (
-                "median to maximum: what the descent inequality needs on a step's own batch; "
-                "a diagnosis, as it does not telescope"
+                "median to maximum of the L that the descent inequality requires on a step's own "
+                "batch; only a diagnosis, as it does not telescope"
             ),
         )
     if replay.below_rounding:
@@ -166,7 +166,7 @@ def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
 def _verdict(watch: Any, name: str) -> str:
     specification = watch.specification.get(name)
     if specification is None:
-        return "a bound that holds with it is confirmed on this run, one that fails is not refuted"
+        return "a bound that holds with it is confirmed on this run; a failing one is not refuted"
     if watch.constants[name] <= specification:
         return f"the stated {specification:g} is not refuted, and no run confirms it"
     if name == "sigma2":
@@ -175,7 +175,7 @@ def _verdict(watch: Any, name: str) -> str:
 
 
 def _constant_findings(watch: Any) -> Iterator[Finding]:
-    """Yield a finding for each stated constant that the measured ones refute."""
+    """Yield a finding for each stated constant that a measurement refutes."""
     values, specification = watch.constants, watch.specification
     for name in ("L", "rho"):
         if name in values and values[name] > specification.get(name, float("inf")):

@@ -261,9 +261,7 @@ def test_who_fits_no_problem_of_the_suite_is_told_so(pfbench, pages, archived):
     outcome = compare(pfbench, "mine:Elsewhere[iterations=5,step=0.1]")
     assert outcome.status == 2
     assert "Elsewhere[iterations=5,step=0.1] fits no problem of the suite" in outcome.err
-    assert (
-        "has a feasible set. Name another suite, or a spec of yours, with --suite." in outcome.err
-    )
+    assert "has a feasible set. Choose another suite, or a spec file, with --suite." in outcome.err
     assert pages == []
 
 

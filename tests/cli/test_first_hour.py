@@ -50,7 +50,7 @@ def test_on_a_suite_without_an_archive_all_runs_are_made_and_only_who_ran_is_cou
     assert "to make" not in again.err
     page = next(suite_page for suite_page in again.out.split() if suite_page.endswith(".html"))
     with open(page, encoding="utf-8") as file:
-        assert "They fit no problem here, and are left out: pairwise." in file.read()
+        assert "Methods left out, as they fit no problem here: pairwise." in file.read()
 
 
 def test_a_suite_is_listed_printed_and_written(pfbench, folder):

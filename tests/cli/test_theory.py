@@ -70,7 +70,7 @@ def test_verdicts_are_looked_up_and_never_made(report, tmp_path):
     ((label, name, verdict),) = [(row.group, row.name, row.cells[0]) for row in table.rows]
     assert (label, name, verdict) == ("sampled", QUICK, known[QUICK].verdict)
     others = len(claims_about("nfwu-sg")) + len(claims_about("frank-wolfe")) - 1
-    assert f" {others} claims about these methods without a stored verdict." in table.note
+    assert f" Without a stored verdict: {others} claims about these methods." in table.note
 
 
 def test_the_page_shows_verdicts_with_their_evidence(report, tmp_path):

@@ -11,7 +11,7 @@ from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import LabelledSelector, Setting, Study
 
-FEW = "; the seeds are too few to tell the first"
+FEW = "; the first is not significantly better"
 EASY, HARD = Stop("m", 0.5), Stop("m", 0.1)
 
 
@@ -64,7 +64,7 @@ def test_one_problem_is_a_ranking_with_numbers():
     told = answers(results({"p": {"slow": runs(4000), "fast": runs(1000), "idle": runs(None)}}))
     assert told == [
         "3 algorithms on 1 problem, 3 seeds each: 9 runs, none of which failed.",
-        "6 of 9 runs reach the target, m ≤ 0.100; never idle.",
+        "6 of 9 runs reach the target, m ≤ 0.100; never: idle.",
         f"Fewest SFO calls: fast, 1\u202f000 expected, then slow 4\u202f000{FEW}.",
         f"Fewest LO calls: fast, 500 expected, then slow 2\u202f000{FEW}.",
     ]
@@ -97,7 +97,7 @@ def test_several_problems_are_counted():
     assert told[1:3] == [
         "18 of 24 runs reach the target, m ≤ 0.100; no method does on s.",
         "Fewest SFO calls: a on 2 and b on 1 of 3 problems, on 0 of them significantly "
-        "(rank test over the seeds); widest on q: 300 (b) to 900 (a).",
+        "(rank test over the seeds); largest difference on q: 300 (b) to 900 (a).",
     ]
 
 
@@ -108,7 +108,7 @@ def test_those_that_need_as_few_are_named_alike():
     (_, _, several, _) = answers(results({"p": alike, "q": {"a": runs(9), "b": runs(9)}}))
     assert several == (
         "Fewest SFO calls: a and b alike on 2 of 2 problems, on 0 of them significantly "
-        "(rank test over the seeds); widest on p: 100 (a) to 200 (c)."
+        "(rank test over the seeds); largest difference on p: 100 (a) to 200 (c)."
     )
 
 

@@ -188,7 +188,7 @@ def test_so_few_seeds_that_nothing_can_be_told_are_said():
     study = replace(study, study=replace(study.study, seeds=(0, 1, 2)))
     note = results_table(compare_algorithms(study, SFO)).note
     assert "3 seeds can tell no two methods apart in a table of 3 pairs" in note
-    assert note.endswith("it takes 5.")
+    assert note.endswith("use 5 seeds or more.")
     assert "apart" not in results_table(compare_algorithms(results(fast(), slow()), SFO)).note
 
 

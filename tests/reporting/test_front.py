@@ -46,7 +46,7 @@ def test_the_sentence_counts_every_pair_once():
     assert found.outcome_counts_sentence == (
         "On 2 pairs of problem and target, by SFO among 3 methods, mine is first on 0, within 2 "
         "times the first on 0, slower on 2, and misses 0 targets; the strongest rival "
-        "is best, ahead of it on 2 and behind on 0."
+        "is best, which is ahead on 2 and behind on 0."
     )
     assert "is first on 2" in about(group("mine", fast().runs), slow()).outcome_counts_sentence
     assert "misses 2 targets" in about(group("mine", idle().runs), slow()).outcome_counts_sentence
@@ -58,7 +58,7 @@ def test_a_target_within_which_runs_begin_counts_against_no_rival():
     begun = [run([3.0, 1.0], [0, 500], seed=seed, status="target") for seed in SEEDS]
     sentence = about(group("mine", begun), asking(fast(), "best")).outcome_counts_sentence
     assert sentence.startswith("On 1 pair of problem and target")
-    assert sentence.endswith("best, ahead of it on 1 and behind on 0.")
+    assert sentence.endswith("best, which is ahead on 1 and behind on 0.")
 
 
 def test_who_never_projects_is_compared_with_its_like():

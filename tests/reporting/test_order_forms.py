@@ -65,7 +65,7 @@ def test_an_order_flips_only_where_every_form_of_the_baseline_is_significantly_a
     depends = against(groups, ("ahead", "level"))
     assert depends.verdict == TURNS
     assert (
-        "; not so for level"
+        "; level is not significantly ahead"
         in ordering_text.order_verdict_table(results().study, [depends]).rows[0].cells[2]
     )
     assert depends.deciding_pair.p_value <= 0.05 < depends.deciding_pair.every_form_p_value
@@ -151,7 +151,7 @@ def test_a_form_whose_runs_are_not_kept_is_said_not_to_be_tested():
         == ("the other way round for the best forms; not tested for every form")
     )
     assert (
-        "not so for"
+        "significantly ahead"
         not in ordering_text.order_verdict_table(results().study, [one]).rows[0].cells[2]
     )
     assert ordering_text.as_json([one])[0]["pairs"][0]["p_every_form"] is None

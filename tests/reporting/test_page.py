@@ -228,7 +228,9 @@ def test_long_traces_are_thinned_alike_and_keep_ends_and_hits(outcomes):
 
 
 def test_interval_measures_say_which_end_is_shown(page):
-    assert "Of Frank-Wolfe gap V(x) the upper end of its certified interval is shown." in page.text
+    assert (
+        "For Frank-Wolfe gap V(x), the upper end of the certified interval is shown." in page.text
+    )
 
 
 def test_a_failed_run_is_listed_and_marked(failed):
@@ -315,7 +317,7 @@ def test_a_report_of_one_run_that_recorded_nothing_is_still_a_report(
     written = write(spec, [outcome], tmp_path, made)
     text = Page(written["by-hand.html"].read_text(encoding="utf-8")).text
     assert "1 run, of which 1 failed (1 error)" in text
-    assert "SVRG 0 error ? 8 has no value from there on" in text
+    assert "SVRG 0 error ? 8 has no value afterwards" in text
 
 
 def test_a_run_that_was_not_made_is_refused(spec, outcomes, made, tmp_path):

@@ -173,7 +173,7 @@ def test_what_is_not_met_stands_above_the_runs(spec, outcomes):
     labels = {group.label for group in found if group.algorithm == "nfwu-svrg"}
     assert len(labels) == 1
     note = tables.run_table(found).note
-    told = f"The theory of {labels.pop()} assumes convex, which is not known of the problem."
+    told = f"The theory of {labels.pop()} assumes convex, not known to hold on the problem."
     assert note.count(told) == note.count("assumes") == 1
 
 

@@ -113,12 +113,12 @@ def _hidden(self, ask, x, rng):
 
 
 NONE = {
-    "norm": (_normed, "computes norm of what"),
-    "inner": (lambda s, a, x, r: x - pf.inner(a.gradient(x), x) * x, "computes vdot of what"),
-    "sign": (lambda s, a, x, r: x - np.sign(a.gradient(x)), "computes sign of what"),
+    "norm": (_normed, "computes norm of the"),
+    "inner": (lambda s, a, x, r: x - pf.inner(a.gradient(x), x) * x, "computes vdot of the"),
+    "sign": (lambda s, a, x, r: x - np.sign(a.gradient(x)), "computes sign of the"),
     "branch": (lambda s, a, x, r: x if (a.gradient(x) > 0).any() else -x, "computes greater of"),
     "entry": (lambda s, a, x, r: x - a.gradient(x)[0] * x, "computes an entry of"),
-    "hidden": (_hidden, "chooses its way by numbers"),
+    "hidden": (_hidden, "branches on numbers"),
     "value": (lambda s, a, x, r: x - a.value(x) * a.gradient(x), "it queries values"),
     "origin": (lambda s, a, x, r: 0.9 * x - a.gradient(x), "depends on where the origin is"),
     "noise": (lambda s, a, x, r: x - r.normal() * a.gradient(x), "all draws are followed"),
@@ -149,7 +149,7 @@ def test_what_adds_and_scales_is_followed_however_it_is_written():
 def test_too_much_is_refused():
     with pytest.raises(InputError, match=r"more than .* unknowns"):
         record_method(Own(iterations=99), 1)
-    with pytest.raises(InputError, match="4 components at most"):
+    with pytest.raises(InputError, match="n <= 4"):
         FunctionClass(n=5)
 
 

@@ -232,6 +232,6 @@ def test_a_multiplier_that_is_wrong_proves_nothing(case):
 def test_it_is_printed_as_the_identity(case):
     worst, _ = case
     first, *lines, last = worst.proof.lines()
-    assert first.endswith("- measured = <S, G> + the sum of right less left sides")
+    assert first.endswith("- measured = <S, G> + the sum of (right - left) sides")
     assert any("<= f" in line or "D^2" in line for line in lines)
     assert "S is positive semidefinite up to" in last

@@ -258,7 +258,7 @@ def test_the_report_is_a_page_with_figures(tmp_path):
     report = watch.report(str(tmp_path / "watch.html"))
     text, page = str(report), (tmp_path / "watch.html").read_text()
     assert "sfo                252" in text
-    assert "One run:" in text
+    assert "One run neither" in text
     assert page.count("<svg") == 1
     assert "http" not in page.partition("<svg")[0]
     layers = watch.table.query("layer == 'hidden.weight'")

@@ -1,4 +1,4 @@
-"""The table of a study for a paper: as wide as a column, with its caption and label."""
+"""The LaTeX table of a study: as wide as a column of a paper, with caption and label."""
 
 import math
 import re
@@ -19,16 +19,16 @@ from pfbench.reporting.wording import (
 from pfbench.runs.planning.tune import TUNED
 
 COLUMNS = 3
-"""Targets, or else measures, at most: with the names they are 240 pt wide."""
+"""Maximum number of columns, so that the table with its names is 240 pt wide."""
 
 RIVALS = 5
-"""So many others stand below one method."""
+"""Maximum number of other methods below the candidate."""
 
 MAX_ROWS = 40
-"""Rows of all panels together, where each has two methods at least."""
+"""Maximum number of rows of all panels together; each panel keeps at least two methods."""
 
 NAME_WIDTH = 70
-"""The width of the names in pt; longer ones go on in a second line."""
+"""Width of the column of names in pt; longer names continue on a second line."""
 
 
 def paper_table(
@@ -42,13 +42,13 @@ def paper_table(
     Parameters
     ----------
     comparison
-        A study in the calls that rank its methods.
-    shown
-        The methods that figures show.
+        A study, compared in the calls that rank its methods.
+    displayed_labels
+        The methods that the figures show.
     stem
         The label of the table, after `tab:`.
     front
-        The one method that the report is about, which stands with the strongest of its class.
+        The candidate and the rivals of its class. If given, the table shows these instead.
     """
     study, panels = comparison.results.study, comparison.panels
     labels = (front.label, *front.rivals[:RIVALS]) if front else tuple(displayed_labels)
@@ -150,29 +150,29 @@ def _caption(
         measure = name_within_sentence(comparison.targets[-1].measure)
         sentences.append(
             f"Expected {comparison.price.description} until {measure} is at most the target above "
-            "the column, at equal budgets; a failed run is charged its own calls, and raised after "
-            "a number stands how many runs arrive where not all do."
+            "the column, at equal budgets; a failed run is charged its own calls. A superscript is "
+            "the number of runs that reach the target, if not all do."
         )
     else:
         sentences.append("Medians of the last values over the seeds, at equal budgets.")
     if front:
         sentences.append(
-            f"Below {front.label} stand the {len(labels) - 1} strongest of {len(front.rivals)} "
-            f"other {front.rival_class_noun}."
+            f"The rows below {front.label} are the {len(labels) - 1} strongest of "
+            f"{len(front.rivals)} other {front.rival_class_noun}."
         )
     elif len(labels) < len(study.labels):
-        sentences.append(f"Shown are {len(labels)} of {len(study.labels)} methods.")
+        sentences.append(f"The table shows {len(labels)} of {len(study.labels)} methods.")
     if left := len(comparison.targets) - columns if comparison.targets else 0:
-        sentences.append(f"Easier targets that are left out: {left}.")
+        sentences.append(f"Easier targets left out: {left}.")
     tune = study.tune
     if tune is not None and any(label.endswith(TUNED) for label in labels):
         sentences.append(
-            f"Methods called tuned: at most {tune.trials} trials each on every problem with other "
-            f"seeds ({', '.join(map(str, tune.seeds))}), the fewest {tune.count.upper()} to each "
+            f"Tuned methods have at most {tune.trials} trials each on every problem, with other "
+            f"seeds ({', '.join(map(str, tune.seeds))}); the fewest {tune.count.upper()} to each "
             "target decide."
         )
     sentences.append(
-        "Bold: fewer than each other method by a rank test over the seeds (Holm at 5 percent over "
-        "the whole table)."
+        "Bold: significantly fewer than every other method (rank test over the seeds, Holm at "
+        "5 percent over the whole table)."
     )
     return sentences

@@ -1,4 +1,4 @@
-"""Contents of a report, independent of its format: its parts, and where they come from."""
+"""Contents of a report, independent of its format: its parts and their provenance."""
 
 import math
 import os
@@ -38,20 +38,20 @@ from pfbench.runs.planning.study import Spec, Study
 
 @dataclass(frozen=True)
 class ReportPart:
-    """One study of a report; what is computed of it is computed once, for all formats."""
+    """One study of a report; its tables and sentences are computed once, for all formats."""
 
     results: StudyResults
     comparisons: tuple[Comparison, ...]
-    """How its algorithms compare in each kind of calls."""
+    """Comparison of its algorithms for each price: the study's own, then each kind of calls."""
     ordering_results: tuple[OrderingResult, ...]
-    """What becomes of its published orders."""
+    """Result of each published order that the study tests."""
     displayed_results: StudyResults
-    """What its figures show, at equal counts: all, or of very many algorithms the foremost."""
+    """Results that the figures show at equal counts: all, or of very many the best ranked."""
     figure: FigureData
     picture: str
     """Name of the file that holds its figure as SVG."""
     front: CandidateFront | None = None
-    """The one method that the report is about, against its class."""
+    """The candidate against the rivals of its class; None in a report without a candidate."""
 
     @property
     def study(self) -> Study:
@@ -85,7 +85,7 @@ class ReportPart:
 
     @cached_property
     def candidate_sentences(self) -> list[str]:
-        """Sentences on the candidate: its rank on each pair, its failures and its tuning."""
+        """Sentences on the candidate: ranks by problem and target, failures and tuning."""
         if self.front is None:
             return []
         return [
@@ -121,7 +121,7 @@ class ReportPart:
 
     @property
     def all_sentences(self) -> list[str]:
-        """All sentences on the study; only the candidate's in a report on one method."""
+        """All sentences on the study; in a report on one method only those on the candidate."""
         if self.front is not None:
             return self.candidate_sentences
         return [
@@ -134,7 +134,7 @@ class ReportPart:
 
     @cached_property
     def results_tables(self) -> list[Table]:
-        """Results, one table for each price; only the first in a report on one method."""
+        """Tables of results, one for each price; in a report on one method only the first."""
         if self.front is None:
             return results_tables(self.comparisons)
         return [results_table(self.comparisons[0], only={*self.front.methods_in_colour})]
@@ -156,7 +156,7 @@ class ReportPart:
 
     @cached_property
     def results_of_listed_runs(self) -> StudyResults:
-        """Results whose runs are listed: the candidate's in a report on one method, else all."""
+        """Results whose runs are listed: in a report on one method the candidate's, else all."""
         if self.front is None:
             return self.results
         return self.results.restrict_algorithms(self.front.candidate_labels)
@@ -178,7 +178,7 @@ class ReportPart:
 
     @property
     def tables(self) -> list[Table]:
-        """All tables that are read on a screen."""
+        """All tables that are displayed on a screen: in a terminal or a notebook."""
         tables = [
             self.ordering_verdict_table,
             ranking.table(self.results),
@@ -196,7 +196,7 @@ class ReportPart:
         if not names:
             return ""
         text = join_items([measure_name(name) for name in names])
-        return f" Of {text} the upper end of its certified interval is shown."
+        return f" For {text}, the upper end of the certified interval is shown."
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class ReportContents:
         ]
 
     def _run_duration_entries(self) -> list[tuple[str, str]]:
-        """Return the total and longest run time as a provenance entry; [] without orders."""
+        """Return the total and the longest run time; [] if the study tests no published order."""
         if not any(part.study.orderings for part in self.parts):
             return []
         seconds = [run.seconds for part in self.parts for _, run in part.results.runs]
@@ -249,7 +249,7 @@ class ReportContents:
             format_significant(math.fsum(seconds)),
             format_significant(max(seconds, default=0.0)),
         )
-        text = f"{total} s in all, at most {longest} s each, without measures and compilation"
+        text = f"{total} s in total, at most {longest} s each, without measures and compilation"
         return [("run time", text)]
 
 
@@ -260,9 +260,9 @@ class ReportSummary:
     Attributes
     ----------
     sentences, tables
-        In the order of the page.
+        Those of the page, in its order.
     files
-        What was written.
+        Paths of the written files.
     """
 
     sentences: tuple[str, ...]
@@ -270,7 +270,7 @@ class ReportSummary:
     files: tuple[Path, ...] = ()
 
     def __repr__(self) -> str:
-        """Return the sentences, and what was written."""
+        """Return the sentences and the paths of the written files."""
         return "\n".join([*self.sentences, *map(str, self.files)])
 
     def _repr_html_(self) -> str:
@@ -317,7 +317,7 @@ def _make_part(spec: Spec, results: StudyResults, candidates: tuple[str, ...]) -
 
 
 def file_stem(spec: Spec, study: Study) -> str:
-    """Return the common beginning of the names of a study's files."""
+    """Return the stem that the names of a study's files share."""
     return f"{spec.name}-{study.key}" if study.key else spec.name
 
 
@@ -330,7 +330,7 @@ def seeds_in_words(study: Study) -> str:
 
 
 def interval_failure_sentence(results: StudyResults) -> str:
-    """Return a bound on the probability that a certified interval is wrong; or ''."""
+    """Return a sentence that bounds the probability of a wrong certified interval; or ''."""
     probability = math.fsum(run.failure_probability for _, run in results.runs)
     if not probability:
         return ""
@@ -341,7 +341,7 @@ def interval_failure_sentence(results: StudyResults) -> str:
 
 
 def describe_machine() -> str:
-    """Return the processor of this machine and how many threads it offers."""
+    """Return text on this machine's processor and its number of threads."""
     model = platform.processor() or platform.machine()
     with suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -49,14 +49,14 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Spec
 
 ROWS = 200
-"""About so many rows of a trace are kept: half of them evenly, half evenly in their logarithm."""
+"""Approximate number of trace rows kept: half evenly spaced, half logarithmically spaced."""
 
 PRICE = "price"
-"""The axis of a study that states what calls cost."""
+"""Name of the x-axis of a study that states a price of calls."""
 
 
 def gzip_base64(text: str) -> str:
-    """Return a text as gzip in base64, which can stand in a page; the same text, the same bytes."""
+    """Return a text compressed by gzip, as base64; equal texts give equal bytes."""
     return base64.b64encode(gzip.compress(text.encode("utf-8"), 9, mtime=0)).decode("ascii")
 
 
@@ -71,11 +71,11 @@ def figure_data_json(
     Parameters
     ----------
     studies
-        Each with the figure that is shown at first.
+        Results of each study, with the figure that the page shows at first.
     labels
-        All algorithms of the report; the position of one is the number of its style.
+        All algorithms of the report; the index of a label is the number of its line style.
     rates
-        The rates that are claimed of the methods.
+        The rates that papers claim for the methods.
     """
     looks = [(label, line_style(number)) for number, label in enumerate(labels)]
     content = {
@@ -126,7 +126,7 @@ class _StudyData:
         ]
 
     def record(self) -> dict[str, Any]:
-        """Return the study as the script reads it."""
+        """Return the JSON record of the study, as the script of the page reads it."""
         study, results = self._results.study, self._results
         displayed = self._first.results.study.labels
         return {
@@ -175,13 +175,13 @@ class _StudyData:
         }
 
     def _is_counted(self, group: RunGroup, axis: str) -> bool:
-        """Return whether a group makes calls of an axis, so that it has a line there."""
+        """Return whether a group makes calls of the kind on an axis, and so has a line there."""
         if axis == PRICE and self._cost is not None:
             return any(map(self._cost.total_cost, group.runs))
         return axis not in COUNTED or group.makes_calls(axis)
 
     def _value_scales(self) -> dict[str, dict[str, list[Any]]]:
-        """Return the y-axes by measure and problem, linear and logarithmic (None if it cannot)."""
+        """Return linear and logarithmic y-axes by measure and problem; None where impossible."""
         scales: dict[str, dict[str, list[Any]]] = {}
         for measure in self._measures:
             lines: dict[str, list[PanelLine]] = {}
@@ -201,7 +201,7 @@ class _StudyData:
         return scales
 
     def _call_scales(self, groups: Sequence[RunGroup]) -> dict[str, list[Any]]:
-        """Return the x-axes of a panel, by what is counted: linear and logarithmic."""
+        """Return the linear and the logarithmic x-axis of a panel for each quantity on it."""
         scales = {}
         for axis in self._axes:
             counted = [group for group in groups if self._is_counted(group, axis)]
@@ -216,8 +216,8 @@ class _StudyData:
     def _group_record(self, group: RunGroup) -> dict[str, Any]:
         """Return the JSON record of one algorithm in one panel: bands and single runs.
 
-        Where the runs agree in how much they spent at each iteration, all axes share the bands, and
-        `x` has what was spent on the grid; otherwise `other` has bands of that axis.
+        If all runs have spent equal amounts at each iteration, all axes share `bands`, and `x` has
+        the amounts at the grid points. Otherwise `other` has separate bands for that axis.
         """
         axes = [axis for axis in self._axes if self._is_counted(group, axis)]
         grid = sorted({step for run in group.runs for step in trace_column(run, "iteration")})
@@ -271,7 +271,7 @@ def _scale_record(scale: AxisScale | None) -> list[Any] | None:
 
 
 def _pad_band_to_grid(band: MedianBand, grid: Sequence[float]) -> MedianBand:
-    """Return a band on a finer grid, NaN at points where it has no value."""
+    """Return a band on a finer grid, with NaN at the added points."""
     index = np.searchsorted(grid, band.x)
     columns = []
     for values in (band.median, band.low, band.high, band.runs):
@@ -283,7 +283,7 @@ def _pad_band_to_grid(band: MedianBand, grid: Sequence[float]) -> MedianBand:
 
 
 def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
-    """Return the JSON record of a band: median, ends, and number of runs if it varies."""
+    """Return the JSON record of a band: median, both ends, and number of runs if it varies."""
     record = {"y": _encode_numbers(band.median)}
     if len(group.runs) > 1:
         record |= {"low": _encode_numbers(band.low), "high": _encode_numbers(band.high)}
@@ -292,9 +292,10 @@ def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
 
 
 def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> float | None:
-    """Return the constant of a rate from the theorem's schedule, where all runs came to its end.
+    """Return the constant of a rate from the theorem's bound; None unless all runs finished.
 
-    The theorem promises a bound on a measure after so many calls: both are medians over the runs.
+    The theorem bounds a measure at the end of its schedule. The constant is the median bound
+    times the median number of calls to the power of the rate.
     """
     group = panel.find(label)
     guarantees = group.guarantees if group else ()
@@ -308,7 +309,7 @@ def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> floa
 def _thin_and_price_runs(
     runs: Sequence[Run], targets: Sequence[Stop], cost: Cost | None
 ) -> tuple[Run, ...]:
-    """Keep only the displayed rows of runs, and append a column with the price of each."""
+    """Keep only the displayed rows of runs, and append a column with the cost up to each row."""
     retained = list_displayed_iterations(runs, targets)
     return tuple(_thin_and_price_run(run, retained, cost) for run in runs)
 
@@ -327,9 +328,9 @@ def _thin_and_price_run(run: Run, retained: frozenset[float], cost: Cost | None)
 
 
 def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> frozenset[float]:
-    """Return the recorded iterations that the page keeps, the same for all runs of a group.
+    """Return the recorded iterations that the page keeps, common to all runs of a group.
 
-    The last of each run are among them, and those at which one first reaches a target.
+    They include the last iteration of each run, and the first at which a run reaches a target.
     """
     recorded = [[row[run.columns.index("iteration")] for row in run.rows] for run in runs]
     full_list = np.unique(np.concatenate([np.asarray(item, dtype=float) for item in recorded]))
@@ -349,7 +350,7 @@ def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> f
 
 
 def _encode_numbers(values: Any, digits: int = 5) -> Any:
-    """Encode numbers for JSON: integers as differences, others rounded, NaN as None."""
+    """Encode numbers for JSON: integers by their differences, others rounded, NaN as None."""
     array = np.asarray(values, dtype=float)
     if array.size and (np.abs(array) < 2.0**53).all() and (array == np.round(array)).all():
         return {"d": np.diff(array, prepend=0).astype(np.int64).tolist()}

@@ -20,13 +20,13 @@ from pfbench.reporting.statistics.seed_curves import (
 from pfbench.reporting.wording import AXES, power_of_ten
 
 WIDE = 30.0
-"""The x-axis is logarithmic where a line ends more than so many times as far as another."""
+"""Ratio of the largest to the smallest end of lines above which the x-axis is logarithmic."""
 
 BEYOND = 3.0, 0.5
-"""Diverging runs extend a y-axis by at most so many decades, or by that part of a linear axis."""
+"""Diverging runs extend a y-axis by at most 3 decades, or by half of its length if linear."""
 
 GROWTH = 1e3
-"""A line diverges that ends at this multiple of its start, and of its value halfway."""
+"""A line diverges if it ends above this multiple of its first and of its middle value."""
 
 _LEAST, _DECADES = 1e-300, 307.0
 """The least positive number that an axis resolves, and the largest exponent of its ends."""
@@ -42,12 +42,12 @@ class PanelLine:
 
     @property
     def max_x(self) -> float:
-        """The greatest x of it, 0 without any."""
+        """The greatest x of the line; 0 if it has no points."""
         return max(map(float, (*self.band.x[-1:], *(end.x for end in self.endings))), default=0.0)
 
     @property
     def all_plotted_y_values(self) -> Array:
-        """Every value that is drawn."""
+        """All y-values that are drawn: the band, the median and the ends of runs."""
         ends = np.array([end.y for end in self.endings])
         return np.concatenate([self.band.low, self.band.median, self.band.high, ends])
 
@@ -60,7 +60,7 @@ class PanelLine:
     def has_diverged_or_still_grows(self) -> bool:
         """Whether a run diverged, or the median still grows steeply at its end.
 
-        An error that is rounding at the start and grows to its usual size does not.
+        An error that starts at the size of rounding and grows to its usual size does not count.
         """
         sizes = np.abs(self.band.median)
         grows = len(sizes) > 1 and sizes[-1] > GROWTH * max(sizes[0], sizes[(len(sizes) - 1) // 2])
@@ -68,7 +68,7 @@ class PanelLine:
 
     @property
     def values_for_axis_range(self) -> Array:
-        """The values that an axis must show: all of them, or the first if the line diverges."""
+        """The y-values that an axis must show: all, or only the first if the line diverges."""
         return (
             self.band.median[:1] if self.has_diverged_or_still_grows else self.all_plotted_y_values
         )
@@ -76,7 +76,7 @@ class PanelLine:
 
 @dataclass(frozen=True)
 class AxisScale:
-    """The y-axis of panels in a row: `low` and `high` in units of the measure."""
+    """Scale, range (`low`, `high`) and ticks of an axis."""
 
     log: bool
     low: float
@@ -85,7 +85,7 @@ class AxisScale:
 
     @property
     def clip_range(self) -> tuple[float, float]:
-        """Range to which lines are clipped, far enough outside the panel not to be seen."""
+        """Range to which lines are clipped, wider than the panel, so that clipping is invisible."""
         if self.log:
             length = math.log10(self.high) - math.log10(self.low)
             return 0.0, 10.0 ** min(math.log10(self.high) + length, _DECADES)
@@ -99,17 +99,17 @@ class FigureData:
     Attributes
     ----------
     axis
-        What is on the x-axis: what the paper counts, where that is one of our counts or the
-        seconds; or the first of the counts that any run makes, or else the seconds.
+        Trace column on the x-axis: the paper's unit if it is a single column; else the first count
+        that any run makes, or else the seconds.
     lines
-        By measure and number of the panel; an algorithm that never makes the calls on the axis has
-        no line.
+        The lines by measure and index of the panel; an algorithm that never makes the calls on
+        the axis has no line.
     spans
-        Least positive and greatest x by number of the panel.
+        Least positive and greatest x by index of the panel.
     log
-        Whether the x-axis is logarithmic, as lines of one panel end very far from each other.
+        Whether the x-axis is logarithmic, because lines of one panel end far from each other.
     scales
-        By measure and problem: values of different problems have no scale in common.
+        The y-axis by measure and problem, as different problems have values of different size.
     """
 
     results: StudyResults
@@ -121,7 +121,7 @@ class FigureData:
 
 
 def compute_figure(results: StudyResults) -> FigureData:
-    """Compute everything that the figure of a study shows: its runs, at the counts that all had."""
+    """Compute the contents of a study's figure, with its runs truncated to equal counts."""
     results = truncate_study(results)
     measures, columns = results.study.measures, range(len(results.panels))
     own = [
@@ -174,7 +174,7 @@ def _positive_x_range(lines: Sequence[PanelLine]) -> tuple[float, float]:
 
 
 def _spans_widely(lines: Sequence[PanelLine]) -> bool:
-    """Return whether lines of a panel end so far from each other that a linear axis hides one."""
+    """Return whether the ends of a panel's lines differ so much that a linear axis hides one."""
     ends = [line.max_x for line in lines if line.max_x > 0]
     return bool(ends) and max(ends) > WIDE * min(ends)
 
@@ -182,14 +182,14 @@ def _spans_widely(lines: Sequence[PanelLine]) -> bool:
 def make_axis_scale(
     lines: Sequence[PanelLine], *, log: bool | None = None, levels: Sequence[float] = ()
 ) -> AxisScale:
-    """Return the y-axis of lines; those that diverge may leave it, unless all others do, too.
+    """Return the y-axis of lines; diverging lines may leave its range.
 
     Parameters
     ----------
     log
-        Whether it is logarithmic where any value is positive; by default where none is negative.
+        Whether the axis is logarithmic, if any value is positive; by default if none is negative.
     levels
-        Further values that it must show.
+        Further values that the axis must show.
     """
     values = np.concatenate([np.empty(0), *(line.all_plotted_y_values for line in lines)])
     bounded = np.concatenate([np.empty(0), *(line.values_for_axis_range for line in lines)])
@@ -219,7 +219,7 @@ def make_axis_scale(
 
 
 def make_calls_scale(spent: Array, *, log: bool) -> AxisScale | None:
-    """Return the x-axis of all positive numbers of calls that were spent; None without any."""
+    """Return the x-axis for the given positive numbers of calls; None if there are none."""
     if not spent.size:
         return None
     if not log:
@@ -234,7 +234,7 @@ def _shorten(ticks: Iterator[tuple[float, str]]) -> Iterator[tuple[float, str]]:
 
 
 def format_short(number: float) -> str:
-    """Return a count with k or M for thousands or millions."""
+    """Return a number with the suffix k, M or G for thousands, millions or billions."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(number) >= size:
             return f"{number / size:g}{unit}"
@@ -242,7 +242,7 @@ def format_short(number: float) -> str:
 
 
 def log_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
-    """Yield two to seven ticks of a logarithmic axis, with what to write there."""
+    """Yield the positions and labels of two to seven ticks of a logarithmic axis."""
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     decades = math.log10(high) - math.log10(low)
     if decades >= 2.0:
@@ -262,7 +262,7 @@ def log_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
 
 
 def linear_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
-    """Yield two to six ticks of a linear axis, with what to write there."""
+    """Yield the positions and labels of two to six ticks of a linear axis."""
     power = math.floor(math.log10((high - low) / 2))
     size = next(size for size in (1, 2, 5, 10) if (high - low) / (size * 10.0**power) <= 5.5)
     step, digits = size * 10.0**power, max(0, -power - (size == 10))

@@ -1,4 +1,4 @@
-"""The profile of one method among others: the share of pairs reached by so many calls."""
+"""Profile of one method among others: share of (problem, target) pairs against calls."""
 
 import math
 from functools import partial
@@ -24,12 +24,12 @@ _GREY = "#c9c9c4"
 
 
 class ProfileLine(NamedTuple):
-    """A line of the profile on the page: points in a box of 1000 times 400, and how it looks."""
+    """A line of the profile on the page: its points, in a box of 1000 x 400, and its style."""
 
     label: str
     points: str
     number: int | None
-    """Its style; None for one that is grey."""
+    """Number of its line style; None for a grey line."""
     is_candidate: bool
 
 
@@ -42,7 +42,7 @@ class ProfileGraphic(NamedTuple):
 
 
 def page_profile(front: CandidateFront) -> ProfileGraphic:
-    """Return the profile as the page draws it, grey lines first, and the method itself last."""
+    """Return the profile as the page draws it: grey lines first, the candidate last."""
     steps = front.calls_by_method()
     low, high = _calls_range(steps)
     wide = math.log(high / low)
@@ -68,7 +68,7 @@ def page_profile(front: CandidateFront) -> ProfileGraphic:
 
 
 def draw_profile(front: CandidateFront, width: PrintWidth = COLUMN) -> DeferredDrawing:
-    """Return the profile for a paper; the grey lines of the others have no names there."""
+    """Return the profile for a paper, in which the grey lines have no names."""
     return DeferredDrawing(f"{front.label}: profile", partial(_draw_print_profile, front, width))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 _COLORS = ("#222222", "#e69f00", "#56b4e9", "#d55e00", "#0072b2", "#009e73", "#cc79a7", "#8a8a8a")
 _ON_DARK = {"#222222": "#eceae6", "#0072b2": "#3a9ad9", "#d55e00": "#e8702a"}
-"""The same hues, lighter, where they would be too dark on a dark page."""
+"""Lighter colours of the same hues, for those that are too dark on a dark page."""
 
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 3), (2, 2), (8, 3, 2, 3), (), (6, 3), (2, 2))
 _MARKERS = (

@@ -1,4 +1,4 @@
-"""The figures for publication: SVG for the web, PDF for papers, the same bytes every time."""
+"""Figures for publication: SVG for the web, PDF for papers; equal data give equal bytes."""
 
 import io
 import logging
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _POINTS, _MARKERS = 1600, 400
-"""So many points and markers at most all lines have together: a file stays below 200 kB."""
+"""Maximum points and markers of all lines together, which keep a file below 200 kB."""
 
 _LEGEND = 0.4
-"""Inches that a figure has for its legend: two rows of it."""
+"""Height in inches that a figure reserves for its legend of two rows."""
 
 LOOK = files("pfbench.reporting.figures") / "print.mplstyle"
-"""The look of figures in print."""
+"""The matplotlib style sheet of printed figures."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class PrintWidth:
     Attributes
     ----------
     inches
-        Of the figure, as it is put into a paper without scaling.
+        Width of the figure in inches; papers include it without scaling.
     columns, keys
-        Most panels, and names of the legend, side by side.
+        Maximum numbers of panels, and of legend entries, side by side.
     row
-        Inches of a row of panels.
+        Height of a row of panels in inches.
     """
 
     inches: float
@@ -58,7 +58,7 @@ class PrintWidth:
 
 
 PAGE, COLUMN = PrintWidth(6.75, 5, 6, 1.6), PrintWidth(3.25, 2, 3, 1.35)
-"""The width of a page of text, and that of a column of two."""
+"""The width of a page of text, and of one column of a two-column page."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class DeferredDrawing:
     Attributes
     ----------
     title
-        What its file says it is.
+        Title in the metadata of the file.
     canvas
-        Draws it.
+        Function that draws the figure and returns it.
     """
 
     title: str
@@ -134,10 +134,10 @@ _BLANK = re.compile(r"\s*\n\s*")
 
 
 def _minify(source: bytes) -> bytes:
-    """Return a smaller SVG that looks the same.
+    """Return a smaller SVG with the same appearance.
 
-    Coordinates have a tenth of a point, frequent styles become classes, and names that nothing
-    refers to go, as does the indentation.
+    Coordinates are rounded to a tenth of a point, and frequent styles become classes. Unused names
+    and the indentation are removed.
     """
     text = _COORDINATES.sub(
         lambda path: (
@@ -159,14 +159,14 @@ def _minify(source: bytes) -> bytes:
 def curves_drawing(
     figure: FigureData, labels: Sequence[str], width: PrintWidth = PAGE
 ) -> DeferredDrawing:
-    """Return the curves of a study: for each measure its panels, side by side as far as they go.
+    """Return the drawing of a study's curves: for each measure, rows of its panels.
 
     Parameters
     ----------
     figure
-        What the figure shows.
+        Contents of the figure.
     labels
-        All algorithms of the report; the position of one is the number of its style.
+        All algorithms of the report; the index of a label is the number of its line style.
     """
     return DeferredDrawing(figure.results.study.title, partial(_draw_curves, figure, labels, width))
 
@@ -204,7 +204,7 @@ def _draw_curves(figure: FigureData, labels: Sequence[str], width: PrintWidth) -
 
 
 def new_figure(width: PrintWidth, rows: int, columns: int) -> "tuple[Canvas, Any]":
-    """Return an empty figure and its grid of panels, of which none is seen yet."""
+    """Return an empty figure and its grid of panels, all of them invisible."""
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(width.inches, 0.7 + width.row * rows), layout="constrained")
@@ -222,7 +222,7 @@ def add_legend(
     *,
     markers: bool = True,
 ) -> None:
-    """Write above a figure which line is which algorithm, as many side by side as it has room."""
+    """Add a legend above a figure, with as many entries in a row as fit."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 

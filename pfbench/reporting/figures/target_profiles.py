@@ -1,4 +1,4 @@
-"""The share of targets that is reached within so many calls."""
+"""Profiles of the share of targets reached against the number of calls."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _LEFT = 0.7
-"""The axis begins at so much of the fewest calls that reach any target."""
+"""The x-axis begins at this fraction of the fewest calls that reach any target."""
 
 
 def draw_target_profiles(
     comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth = PAGE
 ) -> DeferredDrawing | None:
-    """Return the figure of a study, a panel for each kind of calls; None if it has no targets.
+    """Return the drawing of a study, one panel for each price; None if it has no targets.
 
-    Every problem (and setting) weighs the same, and every target, as the study states them. A line
-    that ends at 0.6 has never reached the other 40 %. The band is the 95 % interval over seeds
-    (bootstrap, stratified by problem).
+    Every problem (and setting) has equal weight, and so has every target. A line that ends at 0.6
+    has never reached the other 40 %. The band is the 95 % interval over seeds (bootstrap,
+    stratified by problem).
 
     Parameters
     ----------
     labels
-        All algorithms of the report; the position of one is the number of its style.
+        All algorithms of the report; the index of a label is the number of its line style.
     """
     if not comparisons[0].targets:
         return None
@@ -43,9 +43,9 @@ def draw_target_profiles(
 
 
 def target_shares(comparison: Comparison) -> dict[str, CumulativeShare]:
-    """Return the share of targets that each algorithm reaches, by the calls that it needs.
+    """Return the share of targets reached against the number of calls, for each algorithm.
 
-    One that reaches targets without any such calls is left out, as in the curves.
+    An algorithm that reaches its targets without any calls of this kind is left out.
     """
     shares = {}
     for label in comparison.results.study.labels:

@@ -1,4 +1,4 @@
-"""The answer of a study in words: what was compared, and who needs the fewest calls for what."""
+"""The answer of a study in sentences: which method needs the fewest calls to the target."""
 
 import math
 from collections import Counter
@@ -28,7 +28,7 @@ from pfbench.runs.loop.run import COMPLETED
 from pfbench.runs.loop.stop import Stop
 
 _MOST_NAMED = 4
-"""So many methods or panels are named; of more, their number."""
+"""Maximum number of methods or panels that a sentence names; the others it counts."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _TargetRow:
 
     @property
     def methods_by_calls(self) -> list[tuple[float, ScoredAlgorithm]]:
-        """Expected calls and methods of those that reach the target, the fewest first."""
+        """Expected calls and method, for each that reaches the target, the fewest calls first."""
         existing = (
             (algorithm.calls_until_targets[-1], algorithm) for algorithm in self.panel.algorithms
         )
@@ -131,7 +131,7 @@ def _all_methods_make_calls(results: StudyResults, price: Cost) -> bool:
 def _target_sentences(
     results: StudyResults, target: Stop, rows: Sequence[_TargetRow]
 ) -> Iterator[str]:
-    """Yield a sentence on how many runs reach the target, and who and where none does."""
+    """Yield a sentence on the runs that reach the target, and on methods that never do."""
     level = f"{name_within_sentence(target.measure)} ≤ {format_significant(target.target)}"
     reached = sum(sum(row.hits_by_method.values()) for row in rows)
     if not reached:
@@ -148,7 +148,7 @@ def _target_sentences(
         if titles
         else ""
     )
-    owner = f"; never {join_items(_abbreviate_names(methods, 'method'))}" if methods else ""
+    owner = f"; never: {join_items(_abbreviate_names(methods, 'method'))}" if methods else ""
     yield (
         f"{format_integer(reached)} of {pluralize(len(results.runs), 'run')} reach the target, "
         f"{level}{location}{owner}."
@@ -170,7 +170,7 @@ def _describe_cheapest(comparison: Comparison, panel_noun: str) -> str:
 
 
 def _describe_order(row: _TargetRow, calls: str) -> str:
-    """Return the order of the methods in the only panel."""
+    """Return a sentence on the methods of the only panel, ordered by their expected calls."""
     lower, best = row.methods_by_calls[0]
     order = [pair for pair in row.methods_by_calls if pair[0] > lower]
     named = [
@@ -178,12 +178,12 @@ def _describe_order(row: _TargetRow, calls: str) -> str:
         for value, algorithm in order
     ]
     then = f", then {join_items(_abbreviate_names(named, 'method'))}" if named else ""
-    sure = "" if row.clear or not order else "; the seeds are too few to tell the first"
+    sure = "" if row.clear or not order else "; the first is not significantly better"
     return f"Fewest {calls}: {row.cheapest_methods}, {format_calls_in_sentence(lower)} expected{_format_hits(best)}{then}{sure}."  # noqa: E501
 
 
 def _describe_winners(reached: Sequence[_TargetRow], calls: str, panel_noun: str) -> str:
-    """Count the panels on which each method needs the fewest calls; add the factors by which."""
+    """Return a sentence that counts the panels on which each method needs the fewest calls."""
     wins = Counter(row.cheapest_methods for row in reached)
     named = [f"{label} on {format_integer(number)}" for label, number in wins.most_common()]
     text = (
@@ -201,13 +201,13 @@ def _describe_winners(reached: Sequence[_TargetRow], calls: str, panel_noun: str
     )
     (low, first), *_, (high, last) = widest.methods_by_calls
     return (
-        f"{text}; widest on {widest.title}: {format_calls_in_sentence(low)} ({first.group.label}) to "  # noqa: E501
+        f"{text}; largest difference on {widest.title}: {format_calls_in_sentence(low)} ({first.group.label}) to "  # noqa: E501
         f"{format_calls_in_sentence(high)} ({last.group.label})."
     )
 
 
 def _final_value_sentences(results: StudyResults) -> Iterator[str]:
-    """Yield, for each measure, which methods end lowest: all that is known without a target."""
+    """Yield, for each measure, a sentence on the methods that end lowest."""
     for measure in results.study.measures:
         ends = [_final_medians(panel, measure) for panel in results.panels]
         existing = [end for end in ends if end]
@@ -248,7 +248,7 @@ def _format_hits(algorithm: ScoredAlgorithm) -> str:
 
 
 def _abbreviate_names(names: Sequence[str], noun: str) -> list[str]:
-    """Return the first names; of more than a few, how many others there are."""
+    """Return the names; of more than `_MOST_NAMED` the first, and the number of the others."""
     if len(names) <= _MOST_NAMED:
         return list(names)
     return [*names[: _MOST_NAMED - 1], pluralize(len(names) - _MOST_NAMED + 1, f"more {noun}")]
@@ -267,7 +267,7 @@ def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
 
 
 def _describe_truncation_to_equal_counts(results: StudyResults) -> Iterator[str]:
-    """Yield, for each panel with longer runs, the budget to which they are cut."""
+    """Yield a sentence on the common budget of each panel in which runs are truncated."""
     for panel in results.panels:
         limits, equal = truncate_to_equal_counts(panel)
         pairs = zip(panel.groups, equal.groups, strict=True)
@@ -281,8 +281,8 @@ def _describe_truncation_to_equal_counts(results: StudyResults) -> Iterator[str]
                 f"{kind.upper()} {format_integer(int(limit))}" for kind, limit in limits.items()
             )
             yield (
-                f"At {panel.title} all is compared within {words}, the least budget; "
-                f"{pluralize(cut, 'run')} went further, and gained nothing by that."
+                f"At {panel.title} all runs are compared within {words}, the least budget; "
+                f"{pluralize(cut, 'run')} went further, which is no advantage."
             )
 
 

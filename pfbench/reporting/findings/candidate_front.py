@@ -1,7 +1,7 @@
-"""One method against those of its class: a sentence, a table, and who stands nearest.
+"""One method against those of its class: a sentence, a table, and its strongest rival.
 
-The class follows from the oracle calls: a method that makes linear minimisations and never projects
-is compared with projection-free methods, any other with all.
+The class follows from the oracle calls: a method that never projects is compared with the methods
+that never project, any other with all methods.
 """
 
 import math
@@ -19,10 +19,10 @@ from pfbench.reporting.tables import EQUAL_MARK, Cell, Table, TableRow
 from pfbench.reporting.wording import name_within_sentence, pluralize
 
 NEAR_RATIO = 2.0
-"""Within so many times the calls of the best a method counts as near."""
+"""A method is near the best if it needs at most this multiple of the calls of the best."""
 
 MAX_ROWS = 6
-"""So many others are drawn in colour, and five of them stand in the table for a paper."""
+"""Maximum number of rivals that are drawn in colour."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class CandidateFront:
     Attributes
     ----------
     comparisons
-        The study in each price; the first decides.
+        The study compared at each price; the first one ranks the methods.
     label, candidate_labels
-        The method, and all labels under which it stands: it is no rival of itself.
+        The candidate's label, and all labels of its forms, which are not rivals.
     rivals
-        The others of its class, the strongest first.
+        The other methods of its class, the strongest first.
     not_comparable
-        Methods that are not of its class: those that project, where it does not.
+        Methods outside its class: those that project, if the candidate does not.
     """
 
     comparisons: tuple[Comparison, ...]
@@ -54,12 +54,12 @@ class CandidateFront:
 
     @property
     def price(self) -> Cost:
-        """Price of the first comparison, which decides."""
+        """Price of the first comparison, which ranks the methods."""
         return self.comparisons[0].price
 
     @property
     def methods_in_colour(self) -> tuple[str, ...]:
-        """The method and the rivals that are drawn in colour."""
+        """The candidate's labels and the rivals that are drawn in colour."""
         return (*self.candidate_labels, *self.rivals[:MAX_ROWS])
 
     @property
@@ -79,7 +79,10 @@ class CandidateFront:
 
     @cached_property
     def duels_by_outcome(self) -> tuple[list[Duel], list[Duel], list[Duel], list[Duel]]:
-        """Duels in four lists: all that count, candidate first, near the first, not there."""
+        """Duels in four lists: all that count, candidate first, near the first, target missed.
+
+        A duel counts unless the runs begin within the target, or no method reaches it.
+        """
         duels = [
             duel
             for duel in self.duels
@@ -95,7 +98,7 @@ class CandidateFront:
 
     @cached_property
     def outcome_counts_sentence(self) -> str:
-        """Sentence on how many pairs the candidate is first, near, behind, or not there."""
+        """Sentence on how many pairs the candidate is first, near the first, slower, or misses."""
         duels, leads, near, never = self.duels_by_outcome
         left = sum(
             not (duel.starts_within_target or duel.rank or duel.best_other) for duel in self.duels
@@ -126,7 +129,7 @@ class CandidateFront:
             if (panel.panel.title, index) not in started
         ]
         ahead, behind = sum(a < b for a, b in pairs), sum(b < a for a, b in pairs)
-        return f"; the strongest rival is {rival}, ahead of it on {behind} and behind on {ahead}"
+        return f"; the strongest rival is {rival}, which is ahead on {behind} and behind on {ahead}"
 
     @cached_property
     def table(self) -> Table:
@@ -147,7 +150,7 @@ class CandidateFront:
             for duels_of in further:
                 cells += _duel_cells(duels_of[duel.title, duel.target_index])
             cells += [self._dominating_rival_or_word_none(duel)] if comparisons else []
-            name = f"{target}, where runs begin" if duel.starts_within_target else target
+            name = f"{target} (runs begin within it)" if duel.starts_within_target else target
             best = frozenset(
                 {0} if duel.is_significant and duel.calls < duel.best_other_calls else ()
             )
@@ -161,14 +164,14 @@ class CandidateFront:
             str(comparison.price) for comparison in (self.comparisons[0], *comparisons)
         )
         heads += [f"fewer {both}"] if comparisons else []
-        frontier = f" Last column: a method that needs fewer {both}; none: on the Pareto front."
+        frontier = f" Last column: a method that needs fewer {both}; none on the Pareto front."
         measure = name_within_sentence(self.comparisons[0].targets[-1].measure)
         return Table(
             f"{self.label} against the best of its class",
             f"Expected calls until {measure} is at most the target, at equal counts, and hits; "
-            "behind each ratio its 95 % interval over the seeds (bootstrap). Its class are "
-            f"{self._rival_class_text}. Bold: fewer than "
-            "the best, significantly (rank test over the seeds; Holm over its tests against all "
+            "after each ratio its 95 % interval over the seeds (bootstrap). Its class: "
+            f"{self._rival_class_text}. Bold: significantly fewer than "
+            "the best other (rank test over the seeds; Holm over its tests against all "
             f"others at that target). {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}."  # noqa: E501
             f"{frontier if comparisons else ''}",
             (self.results.head, "target", *heads),
@@ -177,7 +180,7 @@ class CandidateFront:
 
     @property
     def _rival_class_text(self) -> str:
-        """The others of its class, in words."""
+        """Noun phrase for the other methods of the candidate's class."""
         rest = pluralize(len(self.rivals), "other")
         return (
             f"the {rest} among the {self.rival_class_noun}"
@@ -198,7 +201,7 @@ class CandidateFront:
         )
 
     def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
-        """Return the rival with fewer calls of each kind, "none", or None without arrival."""
+        """Return a rival with no more calls of any kind, else "none"; None for a missed target."""
         if duel.rank is None or duel.starts_within_target:
             return None
         results: list[tuple[float, str]] = []
@@ -269,7 +272,7 @@ def _drop_interval(expected: ExpectedCalls | None) -> ExpectedCalls | None:
 def make_candidate_front(
     comparisons: Sequence[Comparison], candidates: Sequence[str]
 ) -> CandidateFront:
-    """Return one method against its class; of several labels the last stands for it."""
+    """Return the front of a candidate against its class; the last of its labels represents it."""
     results = comparisons[0].results
     outside: set[str] = set()
     projecting = duels.projecting_methods(results)
@@ -286,8 +289,8 @@ def make_candidate_front(
 def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
     """Return the mean of log(budget/calls) over all pairs, by method.
 
-    It is the area under its profile, up to the budget, on a logarithmic axis. What it never reaches
-    counts 0. No number follows from the other methods.
+    The mean is the area under the method's profile up to the budget, on a logarithmic axis. A
+    target that is never reached counts 0. No value depends on the other methods.
     """
     comparison_sentences: dict[str, float] = {}
     pairs = len(comparison.panels) * max(1, len(comparison.targets))
@@ -306,14 +309,14 @@ def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
 
 
 def describe_outcome_counts(front: CandidateFront) -> list[str]:
-    """Return four phrases: on how many pairs it is first, near, behind, not there."""
+    """Return four phrases: on how many pairs the candidate is first, near, behind, or misses."""
     counted, leads, near, never = front.duels_by_outcome
     behind = len(counted) - len(leads) - len(near) - len(never)
     return [
         f"first on {len(leads)} of {len(counted)}",
         f"near on {len(near)}",
         f"behind on {behind}",
-        f"not there on {len(never)}",
+        f"missed on {len(never)}",
     ]
 
 

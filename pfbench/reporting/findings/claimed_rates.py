@@ -10,7 +10,7 @@ from pfbench.reporting.wording import pluralize
 
 
 def figure_rates(results: StudyResults, rates: Sequence[RateLine]) -> list[tuple[str, RateLine]]:
-    """Return the rates that have a place in a study's figure, each with the algorithm's label."""
+    """Return the rates that a study's figure can show, each with the algorithm's label."""
     measures = {target.measure for target in results.study.targets} | {*results.study.measures}
     return [
         (label, rate)
@@ -20,7 +20,7 @@ def figure_rates(results: StudyResults, rates: Sequence[RateLine]) -> list[tuple
 
 
 def claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table | None:
-    """Return the claims about the methods of a study that have evidence; None if none has."""
+    """Return a table of the claims with evidence about a study's methods, or None."""
     subject = [
         (label, claim)
         for (label, method), claim in product(_catalogue_names_by_label(results).items(), claims)
@@ -34,9 +34,9 @@ def claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table 
     if not rows:
         return None
     rest = len(subject) - len(rows)
-    note = "What `pfbench verify` found with the present source, on problems where the claim binds."
+    note = "Verdicts of `pfbench verify` with the present source, on problems made for each claim."
     if rest:
-        note += f" {pluralize(rest, 'claim')} about these methods without a stored verdict."
+        note += f" Without a stored verdict: {pluralize(rest, 'claim')} about these methods."
     return Table(
         f"{results.study.title}: claims about these methods",
         note,

@@ -1,4 +1,4 @@
-"""One method against all others of a study: where it wins and loses."""
+"""One method against the best other method of a study, for each problem and target."""
 
 import math
 from collections.abc import Collection, Iterator
@@ -19,24 +19,25 @@ from pfbench.runs.loop.stop import Stop
 
 @dataclass(frozen=True)
 class Duel:
-    """A method against the best of the others, to one target on one problem.
+    """Comparison of a method with the best other one, for one target on one problem.
 
     Attributes
     ----------
     title, target
-        The panel, and what is to be reached.
+        Title of the panel, and the target.
     candidate, best_other
-        The method, and the other of the fewest expected calls; None if no other reaches it.
+        The method, and the other with the fewest expected calls; None if no other method reaches
+        the target.
     rank, number
-        The place of the method among how many; None if it does not reach the target.
+        Rank of the method, None if it misses the target; and the number of compared methods.
     starts_within_target
-        Whether some runs of the method begin within the target: then there is nothing to win, as
-        who does nothing has arrived on these seeds, for no calls.
+        Whether some runs of the method begin within the target. Then there is no comparison, as the
+        target costs no calls on these seeds.
     is_significant
-        Whether a test over the seeds tells the two; the tests of the method against each other one,
-        to one target in one panel, are a family.
+        Whether the two differ significantly by a rank test over the seeds. The tests against all
+        other methods for this target and panel are one family (Holm).
     interval
-        The 95 % interval of the ratio of their expected calls; None where one never arrives.
+        The 95 % interval of the ratio of their expected calls; None if one misses the target.
     """
 
     title: str
@@ -52,33 +53,33 @@ class Duel:
 
     @property
     def calls(self) -> float:
-        """The expected calls of the method."""
+        """Expected calls of the method to the target."""
         return self.candidate.calls_to_target(self.target_index)
 
     @property
     def best_other_calls(self) -> float:
-        """The expected calls of the best of the others."""
+        """Expected calls of the best other method; infinite if there is none."""
         return self.best_other.calls_to_target(self.target_index) if self.best_other else math.inf
 
     @property
     def ratio(self) -> CallRatio | None:
-        """Its expected calls over those of the best of the others, where both arrive."""
+        """Ratio of the method's expected calls to the best other's; None if either misses."""
         if self.rank is None or self.best_other is None:
             return None
         return CallRatio(self.calls / self.best_other_calls, self.interval)
 
 
 def list_duels(comparison: Comparison, label: str, candidates: Collection[str]) -> list[Duel]:
-    """Return a method against the best of the others, by panel and target.
+    """Return the duels of a method with the best other one, by panel and target.
 
-    Where it was refused it does not stand.
+    Panels on which all runs of the method were refused are left out.
 
     Parameters
     ----------
     comparison
-        The study, in the calls that are counted.
+        The study, compared at one price.
     label, candidates
-        The method, and all labels under which it stands in the study: it is no rival of itself.
+        Label of the method, and all labels that are not its rivals, such as those of its own forms.
     """
     return [
         _make_duel(panel, me, index, target, candidates)

@@ -30,14 +30,15 @@ from pfbench.runs.planning.study import Study
 REVERSED_IS = f"is {REVERSED}"
 
 START = " (its start)"
-"""Mark of a value at the start: with these calls the method has made no iterate yet."""
+"""Mark of a value that is still the one at the start of the run."""
 
 
 def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
     """Return sentences on which published rankings flip; empty without rankings.
 
-    Where a paper has a unit of its own, its orders are judged there, and what is otherwise in our
-    counts is a finding of its own. Without one no order flips: it may be the other way round.
+    If a paper states its own unit of cost, its orders are judged in that unit, and further
+    sentences say which of them differ in pfbench's counts. Without such a unit no order flips; it
+    can only be "the other way round".
     """
     published = [result for result in results if result.ordering.is_published]
     own = [result for result in published if result.uses_paper_unit]
@@ -73,7 +74,7 @@ def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
 
 
 def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
-    """Return a sentence for each order that stands both ways: the paper's unit and one of ours."""
+    """Return sentences on orders with opposite verdicts in the paper's unit and in a count."""
     unit_flip_sentences = []
     for source in _group_by_ordering(
         [result for result in results if result.ordering.is_published]
@@ -96,7 +97,7 @@ def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
 
 
 def seed_warning(study: Study) -> str:
-    """Return a sentence where a study has too few seeds to decide any published order, else ''."""
+    """Return a sentence if a study has too few seeds to decide any published order; else ''."""
     vain = "decide no published order in a test of"
     return too_few(len(study.seeds), study.ordering_pair_count, vain)
 
@@ -114,14 +115,14 @@ def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Tabl
         for result in results
     ]
     note = (
-        "An order is reproduced where every pair of it is, by a rank test over the seeds (Holm at "
-        "5 % over the study), in the unit that its paper states for it; else it holds. Of a "
-        "method with several forms, the best on either side counts. An order flips where every "
-        "form of a later method is significantly ahead of every form of an earlier one, in the "
-        "unit that the paper states for it; in another unit it is the other way round. Where not "
-        "every form of the later method is ahead, the order depends on the form. The evidence is "
-        "the pair that decides, with medians over the seeds. Seconds are those of the machine "
-        "that made the runs; less than one decides nothing."
+        "An order is reproduced if all its pairs are, by a rank test over the seeds (Holm at 5 % "
+        "over the study), in the unit that its paper states for it; in other units it holds. If a "
+        "method has several forms, its best form counts. An order flips if every form of a later "
+        "method is significantly ahead of every form of an earlier one, in the unit that the "
+        "paper states for it; in another unit it is the other way round. If only some forms of the "
+        "later method are ahead, the order depends on the form. The evidence is the pair that "
+        "decides, with medians over the seeds. Seconds are those of the machine that made the "
+        "runs; less than one second decides nothing."
     )
     if any(result.verdict == OPEN for result in results):
         note = f"{note} {seed_warning(study)}".strip()
@@ -168,7 +169,7 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
 
 
 def ordering_setup_sentences(study: Study) -> list[str]:
-    """Return sentences on the units, method forms and own settings that judge orders."""
+    """Return sentences on the units, method forms and assumed settings used to judge orders."""
     units = [
         f"{_begin_unit_sentence(unit, study)} {name_within_sentence(unit.name)}{_format_quote(unit.quotation, unit.location)}: "  # noqa: E501
         f"{_describe_charges(study, unit)}."
@@ -176,7 +177,7 @@ def ordering_setup_sentences(study: Study) -> list[str]:
     ]
     forms = [
         f"{name} is run in {pluralize(len(labels), 'form')} ({join_items(labels)}); an order must hold "  # noqa: E501
-        "for the best of them, and flips against all of them alone."
+        "for the best form, and flips only against all forms."
         for name, labels in study.forms.items()
         if len(labels) > 1
     ]
@@ -185,7 +186,7 @@ def ordering_setup_sentences(study: Study) -> list[str]:
 
 
 def format_order(ordering: PublishedOrdering) -> str:
-    """Return an order in words."""
+    """Return an order as text, e.g. ``svrg before sgd``."""
     return " before ".join(join_items(location) for location in ordering.order)
 
 
@@ -245,7 +246,7 @@ def _group_items(
 
 
 def _flips_with_unit(results: Sequence[OrderingResult], title: str) -> bool:
-    """Return whether an order is one way in the paper's unit, and the other way in a count."""
+    """Return whether an order has opposite verdicts in the paper's unit and in a count."""
     own = [result for result in results if result.uses_paper_unit]
     computed = [result for result in results if result.scale.title == title]
     return bool(own and computed) and (own[0].verdict, computed[0].verdict) in (
@@ -255,7 +256,7 @@ def _flips_with_unit(results: Sequence[OrderingResult], title: str) -> bool:
 
 
 def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:
-    """Return an order, what is compared, and where and in which forms it is published."""
+    """Return text on an order: the order, the compared quantity, its source and its forms."""
     statement = f"“{ordering.quotation}”" if ordering.is_published else ordering.quotation
     source = ", ".join(filter(None, (ordering.source, ordering.location)))
     text = ": ".join(filter(None, (source, statement)))
@@ -270,7 +271,7 @@ def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
     if ordering.stated_settings:
         return f"in the form that the paper states, “{ordering.stated_settings}”"
     group = [name for name in dict.fromkeys(ordering.names) if len(study.expand_form(name)) > 1]
-    return f"in the best of its forms each: {join_items(group)}" if group else "one form each"
+    return f"each method in its best form: {join_items(group)}" if group else "one form each"
 
 
 def _describe_verdict(verdict: str) -> str:
@@ -298,7 +299,7 @@ def _describe_evidence(result: OrderingResult) -> str:
     )
     sure = "nothing varies" if pair.p_value == 0.0 else f"p = {format_significant(pair.p_value, 2)}"
     sure = "less than a second" if pair.lacks_seeds else sure
-    still = f"; not so for {pair.behind}" if pair.verdict == TURNS else ""
+    still = f"; {pair.behind} is not significantly ahead" if pair.verdict == TURNS else ""
     return f"{pair.first} {first}, {pair.second} {second}, {sure}{still}"
 
 

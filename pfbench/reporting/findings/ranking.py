@@ -1,9 +1,9 @@
 """Ranks of the algorithms of a panel, by expected calls to targets and values at equal counts.
 
-An algorithm ranks by the hardest target that it reaches, then by the expected calls to it; one that
-reaches none by the median of its last values. The rank is 1 and how many others have a smaller
-number, as the numbers are printed. Runs are compared at equal counts: what goes beyond the least
-budget of a panel is cut away, so a larger budget is no advantage.
+An algorithm ranks by the hardest target that it reaches, then by the expected calls to that target.
+An algorithm that reaches no target ranks by the median of its last values. The rank is 1 plus the
+number of algorithms with a smaller score, as printed. Runs are compared at equal counts: they are
+truncated to the least budget of a panel, so a larger budget is no advantage.
 """
 
 import sys
@@ -35,15 +35,15 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.tune import make_tuned_label
 
 KINDS = ("sfo", "lo", "po", *(k for k in COUNTED if k not in ("sfo", "lo", "po", "fo", "fv")))
-"""The counts of a comparison; the first that is made in a study is the one that ranks."""
+"""The counts of a comparison; the first that a study's runs make ranks its methods."""
 
 MAX_ROWS = 14
 """Maximum number of lines in a figure, so that a reader can distinguish them."""
 
 Score = tuple[int, float, float]
-"""Targets missed, calls to the hardest one reached, and last value: each infinite if unknown.
+"""Number of missed targets, calls to the hardest one reached, last value; less is better.
 
-Of a run, or of an algorithm: its expected calls, and its median value, as they are printed."""
+Of a run, or of an algorithm (expected calls, median value, as printed); infinite if unknown."""
 
 
 _NO_SCORE: Score = (sys.maxsize, np.inf, np.inf)
@@ -56,23 +56,23 @@ class RankedAlgorithm:
     Attributes
     ----------
     group
-        Its runs, at the counts that all had.
+        Its runs, truncated to equal counts.
     rank
-        Its rank; equal scores share one. None if no run has an answer, and if it needs no calls of
-        the kind that ranks.
+        Its rank; equal scores share a rank. None if no run has a value, or if the algorithm needs
+        no calls of the kind that ranks.
     is_sole
-        Whether it is the first, and a rank test over the seeds tells it from every other.
+        Whether it is first and significantly better than every other (rank test over the seeds).
     hits
-        How many runs reach the hardest target of the study.
+        Number of runs that reach the hardest target of the study.
     target
         The hardest target that any of its runs reaches.
     calls
-        Expected calls to `target`, by kind, infinite where it reaches none; where the study has no
-        targets, the calls of the run that is in the middle of all.
+        Expected calls to `target` by kind; infinite if no target is reached. In a study without
+        targets, the calls of the median run.
     total_calls
-        The least that one of its runs spent in all, by kind.
+        The fewest calls by kind that one of its runs spent in total.
     last_value
-        Median of the last values of the measure that is compared.
+        Median of the last values of the compared measure.
     """
 
     group: RunGroup
@@ -92,7 +92,7 @@ class RankedAlgorithm:
 
 
 Ranking = list[tuple[SettingResults, list[RankedAlgorithm]]]
-"""How the algorithms of each panel rank, the first first."""
+"""Each panel with its algorithms in the order of their ranks."""
 
 
 def rank_algorithms(
@@ -103,9 +103,9 @@ def rank_algorithms(
     Parameters
     ----------
     price
-        What a call costs; the price of the study, or its first kind of calls, if not given.
+        Cost of the calls; if not given, the price of the study, or its first kind of calls.
     last
-        Whether those that reach no target rank by their last values; otherwise they have no rank.
+        Whether algorithms that reach no target rank by their last values; else they have no rank.
     """
     price = price or ranking_price(results)
     panels = [
@@ -141,10 +141,10 @@ def ranking_price(results: StudyResults) -> Cost:
 
 
 def initially_shown_algorithms(results: StudyResults) -> tuple[str, ...]:
-    """Return the algorithms that figures show at first: all, or of very many those in front.
+    """Return the algorithms that figures show at first: all, or of very many the best ranked.
 
-    These are the first of the list, and its tuned form, and then the first, second and so on of
-    each panel.
+    Of more than `MAX_ROWS` these are the study's first algorithm and its tuned form, then the first
+    of each panel, the second of each panel, and so on.
     """
     labels = results.study.labels
     if len(labels) <= MAX_ROWS:
@@ -159,8 +159,9 @@ def initially_shown_algorithms(results: StudyResults) -> tuple[str, ...]:
 def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits] = ()) -> Run:
     """Return a run with only the trace rows that determine its rank.
 
-    These are the first that reach each target, and the last with a value of each measure, in the
-    whole run and within each of some limits; and the next row, which a shortened run is charged.
+    The rows kept are the first that reaches each target, and the last with a value of each measure,
+    in the whole run and within each of `limits`. The first row beyond each limit is kept, too, as
+    it determines what a truncated run is charged.
     """
     firsts = (run.first_value(target.measure, target.target) for target in targets)
     needed = {first for first in firsts if first is not None}
@@ -181,13 +182,13 @@ def list_counted_kinds(results: StudyResults) -> list[str]:
 
 
 def find_compared_measure(results: StudyResults) -> str:
-    """Return the measure whose values are compared: that of the targets, or else the first."""
+    """Return the measure whose values are compared: that of the targets, else the first one."""
     stop = results.study.final_target
     return stop.measure if stop else results.study.measures[0]
 
 
 def table(results: StudyResults) -> Table:
-    """Return the table of results: places, hits of the hardest target, calls to it, last values."""
+    """Return the table of results: rank, hits of the hardest target, calls, last value."""
     study, kinds, measure = (
         results.study,
         list_counted_kinds(results),
@@ -250,7 +251,7 @@ def as_json(results: StudyResults) -> list[dict[str, Any]]:
 
 
 def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score | None:
-    """Return the score of an algorithm; less is better. None if it has no number."""
+    """Return the score of an algorithm; less is better. None if it has no calls and no value."""
     for missed, calls in enumerate(reversed(scored.calls)):
         if calls.hits:
             charged = calls.total_calls.any()
@@ -279,7 +280,7 @@ def _score_runs(scored: ScoredAlgorithm, measure: str) -> list[Score]:
 
 
 def _as_ordered_numbers(row: Sequence[Sequence[Score]]) -> list[Any]:
-    """Return scores as numbers of the same order, those of no answer infinite."""
+    """Return scores as numbers in the same order; scores without a value become infinite."""
     numbers = {score: float(k) for k, score in enumerate(sorted({s for item in row for s in item}))}
     return [np.array([np.inf if _has_no_value(s) else numbers[s] for s in item]) for item in row]
 
@@ -325,7 +326,7 @@ def _format_calls(ranked: RankedAlgorithm, kind: str) -> str:
 
 
 def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> str:
-    """Return a sentence that states by which calls or last values the ranks are computed."""
+    """Return a sentence on the calls or last values from which the ranks are computed."""
     study, price = results.study, price or ranking_price(results)
     if study.final_target is None:
         last = name_within_sentence(find_compared_measure(results))

@@ -39,11 +39,11 @@ CSV_HEAD = (
 
 
 def compare_by_each_price(results: StudyResults) -> list[Comparison]:
-    """Return the comparison of a study in its price, if it states one, then in each kind of calls.
+    """Return the comparisons of a study: at its price, if stated, then by each kind of calls.
 
-    Last, where lmo_products is measured, stand products of matrices. Full gradients are no kind of
-    their own where their component gradients are in the SFO. Without targets there are no calls to
-    them, and one comparison.
+    If lmo_products is measured, the last comparison is by products of matrices. Full gradients
+    (FO) are compared only if no run counts component gradients (SFO). A study without targets has
+    only the first comparison.
     """
     axes = [
         kind
@@ -61,7 +61,7 @@ def compare_by_each_price(results: StudyResults) -> list[Comparison]:
 
 
 def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:
-    """Return a table for each kind of calls; the first has the last values, which have no kind."""
+    """Return a table for each price; only the first has the last values, which depend on none."""
     return [
         results_table(comparison, last=number == 0) for number, comparison in enumerate(comparisons)
     ]
@@ -70,14 +70,14 @@ def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:
 def results_table(
     comparison: Comparison, *, last: bool = True, only: Collection[str] | None = None
 ) -> Table:
-    """Return the table of expected calls to each target, last values and places.
+    """Return the table of expected calls to each target, last values and ranks.
 
     Parameters
     ----------
     last
-        Whether the last values are in it, which then rank those that reach no target.
+        Whether the table has the last values, which then rank algorithms that reach no target.
     only
-        The algorithms that have a row; all, if it is not given.
+        Labels of the algorithms that have a row; all if not given.
     """
     ranked = rank_algorithms(comparison.results, comparison.price, last=last)
     study = comparison.results.study
@@ -107,9 +107,9 @@ def _table_note(comparison: Comparison, last: bool) -> str:
     parts = []
     if comparison.targets:
         parts.append(
-            f"Expected {comparison.price.description} to each target: all that the runs were charged, a "  # noqa: E501
-            "failed one what it spent itself, over the number that reached it; in brackets the "
-            "95 % interval over seeds (bootstrap), then how many runs reached it."
+            f"Expected {comparison.price.description} to each target: the calls charged to all runs (to a "  # noqa: E501
+            "failed run all its own calls) over the number of runs that reach it; in brackets the "
+            "95 % interval over seeds (bootstrap), then how many runs reach the target."
         )
     if last:
         equal = "; those that reach the hardest target count as equal" if comparison.targets else ""
@@ -118,8 +118,8 @@ def _table_note(comparison: Comparison, last: bool) -> str:
         )
     parts.append(ranking_basis_sentence(comparison.results, comparison.price))
     parts.append(
-        "Bold: better than every other by a rank test over the seeds (Holm at 5 % over the tests "
-        "of the best against each other one, in all columns)."
+        "Bold: significantly better than every other method (rank test over the seeds, Holm at 5 % "
+        "over the tests of the best against each other method, in all columns)."
     )
     return " ".join(filter(None, [*parts, _seed_warning(comparison)]))
 
@@ -139,7 +139,7 @@ def _panel_title(comparison: Comparison) -> str:
         for panel in comparison.panels
     )
     if list(budgets) == [""]:
-        return "where each run ended by itself, as no budget is stated"
+        return "at the end of each run, as no budget is stated"
     if len(budgets) > 1:
         return "within the budget that all runs of a panel have"
     return f"within {next(iter(budgets))}"
@@ -174,9 +174,9 @@ def _summarise_last_value(algorithm: ScoredAlgorithm, measure: str) -> FinalSumm
 
 
 def results_csv(comparisons: Sequence[Comparison]) -> str:
-    """Return a study as CSV, one line for each number: expected calls, last values, exact counts.
+    """Return a study as CSV: a line for each expected calls, last value and exact count.
 
-    A line without a measure has the calls of a whole run, from the fewest to the most.
+    A line without a measure has the fewest and the most calls that a run spent in total.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -204,7 +204,7 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
 def _csv_lines(
     comparison: Comparison, panel: SettingComparison, index: int, *, last: bool
 ) -> Iterator[list[Cell]]:
-    """Yield the lines of an algorithm; the last values, which have no price, only if asked for."""
+    """Yield the CSV lines of an algorithm: expected calls, and on request last values."""
     scored = panel.algorithms[index]
     for target, cost, leading in zip(
         comparison.targets, scored.calls_until_targets, panel.leader_by_target, strict=True

@@ -1,15 +1,17 @@
-"""Orders of algorithms, put to the test: reproduced, flipped, or not decided by the runs.
+"""Tests of published orders of algorithms: reproduced, flipped, or not decided.
 
-An order is tested pair by pair, by the rank test over seeds: in the paper's own units first, then
-in each kind of calls that all of its algorithms make, and in seconds. Of a method with several
-forms the best one counts, on either side. An order flips only in the unit that its paper states
-for it, and only if every form of the second method is significantly ahead of every form of the
-first; if not every form of the second is, it depends on the form. An order of ours, or in a unit
-that is not the paper's, is neither reproduced nor flipped: it holds, or is the other way round.
-Holm's correction is over all
-pairs of a study in one unit. Where an order has a target, calls to it are compared, and who misses
-it needs infinitely many; else the values at the calls that all runs of the pair have spent. Of
-seconds less than one decides nothing.
+An order is tested pair by pair, by the rank test over seeds: first in the paper's own units, then
+in each kind of calls that all of its algorithms make, then in seconds. If a method has several
+forms, its best form counts, on either side of a pair.
+
+An order flips only in the unit that its paper states for it, and only if every form of the second
+method is significantly ahead of every form of the first. If only some forms of the second are, the
+order depends on the form. In any other unit, and for orders that no paper states, the verdicts are
+"holds" and "the other way round" instead of "reproduced" and "flips".
+
+Holm's correction is over all pairs of a study in one unit. If an order has a target, the calls to
+it are compared, infinite for a missed target. Otherwise the values are compared at the calls that
+all runs of the pair have spent. Less than one second decides nothing.
 """
 
 import math
@@ -38,16 +40,16 @@ from pfbench.runs.planning.study import Study
 
 FLIPS, TURNS, OPEN, REPRODUCED = "flips", "depends on the form", "not decided", "reproduced"
 REVERSED, KEPT = "the other way round", "holds"
-"""What becomes of an order; it flips or is reproduced in its paper's unit alone."""
+"""Verdicts on an order; "flips" and "reproduced" occur only in its paper's unit."""
 
 UNTESTED = f"{REVERSED} for the best forms; not tested for every form"
-"""What is known where the runs of some forms are not kept."""
+"""Verdict on a reversed order if the runs of some forms are not kept."""
 
 VERDICTS = FLIPS, REVERSED, UNTESTED, TURNS, OPEN, REPRODUCED, KEPT
-"""What speaks against an order is said first."""
+"""All verdicts, those against an order first."""
 
 SHORTEST = 1.0
-"""Seconds that it takes to judge by seconds: what else a machine does takes tenths of one."""
+"""Least run time in seconds that decides an order, as other load takes tenths of a second."""
 
 ROUNDING = 1e-12
 """Differences up to this fraction of the largest first value are rounding errors."""
@@ -62,21 +64,22 @@ class OrderingPair:
     first, second
         The labels of the forms that decide.
     values
-        The medians that are compared, in their order; infinite where most runs have none.
+        The compared medians of first and second; infinite if half of the runs or more have no
+        value.
     better_side
-        Negative where the first is better by rank, positive where it is worse, 0 if neither.
+        Negative if the first is better by rank, positive if it is worse, 0 if neither.
     p_value
-        The p-value of the rank test, corrected; 0 where nothing varies over the seeds.
+        Corrected p-value of the rank test; 0 if nothing varies over the seeds.
     every_form_p_value
-        Where it is the other way round: the p-value, corrected, of every form of the second being
-        ahead of every form of the first, the largest of these tests, NaN if the runs of some form
-        are not kept; else `p_value`.
+        If the second is ahead: the corrected p-value that every form of the second is ahead of
+        every form of the first, which is the largest of these tests. NaN if the runs of some form
+        are not kept. Otherwise `p_value`.
     behind
-        Where it is the other way round: the form of the second that is least surely ahead.
+        If the second is ahead: the form of the second that is least significantly ahead.
     lacks_seeds
-        Whether it is about seconds, and less than `SHORTEST` of them, which decides nothing.
+        Whether the pair is compared in seconds, and takes fewer than `SHORTEST`.
     unmoved
-        Of each median whether it is that of the start: what it has spent was for no iterate yet.
+        Whether each median is still that of the start, as no further iterate is recorded.
     """
 
     first: str
@@ -108,11 +111,11 @@ class OrderingUnit:
     Attributes
     ----------
     title
-        As tables call it.
+        Name in tables.
     prices
-        What a call costs, by the label of the algorithm.
+        Cost of the calls by label of the algorithm.
     unit
-        The unit of the spec that it is, None for one of our counts.
+        The unit of cost in the spec; None for a count of pfbench.
     """
 
     title: str
@@ -141,10 +144,10 @@ class OrderingResult:
 
     @property
     def verdict(self) -> str:
-        """Verdict on the ranking: it flips if a pair flips, and is reproduced if all pairs are.
+        """Verdict on the order: it flips if a pair flips, and is reproduced if all pairs are.
 
-        In a unit that is not the paper's no order flips or is reproduced: there it is the other
-        way round, or holds.
+        In a unit that is not the paper's, "the other way round" replaces "flips", and "holds"
+        replaces "reproduced".
         """
         words = {} if self.uses_paper_unit else {FLIPS: REVERSED, REPRODUCED: KEPT}
         return words.get(self._weakest_pair, self._weakest_pair)
@@ -155,16 +158,16 @@ class OrderingResult:
 
     @property
     def deciding_pair(self) -> OrderingPair:
-        """The pair that decides: the surest of those that flip, else the least sure one."""
+        """The pair that decides: the most significant one against the order, else the least."""
         deciding = [pair for pair in self.pairs if pair.verdict == self._weakest_pair]
         choose = min if self._weakest_pair in (FLIPS, UNTESTED, TURNS) else max
         return choose(deciding, key=lambda pair: pair.p_value)
 
 
 def test_orderings(results: StudyResults) -> list[OrderingResult]:
-    """Test each order of a study, by order, unit and panel.
+    """Test each order of a study in each panel and unit; return results by order, unit, panel.
 
-    The paper's own units come first, then our counts, but for what is the same.
+    The paper's own units come first, then pfbench's counts that equal none of them.
     """
     study = results.study
     if not study.orderings:
@@ -190,7 +193,7 @@ def test_orderings(results: StudyResults) -> list[OrderingResult]:
 
 
 def _list_count_kinds(results: StudyResults) -> list[str]:
-    """Return the kinds of calls that orders are judged in."""
+    """Return the kinds of calls in which orders are judged."""
     charged = any(group.makes_calls("sfo") for group in results)
     # Where there are component gradients, those of full ones are among them.
     return [name for name in (*COUNTED, "seconds") if name != "fo" or not charged]
@@ -199,7 +202,7 @@ def _list_count_kinds(results: StudyResults) -> list[str]:
 def _make_units(
     study: Study, panel: SettingResults, counts: Sequence[str]
 ) -> dict[str, OrderingUnit]:
-    """Return the units in which a panel is judged, by key: the spec's, then our counts."""
+    """Return the units in which a panel is judged, by key: the spec's, then pfbench's counts."""
     setting = next(setting for setting in study.settings if setting.title == panel.setting)
     labels = [group.label for group in panel.groups]
     scales = {}
@@ -219,7 +222,7 @@ def _make_units(
 def _make_pairs(
     study: Study, ordering: PublishedOrdering, panel: SettingResults, scale: OrderingUnit
 ) -> Iterator[OrderingPair]:
-    """Yield the pairs of an order, uncorrected; none if not all algorithms make such calls."""
+    """Yield an order's pairs, with uncorrected p-values; none if an algorithm makes no calls."""
     groups = {
         name: [panel.find(label) for label in study.expand_form(name)] for name in ordering.names
     }
@@ -235,9 +238,9 @@ def _make_pairs(
 
 
 def _weaken_incomplete_pair(pair: OrderingPair) -> OrderingPair:
-    """Weaken the result of a pair where the runs of some forms are not kept.
+    """Weaken the result of a pair for which the runs of some forms are not kept.
 
-    That the first is before every form of the second is not known then.
+    Without these runs it is unknown whether the first is ahead of every form of the second.
     """
     return (
         replace(pair, every_form_p_value=math.nan)
@@ -260,10 +263,10 @@ def _decide_pair(
 ) -> OrderingPair:
     """Compare the best forms of two methods; return their pair with the side and p-values.
 
-    The first is before the second if one of its forms is before each form of the second: the
-    p-value is the largest of these tests, times the number of forms that are tried. It is the
-    other way round if a form of the second is ahead of each form of the first. Whether each form
-    of the second is, which the authors may have run, is tested by the largest p-value of all.
+    The first is ahead if one of its forms is ahead of each form of the second; its p-value is the
+    largest of these tests, times the number of forms tried. The second is ahead if one of its
+    forms is ahead of each form of the first. The authors may have run any form of the second, so
+    the largest p-value of all pairs tests whether every form of the second is ahead.
     """
     table = [
         [_test_pair(ordering, group, other, scale) for other in second_forms]
@@ -301,12 +304,12 @@ def _p_value_for_side(side: int) -> Callable[[OrderingPair], float]:
 
 
 def _strongest_opponent_key(side: int) -> Callable[[OrderingPair], tuple[float, float]]:
-    """Return a key that is greatest for the least sure and best opponent of the side's form."""
+    """Return a key whose maximum is the opponent that a form beats least significantly."""
     return lambda pair: (_p_value_for_side(side)(pair), -pair.values[1 if side < 0 else 0])
 
 
 def _strongest_form_key(side: int) -> Callable[[OrderingPair], tuple[float, float]]:
-    """Return a key that is least for the side's form that is ahead most surely, then the best."""
+    """Return a key whose minimum is the form that is most significantly ahead, then best."""
     return lambda pair: (_p_value_for_side(side)(pair), pair.values[0 if side < 0 else 1])
 
 
@@ -339,7 +342,7 @@ def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) 
 def _pair_samples_and_calls_spent(
     ordering: PublishedOrdering, item: RunGroup, other: RunGroup, scale: OrderingUnit
 ) -> tuple[Array, Array, float]:
-    """Return the compared values of both groups by run, and the calls spent."""
+    """Return the compared values of both groups by run, and the cost at the comparison."""
     groups = [(group, scale.prices[group.label]) for group in (item, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)
@@ -373,7 +376,7 @@ def _pair_samples_and_calls_spent(
 
 
 def _final_value_below_limit(run: Run, measure: str, price: Cost, limit: float) -> float:
-    """Return the last recorded value within a limit; infinite for a run without an answer."""
+    """Return the last recorded value within a limit of cost; infinite for an incomplete run."""
     spent, values = price.cost_along_trace(run), trace_column(run, measure)
     if run.status not in COMPLETED or spent.size != values.size:
         return math.inf
@@ -382,10 +385,10 @@ def _final_value_below_limit(run: Run, measure: str, price: Cost, limit: float) 
 
 
 def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]:
-    """Return the same with p-values corrected for the number of all pairs that are tested.
+    """Return results with p-values corrected for the number of all tested pairs.
 
-    Those of the best forms are one family, those of every form another: to flip an order takes
-    both, so that neither is corrected for the other.
+    The tests of the best forms are one family, those of every form another. A flip requires both,
+    so neither family is corrected for the other.
     """
     pairs = [pair for result in results for pair in result.pairs]
     # What is not tested is 0 here, so that it is corrected for nothing.
@@ -413,6 +416,6 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
 
 
 def _adjust_p_values(p: Sequence[float]) -> list[float]:
-    """Return Holm's p-values of those above 0; where nothing varies nothing is tested."""
+    """Return p-values with Holm's correction over those above 0; a p-value of 0 is no test."""
     corrected = iter(holm_adjust([value for value in p if value > 0.0]))
     return [next(corrected) if value > 0.0 else 0.0 for value in p]

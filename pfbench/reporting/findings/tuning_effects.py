@@ -35,7 +35,7 @@ def tuning_sentences(study: Study) -> list[str]:
     )
     excess = sum(counts) - sum(first)
     further = (
-        f", and {pluralize(excess, 'trial')} one step beyond the ends of a grid at which a choice lay"  # noqa: E501
+        f", and {pluralize(excess, 'trial')} one step beyond grids with a choice at their end"
         if excess
         else ""
     )
@@ -44,8 +44,8 @@ def tuning_sentences(study: Study) -> list[str]:
         f"{pluralize(tune.trials, 'trial')} each on each problem{less}, "
         f"{pluralize(len(tune.seeds), 'seed')} a trial{further}: {pluralize(sum(counts), 'trial')} of "  # noqa: E501
         f"{format_integer(sum(search_calls(choice) for *_, choice in result))} {tune.count.upper()} in all. "  # noqa: E501
-        f"The fewest expected {tune.count.upper()} to {describe_tuning_targets(tune)} decide, and what is chosen is "  # noqa: E501
-        "run on fresh seeds."
+        f"The fewest expected {tune.count.upper()} to {describe_tuning_targets(tune)} decide, and the chosen parameters "  # noqa: E501
+        "are run on fresh seeds."
     ]
 
 
@@ -57,7 +57,7 @@ def describe_tuning_targets(tune: TuningPlan) -> str:
     """Return the targets of the tuning as text."""
     if len(tune.targets) == 1:
         return _format_level(tune.targets[0])
-    return f"{join_items([_format_level(target) for target in tune.targets])}, to each of its own,"
+    return f"{join_items([_format_level(target) for target in tune.targets])}, separately for each,"
 
 
 def search_calls(choice: TuningChoice) -> int:
@@ -85,7 +85,7 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
     Parameters
     ----------
     only
-        The labels of the tuned methods that are wanted; all, if it is not given.
+        Labels of the tuned methods that have rows; all if not given.
     """
     rows = []
     for problem, method, setting, choice in _iterate_tuned(study):
@@ -113,10 +113,10 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
     return Table(
         f"{study.title}: what tuning chose",
         f"Expected {tune.count.upper()} to {describe_tuning_targets(tune)} on the seeds of the search "  # noqa: E501
-        f"({', '.join(map(str, tune.seeds))}). At an end: the best may lie beyond all values that "
-        "were tried, though the grid went on by one. Spread: of the trials that reach it, the most "
-        "calls over the fewest. Where none does, the lowest last value decides. Cost: the "
-        f"{tune.count.upper()} of all its trials on the problem, once for all targets.",
+        f"({', '.join(map(str, tune.seeds))}). At an end: the best value may lie beyond the grid, "
+        "though the grid was extended by one step. Spread: the most calls of the trials that reach "
+        "the target over the fewest. If none reaches it, the lowest last value decides. Cost: the "
+        f"{tune.count.upper()} of all trials of the method on the problem, for all targets.",
         (
             "problem",
             "method",
@@ -156,7 +156,7 @@ def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
 
 
 def all_trials_table(study: Study, tune: TuningPlan) -> Table:
-    """Return the calls to the targets against the parameters: every trial."""
+    """Return the table of all trials: parameters, and expected calls to each target."""
     rows = []
     for problem, method, setting, choice in _iterate_tuned(study):
         best = [choice.best_trial(index) for index in range(len(tune.targets))]
@@ -182,7 +182,7 @@ def all_trials_table(study: Study, tune: TuningPlan) -> Table:
 
 
 def _round_calls(value: float) -> int | float | None:
-    """Return expected calls as tables write them: with every digit, where there are three."""
+    """Return expected calls rounded as in tables: whole from 100 on, else to three digits."""
     return round(value) if 100 <= value < math.inf else _finite(value)
 
 

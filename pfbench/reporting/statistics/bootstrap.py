@@ -1,7 +1,7 @@
 """Intervals by the bootstrap over seeds, stratified by problem.
 
-The runs of each problem are drawn again with replacement, as many as there are; the problems are
-always the same. R. Agarwal, M. Schwarzer, P. S. Castro, A. C. Courville, M. Bellemare, Deep
+The runs of each problem are resampled with replacement, as many as there are; the problems are
+fixed. R. Agarwal, M. Schwarzer, P. S. Castro, A. C. Courville, M. Bellemare, Deep
 reinforcement learning at the edge of the statistical precipice, NeurIPS 2021.
 """
 
@@ -15,30 +15,30 @@ from pfbench.reporting.statistics.runtimes import Runtimes
 from pfbench.reporting.statistics.seed_curves import Array
 
 RESAMPLES = 2000
-"""How often runs are drawn again."""
+"""Number of bootstrap resamples."""
 
 LEVEL = 0.95
-"""The probability with which an interval is meant to contain what it estimates."""
+"""Nominal coverage probability of an interval."""
 
 _SEED = 20190813
 
 
 class BootstrapInterval(NamedTuple):
-    """The ends of an interval; the upper one may be infinite."""
+    """Lower and upper end of an interval; the upper end may be infinite."""
 
     low: float
     high: float
 
 
 def resampling_counts(numbers: Sequence[int], resamples: int) -> Iterator[Array]:
-    """Return, for each problem, how often each of its runs was drawn, by resample and run.
+    """Yield, for each problem, how often each of its runs is drawn: shape (resamples, runs).
 
-    The same numbers give the same draws, whatever else is drawn.
+    Equal arguments give equal draws.
 
     Parameters
     ----------
     numbers
-        How many runs there are of each problem.
+        Number of runs of each problem.
     """
     return (
         _draw_resampling_counts(problem, runs, resamples) for problem, runs in enumerate(numbers)
@@ -61,7 +61,7 @@ def _draw_compact_counts(problem: int, runs: int, resamples: int) -> "np.ndarray
 
 
 def resample_ert(runtimes: Runtimes, resamples: Array) -> Array:
-    """Return the expected runtime of each resample."""
+    """Return the expected runtime of each resample; infinite if none of its runs is a hit."""
     hits = resamples @ runtimes.is_reached.astype(float)
     with np.errstate(divide="ignore"):
         return np.where(
@@ -70,7 +70,7 @@ def resample_ert(runtimes: Runtimes, resamples: Array) -> Array:
 
 
 def ert_interval(runtimes: Runtimes, resamples: int = RESAMPLES) -> BootstrapInterval | None:
-    """Return the interval of the expected runtime; None with fewer than two runs, or no hit."""
+    """Return the interval of the expected runtime; None for fewer than two runs, or no hit."""
     if runtimes.calls.size < 2 or not runtimes.hits:
         return None
     low, high = percentile_interval(
@@ -80,14 +80,14 @@ def ert_interval(runtimes: Runtimes, resamples: int = RESAMPLES) -> BootstrapInt
 
 
 EVEN = 1.25
-"""Two methods are called equal where the interval of their ratio is within 1/1.25 and 1.25."""
+"""Two methods are equivalent if the interval of their ratio is within 1/1.25 and 1.25."""
 
 
 def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | None:
-    """Return the interval of a ratio of expected runtimes; None where one of them has no hit.
+    """Return the interval of a ratio of expected runtimes; None if one of them has no hit.
 
-    The runs of both are drawn again independently. Where neither is reached in a resample, the
-    interval may be anything.
+    The runs of both are resampled independently. A resample in which neither has a hit counts as 0
+    for the lower end and as infinite for the upper one. None is also returned for a single run.
     """
     if not (runtimes.hits and other.hits) or min(runtimes.calls.size, other.calls.size) < 2:
         return None
@@ -104,12 +104,12 @@ def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | N
 
 
 def is_equivalent(interval: BootstrapInterval | None) -> bool:
-    """Return whether an interval of a ratio is so narrow about 1 that two methods are equal."""
+    """Return whether an interval of a ratio shows that two methods are equivalent."""
     return interval is not None and interval.low >= 1.0 / EVEN and interval.high <= EVEN
 
 
 def percentile_interval(resamples: Array) -> Array:
-    """Return the ends of the interval (first axis) of resampled values along their first axis."""
+    """Return the interval ends, along the first axis, of values resampled along theirs."""
     tail = (1 - LEVEL) / 2
     # Values as they were drawn: nothing is interpolated between a number and infinity.
     return np.quantile(resamples, [tail, 1 - tail], axis=0, method="inverted_cdf")

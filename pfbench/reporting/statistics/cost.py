@@ -13,7 +13,7 @@ from pfbench.reporting.statistics.seed_curves import Array, trace_column
 from pfbench.runs.loop.run import Run
 
 KNOWN_COSTS = (*COUNTED, "products", "iteration", "seconds")
-"""What a price may charge, by trace column; products of matrices are LO times lmo_products."""
+"""Costs that can be charged, by trace column; matrix products are LO times lmo_products."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Cost:
     Attributes
     ----------
     weights
-        Name of a trace column of `KNOWN_COSTS`, and what one unit of it costs.
+        Pairs of a trace column of `KNOWN_COSTS` and the cost of one unit of it.
     """
 
     weights: tuple[tuple[str, float], ...]
 
     @classmethod
     def from_weights(cls, weights: str | Mapping[str, float]) -> "Cost":
-        """Return the price of one kind of calls, or of several by their weights.
+        """Return the cost by one kind of calls, or by several with their weights.
 
         Raises
         ------
@@ -44,7 +44,7 @@ class Cost:
             check_real(f"the price of {name}", weight, minimum=0.0)
         result = tuple((name, float(weight)) for name, weight in parameters.items() if weight)
         if not result:
-            raise InputError("a price needs a count that costs something, as in sfo=1,lo=50.")
+            raise InputError("the price charges no count: give a weight, as in sfo=1,lo=50.")
         return cls(result)
 
     @classmethod
@@ -54,7 +54,7 @@ class Cost:
         Raises
         ------
         InputError
-            If the text does not have that form, or is no price.
+            If the text does not have that form, or its weights are invalid.
         """
         weights = {}
         for part in text.split(","):
@@ -76,7 +76,7 @@ class Cost:
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 
     def column_costs(self, run: Run) -> list[tuple[str, float]]:
-        """Return (trace column, price of one unit) pairs for a run."""
+        """Return pairs of a trace column and the cost of one unit of it for a run."""
         return [
             ("lo", weight * _matrix_products_per_lmo(run)) if name == "products" else (name, weight)
             for name, weight in self.weights
@@ -90,13 +90,13 @@ class Cost:
         return np.asarray(np.sum(columns, axis=0))
 
     def total_cost(self, run: Run) -> float:
-        """Return the cost of the whole run, an incomplete last iteration included."""
+        """Return the cost of the whole run, including an incomplete last iteration."""
         complete = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
         return float(sum(weight * complete[name] for name, weight in self.column_costs(run)))
 
 
 PRODUCTS = Cost.from_weights("products")
-"""The products of matrices in linear minimisations, of runs that measure lmo_products."""
+"""Cost in matrix products of the linear minimisations, for runs with lmo_products."""
 
 
 def _matrix_products_per_lmo(run: Run) -> float:

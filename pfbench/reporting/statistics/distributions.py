@@ -1,4 +1,4 @@
-"""Shares of problems and targets that are reached within so many calls."""
+"""Shares of problems and targets reached, against the number of calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from pfbench.reporting.statistics.seed_curves import Array
 
 @dataclass(frozen=True)
 class CumulativeShare:
-    """A share that grows with x, a step at each of its points.
+    """Non-decreasing step function: the share of targets reached within x calls.
 
     Attributes
     ----------
     x
-        Calls, increasing.
+        Numbers of calls at which the share increases, in increasing order.
     share, low, high
-        The share at x and up to the next one, and the ends of its pointwise interval.
+        The share from x up to the next entry of x, and the ends of its pointwise interval.
     """
 
     x: Array
@@ -29,15 +29,15 @@ class CumulativeShare:
 
 
 def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> CumulativeShare:
-    """Return the share of (problem, target, run) that is reached within so many calls.
+    """Return the share of (problem, target, run) triples reached, against the number of calls.
 
-    Every problem weighs the same, as does every target of it. What is never reached is in no step:
-    the share ends below 1.
+    Every problem has equal weight, and so has every target of it. If some triples are never
+    reached, the share ends below 1.
 
     Parameters
     ----------
     runtimes
-        The calls by problem and target; the runs of a problem are in the same order for each.
+        The calls by problem and target; all targets of a problem list its runs in the same order.
     """
     calls = [np.stack([runtimes.calls for runtimes in targets]) for targets in runtimes]
     existing = [values[np.isfinite(values)] for values in calls]

@@ -1,4 +1,4 @@
-"""Runs at equal counts: what each had done when the budget that all had was spent."""
+"""Runs at equal counts: each is truncated to the budget that all runs have."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,14 +12,14 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec
 
 Limits = Mapping[str, float]
-"""The most calls, by the name of the count."""
+"""The largest number of calls by count."""
 
 
 def common_limits(plans: Iterable[PlannedRun]) -> Limits:
     """Return the least budget of each count among planned runs.
 
-    Where a spec gives all its runs one budget, it is that: no number follows from which methods
-    are shown.
+    If a spec gives all its runs one budget, the result is that budget, and does not depend on which
+    methods are compared.
     """
     common_limits: dict[str, float] = {}
     for plan in plans:
@@ -29,7 +29,7 @@ def common_limits(plans: Iterable[PlannedRun]) -> Limits:
 
 
 def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
-    """Return the budgets within which each planned run is compared, in all panels that it is in."""
+    """Return the budgets within which each planned run is compared, one for each panel."""
     results: dict[PlannedRun, list[Limits]] = {}
     for study in spec.studies:
         for problem, setting in product(study.problems, study.settings):
@@ -47,11 +47,11 @@ def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
 
 
 def truncate_run(run: Run, limits: Limits) -> Run:
-    """Truncate a run to smaller limits; return it unchanged if it stays within them.
+    """Return a run truncated to limits, or the run itself if it stays within them.
 
-    Its trace ends at the last recorded row within all limits. It is charged as much as a run of
-    that budget could have spent beyond that row: up to its next row, and up to the limits. So
-    nothing is gained by a larger budget.
+    The trace ends at the last recorded row within all limits. The run is charged as much as a run
+    with that budget could have spent: the counts of its next row, but no more than the limits. So a
+    larger budget is no advantage.
     """
     further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
     if all(further[name] <= limit for name, limit in limits.items()):
@@ -86,14 +86,15 @@ def first_row_beyond_limits(run: Run, limits: Limits) -> int:
 
 
 OBJECTIVE, SUBOPTIMALITY = "objective", "suboptimality"
-"""The column that it is computed from, and the one that it becomes."""
+"""Trace columns: the objective, and the suboptimality computed from it."""
 
 
 def add_suboptimality(run: Run, best_known: float | None) -> Run:
     """Return a run with its suboptimality as a further column, at each row and at the output.
 
-    It is negative where a run has found a better point than was known: that is no error, and is
-    shown. Without a known value, or an objective in the trace, the run stays as it is.
+    The suboptimality is negative where a run has found a better point than was known; this is no
+    error. Without a known value, or without an objective in the trace, the run is returned
+    unchanged.
     """
     if best_known is None or OBJECTIVE not in run.columns or SUBOPTIMALITY in run.columns:
         return run

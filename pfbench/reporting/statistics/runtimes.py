@@ -1,8 +1,8 @@
-"""Calls to a target, and how many are expected.
+"""Runtimes to a target (in calls), and their expected value.
 
 A run reaches a target at its first recorded row where the measure is at most the target; its
-runtime is what it had spent there. Which row that is depends on how often iterates are recorded:
-`every` is part of a comparison.
+runtime is the cost up to that row. The row depends on how often iterates are recorded, so the
+parameter `every` must be equal for compared runs.
 
 N. Hansen, A. Auger, D. Brockhoff, T. Tušar, Anytime performance assessment in blackbox optimization
 benchmarking, IEEE Transactions on Evolutionary Computation 26 (2022).
@@ -22,14 +22,14 @@ from pfbench.runs.loop.stop import Stop
 
 @dataclass(frozen=True)
 class Runtimes:
-    """The calls to one target, of the runs of one algorithm on one problem.
+    """The calls to one target of the runs of one algorithm on one problem.
 
     Attributes
     ----------
     calls
-        What each run had spent when it reached the target; infinite where it did not.
+        Cost of each run up to the target; infinite if it misses the target.
     total_calls
-        What each run spent in all.
+        Cost of each whole run.
     """
 
     calls: Array
@@ -59,7 +59,7 @@ class Runtimes:
 def make_runtimes(
     runs: Sequence[Run], target: Stop, price: Cost, traces: Sequence[Array] | None = None
 ) -> Runtimes:
-    """Return the calls of runs to a target; `traces` are their `trace_array`, where they are known."""  # noqa: E501
+    """Return the runtimes of runs to a target; `traces` are their `trace_array`, if known."""
     existing = map(trace_array, runs) if traces is None else traces
     calls = [
         _calls_to_target(run, trace, target, price)
@@ -71,10 +71,10 @@ def make_runtimes(
 
 
 def ert(runtimes: Runtimes) -> float:
-    """Return the expected runtime: all that the runs were charged, over the number of hits.
+    """Return the expected runtime: the total cost charged to the runs over the number of hits.
 
-    It is what restarting until the target is reached costs on average. Each failed run is charged
-    its own spending, never that of others; with no hit it is infinite.
+    This is the average cost of restarting until the target is reached. Each failed run is charged
+    its own cost. Without a hit, the expected runtime is infinite.
     """
     return float(runtimes.calls_charged.sum() / runtimes.hits) if runtimes.hits else float("inf")
 

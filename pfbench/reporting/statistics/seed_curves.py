@@ -1,4 +1,4 @@
-"""Curves over seeds: median and band on one grid, and what a run ends with."""
+"""Curves over seeds: median and band on one grid, and final values of runs."""
 
 import math
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from pfbench.runs.loop.trace_rows import TraceRows
 Array = npt.NDArray[np.float64]
 
 LARGEST = 1e300
-"""Larger values are cut to it, so that no difference or mean of two overflows."""
+"""Values are clipped to this modulus, so that no difference or mean of two overflows."""
 
 QUARTILES_FROM = 5
-"""From so many seeds on a band shows quartiles; with fewer they would be made up, so the range."""
+"""Number of seeds from which a band shows quartiles; with fewer seeds it shows the range."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class MedianBand:
     median, low, high
         Median, and the ends of the band, of the measure at x.
     runs
-        How many runs have a value at x.
+        Number of runs with a value at x.
     """
 
     x: Array
@@ -41,9 +41,10 @@ class MedianBand:
     runs: npt.NDArray[np.int64]
 
     def thin(self, limit: int, *, log: bool = False) -> "MedianBand":
-        """Return at most so many points of it, the first and the last among them.
+        """Return a band with at most `limit` points of this one, including the first and the last.
 
-        For a logarithmic axis they are even in the logarithm of x, from the first positive one on.
+        For a logarithmic axis the points are evenly spaced in the logarithm of x, from the first
+        positive x on.
         """
         first = int(np.searchsorted(self.x, 0.0, side="right")) if log else 0
         arange = np.arange(first, self.x.size)
@@ -83,7 +84,7 @@ class FinalSummary:
 
 
 def band_legend(seeds: int) -> str:
-    """Return the legend text that explains line and band."""
+    """Return the legend text that explains the line and the band."""
     if seeds == 1:
         return "Line: the only seed."
     if seeds < QUARTILES_FROM:
@@ -92,7 +93,7 @@ def band_legend(seeds: int) -> str:
 
 
 def trace_column(run: Run, name: str) -> Array:
-    """Return a column of the trace; NaN where there is no value, empty if there is no column."""
+    """Return a column of the trace, with NaN for a missing value; empty without that column."""
     if name not in run.columns:
         return np.empty(0)
     index, rows = run.columns.index(name), run.rows
@@ -102,20 +103,19 @@ def trace_column(run: Run, name: str) -> Array:
 
 
 def trace_array(run: Run) -> Array:
-    """Return the trace, a row for each of its own; NaN where there is no value."""
+    """Return the trace as an array, shape (rows, columns), with NaN for a missing value."""
     return np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
 
 
 def median_band(runs: Sequence[Run], axis: str, measure: str) -> MedianBand:
     """Return median and band of a measure over runs, against a count or the seconds.
 
-    Where the runs agree in how much they have spent at each recorded iteration, the grid is that
-    of the recorded iterations, and nothing is interpolated. So it is for the seconds, which never
-    agree: x is the median of the seconds at that iteration. Otherwise the grid is every recorded
-    count, and a run's value between two of its records is interpolated linearly.
+    If all runs have equal counts at each recorded iteration, the grid is that of the recorded
+    iterations, and nothing is interpolated. The same grid is used for seconds, with x the median
+    over the runs at that iteration. Otherwise the grid is all recorded counts, and each run's
+    values are interpolated linearly.
 
-    A run that has ended with an answer keeps it at all later counts; one that has failed has no
-    value there.
+    A completed run keeps its last value at all later counts; a failed run has no value there.
 
     Parameters
     ----------
@@ -147,13 +147,13 @@ def median_band(runs: Sequence[Run], axis: str, measure: str) -> MedianBand:
 
 
 AS_PLANNED = frozenset({Status.FINISHED, Status.TARGET, Status.BUDGET})
-"""How a run ends that ends as planned."""
+"""Statuses of a run that ended as planned."""
 
 
 def early_endings(runs: Sequence[Run], axis: str, measure: str) -> list[RunEnding]:
-    """Return the last points of the runs that end otherwise than planned.
+    """Return the last points of the runs that did not end as planned.
 
-    They end by neither their schedule nor their target nor their budget.
+    Such runs ended neither by their schedule, nor at their target, nor by their budget.
     """
     endings = []
     for run in runs:
@@ -176,16 +176,16 @@ def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
 
 
 def median_start_value(runs: Sequence[Run], measure: str) -> float:
-    """Return the median over the runs of the measure at the start; NaN where there is none."""
+    """Return the median over the runs of the measure at the start; NaN without any value."""
     values = [trace_column(run, measure)[:1] for run in runs]
     existing = [value[0] for value in values if value.size and math.isfinite(value[0])]
     return float(np.median(existing)) if existing else math.nan
 
 
 def is_deterministic(runs: Sequence[Run]) -> bool:
-    """Return whether several runs are the same in all but their seconds, so that no luck is seen.
+    """Return whether several runs are equal in everything but their seconds.
 
-    Runs without a recorded row tell nothing.
+    A single run, or runs without a recorded row, are not taken for deterministic.
     """
     first, *rest = runs
     return bool(rest and first.rows) and all(_runs_equal(first, other) for other in rest)
@@ -203,7 +203,7 @@ def _runs_equal(first: Run, other: Run) -> bool:
 def _run_curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
     """Return the x and y of a run's recorded rows, only the last row at each x.
 
-    Values beyond `LARGEST` are cut to it.
+    Values beyond `LARGEST` are clipped to it.
     """
     point, values = trace_column(run, axis), trace_column(run, measure)
     if point.size != values.size:
@@ -223,7 +223,10 @@ def _interpolate_linearly_on_grid(grid: Array, recorded_x: Array, values: Array,
 
 
 def find_common_calls_by_iteration(runs: Sequence[Run], axis: str) -> dict[float, float]:
-    """Return the calls at each recorded iteration, {} if the runs differ in them."""
+    """Return the calls at each recorded iteration; {} if they differ between the runs.
+
+    Seconds always differ: their median is returned.
+    """
     by_iteration: dict[float, list[float]] = {}
     for run in runs:
         for iteration, spent in zip(

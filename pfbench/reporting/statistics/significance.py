@@ -1,4 +1,4 @@
-"""Which differences between methods are more than luck: a rank test over seeds, Holm's correction.
+"""Significant differences between methods: a rank test over seeds with Holm's correction.
 
 H. B. Mann, D. R. Whitney, On a test of whether one of two random variables is stochastically larger
 than the other, Annals of Mathematical Statistics 18 (1947); S. Holm, A simple sequentially
@@ -18,17 +18,16 @@ from pfbench.reporting.statistics.seed_curves import Array
 from pfbench.reporting.wording import pluralize
 
 SIGNIFICANT = 0.05
-"""Probability that a family of tests in which no methods differ tells any two apart."""
+"""Family-wise error rate: probability of any significant difference if no methods differ."""
 
 _EXACT = 100
-"""Up to so many values of both samples the test is exact."""
+"""Maximum number of values of both samples together for which the test is exact."""
 
 
 class SeedSample(NamedTuple):
-    """The values of a method over the seeds, smaller is better; and whether nothing varies there.
+    """The values of a method over the seeds, smaller is better; and whether none varies.
 
-    Where nothing varies (a deterministic method on the same data) there is no luck: several equal
-    numbers are one.
+    Equal values of a deterministic method on the same data count as one number, not as a sample.
     """
 
     values: Array
@@ -41,8 +40,8 @@ Pair = tuple[SeedSample, SeedSample]
 def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
     """Return for each pair -1 or 1 if the first is significantly smaller or larger, else 0.
 
-    The pairs are one family: Holm's correction is over all that are tested. Two samples in which
-    nothing varies are compared as they are, and take no part in it.
+    The pairs are one family: Holm's correction is over all tested pairs. Two deterministic samples
+    are compared as numbers, without a test.
     """
     sides = [_rank_side_or_zero(sample, other) for sample, other in pairs]
     tested = [
@@ -63,15 +62,16 @@ def significant_leaders(
 ) -> list[int | None]:
     """Return for each row the index significantly better than all others, else None.
 
-    The one with the least shown number is tested against each other one. All of these tests, of
-    every row, are one family. A further method changes no number; it may take a mark away.
+    The method with the smallest displayed number is tested against each other method. All of these
+    tests, of every row, are one family. Adding a method changes no number, but it may remove a
+    mark.
 
     Parameters
     ----------
     table
-        By row and method. A method without values is not compared.
+        Samples by row and method. A method without values is not compared.
     displayed
-        The numbers that the table shows, infinite where there is none.
+        The numbers in the table; infinite if there is none.
     """
     best = [_sole_minimum(row, numbers) for row, numbers in zip(table, displayed, strict=True)]
     request = [
@@ -87,7 +87,7 @@ def significant_leaders(
 
 
 def _sole_minimum(row: Sequence[SeedSample], displayed: Sequence[float]) -> int | None:
-    """Return the index of the smallest finite number; None if several have it, or none."""
+    """Return the index of the smallest finite number; None if it is not unique or none exists."""
     finite = [
         index
         for index, sample in enumerate(row)
@@ -106,7 +106,7 @@ def _rank_side_or_zero(sample: SeedSample, other: SeedSample) -> int:
 
 
 def _pair_p_values(pairs: Sequence[Pair]) -> list[float]:
-    """Return the p-values: against one number a sign test, else the rank test."""
+    """Return the p-value of each pair: sign test if one is deterministic, else rank test."""
     two = [
         index
         for index, (sample, other) in enumerate(pairs)
@@ -128,9 +128,9 @@ def _one_sided_p_value(sample: SeedSample, other: SeedSample) -> float:
 
 
 def sign_test(x: Array, number: float) -> float:
-    """Return the two-sided p-value of the sign test that the median of a sample is a number.
+    """Return the two-sided p-value of the sign test that a sample has a given median.
 
-    Values that are the number itself are left out of account.
+    Values equal to the given median are ignored.
     """
     below, above = np.count_nonzero(x < number), np.count_nonzero(x > number)
     group = below + above
@@ -139,17 +139,17 @@ def sign_test(x: Array, number: float) -> float:
 
 
 def rank_test(x: Array, y: Array) -> float:
-    """Return the two-sided p-value of the Mann-Whitney test that two samples are of one law.
+    """Return the two-sided p-value of the Mann-Whitney test of equal distributions.
 
-    Exact for ties, too, which runs that missed a target always have: given the values, each way to
-    part them into two samples is equally probable. Beyond 100 values it is scipy's approximation.
-    Infinite values are greater than all others, and equal.
+    The test is exact for ties, too, which occur whenever runs miss a target: given the values,
+    each way to divide them into two samples is equally probable. Beyond 100 values, scipy's
+    approximation is used. Infinite values are greater than all others, and equal to each other.
     """
     return rank_tests([(x, y)])[0]
 
 
 def rank_tests(pairs: Sequence[tuple[Array, Array]]) -> list[float]:
-    """Return the p-value of each pair, ranked together where they have as many values."""
+    """Return the rank-test p-value of each pair; pairs of equal sizes are computed together."""
     tests = [1.0] * len(pairs)
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)
     for index, (x, y) in enumerate(pairs):
@@ -185,7 +185,7 @@ def _compute_doubled_ranks(values: Array) -> "np.ndarray[Any, np.dtype[np.int64]
 
 @lru_cache(maxsize=512)  # few patterns of ties fill a table
 def _rank_test_p_values(ranks: tuple[int, ...], size: int) -> Array:
-    """Return the p-value of a sample of some size among sorted ranks, by the sum of its ranks."""
+    """Return the p-value for each possible sum of `size` of the ranks, indexed by the sum."""
     total, number = sum(ranks[-size:]), len(ranks)
     ways = np.zeros((size + 1, total + 1))
     ways[0, 0] = 1.0
@@ -203,7 +203,7 @@ def _rank_test_p_values(ranks: tuple[int, ...], size: int) -> Array:
 
 
 def holm_adjust(p: Sequence[float]) -> list[float]:
-    """Return p-values with Holm's correction."""
+    """Return p-values with Holm's correction, in the same order."""
     holm, lower = [1.0] * len(p), 0.0
     for number, point in enumerate(np.argsort(p, kind="stable")):
         lower = max(lower, (len(p) - number) * p[point])
@@ -212,47 +212,49 @@ def holm_adjust(p: Sequence[float]) -> list[float]:
 
 
 def seeds_needed(pairs: int) -> int:
-    """Return the fewest seeds with which a family of so many pairs can be significant.
+    """Return the fewest seeds with which a family of `pairs` tests can be significant.
 
-    The least p-value of two samples of n values is 2 over the ways to choose n of 2n.
+    The smallest p-value of two samples of n values is 2 divided by the binomial coefficient (2n,
+    n).
     """
     return next(n for n in count(1) if 2 * pairs <= SIGNIFICANT * comb(2 * n, n))
 
 
 def seed_warning(seeds: int, pairs: int, vain: str) -> str:
-    """Return a sentence if no test of so many pairs can be significant; or ''.
+    """Return a warning if no test in a family of `pairs` tests can be significant; or ''.
 
     Parameters
     ----------
     seeds, pairs
-        How many there are; Holm's correction is over all pairs.
+        Their numbers; Holm's correction is over all pairs.
     vain
-        What the seeds cannot do, as in "tell no two methods apart in a table of".
+        What the seeds cannot show, as in "tell no two methods apart in a table of".
 
     Returns
     -------
     str
-        Empty where the seeds are enough.
+        Empty if the seeds are enough.
     """
     needed = seeds_needed(pairs) if pairs else 0
     if seeds >= needed:
         return ""
     return (
         f"{pluralize(seeds, 'seed')} can {vain} {pluralize(pairs, 'pair')}, unless nothing varies over "  # noqa: E501
-        f"the seeds: it takes {needed}."
+        f"the seeds: use {needed} seeds or more."
     )
 
 
 def rank_side(x: Array, y: Array) -> int:
-    """Return -1 if the first sample has the smaller values by rank, 1 if the larger, 0 if none."""
+    """Return -1 if the first sample has the smaller values by rank, 1 if larger, 0 if equal."""
     above = np.count_nonzero(x[:, None] > y) - np.count_nonzero(x[:, None] < y)
     return int(np.sign(above))
 
 
 def median(sample: Sequence[float] | Array) -> float:
-    """Return the median, the mean of the two middle values of an even number; infinite without any.
+    """Return the median of a sample; infinite if the sample is empty.
 
-    It is infinite where one of these is: half of the runs have no value.
+    For an even number of values the median is the mean of the two middle ones, so it is infinite if
+    half of the values are.
     """
     values, half = np.sort(sample), (len(sample) - 1) // 2
     if not values.size:

@@ -1,1 +1,1 @@
-"""Problems on which claims bind, with constants and minimisers known exactly; scripted draws."""
+"""Problems with exact constants on which claims are nearly attained; enumerable draws."""

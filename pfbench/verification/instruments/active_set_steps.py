@@ -7,23 +7,24 @@ import numpy as np
 from pfbench.base.arrays import Floats
 
 KINDS = ("good", "drop", "swap")
-"""*good*: shorter than the longest step, or all the way to w = LO(g); *drop*: the longest one, and
-a vertex less; *swap*: the longest one, and as many vertices."""
+"""*good*: shorter than the longest step, or all the way to w = LO(g); *drop*: the longest step,
+if it removes a vertex; *swap*: the longest step, if the number of vertices stays."""
 
 _SAME = 1e-9
-"""Relative size of differences that are taken for rounding."""
+"""Relative size up to which differences count as rounding errors."""
 
 
 @dataclass(frozen=True)
 class ActiveSetStep:
-    """Kind of a step of an active-set method, and the spread of <g, v> before it.
+    """Kind of a step of an active-set method, and the spread of <g, v> before the step.
 
     Attributes
     ----------
     kind
         One of `KINDS`.
     spread
-        <g, a - w> before it, a the vertex of the active set with the largest <g, v>, w = LO(g).
+        <g, a - w> before the step, with a the vertex of the active set with the largest <g, v>,
+        and w = LO(g).
     """
 
     kind: str
@@ -31,9 +32,10 @@ class ActiveSetStep:
 
 
 class ActiveSetTracker:
-    """The active set of a method that began at one vertex, by what its steps can have been.
+    """The active set of a method that started at a vertex, inferred from its iterates.
 
-    Those are: toward w, away from a, from a to w, from a to the vertex l with the least <g, v>.
+    Possible steps are toward w, away from a, from a to w, and from a to the vertex l with the least
+    <g, v>.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class ActiveSetTracker:
     def apply_and_classify_step(
         self, x: Floats, next_x: Floats, g: Floats, w: Floats
     ) -> ActiveSetStep:
-        """Update the weights by the step from x to the next iterate; return its kind."""
+        """Update the weights by the step from x to the next iterate; return the step's kind."""
         products = self._vertices @ g
         a, low = int(np.argmax(products)), int(np.argmin(products))
         spread = float(products[a] - g @ w)

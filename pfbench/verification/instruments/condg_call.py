@@ -1,8 +1,8 @@
 """One call of condg, checked against exact line search.
 
-condg(l, u, lambda, eta) ends where the Frank-Wolfe gap of phi(x) = <l, x> + |x - u|^2/(2 lambda) is
-at most eta. What it returns is not determined by that, so each result's gap is recomputed; where
-the answer is that of exact line search, its linear minimisations are, too.
+condg(l, u, lambda, eta) ends when the Frank-Wolfe gap of phi(x) = <l, x> + |x - u|^2/(2 lambda) is
+at most eta. This does not determine the result, so the gap of each result is recomputed. If the
+result is that of exact line search, the number of linear minimisations is determined, too.
 """
 
 import math
@@ -15,24 +15,24 @@ from pfbench.base.arrays import Floats
 from pfbench.problems.base import FiniteSum
 
 _SAME = 1e-6
-"""Answers of condg this near to those of exact line search are taken for them."""
+"""Distance up to which an answer of condg counts as an iterate of exact line search."""
 
 _FOLLOWED = 300
-"""Steps for which exact line search is followed, while rounding does not decide where it goes."""
+"""Maximum number of steps for which exact line search is followed."""
 
 _TIE_MARGIN = 1e-12
-"""How far aside it begins a second time, as much as rounding adds up to: while both stay within
-`_SAME` their path is determined; beyond, an answer is on it that is as near as this."""
+"""Distance of the starts of two paths of exact line search, about a rounding error: while both are
+within `_SAME`, their path is determined; beyond, an answer on the path is within this distance."""
 
 
 def max_calls(D: float, lam: float, eta: float) -> int:
-    """Return 1 + ceil(6 D^2/(lambda eta)), the most LO of one condg (Jaggi 2013 theorem 2)."""
+    """Return 1 + ceil(6 D^2/(lambda eta)), the most LO of a condg call (Jaggi 2013 theorem 2)."""
     return 1 + math.ceil(6.0 * D * D / (lam * eta) * (1.0 - 1e-12))
 
 
 @dataclass(frozen=True)
 class CondgCall:
-    """One call of condg: l, u, lambda, eta, and what it returned."""
+    """One call of condg: its arguments l, u, lambda and eta, and its answer."""
 
     problem: FiniteSum
     l: Floats  # noqa: E741
@@ -43,20 +43,21 @@ class CondgCall:
 
     @property
     def relative_gap(self) -> float:
-        """The gap at the answer, over eta."""
+        """The Frank-Wolfe gap at the answer, divided by eta."""
         return self._gap(self.answer)[0] / self.eta
 
     @property
     def exact_line_search_calls(self) -> int | None:
-        """The linear minimisations that exact line search needs; None if it went elsewhere, or far.
+        """Linear minimisations that exact line search needs; None if it misses the answer.
 
-        An answer elsewhere on its path is line search's that does not stop where it must.
+        An answer on the path of exact line search counts, even if it is not where the search must
+        stop. None is also returned if rounding decides the path, or if the path is too long.
         """
         return self._replay[0]
 
     @property
     def is_answer_off_line_search_path(self) -> bool:
-        """Whether exact line search never comes to the answer: its phi falls below, elsewhere."""
+        """Whether exact line search misses the answer: its phi falls below the answer's."""
         return self._replay[1]
 
     @cached_property
@@ -87,14 +88,14 @@ class CondgCall:
         return None, False
 
     def _point_after_exact_step(self, x: Floats, gap: float, v: Floats) -> Floats:
-        """Return the minimiser of exact line search from x toward v."""
+        """Return the minimiser of phi on the segment from x to v."""
         d = v - x
         length = float(d @ d)
         return np.asarray(x + min(1.0, gap * self.lam / length) * d) if length > 0.0 else x
 
     @property
     def max_calls(self) -> int:
-        """The most linear minimisations; see `max_calls`."""
+        """Maximum number of linear minimisations of this call; see the function `max_calls`."""
         return max_calls(self.problem.set.diameter, self.lam, self.eta)
 
     def _slope(self, x: Floats) -> Floats:

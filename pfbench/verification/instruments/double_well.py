@@ -1,4 +1,4 @@
-"""Double well: convex around each of two minimisers, and not between them."""
+"""Double well: convex around each of two minimisers, but not between them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +16,7 @@ from pfbench.sets import LinfBall
 class DoubleWell(SingleComponent):
     """f(x) = (x_0^2 - 1)^2/4 + sum over j >= 1 of w_j (x_j - c_j)^2/2 on the box [-2, 2]^d.
 
-    It is convex where |x_0| >= 1/sqrt(3). On each of the two parts its least value is 0, at
+    f is convex where |x_0| >= 1/sqrt(3). On each of these two parts its least value is 0, at
     x_0 = 1 or -1 and x_j = c_j.
 
     Parameters

@@ -1,11 +1,10 @@
 """Random streams whose draws are chosen, so that means over all draws are exact.
 
-They are generators of numpy by type, so that a method may draw as it likes: any form of `integers`,
+The streams are subclasses of `numpy.random.Generator`. A method may use any form of `integers`,
 `choice` with and without replacement or with probabilities, `permutation`, `permuted`, `shuffle`,
-`multinomial`, `spawn`, and a single `random()` that is only compared, as in ``rng.random() < p``.
-Each is a sequence of choices among equally likely options, or options with given probabilities.
-What is no such choice (an array of `random`, `normal`, the raw bits) raises `NotEnumerable`: then a
-check samples.
+`multinomial` and `spawn`. A single `random()` may only be compared, as in ``rng.random() < p``.
+Each draw is a sequence of choices among finitely many options. Any other draw (an array of
+`random`, `normal`, the raw bits) raises `NotEnumerable`; a check then samples.
 """
 
 import itertools
@@ -24,7 +23,7 @@ from pfbench.base.errors import InputError
 Outcome = TypeVar("Outcome")
 
 MOST_BRANCHES = 20_000
-"""So many sequences of draws are enumerated at most."""
+"""Maximum number of sequences of draws that are enumerated."""
 
 _MOST_OPTIONS = 4096
 
@@ -39,14 +38,14 @@ class NotEnumerable(Exception):
 
 
 class NotRepeatable(NotEnumerable):
-    """An algorithm draws from a stream of its own, so that no run of it can be repeated."""
+    """An algorithm draws from its own random stream, so none of its runs can be repeated."""
 
 
 class EnumerableGenerator(np.random.Generator):
     """A generator whose every draw is a choice among finitely many options.
 
-    A subclass says which option is taken. No exception but `NotEnumerable` leaves a draw: whether
-    numpy refuses the arguments too is seen where the method is run on a generator of numpy.
+    A subclass decides which option is taken. A draw raises only `NotEnumerable`, even for arguments
+    that numpy refuses; a run on a generator of numpy shows whether it refuses them.
     """
 
     def __init__(self) -> None:
@@ -54,7 +53,7 @@ class EnumerableGenerator(np.random.Generator):
 
     @abstractmethod
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Return one of 0 .. options-1, equally likely unless their chances are given."""
+        """Return one of 0 .. options-1; they are equally likely unless `chances` is given."""
 
     def integers(
         self,
@@ -81,7 +80,7 @@ class EnumerableGenerator(np.random.Generator):
         axis: int = 0,
         shuffle: bool = True,
     ) -> Any:
-        """Return elements like numpy's `choice`; draw without replacement one by one."""
+        """Return elements like numpy's `choice`; without replacement they are drawn one by one."""
         options = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
         count = _draw_count(size)
         if not replace:
@@ -133,18 +132,18 @@ class EnumerableGenerator(np.random.Generator):
         return table[0] if size is None else table.reshape(*_shape(size), len(pvals))
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Return a uniform number of which only comparisons are known."""
+        """Return a `LazyUniform`, which can only be compared."""
         if size is not None or out is not None:
             raise NotEnumerable("it draws an array with rng.random, which cannot be enumerated")
         return LazyUniform(self.choose)
 
     def spawn(self, n_children: int) -> Any:
-        """Return streams that draw on: what each draws is independent all the same."""
+        """Return this stream for each child, as its successive draws are independent anyway."""
         return [self for _ in range(n_children)]
 
     @property
     def bit_generator(self) -> Any:
-        """Raw bits cannot be enumerated."""
+        """Raise `NotEnumerable`, as raw bits cannot be enumerated."""
         raise NotEnumerable("it takes rng.bit_generator, which cannot be enumerated")
 
     def __reduce__(self) -> Any:
@@ -152,7 +151,7 @@ class EnumerableGenerator(np.random.Generator):
 
     def _choose_one(self, options: int) -> int:
         if not 0 < options <= _MOST_OPTIONS:
-            raise NotEnumerable(f"it draws one of {options}")
+            raise NotEnumerable(f"it draws one of {options} options")
         return self.choose(options)
 
     def _choose_distinct(self, options: int, count: int) -> list[int]:
@@ -163,17 +162,17 @@ class EnumerableGenerator(np.random.Generator):
 
 
 class LazyUniform:
-    """A number drawn uniformly from [0, 1), of which only comparisons with numbers are known.
+    """A number drawn uniformly from [0, 1), which can only be compared with numbers.
 
-    Each comparison is a choice: which of the parts of the interval that is still possible holds it.
-    All else that one does with a number fails, as it would need the number itself.
+    Each comparison splits the interval that is still possible, and chooses the part that contains
+    the number. Any other operation fails.
 
     Parameters
     ----------
     choose
-        See `EnumerableGenerator.choose`.
+        Function that decides a choice; see `EnumerableGenerator.choose`.
     unit
-        The number 1 of the arithmetic of the chances.
+        The number 1 in the arithmetic of the chances, e.g. ``Fraction(1)``.
     """
 
     def __init__(self, choose: Callable[[int, Sequence[Any]], int], unit: Any = 1.0) -> None:
@@ -194,7 +193,7 @@ class LazyUniform:
     __le__, __gt__ = __lt__, __ge__
 
     def __bool__(self) -> bool:
-        raise NotEnumerable("it takes a uniform number for a truth, which cannot be enumerated")
+        raise NotEnumerable("it uses a uniform number as a flag, which cannot be enumerated")
 
     __array_ufunc__ = None  # so that a number of numpy's leaves the comparison to this one
 
@@ -212,13 +211,13 @@ for _name in dir(np.random.Generator):
 
 
 def _translate_errors(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a draw of which bad arguments raise `NotEnumerable`, too."""
+    """Wrap a draw, so that invalid arguments raise `NotEnumerable`."""
 
     def check_draw(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
         try:
             return draw(self, *args, **keywords)
         except (TypeError, ValueError, IndexError, OverflowError) as error:
-            raise NotEnumerable(f"it draws in a way that is not followed ({error})") from error
+            raise NotEnumerable(f"it draws in a way that cannot be enumerated ({error})") from error
 
     check_draw.__doc__ = draw.__doc__
     return check_draw
@@ -229,10 +228,10 @@ for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multi
 
 
 class IndexReplayGenerator(EnumerableGenerator):
-    """A stream that replays given indices among n, in order.
+    """A stream that draws given indices among n, in order.
 
-    Any other draw raises `NotEnumerable`. With rows of an `orthogonal_array` means and mean squares
-    are exact though only pairs of draws take all values.
+    Any other draw raises `NotEnumerable`. With the rows of an `orthogonal_array`, means and mean
+    squares are exact, although only pairs of draws take all values.
     """
 
     def __init__(self, indices: npt.ArrayLike, n: int) -> None:
@@ -240,7 +239,7 @@ class IndexReplayGenerator(EnumerableGenerator):
         self._indices, self._n, self._position = np.asarray(indices, dtype=np.int64), n, 0
 
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Return the next index of the script."""
+        """Return the next of the given indices."""
         if options != self._n or chances is not None:
             raise NotEnumerable(f"it draws one of {options}, not of {self._n}")
         if self._position == len(self._indices):
@@ -250,7 +249,7 @@ class IndexReplayGenerator(EnumerableGenerator):
 
 
 class _BranchGenerator(EnumerableGenerator):
-    """A stream that follows given choices, then takes the first option, and notes them all."""
+    """A stream that takes given choices, then always the first option, and records all."""
 
     def __init__(self, value: Sequence[int], limit: int, unit: Any) -> None:
         super().__init__()
@@ -270,7 +269,7 @@ class _BranchGenerator(EnumerableGenerator):
         return option
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Return a lazy uniform number, with chances in the arithmetic of the unit."""
+        """Return a `LazyUniform` with chances in the arithmetic of the unit."""
         super().random(size, dtype, out)
         return LazyUniform(self.choose, self._unit)
 
@@ -278,21 +277,21 @@ class _BranchGenerator(EnumerableGenerator):
 def enumerate_draws(
     outcome: Callable[[EnumerableGenerator], Outcome], limit: int = MOST_BRANCHES, unit: Any = 1.0
 ) -> Iterator[tuple[Any, Outcome]]:
-    """Yield the chance and the outcome of every sequence of draws.
+    """Yield the probability and the outcome of every sequence of draws.
 
     Parameters
     ----------
     outcome
-        What to do with a random stream; called once for each sequence of draws.
+        Function of a random stream; called once for each sequence of draws.
     limit
-        So many sequences are enumerated at most.
+        Maximum number of sequences.
     unit
-        The number 1 of the arithmetic of the chances: floats unless given.
+        The number 1 in the arithmetic of the probabilities; a float unless given.
 
     Raises
     ------
     NotEnumerable
-        If it draws what is no choice among finitely many options, or there are too many.
+        If a draw is no choice among finitely many options, or there are too many sequences.
     """
     following: list[int] | None = []
     for _ in range(limit):
@@ -309,7 +308,7 @@ def enumerate_draws(
 
 
 def _next_choices(selected: Sequence[tuple[int, int, Any]]) -> list[int] | None:
-    """Return the choices that come after these in the order of all; None after the last."""
+    """Return the next sequence of choices in lexicographic order; None after the last."""
     for position in range(len(selected) - 1, -1, -1):
         option, options, _ = selected[position]
         if option + 1 < options:
@@ -322,7 +321,7 @@ def _draw_count(size: Any) -> int:
 
 
 def _shape(size: Any) -> tuple[int, ...]:
-    """Return the shape that a size asks for; TypeError or ValueError if it asks for none."""
+    """Return the shape given by a numpy `size`; raise TypeError or ValueError if invalid."""
     if size is None:
         return ()
     shape = tuple(index(k) for k in size) if np.iterable(size) else (index(size),)
@@ -352,9 +351,9 @@ def _multinomial_chance(cell: Sequence[int], chances: Sequence[float]) -> float:
 def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
     """Return all rows (a + b t), t < columns, over the field of q = 2^bits elements.
 
-    Shape (q^2, columns), columns <= q. Each pair of columns takes every pair of values once: drawn
-    uniformly, a row's entries are uniform and pairwise independent, so a mean square over the rows
-    is the exact one over independent draws.
+    The shape is (q^2, columns) with columns <= q. Each pair of columns takes every pair of values
+    once. So the entries of a random row are uniform and pairwise independent, and a mean square
+    over the rows equals that over independent draws.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Problems on which an estimator's path is forced and its error is as large as the laws allow."""
+"""Problems that force a method's path, on which an estimator attains its error law."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from pfbench.verification.instruments.indefinite import ConvexHull
 
 
 class Segment(ConvexHull):
-    """All points r e_0, 0 <= r <= length, of R^d."""
+    """Segment of the points r e_0 of R^d with 0 <= r <= length."""
 
     name: ClassVar[str] = "segment"
     has_projection: ClassVar[bool] = True
@@ -39,16 +39,16 @@ class Segment(ConvexHull):
 class ForcedPath(FiniteSum):
     """A finite sum on a segment whose linear minimisation always returns the far end.
 
-    f_i(x) = s_i (sigma + h(r)) x_k - c r with r = x_0, signs s_i = +1, -1 in turn, k running
-    through 1 .. d-1, and h(r) = L r + L2 r^2/2 - kappa r^3/6. On the segment grad f_i is
-    s_i (sigma + h(r)) e_k - c e_0 and grad f = -c e_0: exactly balanced if 2(d-1) divides n. So
-    along the path E|grad f_i(x)-grad f_i(y)|^2 is (h(r)-h(r'))^2, and the laws of shen2019 (its
-    section 4) are attained where h' = L_ms, h'' = L2.
+    f_i(x) = s_i (sigma + h(r)) x_k - c r with r = x_0, alternating signs s_i = +1, -1, k running
+    through 1 .. d-1, and h(r) = L r + L2 r^2/2 - kappa r^3/6. On the segment, grad f_i is
+    s_i (sigma + h(r)) e_k - c e_0, and grad f = -c e_0, as n is a multiple of 2(d-1). So along the
+    path E|grad f_i(x) - grad f_i(y)|^2 = (h(r) - h(r'))^2, and the error laws of shen2019
+    (section 4) are attained where h' = L_ms and h'' = L2.
 
     Parameters
     ----------
     n
-        Number of components, a multiple of 2(d-1); memory does not grow with it.
+        Number of components, a multiple of 2(d-1); memory does not grow with n.
     d
         Dimension, at least 2.
     L, L2, kappa
@@ -97,7 +97,7 @@ class ForcedPath(FiniteSum):
         return np.asarray(self.begin * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants on the segment; the Hessian's is what a step along it sees."""
+        """Return the constants on the segment; that of the Hessians is for steps along it."""
         r = np.linspace(0.0, self.length, 1001)
         slopes = np.abs(self.L + self.L2 * r - self.kappa * r * r / 2.0)
         curvatures = np.abs(self.L2 - self.kappa * r)
@@ -125,13 +125,13 @@ class ForcedPath(FiniteSum):
         return -self.gradient_slope * float(x[0])
 
     def gradient(self, x: Floats) -> Floats:
-        """Return grad f(x) = -c e_0; at a cost that does not grow with n."""
+        """Return grad f(x) = -c e_0, at a cost that does not grow with n."""
         g = np.zeros(self.d)
         g[0] = -self.gradient_slope
         return g
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of the sampled component gradients at x, which is on the segment."""
+        """Return the mean of the sampled component gradients at a point x of the segment."""
         g = self._mean_of_signed_axes(sample, self.sigma + self.h(float(x[0])))
         g[0] -= self.gradient_slope
         return g
@@ -143,7 +143,7 @@ class ForcedPath(FiniteSum):
         return self._mean_of_signed_axes(sample, change * (r - s))
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return all s_i h'(r) (e_0 e_k' + e_k e_0'), which act along the segment, of mean 0."""
+        """Return the component Hessians s_i h'(r) (e_0 e_k' + e_k e_0'), whose mean is 0."""
         slope = self.h_derivative(float(s[0]))
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
@@ -156,7 +156,7 @@ class ForcedPath(FiniteSum):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "ForcedTable":
-        """Return a table filled at x; one number for each component."""
+        """Return a table of component gradients filled at x, with one number for each component."""
         return ForcedTable(self, float(x[0]))
 
     def h_derivative(self, r: float) -> float:
@@ -176,7 +176,7 @@ class ForcedPath(FiniteSum):
 
 
 class ForcedTable:
-    """For each component the r at which its gradient was stored; 8 n bytes."""
+    """Table of the r at which each component's gradient was stored; 8 n bytes."""
 
     def __init__(self, problem: ForcedPath, r: float) -> None:
         self._problem = problem

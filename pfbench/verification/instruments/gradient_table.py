@@ -1,4 +1,4 @@
-"""A table of component gradients, for problems that know many of these at one point at once."""
+"""Table of component gradients, for problems that compute many gradients at once."""
 
 from collections.abc import Callable
 
@@ -9,16 +9,17 @@ from pfbench.base.sample import Indices, weight_indices
 
 
 class StoredGradients:
-    """The gradient of each component where it was last asked.
+    """Table of the last stored gradient of each component.
 
     Parameters
     ----------
     n
         Number of components.
     gradients
-        Returns those of some components at a point, one a row; numbers where points have one entry.
+        Function of indices and a point that returns the gradients, one a row; numbers if points
+        have one entry.
     x
-        The point at which it is filled.
+        The point at which the table is filled.
     """
 
     def __init__(self, n: int, gradients: Callable[[Integers, Floats], Floats], x: Floats) -> None:
@@ -28,7 +29,7 @@ class StoredGradients:
 
     @property
     def mean(self) -> Floats:
-        """The mean of what is stored."""
+        """The mean of the stored gradients."""
         return np.atleast_1d(self._sum / len(self._table))
 
     def difference(self, sample: Indices, x: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Quadratics that need not be convex, with exact constants, and convex hulls of a few points."""
+"""Possibly nonconvex quadratics with exact constants, and convex hulls of a few points."""
 
 import math
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from pfbench.problems.base import FiniteSum
 from pfbench.sets import Box, L1Ball, L2Ball, Simplex
 
 _ENUMERATED = 10
-"""Up to so many vertices the faces of a simplex are enumerated."""
+"""Maximum number of vertices for which the faces of a simplex are enumerated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +64,12 @@ class ConvexHull:
         return np.array(self.vertices[int(np.argmin(self.vertices @ g))])
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return the exact minimum of <g, v>, twice."""
+        """Return a lower and an upper bound of min <g, v>; both are the exact minimum."""
         lower = float((self.vertices @ g).min())
         return lower, lower
 
     def project(self, y: Floats) -> Floats:
-        """Refuse: there is no closed form."""
+        """Raise an error, as the projection has no closed form."""
         raise RefusedError("the hull of points has no projection: use a set that has one.")
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -92,8 +92,8 @@ class ConvexHull:
 class IndefiniteQuadratic(FiniteSum):
     """f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2 over a set, the s_i and the t_i with mean 0.
 
-    So f(x) = <b, x> + x'Ax/2, and an estimate of its gradient errs by what the s_i and t_i are in
-    the batch: the variance is known exactly.
+    So f(x) = <b, x> + x'Ax/2, and the error of a batch gradient is the batch's mean of s_i + t_i x.
+    Its variance is known exactly.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class IndefiniteQuadratic(FiniteSum):
         return self.start_point.copy()
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants; all but sigma2, a bound, are exact."""
+        """Return the constants; all are exact but sigma2, which is an upper bound."""
         eigenvalues = np.linalg.eigvalsh(self.A)
         variance = float(np.mean(self._t**2))
         size = float(np.sqrt(np.mean(np.sum(self.noise**2, axis=1))))
@@ -217,10 +217,11 @@ class IndefiniteQuadratic(FiniteSum):
 
 
 def curvature_upper_bound(vertices: Floats, A: Floats) -> float:
-    """Return a C >= C_f of x'Ax/2 over the hull of `vertices`, exact where A is not negative there.
+    """Return an upper bound of C_f of x'Ax/2 over a hull; exact if A is positive semidefinite.
 
-    C_f is the largest u'Au over differences u of two points. With A replaced by its positive part
-    on the span of all differences, which is convex, two vertices attain it.
+    C_f is the largest u'Au over differences u of two points. The bound replaces A by its positive
+    part on the span of all differences; the maximum of this convex function is attained at two
+    vertices.
     """
     differences = (vertices[:, None] - vertices).reshape(-1, vertices.shape[1])
     _, sizes, rows = np.linalg.svd(differences, full_matrices=False)
@@ -231,11 +232,11 @@ def curvature_upper_bound(vertices: Floats, A: Floats) -> float:
 
 
 def minimum_on_simplex(A: Floats, b: Floats) -> float:
-    """Return the minimum of <b, x> + x'Ax/2 on the simplex: over all faces, 2^d of them.
+    """Return the minimum of <b, x> + x'Ax/2 on the simplex, by enumerating all 2^d faces.
 
     The minimiser is the stationary point of the face in whose interior it lies (or another point
-    has the same value). Faces whose system is singular are left out: their minimum is on a smaller
-    one.
+    has the same value). Faces with a singular system are skipped, as their minimum is also on a
+    smaller face.
     """
     d = b.size
     lowest = math.inf
@@ -255,9 +256,10 @@ def minimum_on_simplex(A: Floats, b: Floats) -> float:
 
 
 def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
-    """Return a quadratic with normal entries on the simplex, `slope` the size of its linear part.
+    """Return a quadratic with normal entries on the simplex; its linear part has size `slope`.
 
-    It starts at the highest vertex. `least` is exact for d <= 10, and above that a lower bound.
+    The start is the vertex with the largest f. `minimum_value` is exact for d <= 10, and a lower
+    bound for larger d.
     """
     A = rng.standard_normal((d, d))
     A = (A + A.T) / 2.0
@@ -271,7 +273,7 @@ def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> Indefin
 def transform_quadratic(
     problem: IndefiniteQuadratic, M: Floats, shift: Floats
 ) -> IndefiniteQuadratic:
-    """Return the quadratic z -> f(M z + shift) over the hull whose points those z are."""
+    """Return the quadratic z -> f(M z + shift) over the z with M z + shift in the hull."""
     hull = problem.set
     assert isinstance(hull, ConvexHull)
     vertices: Floats = np.asarray(np.linalg.solve(M, (hull.vertices - shift).T).T, dtype=np.float64)
@@ -284,17 +286,17 @@ def transform_quadratic(
 def make_quadratic_linear_along_box(
     smoothness: float, steps_to_end: float, initial_gap: float, n: int = 1
 ) -> IndefiniteQuadratic:
-    """Return a quadratic linear along a box: gradient steps gain the least possible.
+    """Return a quadratic that is linear along a box, so that gradient steps gain the least.
 
-    f(x) = -g x_0 + L x_1^2/2 from 0 on [0, l] x [-1, 1], l = steps g/L, where g^2 = L rise/steps:
-    so many steps of length g/L reach the end, where f = -rise.
+    f(x) = -g x_0 + L x_1^2/2 on [0, l] x [-1, 1], from the start 0, with l = N g/L and
+    g^2 = L Delta/N, N the number of steps. N steps of length g/L reach the end, where f = -Delta.
 
     Parameters
     ----------
     smoothness
         L.
     steps_to_end
-        Number of steps 1/L from the start to the end.
+        N, the number of gradient steps with step size 1/L from the start to the end.
     initial_gap
         Delta.
     n
@@ -308,9 +310,9 @@ def make_quadratic_linear_along_box(
 
 
 def spread_on_simplex(d: int, offset: float = 0.0) -> IndefiniteQuadratic:
-    """Return |x - 1/d|^2/2 + offset x_0 on the simplex, from the first vertex.
+    """Return |x - 1/d|^2/2 + offset x_0 (up to a constant) on the simplex, from a vertex.
 
-    Its minimiser is spread over d vertices (over all but the first if push >= 1/d).
+    The minimiser has d positive entries (all but the first are positive if offset >= 1/d).
     """
     b = np.full(d, -1.0 / d)
     b[0] += offset
@@ -318,10 +320,11 @@ def spread_on_simplex(d: int, offset: float = 0.0) -> IndefiniteQuadratic:
 
 
 def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> IndefiniteQuadratic:
-    """Return a finite sum on the unit l1 ball, scaled so that Delta = rise.
+    """Return a random finite sum on the unit l1 ball, scaled so that Delta = `rise`.
 
-    Before that the Hessian has eigenvalues from -0.3 to 1 and the slope entries of size 0.1; Delta
-    is the bound f(start) + |b|_inf + ell/2. It starts at the highest vertex.
+    Before scaling, the Hessian has eigenvalues from -0.3 to 1, and the slope has entries of size
+    0.1. Delta is the upper bound f(start) + |b|_inf + 0.3/2, scaled. The start is the vertex with
+    the largest f.
     """
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
     A = (basis * np.linspace(-0.3, 1.0, d)) @ basis.T
@@ -339,9 +342,9 @@ def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> 
 def noisy_ball(
     d: int, n: int, radius: float, noise: float = 0.0, spread: float = 0.0
 ) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on a ball, from its boundary, with s_i of norm `noise` and t_i = +-spread.
+    """Return |x|^2/2 on a ball, with s_i of norm `noise` and t_i = +-spread.
 
-    n must be even.
+    The start is on the boundary; n must be even.
     """
     s = np.zeros((n, d))
     signs: Floats = np.asarray(1.0 - 2.0 * (np.arange(n) % 2), dtype=np.float64)

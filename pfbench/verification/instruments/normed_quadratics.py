@@ -1,4 +1,4 @@
-"""Quadratics with a norm on which bounds of methods for norm balls bind."""
+"""Quadratics with a norm, on which bounds of methods with norm balls are nearly attained."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,12 +18,12 @@ def vector_quadratic(
     begin: Sequence[float],
     noise: Sequence[Sequence[float]] = (),
 ) -> NormedProblem:
-    """Return sum h_j x_j^2/2 with a norm, component i with <s_i, x> more.
+    """Return sum h_j x_j^2/2 with a norm; component i has the further term <s_i, x>.
 
     Parameters
     ----------
     norm
-        As a problem's ``norm=`` names it.
+        Name of the norm, as in the parameter ``norm=`` of a problem.
     weights
         The h_j.
     begin
@@ -43,13 +43,13 @@ def vector_quadratic(
 
 
 class HorizonProblem(NormedProblem):
-    """A problem with a norm, and the horizon K of runs on it."""
+    """A problem with a norm, and the horizon K of its runs."""
 
     K: int
 
     @classmethod
     def from_problem(cls, problem: Any, K: int) -> "HorizonProblem":
-        """Return the problem of a norm with a horizon."""
+        """Return a normed problem with the horizon K added."""
         created = cls(problem.inner, problem.norm)
         created.K = K
         return created

@@ -1,4 +1,4 @@
-"""Counters between the ledger and the backend, which check that every query is counted."""
+"""Counters between the ledger and the backend, to check that every query is counted."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ CALL_COSTS: Mapping[str, Callable[[int, int], tuple[tuple[int, int], ...]]] = {
     "hessian.product": lambda n, size: ((HVP, n),),
     "hessian.batch": lambda n, size: ((HVP, size),),
 }
-"""Pairs of a count and an amount that a call costs, of n and the size of its sample."""
+"""For each verb, a function of n and the sample size that returns (count, amount) pairs."""
 
 
 def sample_of_call(verb: str, arguments: Sequence[Any]) -> Any:
@@ -40,17 +40,17 @@ def sample_of_call(verb: str, arguments: Sequence[Any]) -> Any:
 
 
 class OracleTally(ObservedBackend):
-    """A backend that counts what reaches it, verb by verb, and passes it on unchanged.
+    """A backend that counts the queries that reach it, and passes them on unchanged.
 
-    It is independent of the run's ledger: the two differ for a method that bypasses its oracles or
-    changes the counts.
+    The tally is independent of the run's ledger: both differ if a method bypasses its oracles or
+    changes its counts.
 
     Attributes
     ----------
     charged
-        What has reached the backend so far, in the order of `COUNTED`.
+        Counts of the queries so far, in the order of `COUNTED`.
     calls
-        The verbs that have reached it.
+        The verbs queried so far.
     """
 
     def __init__(self, backend: Any) -> None:
@@ -66,11 +66,11 @@ class OracleTally(ObservedBackend):
             self._note(verb, arguments)
 
     def _note(self, verb: str, arguments: tuple[Any, ...]) -> None:
-        """Record a query; the base class records nothing."""
+        """Record a query in a subclass; the base class records nothing."""
 
 
 class ComponentTally(OracleTally):
-    """A tally that tells apart which components were asked."""
+    """A tally that also records which components were queried."""
 
     def __init__(self, backend: Any) -> None:
         n = backend.n or 0  # a sampler has no components
@@ -92,11 +92,11 @@ class ComponentTally(OracleTally):
 
 
 class TalliedProblem(OverriddenOracles):
-    """A problem whose backend is witnessed; `tally` is that of the run opened last."""
+    """A problem whose backend is tallied; `tally` is that of the run opened last."""
 
     tally: ComponentTally
 
     def open(self, rng: np.random.Generator) -> Any:
-        """Return the problem's backend behind a witness."""
+        """Return the problem's backend, wrapped by a tally."""
         self.tally = ComponentTally(self._original.open(rng))
         return self.tally

@@ -1,4 +1,4 @@
-"""Oracles and problems of which a planted fault changes one verb."""
+"""Wrappers of oracles and problems, by which a planted fault changes one verb."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,9 +7,9 @@ import numpy as np
 
 
 class OverriddenOracles:
-    """Oracles, or what they return, of which a subclass changes a verb; the others are passed on.
+    """Wrapper of oracles, or of their answers, of which a subclass changes a verb.
 
-    What is changed is `_original`.
+    The wrapped object is `_original`; all other verbs are passed on to it.
     """
 
     def __init__(self, reference: Any) -> None:
@@ -20,12 +20,12 @@ class OverriddenOracles:
 
 
 class OverriddenProblem(OverriddenOracles):
-    """A problem whose oracles are answered by `answer(the right backend)`."""
+    """A problem whose backend is ``answer(backend)`` of the original backend."""
 
     def __init__(self, reference: Any, answer: Callable[[Any], Any]) -> None:
         super().__init__(reference)
         self._answer = answer
 
     def open(self, rng: np.random.Generator) -> Any:
-        """Return the faulty backend."""
+        """Return the changed backend."""
         return self._answer(self._original.open(rng))

@@ -142,7 +142,7 @@ class KnownQuadratic(ConstantHessians):
 
 
 def rows_of_spectrum(rng: np.random.Generator, eigenvalues: Floats) -> Floats:
-    """Return rows, shape (d, d), whose mean of a_i a_i' has these eigenvalues, randomly turned."""
+    """Return random rows a_i, shape (d, d), whose mean of a_i a_i' has these eigenvalues."""
     d = len(eigenvalues)
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
     mixing = np.linalg.qr(rng.standard_normal((d, d)))[0]
@@ -160,9 +160,10 @@ def _log_spaced_eigenvalues(kappa: float, d: int) -> Floats:
 def vertex_of_simplex(
     rng: np.random.Generator, d: int, kappa: float, pull: float = 0.1
 ) -> KnownQuadratic:
-    """Return a quadratic whose minimiser is a vertex; `pull` is the modulus of its slope there.
+    """Return a quadratic whose minimiser is a vertex; `pull` is the slope's modulus there.
 
-    A steep vertex is found at once: every later linear minimisation only confirms it.
+    With a large slope, Frank-Wolfe finds the vertex at once, and later linear minimisations return
+    it.
     """
     first, second = np.eye(d)[:2]
     rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
@@ -172,7 +173,7 @@ def vertex_of_simplex(
 def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
     """Return a quadratic whose minimiser is the centre of a face with d/2 vertices.
 
-    A method with linear minimisations needs every vertex of the face, many of them often.
+    A method with linear minimisations needs every vertex of the face, and many repeatedly.
     """
     inside = (np.arange(d) < d // 2).astype(np.float64)
     slope = (0.1 / d) * (1.0 - inside)
@@ -184,7 +185,7 @@ def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> KnownQuad
 def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
     """Return a quadratic whose minimiser is the centre of a face of the l1 ball with d/2 vertices.
 
-    See `face_of_simplex`.
+    Like `face_of_simplex`, this needs every vertex of the face.
     """
     inside = (np.arange(d) < d // 2).astype(np.float64)
     rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
@@ -200,7 +201,7 @@ def boundary_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> Known
 
 
 def interior_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
-    """Return a quadratic whose minimiser is the centre, started along its flattest directions."""
+    """Return a quadratic whose minimiser is the centre, from along its flattest directions."""
     rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
     flattest = np.linalg.eigh(rows.T @ rows)[1][:, :3]
     begin = np.asarray(flattest.sum(axis=1), dtype=np.float64) * (0.99 / math.sqrt(3.0))
@@ -228,7 +229,7 @@ def nesterov_chain(d: int) -> KnownQuadratic:
 def make_restricted_quadratic(
     rng: np.random.Generator, d: int, support: int, blind: int, *, excess: float = 0.0
 ) -> KnownQuadratic:
-    """Return a quadratic over the l1 ball that is flat, or curved down, in `blind` directions.
+    """Return a quadratic over the l1 ball with `blind` directions of curvature 0 or negative.
 
     The Hessian is I - (1 + excess) sum over `blind` unit vectors w of w w', where w are rows of a
     Hadamard matrix over sqrt(d). Each has <w, v>^2 <= |v|_1^2/d. So restricted strong convexity
@@ -240,7 +241,7 @@ def make_restricted_quadratic(
     Parameters
     ----------
     rng
-        For blind directions, support, signs and start.
+        Random stream of the blind directions, the support, its signs and the start.
     d
         Dimension, a power of 2.
     support
@@ -248,7 +249,7 @@ def make_restricted_quadratic(
     blind
         Number of directions.
     excess
-        Minus the curvature in them.
+        Minus the curvature in these directions, at least 0.
     """
     hadamard = scipy.linalg.hadamard(d).astype(np.float64)[rng.permutation(d)]
     product = hadamard[blind:] * math.sqrt((1.0 + excess) * (d - blind) / d)

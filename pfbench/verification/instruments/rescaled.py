@@ -31,7 +31,7 @@ class RescaledProblem(OverriddenProblem):
 
     @property
     def set(self) -> Any:
-        """The set mu C: its diameter, and whether a point is in it."""
+        """The set mu C, with its diameter and `contains`."""
         return _ScaledSet(self._original.set, self._by)
 
 
@@ -47,12 +47,12 @@ class _ScaledSet(OverriddenOracles):
 
 
 def _is_point(item: Any) -> bool:
-    """Return whether it is a point, and no sample."""
+    """Return whether an argument is a point, and not a sample."""
     return isinstance(item, np.ndarray) and item.dtype.kind == "f"
 
 
 class _RescaledBackend(OverriddenOracles):
-    """A backend, component Hessians or a table, of lambda f(x/mu)."""
+    """Wrapper of a backend, of component Hessians or of a table, for lambda f(x/mu)."""
 
     def __init__(self, reference: Any, by: Scaling) -> None:
         super().__init__(reference)
@@ -64,7 +64,7 @@ class _RescaledBackend(OverriddenOracles):
             return result
 
         def rescale_answer(*value: Any) -> Any:
-            """Return lambda/mu times a gradient, or a mean of them: samples stay, points do not."""
+            """Return lambda/mu times a gradient, or a mean of gradients, at x/mu."""
             return (
                 result(*(item / self._by.x if _is_point(item) else item for item in value))
                 * self._g
@@ -82,11 +82,11 @@ class _RescaledBackend(OverriddenOracles):
         return self._original.value(x / self._by.x) * self._by.f
 
     def lo(self, g: Any) -> Any:
-        """Return mu times a vertex."""
+        """Return mu times a vertex of C that minimises <g, v>."""
         return self._original.lo(g / self._g) * self._by.x
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return mu times the proximal map."""
+        """Return the proximal map in the scaled units."""
         return (
             self._original.prox(x / self._by.x, g / self._g, lam / self._by.factor(STEP))
             * self._by.x
@@ -97,5 +97,5 @@ class _RescaledBackend(OverriddenOracles):
         return _RescaledBackend(self._original.hessian(s / self._by.x), self._by)
 
     def table(self, x: Any) -> Any:
-        """Return a table."""
+        """Return a table in the scaled units."""
         return _RescaledBackend(self._original.table(x / self._by.x), self._by)

@@ -1,4 +1,4 @@
-"""A bowl whose components turn each move: where a method's batch decides whether it converges."""
+"""A bowl with rotating components, on which the batch of a method decides its convergence."""
 
 import math
 from collections.abc import Mapping
@@ -21,18 +21,17 @@ from pfbench.verification.instruments.gradient_table import StoredGradients
 
 @dataclass(frozen=True)
 class RotatingBowl(FiniteSum):
-    """A finite sum over R^d whose components differ by turns of the space.
+    """A finite sum over R^d whose components differ by coordinate permutations, the turns.
 
-    f_i(x) = mu |x|^2/2 + s_i (tau <x, R_k x>/2 + sigma x_k), signs s_i = +1, -1 in turn, k running
-    through 1 .. d-1, R_k the symmetric permutation that takes coordinate j to j xor k. So f is the
-    first term, and the difference of two component gradients is mu (x - y) plus a turn of
-    tau (x - y): E|grad f_i(x) - grad f_i(y)|^2 = (mu^2 + tau^2) |x-y|^2 at all x, y.
+    f_i(x) = mu |x|^2/2 + s_i (tau <x, R_k x>/2 + sigma x_k), with alternating signs s_i = +1, -1,
+    k running through 1 .. d-1, and R_k the symmetric permutation that maps coordinate j to j xor k.
+    So f(x) = mu |x|^2/2. Gradients of component i differ by (mu I + s_i tau R_k) (x - y), so
+    E|grad f_i(x) - grad f_i(y)|^2 = (mu^2 + tau^2) |x - y|^2 at all x, y.
 
-    What a recursive estimate errs by turns into new directions at each step and stays until the
-    next reference gradient; the bowl makes a gradient of where it led. With mu about L over the
-    length of an epoch, an epoch shrinks the gradient by a constant factor where the batch is as
-    large as the theory wants, and makes it grow where it is much smaller. Memory does not grow with
-    n, but for a table.
+    The error of a recursive estimate is turned into new directions at each step, and it lasts until
+    the next reference gradient. With mu about L over the length of an epoch, an epoch shrinks the
+    gradient by a constant factor if the batch is as large as the theory requires. With a much
+    smaller batch, the gradient grows. Only a table needs memory that grows with n.
 
     Parameters
     ----------
@@ -87,11 +86,11 @@ class RotatingBowl(FiniteSum):
         return MappingProxyType({"n": self.n, "mu": self.mu, "tau": self.tau, "sigma": self.sigma})
 
     def start(self) -> Floats:
-        """Return `radius` e_0, which every turn takes to another axis."""
+        """Return `radius` e_0, which every turn maps to another axis."""
         return np.asarray(self.radius * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants; sigma2 is a bound up to the start's distance from 0."""
+        """Return the constants; sigma2 is an upper bound for |x| up to that of the start."""
         return Constants(
             n=self.n,
             L_f=self.mu,
@@ -136,7 +135,7 @@ class RotatingBowl(FiniteSum):
 
     @cached_property
     def _xor(self) -> Integers:
-        """Entry (j, k) is j xor k."""
+        """Matrix whose entry (j, k) is j xor k."""
         axes = np.arange(self.d)
         return np.asarray(axes[:, None] ^ axes)
 
@@ -145,12 +144,12 @@ class RotatingBowl(FiniteSum):
         return np.asarray(x[self._xor] @ shares)
 
     def _turn_weights(self, sample: Indices) -> Floats:
-        """Return the signed weight of each turn in a sample, shape (d,)."""
+        """Return the sum of the signed weights of each turn in a sample, shape (d,)."""
         indices, weights = weight_indices(sample)
         signs, turns = self._signs_and_turns(indices)
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)
 
     def _signs_and_turns(self, indices: Integers) -> tuple[Floats, Integers]:
-        """Return s_i and k of components."""
+        """Return the signs s_i and the turns k of components."""
         signs: Floats = np.asarray(1.0 - 2.0 * (indices % 2), dtype=np.float64)
         return signs, 1 + (indices // 2) % (self.d - 1)

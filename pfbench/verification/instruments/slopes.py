@@ -1,6 +1,6 @@
-"""A long slope: where a method with a step of its own needs as many steps as its theorem says.
+"""A long slope, on which a method needs as many steps as its theorem says.
 
-And the slope between walls: where an error of the estimate turns Frank-Wolfe the wrong way.
+`Valley` is the slope on a segment, on which errors of the estimate turn Frank-Wolfe the wrong way.
 """
 
 import math
@@ -27,16 +27,17 @@ from pfbench.verification.instruments.gradient_table import StoredGradients
 
 @dataclass(frozen=True)
 class ConstantSlopeProblem(FiniteSum):
-    """A finite sum on the line, f' = g almost everywhere on the way to its minimiser 0.
+    """A finite sum on the line with f' near g between the start and its minimiser 0.
 
-    f_i(x) = (g^2/a) log cosh(a x/g) + s_i k(x) with signs s_i = +1, -1 in turn and
-    k'(x) = sigma sin(a x/sigma + phase), a = L/sqrt 2 (a = L where sigma = 0, and no k). So f is
-    the first term: slope g, curvature at most a. All f_i'' differ by as much, so that L_ms = L.
-    With h = w |x| the way from the start, about Delta/(g + w) long, is walked in steps of length
-    eta (g + w), and the gradient mapping stays above (g + w)/2 up to a distance of order g/L from
-    0: its end is reached after Delta/(eta (g + w)^2) steps, up to a constant number. For
-    g + w = 2 epsilon that is a rate of epsilon^-2 at any n, whatever the method does with its
-    samples. No memory or time grows with n, but for a table.
+    f_i(x) = (g^2/a) log cosh(a x/g) + s_i k(x), with alternating signs s_i = +1, -1 and
+    k'(x) = sigma sin(a x/sigma + phase). Here a = L/sqrt 2; if sigma = 0, a = L and k = 0. So f is
+    the first term, with slope g and curvature at most a, and L_ms = L.
+
+    With the penalty h = w |x|, the distance from the start to 0 is about Delta/(g + w). A method
+    with step size eta makes steps of length eta (g + w). The gradient mapping stays above (g + w)/2
+    up to a distance of order g/L from 0, so the method needs Delta/(eta (g + w)^2) steps, up to a
+    constant number. For g + w = 2 epsilon this is a rate of epsilon^-2 for any n and any use of the
+    samples. Only a table needs memory or time that grows with n.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class ConstantSlopeProblem(FiniteSum):
     weight
         w of the penalty; 0 for none.
     phase
-        See k'.
+        The phase of k'.
 
     Raises
     ------
@@ -111,7 +112,7 @@ class ConstantSlopeProblem(FiniteSum):
         return np.array([(self.gap + bent) / (self.g + self.weight)])
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants but those of bounded sets."""
+        """Return the constants, without those of bounded sets."""
         a = self.max_curvature
         ratio = 0.0 if self.sigma == 0.0 else a / self.sigma
         return Constants(
@@ -171,20 +172,20 @@ class ConstantSlopeProblem(FiniteSum):
 
 @dataclass(frozen=True)
 class Valley(ConstantSlopeProblem):
-    """The components of `ConstantSlopeProblem` on a segment from `overshoot` past the minimiser 0 to the start.
+    """`ConstantSlopeProblem` on a segment from beyond the minimiser 0 to the start.
 
-    Linear minimisation returns an end by the sign of the estimate, so that every error of it that
-    is as large as f' sends the method the wrong way. f' is near g down to a distance g/L from 0:
-    with g a few epsilon a method whose estimate is stale leaves the valley on its other side, where
-    the Frank-Wolfe gap is g times the length of the segment. The slope before the valley takes
-    about the share epsilon/g of L Delta/epsilon^2 iterations, with gaps of about g D: half of the
-    2 epsilon D that theorem 3.1 of shen2019 allows their mean.
+    The sign of the estimate decides which end linear minimisation returns, so an error as large as
+    f' turns the method the wrong way. f' is near g down to a distance g/L from 0. With g a few
+    epsilon, a method with a stale estimate leaves the valley on its other side, where the
+    Frank-Wolfe gap is g times the length of the segment. The slope before the valley takes about
+    the fraction epsilon/g of L Delta/epsilon^2 iterations, with gaps of about g D. This is half of
+    the mean 2 epsilon D that theorem 3.1 of shen2019 allows.
 
     Parameters
     ----------
     overshoot
-        How far the segment goes on behind the minimiser, positive.
-    """  # noqa: E501
+        Length of the segment beyond the minimiser; positive.
+    """
 
     name: ClassVar[str] = "valley"
 

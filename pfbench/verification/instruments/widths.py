@@ -1,4 +1,4 @@
-"""Polytopes whose pyramidal width is known, and quadratics on them with a known minimiser."""
+"""Polytopes with known pyramidal width, and quadratics on them with a known minimiser."""
 
 import math
 from itertools import product
@@ -22,10 +22,10 @@ def corners(kind: str, d: int) -> Floats:
 
 
 def pyramidal_width(kind: str, d: int) -> float:
-    """Return the pyramidal width, d >= 2.
+    """Return the pyramidal width of a polytope in R^d, d >= 2.
 
-    It is the least distance, over the proper faces F, of F and the hull of the vertices outside F
-    (Pena, Rodriguez 2019); these are its values for the three, which the tests compute again.
+    The width is the least distance between a proper face F and the hull of the vertices outside F
+    (Pena, Rodriguez 2019). The values of the three polytopes are known; the tests recompute them.
     """
     if kind == "simplex":
         return 2.0 / math.sqrt(d) if d % 2 == 0 else 2.0 / math.sqrt(d - 1.0 / d)
@@ -35,9 +35,9 @@ def pyramidal_width(kind: str, d: int) -> float:
 def quadratic_on_facet(kind: str, d: int, kappa: float = 1.0, turn: int = 0) -> IndefiniteQuadratic:
     """Return a strongly convex quadratic whose minimiser lies inside a facet of a polytope.
 
-    f(x) = (x - p)'A(x - p)/2 with eigenvalues from 1/kappa to 1, turned by a seed; it begins at the
-    first vertex. On the simplex p has no last entry, on the cube a 0, on the l1 ball it is in the
-    facet of all signs +.
+    f(x) = (x - p)'A(x - p)/2, up to a constant, with eigenvalues from 1/kappa to 1 in a random
+    basis of seed `turn`. The start is the first vertex. The minimiser p has last entry 0 on the
+    simplex and the cube; on the l1 ball it lies in the facet with all signs positive.
     """
     rng = np.random.default_rng(turn)
     weights = np.arange(d, 0.0, -1.0)

@@ -1,14 +1,14 @@
-"""Plain references: each method once more, in the notation of its paper.
+"""Reference implementations of each method, in the notation of its paper.
 
 A reference is a generator function of 10 to 25 lines, ``reference(ask, x, rng, s)``. It imports
-neither estimators nor points, so that an error there is not in both programs. `verify` replays it
-against the catalogue's method, and the tests run it as a method.
+neither estimators nor points, so that an error in them is not in both programs. `verify` replays
+the reference against the catalogue's method, and the tests run it as a method.
 
-What a reference gets
----------------------
+Arguments of a reference
+------------------------
 ask
-    The oracles, with `n` and `D`. Points, vertices and gradients are plain arrays, vectors or
-    matrices, also where the problem's own are factored.
+    The oracles, with `n` and `D`. Points, vertices and gradients are plain arrays (vectors or
+    matrices), even if the problem's own are factored.
 x
     The start, an array.
 rng
@@ -16,12 +16,13 @@ rng
     ``int(rng.integers(m))`` picks one of the next m points, ``rng.choice(ask.n, size=b,
     replace=False)`` draws a subset and ``rng.choice(ask.n, size=b, p=q)`` a batch by other chances,
     ``rng.multinomial(b, q)`` the counts of a batch. In a replay a batch is resolved when it is
-    first queried: hand it to an oracle as it is, and do not look into it before.
+    first queried: pass it to an oracle unchanged, and do not read its entries before.
 s
-    The parameters, by the names of the catalogue; with ``s.condg(ask, l, u, lam, eta)`` and
-    ``s.line_search(value, most, *others)``, which a replay replaces by judges.
+    The parameters, by the names of the catalogue, and the functions
+``s.condg(ask, l, u, lam, eta)`` and ``s.line_search(value, upper, *other_steps)``, which a
+replay replaces by judges.
 
-It yields `State` after each update, with new arrays that it does not change afterwards.
+A reference yields a `State` after each update, with new arrays that it does not change afterwards.
 """
 
 from collections.abc import Iterator, Mapping
@@ -60,7 +61,7 @@ REFERENCES: Mapping[str, Any] = MappingProxyType(
 
 @dataclass(frozen=True)
 class PlainMethod:
-    """A reference as a method that can be run.
+    """Adapter that runs a reference as a method.
 
     Attributes
     ----------
@@ -93,7 +94,7 @@ class PlainMethod:
         return float(self.algorithm.output_weight(k))
 
     def run(self, ask: Any, x: Any, rng: np.random.Generator) -> Iterator[State]:
-        """Run the reference; vertices of rank one become arrays."""
+        """Run the reference, with vertices as dense arrays."""
         seams = {"condg": condg, "line_search": line_search}
         s = SimpleNamespace(**get_parameters(self.algorithm), **seams)
         reference = find_entry("reference", self.name, REFERENCES)
@@ -101,12 +102,12 @@ class PlainMethod:
 
 
 def load_reference(name: str, **parameters: Any) -> PlainMethod:
-    """Return the reference of a method of the catalogue, with its parameters, to be run."""
+    """Return the reference of a catalogue method with these parameters, as a runnable method."""
     return PlainMethod(find_entry("algorithm", name, ALGORITHMS)(**parameters))
 
 
 class _Dense:
-    """Oracles whose vertices are arrays."""
+    """Wrapper of oracles that returns vertices as dense arrays."""
 
     def __init__(self, ask: Any) -> None:
         self._ask = ask

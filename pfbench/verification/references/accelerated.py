@@ -11,7 +11,7 @@ from pfbench.base.state import State
 
 
 def asvrg(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """ASVRG (Shang et al. 2018, algorithm 2); the output is the newest average of an epoch."""
+    """ASVRG (Shang et al. 2018, algorithm 2); the output is the last complete epoch's average."""
     n, b, eta = ask.n, s.batch, s.step
     product = min((s.smoothness or math.inf) * eta, 1 / 3)
     w = 1.0 - max(n - b, 0) / (b * max(n - 1, 1)) * product / (1.0 - product)

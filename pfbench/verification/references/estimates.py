@@ -1,7 +1,7 @@
-"""Gradient estimates of the references: each is sent a point and yields its estimate there.
+"""Gradient estimates of the references: generators that receive x_t and yield g_t.
 
-`estimate_function` returns the function ``x_t -> g_t``. Parameters have the names of the
-catalogue.
+`estimate_function` turns a generator into the function ``x_t -> g_t``. Parameters have the names
+of the catalogue.
 """
 
 from collections.abc import Callable, Generator
@@ -13,7 +13,7 @@ EstimateGenerator = Generator[Any, Any, None]
 
 
 def estimate_function(estimate: EstimateGenerator) -> Callable[[Any], Any]:
-    """Return the function that sends a point to an estimate."""
+    """Return the function from a point to the estimate there, of a started generator."""
     next(estimate)
     return estimate.send
 
@@ -33,7 +33,7 @@ def sg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def _full_or_large_batch_gradient(ask: Any, rng: Any, parameters: Any, x: Any) -> Any:
-    """Return the full gradient, or in the online form the mean over a batch of `snapshot`."""
+    """Return the full gradient; in the online form the mean over a batch of size `snapshot`."""
     B = getattr(parameters, "snapshot", None)
     if B is None or ask.n == B:
         return ask.gradient(x)
@@ -41,7 +41,7 @@ def _full_or_large_batch_gradient(ask: Any, rng: Any, parameters: Any, x: Any) -
 
 
 def svrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """g_t = mean over S of [grad f_i(x_t) - grad f_i(w)] + grad f(w); w = x_t begins an epoch."""
+    """g_t = mean over S of [grad f_i(x_t) - grad f_i(w)] + grad f(w), w the start of an epoch."""
     x = yield
     while True:
         w, mean = x, _full_or_large_batch_gradient(ask, rng, parameters, x)
@@ -51,7 +51,7 @@ def svrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def svrg_with_batch_at_snapshot(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield estimates like `svrg`, with a batch that is also drawn and queried at w."""
+    """Yield estimates like `svrg`, but also draw and query a batch at the snapshot w."""
     x = yield
     while True:
         w, mean = x, _full_or_large_batch_gradient(ask, rng, parameters, x)
@@ -86,7 +86,7 @@ def spider_by_smoothness(ask: Any, rng: Any, parameters: Any) -> EstimateGenerat
 
 
 def doubling_spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """SPIDER in epochs of 1, 2, 4, ... steps, with batches as long as the epoch."""
+    """SPIDER in epochs of 1, 2, 4, ... steps, with batch size equal to the epoch's length."""
     length = 1
     x = yield
     while True:
@@ -123,7 +123,7 @@ def caspider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def page(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """With the chance p grad f(x_t), else the step of `spider`; the first is the gradient."""
+    """g_t = grad f(x_t) with probability p and at t = 0, else the step of `spider`."""
     x = yield
     g = ask.gradient(x)
     while True:
@@ -135,7 +135,7 @@ def page(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def lsvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """`svrg` whose snapshot moves to x_t with the chance p; the first is x_0."""
+    """`svrg` whose snapshot is x_0 at first, and moves to x_t with probability p."""
     x = yield
     w, mean = x, ask.gradient(x)
     x = yield mean
@@ -202,7 +202,7 @@ def zerosarah(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def zerosarah_from_zeros(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield estimates like `zerosarah`, from a zero table, with one query for each component."""
+    """Yield estimates like `zerosarah`, from a table of zeros, with one query per component."""
     lam = parameters.table_weight
     x = yield
     a = np.zeros((ask.n, *x.shape))

@@ -66,7 +66,7 @@ def backtracking(
 
 
 class _Combination:
-    """x = sum over S of lambda_v v; `move` adds to weights, and vertices of weight 0 leave."""
+    """Convex combination x = sum over S of lambda_v v; vertices of weight 0 leave S."""
 
     def __init__(self, v: Any) -> None:
         self.vertices, self.weights = [v], [1.0]
@@ -76,7 +76,7 @@ class _Combination:
         return sum(w * v for w, v in zip(self.weights, self.vertices, strict=True))
 
     def find_or_add(self, v: Any) -> int:
-        """Return the place of a vertex, which may be new."""
+        """Return the index of a vertex, adding it if it is new."""
         for k, vertex in enumerate(self.vertices):
             if np.array_equal(vertex, v):
                 return k
@@ -85,7 +85,7 @@ class _Combination:
         return len(self.weights) - 1
 
     def extreme_positions(self, g: Any) -> tuple[int, int]:
-        """Return the places of the largest and of the least <g, v>."""
+        """Return the indices of the vertices with the largest and with the least <g, v>."""
         products = [float(np.vdot(g, v)) for v in self.vertices]
         return int(np.argmax(products)), int(np.argmin(products))
 
@@ -116,7 +116,7 @@ class _Combination:
 
 
 def _step_size(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
-    """Return the short step <g, -d>/(L |d|^2), or the best; 0 where d does not descend."""
+    """Return the short step <g, -d>/(L |d|^2), or that of line search; 0 if d is no descent."""
     descent = -float(np.vdot(g, d))
     if descent <= 0.0:
         return 0.0
@@ -141,7 +141,7 @@ def polytope_steps(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator
 
 
 def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """Toward w = LO(g), or away from a, whichever descends more."""
+    """Move toward w = LO(g), or away from a, whichever descends more; return phi."""
     w, (a, _) = ask.lo(g), S.extreme_positions(g)
     v = S.vertices[a]
     if len(S.weights) == 1 or float(np.vdot(g, x - w)) >= float(np.vdot(g, v - x)):
@@ -153,14 +153,17 @@ def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
 
 
 def pfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """From a to w = LO(g)."""
+    """Move weight from a to w = LO(g); return phi."""
     w, (a, _) = ask.lo(g), S.extreme_positions(g)
     S.transfer(a, w, _step_size(ask, x, g, w - S.vertices[a], S.weights[a], s))
     return phi
 
 
 def bpfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """From a to l, the least of S, or toward w = LO(g); lazy, LO is not queried where l will do."""
+    """Move weight from a to l, the vertex of S with the least <g, v>, or toward w = LO(g).
+
+    The lazy form does not query LO if l descends enough. Return phi, the lazy form's gap estimate.
+    """
     a, low = S.extreme_positions(g)
     d = S.vertices[low] - S.vertices[a]
     w = None if s.lazy else ask.lo(g)

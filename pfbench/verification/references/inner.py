@@ -1,4 +1,4 @@
-"""Inner loops of the references: sliding, and exact line search."""
+"""Inner loops of the references: condg, and exact line search."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from pfbench.base.arrays import Floats
 
 
 def condg(ask: Any, l: Floats, u: Floats, lam: float, eta: float) -> Floats:  # noqa: E741
-    """Minimise <l, x> + |x - u|^2/(2 lam) from u, until the Frank-Wolfe gap is at most eta."""
+    """Minimise <l, x> + |x - u|^2/(2 lam) from u until the Frank-Wolfe gap is at most eta."""
     x = u
     while True:
         g = l + (x - u) / lam
@@ -22,6 +22,6 @@ def condg(ask: Any, l: Floats, u: Floats, lam: float, eta: float) -> Floats:  # 
 
 
 def line_search(value: Callable[[float], float], upper: float, *other_steps: float) -> float:
-    """Return the best of the minimiser on [0, most], both ends and some others."""
+    """Return the best step of the minimiser on [0, upper], both ends, and `other_steps`."""
     result = minimize_scalar(value, bounds=(0.0, upper), method="bounded", options={"xatol": 1e-10})
     return min((float(result.x), 0.0, upper, *other_steps), key=value)

@@ -37,7 +37,7 @@ def storm_fw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def _falling_step_sizes(s: Any, delay: float = 2.0) -> Callable[[int], float]:
-    """gamma_t = 2/(t + delay), or the step that is given."""
+    """Return the function gamma_t = 2/(t + delay), or the constant step if one is given."""
     return lambda t: s.step or 2.0 / (t + delay)
 
 

@@ -1,4 +1,4 @@
-"""Moves along an estimate: what the references of a family share."""
+"""Moves along an estimate, shared by the references of a family."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

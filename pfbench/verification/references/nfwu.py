@@ -30,7 +30,7 @@ def nfwu(
 def repeat_runs_keeping_best(
     ask: Any, start: Any, rng: Any, s: Any, runs: int, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
-    """Yield k runs from one start; the output is the candidate with the least Frank-Wolfe gap."""
+    """Yield the states of several runs; the output is the candidate with the least gap so far."""
     best, lower = start, math.inf
     for _ in range(runs):
         t0 = int(rng.integers(s.iterations)) if s.output == "uniform" else None
@@ -47,7 +47,7 @@ def repeat_runs_keeping_best(
 
 
 def _storm(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
-    """STORM with a constant weight."""
+    """Yield STORM's estimates with a constant weight."""
     return estimates.storm(ask, rng, s, lambda t: s.alpha)
 
 

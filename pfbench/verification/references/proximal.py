@@ -43,7 +43,7 @@ def storm(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def sarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """SARAH (Nguyen et al. 2017): each outer loop goes on from a random x_t of the one before."""
+    """SARAH (Nguyen et al. 2017): each outer loop starts at a random x_t of the preceding one."""
     goes_on = s.output == "last"
     chosen, before, done = None if goes_on else x, x, 0
     while done < s.iterations:

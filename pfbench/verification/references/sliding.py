@@ -64,7 +64,7 @@ def ncgs_spider(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
-    """CGS with restarts (li2019, algorithm 1); with a batch STORC (algorithm 2)."""
+    """CGS with restarts (li2019, algorithm 1), or STORC (algorithm 2) if a batch is given."""
     L, N, m = s.smoothness, s.period, getattr(s, "batch", None)
     for t in range(1, s.restarts + 1):
         D2 = 4.0 * s.delta * 2.0**-t / s.curvature
@@ -85,7 +85,7 @@ def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def _draw_indices_or_counts(rng: Any, n: int, m: int) -> Any:
-    """Return m uniform indices below n; if m > n, each drawn component with its count."""
+    """Return m uniform indices below n; if m > n, a `Sample` of drawn components and counts."""
     if m <= n:
         return rng.integers(n, size=m)
     counts = rng.multinomial(m, np.full(n, 1.0 / n))

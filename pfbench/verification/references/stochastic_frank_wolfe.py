@@ -15,7 +15,7 @@ def sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def svfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """SVFW: SVRG's estimate, which queries its batch at the snapshot, too."""
+    """SVFW: SVRG's estimate, which also queries its batch at the snapshot."""
     return frank_wolfe_moves(ask, x, s, estimates.svrg_with_batch_at_snapshot(ask, rng, s))
 
 

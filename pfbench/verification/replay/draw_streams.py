@@ -1,7 +1,7 @@
-"""The law of the draws: one stream of all batches, coins, picks and subsets of followed runs.
+"""Tests of the law of the draws: all batches, coins, picks and subsets of followed runs.
 
-The draws are concatenated in the order of the reference, so that a dependence between two batches
-of one iteration, batches that are kept for later and seeds that repeat show as repeats.
+The draws are concatenated in the order of the reference. So repeats reveal a dependence between
+two batches of one iteration, batches that are kept for later, and repeated seeds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,22 +42,22 @@ _COINS: tuple[Mapping[str, float], ...] = (
     {"refresh": 0.002, "iterations": 5_000},
     {"refresh": 0.41, "iterations": 3_000},
 )
-"""Chances of coins; 1/0.41 is far from a whole number."""
+"""Probabilities of coins, with lengths of runs; 1/0.41 is far from an integer."""
 
 SEEDS, SHORT = 40, 12
-"""Runs of different seeds, and their length: a stream that is ignored has few states."""
+"""Number and length of short runs with different seeds, which show if a seed is ignored."""
 
 
 @dataclass(frozen=True)
 class DrawStream:
-    """A case and the number of its runs whose draws are tested together.
+    """A case, and the number of its runs whose draws are tested together.
 
     Attributes
     ----------
     case
-        The problem and the parameters.
+        The problem and the method's parameters.
     seeds
-        How many runs are concatenated.
+        Number of runs whose draws are concatenated.
     """
 
     case: ReplayCase
@@ -65,7 +65,7 @@ class DrawStream:
 
 
 def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[DrawStream]:
-    """Yield the runs whose draws are tested, of a method of the catalogue."""
+    """Yield the runs of a catalogue method whose draws are tested."""
     full_list = list_method_forms(method)
     first, kind = (
         full_list[0].parameters,
@@ -103,7 +103,7 @@ def _yield_stream_if_sizes_fit(
     problem_kind: Mapping[str, Any],
     sizes: Mapping[str, Any],
 ) -> Iterator[DrawStream]:
-    """Yield the stream with these sizes; nothing if the method cannot have them."""
+    """Yield the stream with these sizes; nothing if the method does not admit them."""
     n = int(sizes["n"])
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
     usual = {f.name: f.default for f in fields(method)}
@@ -133,13 +133,13 @@ class DrawLawResult:
     Attributes
     ----------
     wrong
-        In words; empty if nothing is.
+        Description of the violation; empty if there is none.
     step
-        The step at which that is known.
+        The step at which the violation is certain.
     p_value
-        The least of all tests.
+        The smallest p-value of all tests.
     law
-        The law that was seen where it is another than the usual one and may be right.
+        The observed law, if it differs from the usual one but may be right.
     """
 
     wrong: str = ""
@@ -149,7 +149,7 @@ class DrawLawResult:
 
 
 def examine_draw_law(logs: Sequence[ResolvedDraws], n: int, chance: float | None) -> DrawLawResult:
-    """Test the draws of followed runs, one after the other.
+    """Test the concatenated draws of followed runs.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def examine_draw_law(logs: Sequence[ResolvedDraws], n: int, chance: float | None
     n
         The number of components.
     chance
-        The chance of a coin; None where none is flipped.
+        The probability of heads of a coin; None if no coin is flipped.
     """
     results = list[DrawLawResult]()
     batches = [batch for log in logs for batch in log.batches]
@@ -168,7 +168,7 @@ def examine_draw_law(logs: Sequence[ResolvedDraws], n: int, chance: float | None
     chances = next((log.chances for log in logs if log.chances is not None), None)
     if weighted and chances is not None:
         uniform = [(t, map_to_uniform(batch, chances, t)) for t, batch in weighted]
-        results.append(_test_batches(uniform, n, ", once its chance is evened"))
+        results.append(_test_batches(uniform, n, ", given its probability"))
     subsets = [subset for log in logs for subset in log.subsets]
     if subsets:
         results.append(_test_subsets(subsets, n))
@@ -204,7 +204,7 @@ def _test_batches(
 
 
 def _shows_draws_without_replacement(sample: Sequence[Integers], n: int) -> bool:
-    """Return whether no batch repeats a component, although independent draws would."""
+    """Return whether no batch repeats a component, although independent batches would."""
     sizes = np.array([len(batch) for batch in sample])
     if sizes.max() > n:
         return False
@@ -218,10 +218,10 @@ def _shuffle_each_batch(sample: Sequence[Integers]) -> list[Integers]:
 
 
 def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawResult:
-    """Test that subsets have no component twice, and that single ones and pairs are uniform."""
+    """Test that subsets have no repeated component, and uniform single components and pairs."""
     for t, batch in subsets:
         if len(np.unique(batch)) < len(batch):
-            return DrawLawResult("its subset has a component twice", t)
+            return DrawLawResult("its subset has a repeated component", t)
     mixed = _shuffle_each_batch([batch for _, batch in subsets])
     suspect, p_value = find_first_rejection_and_p_value([batch[:1] for batch in mixed], n)
     if suspect is None and n > 1 and len(mixed[0]) > 1:
@@ -232,14 +232,14 @@ def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawRes
         p_value = min(p_value, of_pairs)
     if suspect is None:
         return DrawLawResult(p_value=p_value)
-    return DrawLawResult(f"of a subset {suspect.description}", subsets[suspect.batch][0], p_value)
+    return DrawLawResult(f"in a subset {suspect.description}", subsets[suspect.batch][0], p_value)
 
 
 def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResult:
-    """Test the chance of coins, the waiting times, and whether a row of coins comes again."""
+    """Test the probability of coins, their waiting times, and repeated sequences of coins."""
     fell = [int(heads) for _, heads in coins]
     suspect, p_value = find_choice_rejection_and_p_value(
-        "its coin falls heads with another chance", fell, (1.0 - chance, chance)
+        "its coin has another probability of heads", fell, (1.0 - chance, chance)
     )
     suspect = suspect or _find_repeated_coin_sequence(fell, max(chance, 1.0 - chance))
     if suspect is None:
@@ -257,7 +257,7 @@ def _find_repeated_coin_sequence(coins: Sequence[int], max_side_chance: float) -
     for t in range(T - length + 1):
         key = row[t : t + length].tobytes()
         if key in keys:
-            return Rejection("its coins are those of before", t + length - 1)
+            return Rejection("its coins repeat an earlier sequence", t + length - 1)
         keys.add(key)
     return None
 
@@ -265,7 +265,7 @@ def _find_repeated_coin_sequence(coins: Sequence[int], max_side_chance: float) -
 def _test_picks(picks: Sequence[tuple[int, int, int]], count: int) -> DrawLawResult:
     even = (1.0 / count,) * count
     suspect, p_value = find_choice_rejection_and_p_value(
-        "it goes on from points that are not drawn uniformly",
+        "it continues from points that are not drawn uniformly",
         [number for _, number, _ in picks],
         even,
     )
@@ -280,10 +280,11 @@ def _test_picks(picks: Sequence[tuple[int, int, int]], count: int) -> DrawLawRes
 
 
 def map_to_uniform(batch: Integers, chances: Floats, seed: int) -> Integers:
-    """Return indices that are uniform and independent if those drawn have their chances.
+    """Map indices drawn with given probabilities to uniform indices.
 
-    Each component has a part of [0, 1) as long as its chance. A uniform point of the part of what
-    was drawn is uniform in the whole, of which component k has the k-th n-th part here.
+    Each component has a part of [0, 1) as long as its probability. A uniform point in the part of a
+    drawn component is uniform in [0, 1), and is mapped to the k-th of n equal parts that contains
+    it.
     """
     ends = np.cumsum(chances)
     points = ends[batch] - np.random.default_rng(seed).random(len(batch)) * chances[batch]

@@ -1,4 +1,4 @@
-"""Draws that are resolved when they are used, and the stream that hands them out."""
+"""Draws that are resolved at their first use, and the random stream that returns them."""
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from pfbench.base.arrays import Floats, Integers
 
 
 class DrawNeededNowError(Exception):
-    """The reference looks at a draw before it queries it: the draws must be resolved at once."""
+    """The reference reads a draw before it queries it, so draws must be resolved at once."""
 
 
 @dataclass
@@ -19,17 +19,17 @@ class ResolvedDraws:
     Attributes
     ----------
     batches
-        Batches that are drawn uniformly with replacement, with their steps.
+        (step, batch) pairs of batches drawn uniformly with replacement.
     weighted
-        Batches that are drawn by other chances, with their steps.
+        (step, batch) pairs of batches drawn with other probabilities.
     subsets
-        Batches that are drawn without replacement, with their steps.
+        (step, batch) pairs of batches drawn without replacement.
     coins
-        Coins, with their steps.
+        (step, heads) pairs.
     picks
-        Which of the next m points was picked, with the step and m.
+        (step, index, m) triples: the index of the picked one of the next m points.
     chances
-        The chances of weighted draws.
+        The probabilities of weighted draws.
     """
 
     batches: list[tuple[int, Integers]] = field(default_factory=list)
@@ -41,16 +41,16 @@ class ResolvedDraws:
 
 
 class DeferredDraw(np.ndarray):
-    """Indices that are drawn; -1 until they are resolved.
+    """Array of drawn indices, which are -1 until they are resolved.
 
     Attributes
     ----------
     owner
-        The whole draw, of which this may be a part.
+        The whole draw, of which this array may be a part.
     log
-        Where it is noted once it is resolved; None for draws that are not.
+        List to which the draw is appended once it is resolved; None if it is not logged.
     step
-        The step at which it was drawn.
+        The step of the draw.
     """
 
     owner: "DeferredDraw"
@@ -65,13 +65,13 @@ class DeferredDraw(np.ndarray):
     def make_unresolved(
         cls, size: int, log: list[tuple[int, Integers]] | None, step: int
     ) -> "DeferredDraw":
-        """Return a draw of this size that is not resolved."""
+        """Return an unresolved draw of this size."""
         draw = np.full(size, -1, dtype=np.int64).view(cls)
         draw.owner, draw.log, draw.step = draw, log, step
         return draw
 
     def resolve(self, values: Integers) -> None:
-        """Fill in the indices, in place."""
+        """Set the indices in place; log the draw once it is complete."""
         self[...] = values
         owner = self.owner
         if owner.log is not None and owner.size and int(owner.min()) >= 0:
@@ -89,17 +89,17 @@ class DrawSource(Protocol):
         """Return a draw that is resolved at its first query."""
 
     def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
-        """Return a draw that is resolved."""
+        """Return a resolved draw."""
 
     def coin(self) -> bool:
         """Return whether a coin fell heads."""
 
     def pick(self, count: int) -> int:
-        """Return the index of the point picked among the next ones."""
+        """Return the index of the point picked among the next `count` points."""
 
 
 class ReplayGenerator(np.random.Generator):
-    """A random stream that answers with the draws that the recorded queries show."""
+    """A random stream whose draws are inferred from the recorded queries."""
 
     def __init__(self, replay: DrawSource) -> None:
         super().__init__(np.random.PCG64(0))
@@ -108,7 +108,7 @@ class ReplayGenerator(np.random.Generator):
     def integers(  # type: ignore[override]
         self, low: int, high: int | None = None, size: Any = None, **options: Any
     ) -> Any:
-        """Return a batch that is resolved later, or one of the next points."""
+        """Return a batch that is resolved later, or the index of one of the next points."""
         low, high = (0, low) if high is None else (low, high)
         if size is None:
             return low + self._replay.pick(int(high) - int(low))
@@ -126,7 +126,7 @@ class ReplayGenerator(np.random.Generator):
     def choice(  # type: ignore[override]
         self, a: int, size: int, replace: bool = True, p: Floats | None = None, **options: Any
     ) -> Any:
-        """Return a subset, or a batch by other chances."""
+        """Return a subset, or a batch with given probabilities."""
         log = self._replay.log
         if p is not None:
             log.chances = np.asarray(p)

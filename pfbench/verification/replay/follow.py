@@ -1,4 +1,4 @@
-"""Following a transcript by a reference: every reading, and whether rounding decides."""
+"""Following a transcript by a reference, with all readings of ambiguous draws."""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -20,15 +20,15 @@ from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 from pfbench.verification.replay.recorded_run import Transcript, copy_dense
 
 MAX_READINGS = 16
-"""Readings that are tried one after the other without any that leads further."""
+"""Maximum number of consecutive readings without progress."""
 
 MAX_REPLAYS = 64
-"""Replays of one transcript."""
+"""Maximum number of replays of one transcript."""
 
 PERTURBATIONS = 4
 
 TOLERANCE_ALONE = frozenset({"cgs", "storc"})
-"""Methods of which the source prints the tolerance of an inner loop, and not its steps."""
+"""Methods whose source prints only the tolerance of the inner loop, not its steps."""
 
 PlainReference = Callable[[Any, Any, Any, Any], Iterator[State]]
 """A plain reference, ``reference(ask, x, rng, s)``; see `pfbench.verification.references`."""
@@ -41,17 +41,17 @@ class ReplayOutcome:
     Attributes
     ----------
     steps
-        How many steps agree.
+        Number of steps that agree.
     reason
-        The first mismatch in words; empty if the whole run agrees.
+        Description of the first mismatch; empty if the whole run agrees.
     fewer
-        Whether the run merely yields fewer states than the reference.
+        Whether the run only yields fewer states than the reference.
     decided_by_rounding
-        Whether the mismatch comes and goes with perturbations of the size of rounding.
+        Whether perturbations of the size of rounding errors remove or move the mismatch.
     is_cut_short
-        Whether each further reading led further, and `MAX_REPLAYS` ended them.
+        Whether `MAX_REPLAYS` ended the search while readings still made progress.
     notes, log
-        Reports that are no mismatch, and the draws.
+        Observations that are no mismatch, and the draws.
     """
 
     steps: int
@@ -75,7 +75,7 @@ class FewerStatesError(MismatchError):
 def follow_transcript(
     transcript: Transcript, algorithm: Any, reference: PlainReference | None = None
 ) -> ReplayOutcome:
-    """Follow a transcript by a method of the catalogue, or by a plain reference.
+    """Compare a transcript with a catalogue method or a plain reference, by replay.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def follow_transcript(
     algorithm
         The catalogue's method with the parameters of the run.
     reference
-        The plain reference that is followed in place of it; None for the method itself.
+        The plain reference to replay instead of the method; None for the method itself.
     """
     forced: list[int] | None = []
     eager, best, best_forced = False, ReplayOutcome(-1), list[int]()
@@ -129,7 +129,7 @@ def _rounding_decides(
     forced: list[int],
     eager: bool,
 ) -> bool:
-    """Return whether a perturbed replay passes the step of a mismatch, or fails elsewhere."""
+    """Return whether a perturbed replay passes the step of a mismatch, or fails at another."""
     for seed in range(PERTURBATIONS):
         noise = np.random.default_rng(seed)
         replay = _replay(transcript, reference, forced, eager, noise)
@@ -222,7 +222,7 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
             )
     if recorded.coin is not None and state.coin is not None and state.coin != recorded.coin:
         raise MismatchError(
-            step, f"State.coin is {recorded.coin}, and the queries show {state.coin}"
+            step, f"State.coin is {recorded.coin}, but the queries show {state.coin}"
         )
 
 
@@ -232,7 +232,7 @@ def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
         if pending.query.step >= step:
             return
         if pending.query.kind != "value":
-            words = f"a query more than the reference makes: {replay.describe(pending)}"
+            words = f"the reference does not make this query: {replay.describe(pending)}"
             raise MismatchError(min(step, len(replay.transcript.states)), words)
 
 

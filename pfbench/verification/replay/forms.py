@@ -1,4 +1,4 @@
-"""Forms of a method: the parameters with which its code takes another way."""
+"""Forms of a method: choices of parameters that take different branches of its code."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -33,7 +33,7 @@ NEEDED: Parameters = MappingProxyType(
         "offset": 4.0,
     }
 )
-"""Values of the parameters that a method needs."""
+"""Values of required parameters."""
 
 OPTIONAL: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
@@ -55,7 +55,7 @@ OPTIONAL: Mapping[str, tuple[Any, ...]] = MappingProxyType(
         "batch": (2,),
     }
 )
-"""Values of the others, each tried in a form of its own."""
+"""Values of optional parameters, each of which gives a separate form."""
 
 _SEARCHES: tuple[Parameters, ...] = (
     {"step": "open-loop"},
@@ -84,17 +84,17 @@ _OF_METHODS: Mapping[str, tuple[Parameters, ...]] = MappingProxyType(
 """Additional forms of a method; all forms of a method with several kinds of steps."""
 
 _TOGETHER: Mapping[str, Parameters] = MappingProxyType({"restarts": {"output": "last"}})
-"""What only acts together with a parameter."""
+"""Further parameters that are set together with a parameter, as it acts only with them."""
 
 
 @dataclass(frozen=True)
 class MethodForm:
-    """One choice of a method's parameters, as one of the forms in which it is tested.
+    """One choice of a method's parameters with which the method is tested.
 
     Attributes
     ----------
     parameters
-        All that are set, with those that the method needs.
+        All set parameters, including the required ones.
     """
 
     parameters: Parameters
@@ -104,7 +104,7 @@ class MethodForm:
 
 
 def list_method_forms(kind: Any) -> list[MethodForm]:
-    """Return the forms of a method of the catalogue, the first with what it needs alone."""
+    """Return the forms of a catalogue method, first the one with only required parameters."""
     needed = {
         f.name: NEEDED[f.name] for f in fields(kind) if f.default is MISSING and f.name in NEEDED
     }
@@ -124,7 +124,7 @@ def list_method_forms(kind: Any) -> list[MethodForm]:
 
 
 def _iterate_options(kind: Any) -> Iterator[Parameters]:
-    """Yield the optional parameters of each form, next to those that the method needs."""
+    """Yield the optional parameters of each form, without the required ones."""
     own = _OF_METHODS.get(kind.name, ())
     if own is _SEARCHES:
         yield from own

@@ -1,13 +1,14 @@
-"""Whether drawn indices are uniform over all components, fresh, and with replacement.
+"""Tests that drawn indices are uniform, independent, and with replacement.
 
-Each test is an e-process: under independent uniform draws its mean is at most 1 at every time, so
-that it exceeds 1/level anywhere with a chance of at most the level (Ville), however early it is
-looked at. It bets on what it saw: on bins by their frequencies so far (Dirichlet, Krichevsky and
-Trofimov), on repeats by several ratios at once. One begins at each eighth of the run, and one lives
-for each batch alone, so that what is late or rare is not outweighed by what was right before.
+Each test is an e-process: under independent uniform draws its mean is at most 1 at every time. So
+the probability that it ever exceeds 1/level is at most the level (Ville), whenever it is checked. A
+test bets on past observations: on bins by their frequencies so far (Dirichlet, Krichevsky and
+Trofimov), and on repeats by several ratios at once. One e-process begins at each eighth of the run,
+and one covers each batch alone, so that late or rare violations are not outweighed by earlier
+draws.
 
-In addition, batches are looked up among all earlier ones: the chance that several in a row repeat
-is bounded over all positions together.
+In addition, batches are searched among all earlier ones: the probability that several consecutive
+batches repeat is bounded over all positions together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,26 +23,26 @@ from pfbench.verification.statistics import LEVEL
 _BINS = 64
 
 _RATIOS = (0.0, 0.5, 2.0, 8.0)
-"""Repeats that are bet on, in parts of those that independent draws have."""
+"""Rates of repeats on which is bet, relative to that of independent draws."""
 
 _STARTS = 8
 
 _LEAST = -1e6
-"""Stands for the logarithm of 0."""
+"""Finite substitute for the logarithm of 0."""
 
 _PARTS = 32
-"""Parts of a run that are looked at by themselves, in `_FEW` bins."""
+"""Number of parts of a run that are tested separately, in `_FEW` bins."""
 
 _FEW = 4
 
 _COIN = 2
-"""Sides of a coin."""
+"""Number of sides of a coin."""
 
 _MOST = 100_000
-"""Draws that are looked at."""
+"""Maximum number of draws that are tested."""
 
 _TESTS = 17
-"""Those of indices, those of coins, and that of points from which a run goes on."""
+"""Number of tests by which p-values are multiplied: of indices, coins and picked points."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,9 @@ class Rejection:
     Attributes
     ----------
     description
-        What is wrong with the indices.
+        Description of the violation.
     batch
-        The batch with which it is known.
+        Index of the batch at which the test rejects.
     """
 
     description: str
@@ -63,14 +64,14 @@ class Rejection:
 def find_first_rejection_and_p_value(
     batches: Sequence[Integers], n: int
 ) -> tuple[Rejection | None, float]:
-    """Return the test that rejects first, and the least p-value of all of them together.
+    """Return the rejection that comes first, or None, and the smallest p-value of all tests.
 
-    The order within a batch says nothing: it is shuffled first, by a stream of its own.
+    Each batch is shuffled first, by a separate random stream, as its order has no meaning.
 
     Parameters
     ----------
     batches
-        The draws in their order, each of indices below n.
+        The batches in their order, of indices below n.
     n
         Number of components.
     """
@@ -94,7 +95,7 @@ def find_first_rejection_and_p_value(
     bincount = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
     everywhere = "is not uniform over all components"
     last_bits = "is not uniform in its last bits"
-    repeats = "repeats earlier ones as independent draws do not"
+    repeats = "repeats earlier ones unlike independent draws"
     tests = (
         (everywhere, _log_mean_e_process(_log_bin_bets(bins, shares))),
         (
@@ -110,13 +111,13 @@ def find_first_rejection_and_p_value(
             ],
         ),
         (
-            "depends on the one before",
+            "depends on the preceding one",
             _log_mean_e_process(
                 _log_bin_bets(_bin_numbers(np.diff(sample) % n, n), shares), leading_zeros=1
             ),
         ),
         (
-            "repeats in its batch as independent draws do not",
+            "repeats in its batch unlike independent draws",
             _log_mean_e_process(_log_bets_on_repeats_in_window(sample, started, n)),
         ),
         (repeats, _log_mean_e_process(earlier)),
@@ -135,13 +136,13 @@ def find_first_rejection_and_p_value(
     ]
     second, p_value = _find_repeated_batches_and_p_value(batches, n)
     if second is not None:
-        suspects.append(Rejection("its batches are those of before", second))
+        suspects.append(Rejection("its batches repeat an earlier sequence", second))
     lower = min(p_value, *(value for _, _, value in by_draw))
     return min(suspects, key=lambda suspect: suspect.batch, default=None), lower
 
 
 def _first_rejection_index_and_p_value(log_e_process: Floats) -> tuple[int | None, float]:
-    """Return the index at which an e-process first rejects, or None, and its p-value."""
+    """Return the index at which an e-process first rejects, or None, and the p-value."""
     p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, log_e_process.max(initial=0.0)))))
     over = np.flatnonzero(log_e_process >= np.log(_TESTS / LEVEL))
     return (int(over[0]) if over.size else None), p_value
@@ -150,11 +151,11 @@ def _first_rejection_index_and_p_value(log_e_process: Floats) -> tuple[int | Non
 def _iterate_mirror_tests(
     sample: Integers, batch_of: Integers, n: int
 ) -> Iterator[tuple[int | None, float]]:
-    """Yield the index and p-value of each test whether i comes with n - 1 - i.
+    """Yield the index and p-value of each test for pairs of i and its image n - 1 - i.
 
-    It is looked for in its batch, in that and the one before, and among a twentieth of n draws
-    before. The lesser of both is uniform, too, where one that is its own image is left out;
-    antithetic draws repeat it.
+    The image of a draw is searched in its batch, in that batch and the preceding one, and among the
+    preceding n/20 draws. The smaller of i and n - 1 - i is also uniform, without the i that equals
+    its image; antithetic draws repeat it.
     """
     if n < 4:
         return
@@ -169,10 +170,10 @@ def _iterate_mirror_tests(
 
 
 def _find_dropped_component_and_p_value(sample: Integers, n: int) -> tuple[int | None, float]:
-    """Return the first draw by which a component is no longer drawn, and the p-value.
+    """Return the first draw at which a component has been missing too long, and the p-value.
 
-    None of K uniform draws begins a stretch of G without the component drawn last but with a chance
-    of (1 - 1/n)^G, and so it is for all n components at the beginning.
+    After each of K uniform draws, the drawn component is missing from the next G draws with
+    probability (1 - 1/n)^G. The same holds for each of the n components at the beginning.
     """
     if n == 1:
         return None, 1.0
@@ -195,13 +196,13 @@ def _find_dropped_component_and_p_value(sample: Integers, n: int) -> tuple[int |
 def _find_repeated_batches_and_p_value(
     batches: Sequence[Integers], n: int
 ) -> tuple[int | None, float]:
-    """Return the end of the first repeated sequence of batches, and the p-value.
+    """Return the end of the first repeated sequence of batches, or None, and the p-value.
 
-    Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
-    times the product of c_i!), the c_i as equal as can be. So as many in a row as make the product
-    of their q small come again anywhere among T batches with a chance of at most T^2/2 times that.
-    A stream that is seeded again, and indices that are used twice, are detected however late it
-    happens.
+    Given the past, b uniform draws are a certain multiset with probability at most
+    q = b!/(n^b prod c_i!), with the c_i as equal as possible. So a sequence of batches repeats
+    anywhere among T batches with probability at most T^2/2 times the product of its q. The test
+    takes sequences for which this is below the level. It detects re-seeded streams and indices that
+    are used twice, however late.
     """
     T, sizes = len(batches), np.array([len(batch) for batch in batches])
     each, rest = sizes // n, sizes % n
@@ -229,8 +230,8 @@ def find_choice_rejection_and_p_value(
 ) -> tuple[Rejection | None, float]:
     """Return the rejection of choices that contradict their chances, or None, and the p-value.
 
-    Of coins with a chance of 0.03 it finds that none falls heads any more after some 1200 flips; of
-    points from which a run goes on that all are of the same half after some 60.
+    For a coin with probability 0.03, the test detects after some 1200 flips that heads no longer
+    occurs. For picked points, it detects after some 60 picks that all are in the same half.
     """
     sample = np.array(chosen, dtype=np.int64)
     logs = _log_mean_e_process(_log_bin_bets(sample, np.array(chances)))
@@ -243,7 +244,7 @@ def find_choice_rejection_and_p_value(
 
 
 def _log_bets_by_flips_since_rare_side(fell: Integers, chances: Floats) -> Floats:
-    """Return log ratios of bets on a coin given the flips since its rarer side last fell."""
+    """Return log ratios of bets on a coin, given the number of flips since its rarer side."""
     flips = np.arange(len(fell))
     newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
     since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
@@ -263,7 +264,7 @@ def _bin_numbers(values: Integers, n: int, bins: int = _BINS) -> Integers:
 
 
 def _bin_chances(n: int, bins: int = _BINS) -> Floats:
-    """Return the chance of each bin, exactly: some have one component more."""
+    """Return the exact probability of each bin, as some bins have one component more."""
     K = min(bins, n)
     return np.diff(-(np.arange(K + 1) * -n // K)) / n
 
@@ -273,7 +274,7 @@ def _residue_chances(n: int) -> Floats:
 
 
 def _log_bin_bets(bins: Integers, shares: Floats) -> Floats:
-    """Return the logarithms of the ratios by which bets on bins grow, a row for each start."""
+    """Return the log ratios by which bets on bins grow: a row for each start of a bet."""
     starts = np.arange(_STARTS) * len(bins) // _STARTS
     rows = np.zeros((_STARTS, len(bins)))
     for row, start in zip(rows, starts, strict=True):
@@ -286,7 +287,7 @@ def _log_bin_bets(bins: Integers, shares: Floats) -> Floats:
 
 
 def _count_previous_occurrences(values: Integers) -> Integers:
-    """Return for each value how often it came before."""
+    """Return, for each value, the number of its previous occurrences."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
@@ -296,9 +297,9 @@ def _count_previous_occurrences(values: Integers) -> Integers:
 
 
 def _log_bets_on_repeats_in_window(sample: Integers, window_starts: Integers, n: int) -> Floats:
-    """Return log ratios of bets that an index repeats one drawn since its window's start.
+    """Return log ratios of bets on whether an index repeats one in its window.
 
-    Given the past its chance is that of the distinct ones, k/n.
+    Given the past, the probability of a repeat is k/n for k distinct indices in the window.
     """
     N = len(sample)
     order = np.argsort(sample, kind="stable")
@@ -327,14 +328,14 @@ def _log_bets_on_repeats_in_window(sample: Integers, window_starts: Integers, n:
 
 
 def _log_mean_e_process(log_ratios: Floats, leading_zeros: int = 0) -> Floats:
-    """Return the logarithm of the mean of e-processes after each draw, given by their ratios."""
+    """Return the log of the mean of e-processes after each draw, from their log ratios."""
     logs = np.cumsum(log_ratios, axis=1)
     mixed = np.asarray(logsumexp(logs, axis=0) - np.log(len(log_ratios)))
     return np.concatenate([np.zeros(leading_zeros), mixed])
 
 
 def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
-    """Return the total log gain of the bets of `_log_bin_bets`, separately for each batch."""
+    """Return the log gain of bets on bins within each batch, as in `_log_bin_bets`."""
     K, T = len(shares), batch_of[-1] + 1
     counts = np.bincount(batch_of * K + bins, minlength=T * K).reshape(T, K)
     prior = 0.5 * K * shares
@@ -343,7 +344,7 @@ def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Float
 
 
 def _log_mean_e_value_over_batches(log_e_values: Floats) -> Floats:
-    """Return the logarithm of the mean over batches of an e-value of each, 1 before it is drawn."""
+    """Return the log mean of all batches' e-values after each batch; later ones count as 1."""
     T = len(log_e_values)
     with np.errstate(divide="ignore"):
         to_come = np.log(np.arange(T - 1, -1, -1))

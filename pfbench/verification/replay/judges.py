@@ -1,4 +1,4 @@
-"""Judges of what a source leaves open: inner loops and line searches of the recorded run."""
+"""Judges of choices that a source leaves open: inner loops and line searches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,21 +11,21 @@ from pfbench.points import combine, gap_and_distance, keep, tilt
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 
 _TIE = 1e-7
-"""A gap that is this near to its tolerance may count as below it or above."""
+"""Relative distance within which a gap may count as below or above its tolerance."""
 
 _END = 1e-8
-"""A step that is this near to an end of its segment may be the end."""
+"""Distance to an end of its segment within which a step may count as the end."""
 
 _SNAP = 1e-11
-"""A step that is this near to an end of its segment is the end."""
+"""Distance to an end of its segment within which a step counts as the end."""
 
 _LOSS = 1e-6
-"""Part of the decrease that an exact line search may lose."""
+"""Fraction of the decrease that an exact line search may lose."""
 
 _VALUE_ROUNDING = 1e-13
 
 _SAME = 1e-6
-"""Factors of directions that are this near are equal."""
+"""Relative difference up to which factors of directions count as equal."""
 
 _MAX_INNER = 100_000
 
@@ -38,15 +38,15 @@ class RecordedChoiceJudges:
     replay
         The oracles of the reference.
     is_printed
-        Whether the source prints the step of its inner loop; else any point whose gap is small
-        enough is right.
+        Whether the source prints the step of its inner loop; else any point with a small enough gap
+            is accepted.
     """
 
     def __init__(self, replay: ReplayOracles, is_printed: bool) -> None:
         self.replay, self.is_printed = replay, is_printed
 
     def condg(self, ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
-        """Follow the recorded minimisations from u until the gap is at most eta."""
+        """Follow the recorded minimisations from u until the gap is at most eta; return the end."""
         replay, x = self.replay, keep(u)
         for _ in range(_MAX_INNER):
             g = tilt(l, x, u, 1.0 / lam)
@@ -74,9 +74,10 @@ class RecordedChoiceJudges:
     def _is_next_query_of_inner_loop(
         self, next_direction: Floats, g: Floats, recorded_direction: Floats
     ) -> bool:
-        """Return whether the next recorded minimisation is the next of the same inner loop.
+        """Return whether the next recorded minimisation continues the same inner loop.
 
-        Its direction has the same factor to the source's as that which was queried along g.
+        It does if its direction is scaled like the recorded direction of the preceding one, along
+        g.
         """
         replay = self.replay
         pending = replay.find_minimisation(next_direction)
@@ -96,7 +97,7 @@ class RecordedChoiceJudges:
         return is_unit or abs(factors[0] - factors[1]) <= _SAME * factors[1]
 
     def _find_recorded_point(self, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
-        """Return the first recorded point whose gap is at most eta, however it was found."""
+        """Return the first recorded point whose gap is at most eta, whatever the steps to it."""
         replay = self.replay
         slope, centre = replay._gradient_array(l), replay._dense_point(u)
         for pending in [item for item in replay.window.pending if item.query.kind == "lo"]:
@@ -110,7 +111,7 @@ class RecordedChoiceJudges:
     def line_search(
         self, value: Callable[[float], float], upper: float, *other_steps: float
     ) -> float:
-        """Return the step that the recorded run took, if it is as good as exact line search."""
+        """Return the step of the recorded run, if it is as good as that of exact line search."""
         replay = self.replay
         replay.has_search = True
         if not replay._is_known(replay.step):
@@ -158,7 +159,7 @@ class RecordedChoiceJudges:
             del replay.value
 
     def _snap_to_end(self, part: float) -> float:
-        """Return a fraction of a segment, moved to an end of it that is near (a decision)."""
+        """Return a fraction of a segment, rounded to a near end; beyond `_SNAP` as a decision."""
         for end in (0.0, 1.0):
             if abs(part - end) <= _SNAP:
                 return end
@@ -168,5 +169,5 @@ class RecordedChoiceJudges:
 
 
 def line_search_minimum(value: Callable[[float], float], upper: float) -> float:
-    """Return the least value that an exact line search finds."""
+    """Return the smallest value that exact line search finds."""
     return value(line_search(value, upper))

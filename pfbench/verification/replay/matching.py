@@ -1,4 +1,4 @@
-"""Matching: which recorded queries stand for a query of the reference."""
+"""Matching of recorded queries to the queries of a reference."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,22 +9,21 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.verification.replay.recorded_run import COMPONENT_KINDS, RecordedQuery, Transcript
 
 POINT_TOLERANCE = 1e-11
-"""Points are equal if no entry differs by more, relative to the largest entry of an iterate."""
+"""Tolerance of equal points, entry by entry, relative to the largest entry of an iterate."""
 
 VALUE_TOLERANCE = 1e-9
-"""So are gradients and directions, relative to the largest entry of a gradient; so are the iterates
-that are compared after a step."""
+"""Relative tolerance of gradients, directions, and the iterates compared after a step."""
 
 
 class PendingQuery:
-    """A recorded query that is not yet explained.
+    """A recorded query that is not yet explained by the reference.
 
     Attributes
     ----------
     query
-        The query.
+        The recorded query.
     left
-        For each of its points the components that are not yet explained; once of Hessians.
+        The unexplained components for each of its points; a single array for Hessians.
     """
 
     __slots__ = ("left", "query")
@@ -38,12 +37,12 @@ class PendingQuery:
 
     @property
     def is_explained(self) -> bool:
-        """Whether no component is left."""
+        """Whether all components are explained."""
         return not any(len(item) for item in self.left)
 
 
 QueryAtPoint = tuple[PendingQuery, int]
-"""A pending query and one of its points."""
+"""A pending query, and the index of one of its points."""
 
 
 class QueryWindow:
@@ -52,9 +51,9 @@ class QueryWindow:
     Attributes
     ----------
     pending
-        The queries of this step and before that are not yet explained, in their order.
+        The unexplained queries up to this step, in their order.
     latest
-        The query that was explained last; None before the first.
+        The last explained query; None before the first.
     """
 
     def __init__(self, transcript: Transcript) -> None:
@@ -88,7 +87,7 @@ class QueryWindow:
         return None
 
     def consume_query(self, pending: PendingQuery) -> RecordedQuery:
-        """Explain a query as a whole."""
+        """Remove a pending query, which is explained as a whole, and return it."""
         self.pending.remove(pending)
         self.latest = pending
         return pending.query
@@ -98,7 +97,7 @@ class QueryWindow:
     def pieces_at_point(
         self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS
     ) -> list[QueryAtPoint]:
-        """Return the unmatched component gradients at a point, in recorded order."""
+        """Return the pending component queries at a point, in recorded order."""
         return [
             (pending, index)
             for pending in self.pending
@@ -108,7 +107,7 @@ class QueryWindow:
         ]
 
     def hessian_pieces(self, base: Floats, x: Floats, y: Floats) -> list[QueryAtPoint]:
-        """Return the unmatched Hessian products at a base point along a pair of points."""
+        """Return the pending Hessian products at a base point along a pair of points."""
         return [
             (pending, 0)
             for pending in self.pending
@@ -120,21 +119,21 @@ class QueryWindow:
         ]
 
     def is_pair(self, query: RecordedQuery, x: Floats, y: Floats) -> bool:
-        """Return whether a query is along two points, in either order."""
+        """Return whether the two points of a query are x and y, in either order."""
         a, b = query.points
         return (self.is_equal_point(a, x) and self.is_equal_point(b, y)) or (
             self.is_equal_point(a, y) and self.is_equal_point(b, x)
         )
 
     def is_part_of_difference(self, piece: QueryAtPoint, x: Floats, y: Floats) -> bool:
-        """Return whether a piece belongs to a difference between two points."""
+        """Return whether a piece belongs to a query of the difference between x and y."""
         query = piece[0].query
         return len(query.points) > 1 and self.is_pair(query, x, y)
 
     def choose(
         self, pieces: list[QueryAtPoint], size: int
     ) -> list[tuple[QueryAtPoint, Integers]] | None:
-        """Choose components, whole pieces first; None if there are too few."""
+        """Return `size` components of pieces, whole pieces first; None if there are too few."""
         chosen, total = list[tuple[QueryAtPoint, Integers]](), 0
         for piece in pieces:
             left = piece[0].left[piece[1]]
@@ -153,7 +152,7 @@ class QueryWindow:
         return None
 
     def take(self, chosen: list[tuple[QueryAtPoint, Integers]]) -> Integers:
-        """Explain what was chosen, and return the components."""
+        """Mark chosen components as explained, and return them."""
         for (pending, lefts), part in chosen:
             left = pending.left[lefts]
             pending.left[lefts] = left[len(part) :] if left is not part else left[:0]
@@ -161,7 +160,7 @@ class QueryWindow:
         return np.concatenate([part for _, part in chosen])
 
     def consume_exactly(self, pieces: list[QueryAtPoint], expected: Integers) -> bool:
-        """Explain exactly these components, in whatever pieces; return whether they are there."""
+        """Mark exactly the expected components as explained; return False if some are missing."""
         ordered = np.sort(expected)
         for pending, position in pieces:
             left = pending.left[position]
@@ -190,7 +189,7 @@ class QueryWindow:
         return True
 
     def starts_with_each_component_once(self, pieces: list[QueryAtPoint]) -> bool:
-        """Return whether pieces begin with each component once."""
+        """Return whether the first n components of the pieces are each component once."""
         n = self.transcript.problem.n
         chosen = self.choose(pieces, n)
         if chosen is None:

@@ -1,4 +1,4 @@
-"""The oracles of a replayed reference: each query consumes the recorded queries it stands for."""
+"""The oracles of a replayed reference; its queries consume the matching recorded queries."""
 
 from collections import defaultdict
 from typing import Any, Never
@@ -26,7 +26,7 @@ from pfbench.verification.replay.recorded_run import (
 from pfbench.verification.replay.replay_decisions import ReadingDecisions
 
 _FULL = ("gradient", "table")
-"""Queries that are answered from all components."""
+"""Kinds of queries that use all components."""
 
 
 class MismatchError(Exception):
@@ -35,9 +35,9 @@ class MismatchError(Exception):
     Attributes
     ----------
     step
-        The step at which it does not.
+        The step of the mismatch.
     reason
-        What the reference does there, and what was recorded.
+        Text on what the reference does there, and on what was recorded.
     """
 
     def __init__(self, step: int, reason: str) -> None:
@@ -53,11 +53,11 @@ class ReplayOracles(IndexSampling):
     transcript
         The recorded run.
     forced
-        Decisions that are made first; see `ReadingDecisions`.
+        Options that the first decisions take; see `ReadingDecisions`.
     eager
         Whether draws are resolved at once.
     noise
-        Draws the perturbation of each answer; None for none.
+        Random stream of perturbations of the answers; None for no perturbation.
     dense
         Whether the reference takes points, vertices and gradients as dense arrays.
 
@@ -68,7 +68,7 @@ class ReplayOracles(IndexSampling):
     log
         The draws so far.
     notes
-        What is reported and is no mismatch.
+        Observations that are no mismatch.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ReplayOracles(IndexSampling):
             self._queries_by_step[query.step].append(query)
 
     def begin_step(self, step: int, x: Floats) -> None:
-        """Begin a step at an iterate."""
+        """Start a step at an iterate, and open its queries for matching."""
         self.step = step
         self.previous, self.position = self.position, x
         self.window.open(step)
@@ -107,7 +107,7 @@ class ReplayOracles(IndexSampling):
     # --- oracles ----------------------------------------------------------------------------------
 
     def gradient(self, x: Any) -> Any:
-        """Return the full gradient."""
+        """Consume the recorded query of the full gradient at x, and return the gradient."""
         point = self._dense_point(x)
         self._consume_full_gradient(point, "the full gradient")
         self.snapshot = point
@@ -152,7 +152,7 @@ class ReplayOracles(IndexSampling):
         )
 
     def value(self, x: Any) -> float:
-        """Return f(x); values may be queried more or less often than by the reference."""
+        """Return f(x); the recorded run may query more or fewer values than the reference."""
         if not self.is_searching:
             point = self._dense_point(x)
             pending = self.window.find(
@@ -163,7 +163,7 @@ class ReplayOracles(IndexSampling):
         return float(self.backend.value(self._as_backend_point(x)))
 
     def lo(self, g: Any) -> Any:
-        """Return the vertex that was recorded for the same direction."""
+        """Return the recorded vertex for the same direction, and consume its query."""
         direction = self._gradient_array(g)
         pending = self.find_minimisation(direction)
         if pending is None and float(np.linalg.norm(direction)) <= self.window.tolerance:
@@ -177,7 +177,7 @@ class ReplayOracles(IndexSampling):
         return self._as_backend_vertex(self.window.consume_query(pending))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return the proximal map, which must have been recorded."""
+        """Return the proximal map, and consume its recorded query."""
         if self.backend.unconstrained:
             return x - lam * g
         expected = self._dense_point(x) - lam * self._gradient_array(g)
@@ -198,7 +198,7 @@ class ReplayOracles(IndexSampling):
         return self.backend.prox(x, g, lam)
 
     def hessian(self, s: Any) -> "ReplayHessianAtPoint":
-        """Return the Hessians at a point, which may have been queried later, at their first use."""
+        """Return the Hessians at a point; the recorded run may query them later, at their use."""
         return ReplayHessianAtPoint(self, s)
 
     def table(self, x: Any) -> "ReplayTable":
@@ -221,7 +221,7 @@ class ReplayOracles(IndexSampling):
         )
 
     def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
-        """Return the components of the first pending query, which is not yet explained."""
+        """Return a draw resolved from the first pending query; its components stay unexplained."""
         for pending in self.window.pending:
             for index, point in enumerate(pending.query.points):
                 if pending.query.kind in COMPONENT_KINDS and len(pending.left[index]):
@@ -241,7 +241,7 @@ class ReplayOracles(IndexSampling):
         return np.zeros(size, dtype=np.int64)
 
     def coin(self) -> bool:
-        """Return whether a coin fell heads: a full gradient is queried where the reference is."""
+        """Return whether a coin fell heads, so that a full gradient is recorded at the iterate."""
         window, x = self.window, self.position
         full = window.find(_FULL, lambda q: window.is_equal_point(q.points[0], x))
         pieces = window.pieces_at_point(x)
@@ -263,7 +263,7 @@ class ReplayOracles(IndexSampling):
         return heads
 
     def pick(self, count: int) -> int:
-        """Return the index of the picked point, from the later query of a full gradient."""
+        """Return the index of the picked point, inferred from the next query of a full gradient."""
         transcript, last = self.transcript, self.step + count - 1
         points = [
             transcript.estimate_point(step)
@@ -314,13 +314,13 @@ class ReplayOracles(IndexSampling):
         return self.window.find(("lo",), fits)
 
     def consume_minimisation(self, pending: PendingQuery) -> Any:
-        """Consume a minimisation and return its vertex."""
+        """Consume a recorded minimisation, and return its vertex."""
         return self._as_backend_vertex(self.window.consume_query(pending))
 
     def raise_mismatch(
         self, action: str, point: Floats | None = None, pending: PendingQuery | None = None
     ) -> Never:
-        """Raise that the transcript lacks what the reference does."""
+        """Raise a MismatchError that the transcript lacks a query of the reference."""
         location = "" if point is None else f" at {self.describe_point(point)}"
         displayed = pending or next(iter(self.window.pending), None)
         then = "no further query was recorded"
@@ -329,7 +329,7 @@ class ReplayOracles(IndexSampling):
         raise MismatchError(self.step, f"the reference {action}{location}, {then}")
 
     def describe(self, pending: PendingQuery) -> str:
-        """Return a recorded query in words."""
+        """Return a description of a recorded query."""
         query = pending.query
         points = " and ".join(self.describe_point(x) for x in query.points)
         size = "" if query.indices is None else f" of {len(query.indices)} components"
@@ -340,7 +340,7 @@ class ReplayOracles(IndexSampling):
         return f"{query.kind}{size}{location}{path} (query {query.number})"
 
     def describe_point(self, x: Floats) -> str:
-        """Return a point by its role in the run, with its first entries."""
+        """Return a description of a point: its role in the run, and its first entries."""
         same, t = self.window.is_equal_point, self.step
         roles = [(f"x_{t}", self.position), (f"x_{t - 1}", self.previous)]
         roles += [("the snapshot", self.snapshot)] if self.snapshot is not None else []
@@ -366,7 +366,7 @@ class ReplayOracles(IndexSampling):
         return np.asarray(copy_dense(g, self.transcript.pattern))
 
     def _as_backend_point(self, x: Any) -> Any:
-        """Return a point as the backend takes it."""
+        """Return a point in the form that the backend takes."""
         pattern = self.transcript.pattern
         if not self.dense or pattern is None:
             return x
@@ -417,7 +417,7 @@ class ReplayOracles(IndexSampling):
     def _consume_difference_of_equal_points(
         self, x: Floats, y: Floats, size: int
     ) -> Integers | None:
-        """Explain and return what was queried for a difference of equal points; None if nothing."""
+        """Consume and return the components queried for a difference of equal points, or None."""
         window = self.window
         both = [
             (pending, index)
@@ -506,7 +506,7 @@ class ReplayHessianAtPoint:
 
 
 class ReplayTable:
-    """A table of component gradients; the recorded run may keep its own and query one by one."""
+    """A table of component gradients; the recorded run may keep its own by single queries."""
 
     def __init__(self, replay: ReplayOracles, table: Any) -> None:
         self._replay, self._table = replay, table
@@ -558,7 +558,7 @@ class ReplayTable:
         replay._resolve_draw(sample, pieces, point)
 
     def _resolve_table_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
-        """Resolve the first of two batches at one point: the first or the last that was queried."""
+        """Resolve the first of two batches at one point: the first or the last recorded one."""
         replay, window, size = self._replay, self._replay.window, len(sample)
         total = sum(len(item.left[location]) for item, location in pieces)
         if total > size and replay.decisions.choose_option(replay.step, 2, 0) == 1:
@@ -577,12 +577,12 @@ class ReplayTable:
 
 
 def _as_indices(sample: Any) -> Any:
-    """Return a sample as a backend takes it."""
+    """Return a sample in the form that a backend takes."""
     return sample if isinstance(sample, Sample) else np.array(sample, dtype=np.int64, subok=False)
 
 
 def _format_entries(x: Floats) -> str:
-    """Return the first entries of an array in words."""
+    """Return the first entries of an array as text."""
     flat = np.ravel(x)
     extra = ", ..." if flat.size > 3 else ""
     return f"({', '.join(f'{entry:.6g}' for entry in flat[:3])}{extra})"

@@ -1,4 +1,4 @@
-"""The output of a method: what it declares, and the law of one that it reports itself."""
+"""The output of a method: its declaration, and the law of an output that it reports."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,24 +22,24 @@ from pfbench.verification.subject import MethodFailed, NotTestable, select_accep
 from pfbench.verification.trial import Trial
 
 _HORIZON = 3_000
-"""Iterations up to which weights are compared."""
+"""Number of iterations up to which weights are compared."""
 
 _RUNS = ((400, 3), (400, 8), (200, 130), (44, 2000))
-"""Numbers of runs, and of their iterations, after which a reported output is located."""
+"""Numbers of runs, and of their iterations, that test the law of a reported output."""
 
 _PARTS = 4
-"""Parts of a long run."""
+"""Number of equally likely parts of a run in which outputs are counted."""
 
 _RIGHT = Decision("holds", "Its output is declared as the reference's.", {}, None)
 
 
 def decide_output(trial: Trial, method: Any) -> Decision | None:
-    """Decide whether the output of the method has the reference's law; None if it cannot be made.
+    """Decide whether the output has the reference's law; None if the method cannot be made.
 
     Parameters
     ----------
     trial
-        What is tested.
+        The trial of the tested method.
     method
         The method's class in the catalogue.
     """
@@ -63,7 +63,7 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
 def _describe_wrong_declared_output(
     trial: Trial, method: Any, first: Any, short: Any, long: Any
 ) -> str:
-    """Return the deviation of a method's declared output in words; empty if there is none."""
+    """Return a description of a wrong declared output; empty if it is right."""
     outputs = [getattr(item[0], "output", None) for item in (short, long)]
     if outputs[0] != outputs[1]:
         return f"it declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
@@ -105,7 +105,7 @@ def _describe_weight_difference(weight: Any, right: Any) -> str:
 
 
 def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decision | None:
-    """Decide the law of an output that the method reports and the reference does not."""
+    """Decide the law of an output that the method reports, but the reference does not."""
     kind = list_problem_kinds(method)[0]
     decisions = list[Decision]()
     for runs, T in _RUNS:
@@ -148,9 +148,10 @@ def _output_of_last_state(transcript: Transcript) -> Floats | None:
 def _find_law_part_of_output(
     transcript: Transcript, output: Floats, law: str, reference_method: Any, parts: int, rng: Any
 ) -> int:
-    """Return the equal-chance part of a law in which an output lies; -1 if in none.
+    """Return the index of the equally likely part of a law that contains an output, or -1.
 
-    Of points that coincide one is drawn by its chance, so that all parts are equally likely.
+    If several points equal the output, one of them is drawn by their probabilities, so that all
+    parts stay equally likely.
     """
     T = len(transcript.states)
     if law == "last":

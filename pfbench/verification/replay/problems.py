@@ -1,4 +1,4 @@
-"""The problem on which methods are compared: full curvature, no two equal components."""
+"""The problem on which methods are compared, with curvature in all directions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -39,11 +39,11 @@ class RippledLogCosh(FiniteSum):
     scale
         Factor of f.
     heavy
-        Factor of the first component: batches that have it are as much longer than the others.
+        Factor of the first component, by which gradients of batches with it are longer.
     at_vertex
         Whether the start is a vertex of the set.
     seed
-        Draws the data and the start; 0 for the usual ones.
+        Seed of the data and the start; 0 for the usual ones.
     """
 
     name: ClassVar[str] = "log-cosh"
@@ -76,7 +76,7 @@ class RippledLogCosh(FiniteSum):
         return MappingProxyType({"n": self.n, "set": self.set.name})
 
     def start(self) -> Floats:
-        """Return a fixed point inside the sets, or a vertex."""
+        """Return a fixed point inside the set, or a vertex."""
         shape = self.set.shape
         if self.at_vertex and self.set.diameter < np.inf:
             direction = np.zeros(shape)
@@ -149,7 +149,7 @@ class RippledLogCosh(FiniteSum):
 
 
 class GradientRowTable:
-    """One stored gradient a component, shape (n, d)."""
+    """Table of one gradient for each component, shape (n, d)."""
 
     def __init__(self, problem: RippledLogCosh, x: Floats) -> None:
         self._problem = problem
@@ -217,7 +217,7 @@ def make_penalised_problem(shape: Shape = (4,), **options: Any) -> RippledLogCos
 def make_problem_with_norm(
     shape: Shape = (6,), norm: str = "linf", **options: Any
 ) -> RippledLogCosh:
-    """Return the problem with a norm; one of matrices has vectors as a block."""
+    """Return the problem with a norm; a matrix norm has blocks of matrices and vectors."""
     of_norm = vector_norm_ball(norm, prod(shape)) if len(shape) == 1 else norm_ball(norm, shape)
     return RippledLogCosh(set=_make_block_set(shape), norm=of_norm, **options)
 
@@ -233,7 +233,7 @@ BUILDERS: Mapping[str, Callable[..., RippledLogCosh]] = MappingProxyType(
         "normed": make_problem_with_norm,
     }
 )
-"""The problems by the kind of their set."""
+"""Builders of problems by the kind of their set."""
 
 
 def _make_block_set(shape: Shape) -> ConvexBody:

@@ -1,4 +1,4 @@
-"""Transcripts: the oracle queries and the states of one run, copied as they were made."""
+"""Transcripts: copies of the oracle queries and the states of one run."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,10 +16,10 @@ from pfbench.runs.loop.steps import ObservedBackend, steps
 from pfbench.verification.instruments.oracle_tally import CALL_COSTS, sample_of_call
 
 MAX_QUERIES = 200_000
-"""Minimisations and values that one step may query; one that makes more is taken not to end."""
+"""Maximum number of minimisations and values in one step; a longer step counts as endless."""
 
 COMPONENT_KINDS = frozenset({"batch", "difference", "table.difference", "table.replace"})
-"""Queries of component gradients."""
+"""Kinds of queries of component gradients."""
 
 
 class UncountedError(Exception):
@@ -39,19 +39,19 @@ class RecordedQuery:
     number
         Its position in the run.
     kind
-        The verb; of what a verb returned, ``verb.part``.
+        The verb, or ``verb.part`` for a query of the object that the verb returned.
     points
         The points, as dense arrays.
     indices
-        The components, repeated as they were drawn; None for queries of no components.
+        The components, repeated as drawn; None if the query has no components.
     base
-        The point of the Hessians, None for other queries.
+        The point of the Hessians; None for other queries.
     direction, length
         The direction and length of a `prox`; the direction of an `lo`.
     answer
-        The answer, not copied: a vertex is passed on as it is.
+        The answer itself, not a copy.
     step
-        The number of states that had been yielded.
+        Number of states yielded before the query.
     """
 
     number: int
@@ -79,7 +79,7 @@ def copy_dense(x: Any, pattern: Pattern | None = None) -> Any:
 
 
 def expand_sample(sample: Any) -> Integers:
-    """Return the indices of a sample, repeated as they were drawn; a copy."""
+    """Return a copy of the indices of a sample, repeated as drawn."""
     if isinstance(sample, Sample):
         return np.repeat(sample.indices, sample.counts)
     return np.array(sample, dtype=np.int64)
@@ -96,13 +96,13 @@ class Transcript:
     seed
         The seed of the run.
     queries, states
-        In their order; points, gradients and outputs of the states are dense copies.
+        The queries and states in order; points, gradients and outputs of states are dense copies.
     point_size, gradient_size
         The largest modulus of an entry of an iterate, and of a gradient.
     error
-        The exception that ended the run; None if it ended by itself.
+        The exception that ended the run; None if there was none.
     is_complete
-        Whether the run ended, and was not left after a number of steps.
+        Whether the run ended, instead of being stopped after `max_steps`.
     """
 
     problem: Problem
@@ -188,14 +188,14 @@ class Transcript:
 def record_run(
     problem: Problem, algorithm: Any, *, seed: int = 0, max_steps: int | None = None
 ) -> Transcript:
-    """Run a method and return its transcript; an exception ends it and is kept.
+    """Run a method and return its transcript, which also keeps an exception that ends the run.
 
     Parameters
     ----------
     problem, algorithm, seed
-        As of `steps`.
+        As for `pfbench.runs.loop.steps.steps`.
     max_steps
-        The run is left after so many states.
+        Number of states after which the run is stopped.
     """
     transcript = Transcript(problem, seed)
     try:
@@ -210,7 +210,7 @@ def record_run(
                 raise TypeError(f"it yields a {type(state).__name__}, not a State")
             if not run.form.is_point(state.x):
                 raise TypeError(
-                    f"it yields {run.form.describe(state.x)}, and points are {run.form.points_text}"
+                    f"it yields {run.form.describe(state.x)}, but points are {run.form.points_text}"
                 )
             transcript.add(state)
             if len(transcript.states) == max_steps:
@@ -228,7 +228,7 @@ def record_run(
 
 
 def _describe_count_difference(counted: list[int], created: list[int]) -> str:
-    """Describe the first oracle kind whose count differs from the queries made."""
+    """Return text on the first oracle kind whose count differs from the number of queries."""
     pairs = zip(COUNTED, counted, created, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
     return f"it queries outside the ledger: {true} {kind.upper()} were made, {number} counted"

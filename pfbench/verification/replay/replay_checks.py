@@ -1,4 +1,4 @@
-"""The checks behind the claims about methods: their runs, their draws, their counts."""
+"""Checks of the claims about methods: runs, draws and counts against the reference."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -41,13 +41,13 @@ REFUSALS = (PfbenchError, ValueError, NotImplementedError)
 _CLAIMED = {"mismatches": 0.0}
 
 _DOUBTFUL = 1e-3
-"""A p-value below this, and above the level, decides nothing; it is shared by all streams."""
+"""Largest p-value, shared by all streams, that is doubtful: below it nothing is decided."""
 
 _SHORTEST_CONVERGED = 80
-"""Steps before which no run of the cases has converged to rounding: twice the usual horizon."""
+"""Number of steps before which no run has converged up to rounding."""
 
 _EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKind.FV))
-"""Counts that are compared. A full gradient may be queried as a batch of all components."""
+"""Compared counts; not FO, as a full gradient may be queried as a batch of all components."""
 
 
 @dataclass
@@ -57,15 +57,15 @@ class ComparisonTally:
     Attributes
     ----------
     runs, steps
-        How many runs and steps agree.
+        Numbers of runs and steps that agree.
     violation
-        The first mismatch; empty if there is none.
+        Description of the first mismatch; empty if there is none.
     doubts
-        Why nothing is said of some runs.
+        Reasons why some runs are undecided.
     notes
-        What is reported and decides nothing.
+        Observations that do not affect the decision.
     skipped
-        The parameters that the class lacks, and the runs that it refuses.
+        Parameters that the class lacks, and runs that it refuses.
     """
 
     runs: int = 0
@@ -76,7 +76,7 @@ class ComparisonTally:
     skipped: list[str] = field(default_factory=list)
 
     def decide(self, holds: str) -> Decision:
-        """Return the decision."""
+        """Return the decision of the comparison; `holds` is the reason if there is no mismatch."""
         measured = {
             "mismatches": float(bool(self.violation)),
             "runs": float(self.runs),
@@ -114,7 +114,7 @@ def compare_runs_with_reference(trial: Trial, *, name: str) -> Evidence:
 
 
 def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
-    """Test the law of all draws of followed runs, and of the output."""
+    """Compare the law of all draws, and of the output, with the reference."""
     method, parts, comparison = ALGORITHMS[name], dict[str, Decision](), ComparisonTally()
     output = decide_output(trial, method)
     if output is not None:
@@ -136,7 +136,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
             )
             if not outcome.agrees:
                 words = f"{stream.case}: iteration {outcome.steps}: {outcome.reason}"
-                comparison.doubts.append(f"its draws are not those of a followed run: {words}")
+                comparison.doubts.append(f"its draws are not tested, as a run differs: {words}")
                 break
             logs.append(outcome.log)
         if len(logs) < stream.seeds:
@@ -189,8 +189,8 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
                 comparison.doubts.append(f"not the source's count: {outcome.notes[0]}")
         elif "refresh" in case.parameters or "condg" in dir(method):
             comparison.doubts.append(
-                f"{case}: iteration {outcome.steps}: {outcome.reason}: its counts depend on a run "
-                "that does not follow the reference"
+                f"{case}: iteration {outcome.steps}: {outcome.reason}: its counts cannot be "
+                "compared, as the run differs from the reference"
             )
             continue
         comparison.runs += 1
@@ -212,12 +212,12 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
 def _runnable_cases(
     trial: Trial, method: Any, comparison: ComparisonTally
 ) -> Iterator[tuple[ReplayCase, Any]]:
-    """Yield the runs that the method under test can make.
+    """Yield the cases that the method under test can run, each with the method.
 
     Raises
     ------
     SubjectLacksParameter
-        If it can make none.
+        If it can run none.
     """
     runs = 0
     for case in iterate_replay_cases(method, trial.effort, trial.case_seed):
@@ -232,7 +232,7 @@ def _runnable_cases(
 
 
 def _make_method(trial: Trial, method: Any, case: ReplayCase, comparison: ComparisonTally) -> Any:
-    """Return the method under test with the parameters of a run; None if it lacks one."""
+    """Return the tested method with the parameters of a case; None if it refuses them."""
     names = (*case.parameters,)
     lacking = set(names) - set(
         select_accepted(trial.algorithm, names, method.list_required_parameters())
@@ -257,7 +257,7 @@ def _record_case(
     purpose: str,
     seed: int = -1,
 ) -> Transcript | None:
-    """Record a run; None if nothing is to be compared.
+    """Return the transcript of a run; None if the method lacks the points of this case.
 
     Raises
     ------
@@ -302,7 +302,7 @@ def _add_outcome(
     outcome: ReplayOutcome,
     comparison: ComparisonTally,
 ) -> None:
-    """Add what came of following one run."""
+    """Add the outcome of following one run to the tally."""
     location = f"{case}, seed {transcript.seed}: iteration {outcome.steps}"
     if outcome.agrees:
         comparison.runs += 1
@@ -315,9 +315,9 @@ def _add_outcome(
         if 2 * outcome.steps < len(transcript.states) and not _is_mismatch_due_to_rounding(
             trial, case, outcome.steps
         ):
-            comparison.doubts.append(f"{location}: rounding decides from there on")
+            comparison.doubts.append(f"{location}: rounding decides the run from there on")
     elif outcome.is_cut_short:
-        comparison.doubts.append(f"{location}: its draws can be read in too many ways")
+        comparison.doubts.append(f"{location}: its draws have too many possible readings")
     elif _yields_fewer_states_at_same_cost(case, transcript, trial):
         words = f"{case}: it yields {len(transcript.states)} states for all queries of the run"
         comparison.doubts.append(f"{words}: yield a State after each update")
@@ -326,9 +326,10 @@ def _add_outcome(
 
 
 def _is_mismatch_due_to_rounding(trial: Trial, case: ReplayCase, steps: int) -> bool:
-    """Return whether rounding alone separates the built-in method from its reference so early.
+    """Return whether the built-in method also differs from its reference early by rounding.
 
-    The run has converged there. Runs that part within the shorter horizons are never excused.
+    The run must have converged: runs that differ within `_SHORTEST_CONVERGED` steps are never
+    excused.
     """
     name = trial.claim.method
     if steps < _SHORTEST_CONVERGED or name not in REFERENCES:
@@ -342,7 +343,7 @@ def _is_mismatch_due_to_rounding(trial: Trial, case: ReplayCase, steps: int) -> 
 def _yields_fewer_states_at_same_cost(
     case: ReplayCase, transcript: Transcript, trial: Trial
 ) -> bool:
-    """Return whether a run yields fewer states than the reference, for as many queries."""
+    """Return whether a run yields fewer states than the reference, with equal counts."""
     right = record_run(case.problem(), ALGORITHMS[trial.claim.method](**case.parameters))
     fewer = 0 < len(transcript.states) < len(right.states)
     spent, expected = _count_calls(transcript), _count_calls(right)
@@ -353,7 +354,7 @@ def _yields_fewer_states_at_same_cost(
 def _check_seed_and_budget(
     trial: Trial, case: ReplayCase, algorithm: Any, comparison: ComparisonTally
 ) -> None:
-    """Check that a seed repeats a run bit for bit, and that a spent budget ends it."""
+    """Check that a seed reproduces a run bit for bit, and that an exhausted budget ends a run."""
     first = _record_case(trial, case, algorithm, comparison, "repeated")
     second = _record_case(trial, case, algorithm, comparison, "repeated")
     if first is None or second is None:
@@ -361,21 +362,21 @@ def _check_seed_and_budget(
     for step, (state, other) in enumerate(zip(first.states, second.states, strict=False)):
         if not np.array_equal(state.x, other.x):
             comparison.violation = (
-                f"{case}: iteration {step}: two runs with seed {first.seed} differ: it draws from "
-                f"another stream than its own (repeat: {trial.command})"
+                f"{case}: iteration {step}: two runs with seed {first.seed} differ: draw only "
+                f"from the stream `rng` (repeat: {trial.command})"
             )
             return
     for kind, spent in zip(COUNTED, first.spent, strict=True):
         if kind in ("sfo", "lo", "po") and spent > 1 and not comparison.violation:
             budget = Budget(**{kind: spent // 2})
             if words := _describe_run_past_budget(trial, case, algorithm, first.seed, budget):
-                comparison.violation = f"{case}: it {words}. Let exceptions of the oracles pass"
+                comparison.violation = f"{case}: it {words}. Do not catch exceptions of the oracles"
 
 
 def _describe_run_past_budget(
     trial: Trial, case: ReplayCase, algorithm: Any, seed: int, budget: Budget
 ) -> str:
-    """Describe how a run continues after its budget is spent; return "" if it stops."""
+    """Return text on how a run continues after its budget is exhausted; "" if it stops."""
     problem: Problem = trial.subject.problem_under_test(case.problem())
     run = steps(problem, algorithm, seed=seed, ledger=Ledger(budget))
     try:
@@ -390,7 +391,7 @@ def _describe_run_past_budget(
 
 
 def _load_reference(trial: Trial, name: str) -> PlainReference | None:
-    """Return the plain reference of the catalogue's own method; None for user code."""
+    """Return the plain reference of a built-in method; None for user code."""
     is_own = trial.subject.algorithm_under_test() is None
     reference: PlainReference | None = REFERENCES.get(name) if is_own else None
     return reference
@@ -401,7 +402,7 @@ def _case_horizon(case: ReplayCase) -> int:
 
 
 def _max_recorded_steps(case: ReplayCase) -> int:
-    """Return the number of states after which a recording of a case is stopped."""
+    """Return the number of states after which the recording of a case is stopped."""
     s = case.parameters
     restarts = s.get("restarts", 3 if "probability" in s else 1)
     return int(2 * restarts * s.get("iterations", s.get("period", 100)) + 10)
@@ -412,13 +413,13 @@ def _count_calls(transcript: Transcript) -> Mapping[str, float]:
 
 
 def _states_replacement(method: Any) -> bool:
-    """Return whether the source says that batches are drawn with replacement."""
+    """Return whether the method's description says that batches are drawn with replacement."""
     batch = method.parameters().get("batch")
     return batch is not None and "with replacement" in batch.description
 
 
 class _ComponentCounts:
-    """The number of distinct components that a run queried, and its counts."""
+    """Number of distinct components that a run queried, and its counts."""
 
     def __init__(self, transcript: Transcript) -> None:
         full = any(query.kind in ("gradient", "table") for query in transcript.queries)

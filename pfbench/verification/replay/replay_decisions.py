@@ -1,4 +1,4 @@
-"""Decisions between two readings of one transcript, and how the next reading is chosen."""
+"""Decisions between readings of an ambiguous transcript, and their revision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ReadingDecision:
-    """One choice between readings of a transcript, and for how many steps it can be revised.
+    """One choice between readings of a transcript, revisable for some steps.
 
     Attributes
     ----------
     step
-        The step at which it was made.
+        The step of the decision.
     revisable_steps
-        The number of steps within which it can prove wrong.
+        Number of steps within which a mismatch may show that it was wrong.
     option_count, chosen
-        How many options there are, and which was taken.
+        Number of options, and index of the chosen one.
     """
 
     step: int
@@ -31,7 +31,7 @@ class ReadingDecisions:
     Attributes
     ----------
     forced
-        What is decided first, one after the other; from then on the likeliest option is taken.
+        Options of the first decisions, in order; all later decisions take option 0, the likeliest.
     log
         The decisions so far.
     """
@@ -40,16 +40,16 @@ class ReadingDecisions:
     log: list[ReadingDecision] = field(default_factory=list)
 
     def choose_option(self, step: int, option_count: int, revisable_steps: int = 2) -> int:
-        """Return the index of the option to take, 0 being the likeliest."""
+        """Record a decision, and return the index of the option to take; 0 is the likeliest."""
         position = len(self.log)
         chosen = self.forced[position] if position < len(self.forced) else 0
         self.log.append(ReadingDecision(step, revisable_steps, option_count, chosen))
         return chosen
 
     def revise_decisions(self, step: int) -> list[int] | None:
-        """Return other decisions after a mismatch at a step; None if there are none.
+        """Return the decisions to try after a mismatch at a step; None if there are no more.
 
-        The newest decision that is still open is changed.
+        The newest decision that is still revisable takes its next option.
         """
         for index in range(len(self.log) - 1, -1, -1):
             decision = self.log[index]

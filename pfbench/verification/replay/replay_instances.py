@@ -1,4 +1,4 @@
-"""The runs in which a method is compared with its reference: forms, extremes, long runs."""
+"""Cases in which a method is compared with its reference: forms, extremes, long runs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -20,24 +20,24 @@ SHAPES = (VECTOR, MATRIX)
 _NORMS = ("spectral", "l2", "linf")
 
 SCALES = (1e3, 1e-3)
-"""Factors of f; no number of a method may have a size of its own."""
+"""Factors of f, by which absolute constants in a method are detected."""
 
 _HEAVY = 300.0
-"""Factor of the first component once; no gradient may be cut because it is long."""
+"""Factor of the first component in one case, which detects clipping of long gradients."""
 
 _GROWS: Mapping[str, int] = MappingProxyType(
     {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
 )
-"""The power of such a factor by which a parameter grows; `step` see `step_scale_exponent`."""
+"""Power of a factor of f by which a parameter scales; for `step` `step_scale_exponent`."""
 
 _EDGE = 0.45
 """Radius for which the minimiser is on an edge, close to a vertex.
 
-The usual data: of open-loop steps nine, then sixteen linear minimisations have the same vertex.
+With the usual data and open-loop steps, nine and then sixteen linear minimisations agree.
 """
 
 _SMALL = 100.0
-"""By which each real parameter is divided once."""
+"""Divisor of each real parameter in one case."""
 
 _ACTIVE_SETS: Mapping[int, Mapping[str, Any]] = MappingProxyType(
     {
@@ -46,15 +46,15 @@ _ACTIVE_SETS: Mapping[int, Mapping[str, Any]] = MappingProxyType(
         8: {"kind": "cube"},
     }
 )
-"""Instances of long runs on polytopes by d; on the last, vertices of small weight are used."""
+"""Instances of long runs on polytopes, by d; the last one has vertices of small weight."""
 
 _PERIODS = ((1, 40), (150, 320), (700, 1420))
-"""Periods, with the horizons of their runs."""
+"""Pairs of a period and the horizon of its run."""
 
 
 @dataclass(frozen=True)
 class ReplayCase:
-    """One run in which a method is compared.
+    """One run in which a method is compared with its reference.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class ReplayCase:
     is_extreme
         Whether the method may refuse these parameters.
     needs_matrices
-        Whether points are matrices; a method that raises there is not held to it.
+        Whether points are matrices; an exception of the method is then only a doubt.
     is_factored
-        Whether they are factored.
+        Whether points are factored.
     """
 
     problem: Instance
@@ -81,7 +81,7 @@ class ReplayCase:
 
 
 def list_problem_kinds(method: Any) -> list[dict[str, Any]]:
-    """Return the kinds of problems that a method is for, each as a builder with its options."""
+    """Return the kinds of problems that suit a method, each as the options of `make_instance`."""
     requires = method.requires
     if "norm" in requires:
         norm = next((norm for norm in _NORMS if f"norm {norm}" in requires), None)
@@ -97,7 +97,7 @@ def list_problem_kinds(method: Any) -> list[dict[str, Any]]:
 
 
 def make_small_instances(method: Any, shape: Shape = VECTOR, **options: Any) -> list[Instance]:
-    """Return small problems of a shape for a method: one for each kind of set."""
+    """Return small instances for a method, one for each kind of problem."""
     return [make_instance({**kind, **options}, shape) for kind in list_problem_kinds(method)]
 
 
@@ -113,7 +113,7 @@ def make_instance(options: Mapping[str, Any], shape: Shape = VECTOR) -> Instance
 
 
 def make_recovery_problem() -> RobustMatrixRecovery:
-    """Return a small matrix recovery: points are factored, gradients observed entries."""
+    """Return a small matrix recovery problem with factored points and gradients on entries."""
     return RobustMatrixRecovery(
         draw_synthetic_entries(seed=3, rows=6, columns=5, rank=2, density=0.64),
         radius=6.0,
@@ -122,7 +122,10 @@ def make_recovery_problem() -> RobustMatrixRecovery:
 
 
 def step_scale_exponent(method: Any) -> int:
-    """Return the power of a factor of f by which a real `step` grows: 0 of weights and lengths."""
+    """Return the power of a factor of f by which a real `step` scales.
+
+    The power is 0 for steps that are weights or lengths, and -1 for others.
+    """
     check = next((f.metadata.get("check") for f in fields(method) if f.name == "step"), None)
     upper = getattr(check, "keywords", {}).get("upper", float("inf"))
     return 0 if upper == 1.0 or method.name == "spider" or "norm" in method.requires else -1
@@ -131,7 +134,7 @@ def step_scale_exponent(method: Any) -> int:
 def scale_parameters_with_objective(
     method: Any, parameters: Mapping[str, Any], by: float
 ) -> dict[str, Any]:
-    """Return parameters for f larger by a factor."""
+    """Return the parameters rescaled for f times a factor."""
     powers = {"step": step_scale_exponent(method), **_GROWS}
     return {
         name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
@@ -140,16 +143,16 @@ def scale_parameters_with_objective(
 
 
 def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[ReplayCase]:
-    """Yield the runs in which a method of the catalogue is compared, the quickest first.
+    """Yield the cases in which a catalogue method is compared, the quickest first.
 
     Parameters
     ----------
     method
-        Its class.
+        The class of the method.
     effort
         "quick" or "full".
     seed
-        Draws the data and the start; 0 for the usual ones.
+        Seed of the data and the start; 0 for the usual ones.
     """
     full_list, kinds, sample = (
         list_method_forms(method),
@@ -189,7 +192,7 @@ def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Re
 def _long_cases(
     method: Any, forms: list[MethodForm], kind: Mapping[str, Any], effort: str
 ) -> Iterator[ReplayCase]:
-    """Yield long runs: what acts late shows there alone."""
+    """Yield long runs, which detect faults that act late."""
     if "polytope" in method.requires:
         for d, options in _ACTIVE_SETS.items():
             instance = make_instance(options, (d,))
@@ -223,7 +226,7 @@ def _long_cases(
 def _iterate_problem_and_method_extremes(
     method: Any, first: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield options of the problem and changes of parameters, of which some methods refuse some."""
+    """Yield problem options and changed parameters of extreme cases, which methods may refuse."""
     has_batch = "batch" in first
     for n in (1, 2, 5):
         subset = {"snapshot": n, "subepochs": 1} if "subepochs" in first else {}
@@ -261,11 +264,11 @@ def _iterate_problem_and_method_extremes(
 
 
 NEEDED_STEP = 0.1
-"""The usual weight or length of a step."""
+"""Value of a required `step`."""
 
 
 def set_horizon(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
-    """Return parameters with a horizon; several runs share it."""
+    """Return parameters with the horizon T, divided by the number of restarts."""
     names = {f.name for f in fields(method)}
     if "iterations" not in names:
         return dict(parameters)

@@ -1,4 +1,4 @@
-"""Whether a fault changes nothing in the long runs in which its method is compared."""
+"""Test whether a fault changes nothing in the long runs in which its method is compared."""
 
 import hashlib
 from functools import cache
@@ -15,7 +15,7 @@ from pfbench.verification.subject import ClaimBroken, NotTestable, Subject
 from pfbench.verification.trial import Trial
 
 _LONG = 300
-"""Iterations from which on a run is long."""
+"""Number of iterations from which a run counts as long."""
 
 
 def is_same_in_long_runs(claim: Claim, faulty: Subject) -> bool:
@@ -48,7 +48,7 @@ def _long_cases(method: Any) -> tuple[ReplayCase, ...]:
 
 @cache
 def _reference_digest(method: Any, number: int) -> str:
-    """Return the digest of a run of a method of the catalogue, which all its faults share."""
+    """Return the digest of a run of the right method, cached for all its faults."""
     case = _long_cases(method)[number]
     return _run_digest(case, method(**case.parameters))
 
@@ -63,5 +63,5 @@ def _run_digest(case: ReplayCase, algorithm: Any) -> str:
 
 
 def _state_bytes(part: Any) -> bytes:
-    """Return the entries of a part of a state; 0 and -0 are the same."""
+    """Return the bytes of a part of a state; 0 and -0 have equal bytes."""
     return b"None" if part is None else (np.asarray(part) + 0.0).tobytes()

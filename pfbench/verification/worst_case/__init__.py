@@ -1,6 +1,6 @@
-"""Computed worst cases (performance estimation) against printed bounds and our own runs.
+"""Worst cases computed by performance estimation, compared with printed bounds and runs.
 
-Needs the extra `certify`: PEPit, cvxpy and Clarabel.
+They need the extra `certify`: PEPit, cvxpy and Clarabel.
 """
 
 from pfbench.verification.worst_case.cases import WORST_CASES, WorstCase, select_cases

@@ -1,4 +1,4 @@
-"""The cases: what is computed for a bound, and how near to the bound it must come."""
+"""The cases: the worst case computed for each bound, and the share that it must attain."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -23,14 +23,14 @@ class WorstCase:
     Attributes
     ----------
     bound
-        N -> the bound.
+        Function of N that returns the bound.
     compute
-        N -> the computed worst case; NaN if the solver does not find it. A second argument is the
-        smoothness of f, 1 in the claim: another one is a planted fault.
+        Function of N that returns the computed worst case; NaN if the solver does not find it. Its
+        second argument is the smoothness of f, which is 1 in the claim; a planted fault changes it.
     share
-        The worst case is at least this part of the bound for all N up to `max_steps`.
+        The worst case is at least this fraction of the bound for all N up to `max_steps`.
     quick_steps, max_steps
-        Largest N of a quick and of a full verification: the programs take seconds, and minutes.
+        Largest N of a quick and of a full verification, which take seconds and minutes.
     """
 
     bound: Callable[[int], float]
@@ -40,17 +40,17 @@ class WorstCase:
     max_steps: int = 8
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Compute the worst cases, and hold the bound to them."""
+        """Compute the worst cases for all N, and check the bound against them."""
         last = trial.choose_by_effort(self.quick_steps, self.max_steps)
         parts = {f"N={N}": self.decide(N) for N in range(1, last + 1)}
         claimed = {f"N={N}: worst case": self.bound(N) for N in range(1, last + 1)}
         return Evidence(combine_all(parts), claimed, last)
 
     def decide(self, N: int) -> Decision:
-        """Decide one N.
+        """Return the decision for one N.
 
-        *violated*: the worst case exceeds the bound. *inconclusive*: there is no worst case.
-        *within-10*, *attained*: it is at least the case's share of the bound.
+        *violated*: the worst case exceeds the bound. *inconclusive*: the solver finds no worst
+        case. *within-10*, *attained*: the worst case is at least `share` times the bound.
         """
         worst, bound = self.compute(N), self.bound(N)
         measured = {"worst case": worst, "ratio": worst / bound}
@@ -84,7 +84,7 @@ def open_loop_bound(N: int) -> float:
 
 
 def exact_mean_gap_bound(N: int) -> float:
-    """Return 1.5 epsilon D, the sharp form of shen2019 theorem 3.1 without its error term."""
+    """Return 1.5 epsilon D, the sharp form of shen2019 theorem 3.1 without the error term."""
     return 1.5 * theorem_accuracy(N)
 
 
@@ -116,8 +116,8 @@ def prox_spiderboost_bound(N: int) -> float:
 def saga_bound(N: int) -> float:
     """Return 3 L n^(2/3) h0/N for n = 2 (Reddi, Sra, Poczos, Smola, CDC 2016).
 
-    It does not hold for all N: gradient descent, which SAGA is where all f_i are equal, breaks it
-    from N = 8 on if n = 1, and from N = 28 on if n = 2.
+    The bound does not hold for all N: if all f_i are equal, SAGA is gradient descent, which
+    violates the bound from N = 8 on if n = 1, and from N = 28 on if n = 2.
     """
     return float(3.0 * 2.0 ** (2 / 3) * DELTA / N)
 
@@ -133,7 +133,7 @@ def spider_error_bound(N: int) -> float:
 
 
 def mean_squared_table_age(N: int, n: int = 2, S: int = 1) -> float:
-    """Return E a^2, where a is the age of an entry of SAGA's table, N steps after it was filled.
+    """Return E a^2, with a the age of an entry of SAGA's table, N steps after it was filled.
 
     Each step but the last replaces an entry with probability q = 1 - (1 - 1/n)^S.
     """
@@ -143,7 +143,7 @@ def mean_squared_table_age(N: int, n: int = 2, S: int = 1) -> float:
 
 
 def saga_error_bound(N: int) -> float:
-    """Return L^2 eta^2 E a^2/S, a the age of an entry: a variance is at most a mean square."""
+    """Return L^2 eta^2 E a^2/S, a the age of an entry, as a variance is at most a mean square."""
     return ETA**2 * mean_squared_table_age(N)
 
 
@@ -271,7 +271,7 @@ WORST_CASES: tuple[Claim, ...] = (
         *(saga_error_bound, methods.saga_error, 0.75),
     ),
 )
-"""Every case. Steps that depend on products of unknowns (line search, g/C) and Hessians (CASVRG,
+"""All cases. Steps that depend on products of unknowns (line search, g/C) and Hessians (CASVRG,
 CASPIDERG) cannot be expressed."""
 
 

@@ -1,7 +1,7 @@
-"""Worst case of a user-defined method: its generator is run on unknowns.
+"""Worst case of a user-defined method, whose generator is run on unknowns.
 
-The program has the gradients and vertices that it is answered as vectors, and the inequalities of
-the class of functions between all points where it asked.
+The semidefinite program has the gradients and vertices that the oracles answer as vectors. Its
+constraints are the inequalities of the function class between all queried points.
 """
 
 import math
@@ -35,18 +35,18 @@ from pfbench.verification.worst_case.recording import (
 from pfbench.verification.worst_case.worst_function import WorstFunction
 
 MEASURES = ("fw_gap", "gradient_mapping_sq", "suboptimality")
-"""What can be the worst: f - min f of convex functions alone, |grad f|^2 without a set."""
+"""Measures: f - min f only for convex functions, |grad f|^2 only without a set."""
 
 OVER = ("least", "mean", "last")
-"""Of x_0 .. x_{N-1} the least or the mean, or x_N; in expectation over the draws."""
+"""Statistics over the points, expected over the draws: `last` is x_N, others up to x_{N-1}."""
 
 MOST_COMPONENTS = 4
 
 ROUNDING = 1e-12
-"""A coefficient below this is 0."""
+"""Modulus below which a coefficient counts as 0."""
 
 _NEGLIGIBLE = 1e-7
-"""Directions of the worst function that are shorter than this, relatively, are left out."""
+"""Relative length below which directions of the worst function are left out."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class FunctionClass:
     convex
         Whether the components are convex.
     D
-        Diameter of the set, where there is one; infinite where it may have any.
+        Diameter of the set, if there is one; infinite if unrestricted.
     delta
-        f(x_0) - min f at most; infinite where nothing is to be known of it.
+        Upper bound of f(x_0) - min f; infinite if unrestricted.
     """
 
     n: int = 1
@@ -77,7 +77,7 @@ class FunctionClass:
         check_integer("n", self.n, minimum=1)
         if self.n > MOST_COMPONENTS:
             raise InputError(
-                f"n={self.n}: worst cases are of {MOST_COMPONENTS} components at most."
+                f"n={self.n}: worst cases need n <= {MOST_COMPONENTS}: choose fewer components."
             )
         check_real("L", self.L, above=0.0)
         for name in ("D", "delta"):
@@ -94,17 +94,17 @@ class ComputedWorstCase:
     value
         The largest value of the measure; NaN if the solver does not find it.
     measure, statistic
-        What is measured, and over which points.
+        The measure, one of `MEASURES`, and the statistic over the points, one of `OVER`.
     steps
-        N.
+        Number of steps, N.
     function_class
         The class.
     is_constrained
-        Whether there is a set; if not, the whole space, without a penalty.
+        Whether there is a set; otherwise the whole space, without a penalty.
     function
-        The function and set that attain it, as a problem to run; None if there is no value.
+        The function and set that attain the worst case, as a problem; None if there is no value.
     proof
-        Why none is worse; None if there is no value.
+        Dual certificate that no function of the class is worse; None if there is no value.
     """
 
     value: float
@@ -130,21 +130,23 @@ def compute_worst_case(
     Parameters
     ----------
     method
-        With all parameters. It may add and scale what it is answered; its draws are all followed.
+        The method with all parameters. It may only add and scale the answers of the oracles. All
+        sequences of its draws are enumerated.
     function_class
-        The class; smooth functions with L = D = 1 and delta = 1/2 if not given, one component, or
-        two where it asks for parts of a sum.
+        The class. By default, smooth functions with L = D = 1 and delta = 1/2, of one component, or
+        of two if the method queries components.
     measure
-        One of `MEASURES`; the Frank-Wolfe gap of a method that minimises linearly, else |grad f|^2.
+        One of `MEASURES`. By default, the Frank-Wolfe gap of a method with linear minimisations,
+        else |grad f|^2.
     over
-        One of `OVER`; the least, or the mean if it draws, or asks for parts of a sum.
+        One of `OVER`. By default the least, or the mean if the method draws or queries components.
     steps
-        N, where it does not end by itself.
+        Number of steps, N, of a method that does not end by itself.
 
     Raises
     ------
     InputError
-        If the method does more than that, a name is unknown, or PEPit is not installed.
+        If the method does more than add and scale, a name is unknown, or PEPit is not installed.
     """
     asks = getattr(method, "asks", method.requires)
     constrained = "lo" in asks
@@ -155,15 +157,15 @@ def compute_worst_case(
     )
     if (measure == "fw_gap") is not constrained and measure != "suboptimality":
         location = "a set: take fw_gap" if constrained else "no set: take gradient_mapping_sq"
-        raise InputError(f"{measure} is not defined where it has {location}.")
+        raise InputError(f"{measure} is not defined with {location}.")
     if measure == "suboptimality" and not function_class.convex:
-        raise InputError("suboptimality has no worst case but of convex functions: say convex.")
+        raise InputError("suboptimality needs a convex function class: set convex=true.")
     recording = record_method(method, function_class.n, steps)
     over = check_choice(
         "over", over or ("mean" if parts or len(recording.runs) > 1 else "least"), OVER
     )
     if over == "least" and len(recording.runs) > 1:
-        raise InputError("the least of random iterates has no computed worst case: take the mean.")
+        raise InputError("over=least cannot be computed for random iterates: use over=mean.")
     program = WorstCaseProgram(recording, function_class, constrained)
     value = program.solve(measure, over)
     function, proof = (
@@ -176,12 +178,12 @@ def compute_worst_case(
 
 
 class WorstCaseProgram:
-    """The program of a recording.
+    """The semidefinite program of a recorded method.
 
     Parameters
     ----------
     recording, function_class
-        The recording, and the functions.
+        The recording of the method, and the function class.
     constrained
         Whether there is a set.
     has_penalty
@@ -240,7 +242,7 @@ class WorstCaseProgram:
             worst.require(*(slope * (y - u) <= gap for u in points if u is not y))
 
     def _vector(self, coefficients: Floats) -> Vector:
-        """Return a linear combination of start and answers, the same one where it comes again."""
+        """Return a linear combination of start and answers, cached by its coefficients."""
         key = rounding_key(coefficients)
         if key not in self._points:
             parts = [
@@ -258,7 +260,7 @@ class WorstCaseProgram:
         return v
 
     def solve(self, measure: str, over: str) -> float:
-        """Return the worst case of a measure."""
+        """Return the worst case of a measure; NaN if the solver does not find it."""
         worst, f, function_class = self._estimation, self._f, self._function_class
         if any(self._recording.measured):
             return self._solve_mean_squares(over)
@@ -285,7 +287,7 @@ class WorstCaseProgram:
         return worst.solve(sum((chance * mean(results) for chance, results in measures), 0.0))
 
     def _solve_mean_squares(self, over: str) -> float:
-        """Return the worst case of the squares of the vectors that were measured."""
+        """Return the worst case of the squared norms of the measured vectors."""
         worst, delta = self._estimation, self._function_class.delta
         squares = [[self._vector(v) ** 2 for v in run] for run in self._recording.measured]
         if math.isfinite(delta):
@@ -308,7 +310,7 @@ class WorstCaseProgram:
         return self._estimation.proof([*self._functions, *([self._set] if self._set else [])])
 
     def make_worst_function(self) -> WorstFunction:
-        """Return the function and the set of the solution."""
+        """Return the function and the set that attain the solved worst case."""
         nodes = [
             [(x.eval(), g.eval(), v.eval()) for x, g, v in f.list_of_points]
             for f in self._functions
@@ -344,7 +346,7 @@ def _combine(run: list[Any], over: str) -> list[Any]:
 
 
 def _principal_rows(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
-    """Return the rows that turn all vectors into the few dimensions that they span."""
+    """Return orthonormal rows that map all vectors to coordinates of their span."""
     full_list = np.array([*vectors, *(item for pair in vertices for item in pair)])
     _, sizes, rows = np.linalg.svd(full_list)
     return np.asarray(rows[: max(1, int(np.sum(sizes > _NEGLIGIBLE * sizes[0])))])

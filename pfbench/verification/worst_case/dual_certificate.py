@@ -1,4 +1,4 @@
-"""The proof that a worst case is none the worse: what the solver's multipliers add up to.
+"""Dual certificates: proofs, from the solver's multipliers, that no function is worse.
 
 Let G be the Gram matrix of the vectors of a program, F its function values. Each inequality of the
 class is e(G, F) <= 0 with e affine, as is each measure m. Multipliers l >= 0 and weights w >= 0 of
@@ -7,7 +7,7 @@ sum 1 with
     sum_k w_k m_k(G, F) = bound + sum_c l_c e_c(G, F) - <S, G>
 
 for all G and F, and S positive semidefinite, prove that the least of the measures is at most the
-bound: what is behind it is at most 0. That can be read, and checked without a solver.
+bound, as the other terms are at most 0. The identity can be checked without a solver.
 
 References
 ----------
@@ -23,16 +23,16 @@ import numpy as np
 from pfbench.base.arrays import Floats
 
 NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
-"""A multiplier below this part of the largest is left out, if the slack stays below `SLACK`."""
+"""Tried fractions of the largest multiplier below which others are left out; see `SLACK`."""
 
 SLACK = 1e-8
-"""Relative to the bound."""
+"""Largest slack of a certificate, relative to the bound."""
 
 ROUNDING = 1e-6
-"""By so much of itself the bound may be raised by leaving multipliers out."""
+"""Relative increase of the bound that leaving out multipliers may cause."""
 
 MEASURE, CONDITION = "measure", "condition"
-"""Kinds of terms that are no inequality of a class: what is measured, and what is demanded."""
+"""Kinds of terms that are no inequality of a class: measures, and added constraints."""
 
 FORMS: Mapping[str, str] = {
     "smoothness_convexity": "f(j) + <g(j), x(i) - x(j)> + |g(i) - g(j)|^2/(2L) <= f(i)",
@@ -42,10 +42,10 @@ FORMS: Mapping[str, str] = {
     "diameter": "|x(i) - x(j)|^2 <= D^2",
     "value": "f(i) = 0",
 }
-"""The inequalities of classes, by the names that PEPit gives them; of a set f is its indicator."""
+"""The inequalities of classes by their names in PEPit; for a set, f is its indicator."""
 
 EQUATIONS = frozenset({"value"})
-"""Those of which the multiplier may have either sign; they are of one point."""
+"""Equations, each at one point, whose multipliers may have either sign."""
 
 Affine = tuple[Floats, Floats, float]
 """The matrix, the vector and the constant of <M, G> + <v, F> + k."""
@@ -60,11 +60,11 @@ class CertificateTerm:
     kind
         One of `FORMS`, `CONDITION` or `MEASURE`.
     multiplier
-        At least 0, but of an equation.
+        The multiplier; at least 0 except for an equation.
     function, points
-        Of which function, and between which of its points; empty for what is of none.
+        Index of the function, and indices of its points; empty for conditions and measures.
     gram, values, constant
-        Of the affine function that is at most 0, or that is measured.
+        Coefficients of the affine function that is at most 0, or that is measured.
     """
 
     kind: str
@@ -81,7 +81,7 @@ class CertificateTerm:
         return -1.0 if self.kind == MEASURE else 1.0
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it: of <v_i, v_j>, i <= j, and of values what is not 0."""
+        """Return the JSON record, with the nonzero coefficients of <v_i, v_j>, i <= j, and f."""
         return {
             "kind": self.kind,
             "multiplier": self.multiplier,
@@ -105,8 +105,8 @@ class DualCertificate:
     terms
         The measures with their weights, then the inequalities with their multipliers.
     points
-        Of each function its points: x, g and f there, by vectors, vectors and values; the last
-        entry of f is a constant.
+        For each function its points: x and g as coefficients of the vectors, f of the values; the
+            last entry of f is a constant.
     """
 
     terms: Sequence[CertificateTerm]
@@ -131,7 +131,7 @@ class DualCertificate:
         return max(0.0, -lower), float(np.max(np.abs(left), initial=0.0))
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the JSON record of the certificate."""
         short, left = self.slack
         return {
             "bound": self.bound,
@@ -143,13 +143,13 @@ class DualCertificate:
         }
 
     def lines(self) -> Iterator[str]:
-        """Yield the identity that it certifies, a line for each term."""
+        """Yield the certified identity as text, a line for each term."""
         short, left = self.slack
-        yield f"{self.bound:.6g} - measured = <S, G> + the sum of right less left sides"
+        yield f"{self.bound:.6g} - measured = <S, G> + the sum of (right - left) sides"
         for term in self.terms:
             if term.kind != MEASURE:
                 yield f"  {term.multiplier:.6g} x ({_format_term(term, self.points)})"
-        yield f"S is positive semidefinite up to {short:.1g}; of values {left:.1g} is left"
+        yield f"S is positive semidefinite up to {short:.1g}; the values cancel up to {left:.1g}"
 
 
 def _format_term(
@@ -166,7 +166,7 @@ def _format_term(
 def _format_condition(
     term: CertificateTerm, points: Sequence[tuple[Floats, Floats, Floats]]
 ) -> str:
-    """Return the condition on the start as a formula, by the point at which f is least in it."""
+    """Return the condition on the start as a formula, with the index of its lowest point."""
     lowest = next((k for k, (_, _, f) in enumerate(points) if f[:-1] @ term.values < 0.0), None)
     if not term.values.any():
         return "|g(0)|^2/(2L) <= delta"
@@ -179,16 +179,16 @@ def _format_condition(
 def extract_proof(
     problem: Any, measures: Sequence[Any], functions: Sequence[Any]
 ) -> DualCertificate:
-    """Return the proof that a solved program holds.
+    """Return the dual certificate of a solved program.
 
     Parameters
     ----------
     problem
-        PEPit's, solved.
+        The solved program of PEPit.
     measures
-        The expressions of which the least was maximised.
+        The expressions whose least value was maximised.
     functions
-        Whose points there are, those of the class and of the set.
+        The functions of the class and the indicator of the set.
     """
     # The first multiplier is that of the Gram matrix; then come those of the measures, of which
     # PEPit makes the constraints itself, before all others.
@@ -235,7 +235,7 @@ def extract_proof(
 
 
 def _drop_small_terms(terms: Sequence[CertificateTerm], part: float) -> list[CertificateTerm]:
-    """Return the terms with multipliers above a part of the largest; those of measures stay."""
+    """Return the terms with multipliers above a fraction of the largest; keep all measures."""
     largest = max(abs(term.multiplier) for term in terms)
     sizes = [abs(t.multiplier) if t.kind in EQUATIONS else t.multiplier for t in terms]
     return [
@@ -246,7 +246,7 @@ def _drop_small_terms(terms: Sequence[CertificateTerm], part: float) -> list[Cer
 
 
 def _rebalance(terms: Sequence[CertificateTerm]) -> list[CertificateTerm]:
-    """Return terms of which the weights sum to 1 and the values cancel, by the least change."""
+    """Return terms with least changed multipliers, so that weights sum to 1 and values cancel."""
     rows = np.array([[*term.sign * term.values, term.kind == MEASURE] for term in terms]).T
     multipliers = np.array([term.multiplier for term in terms])
     expected = np.eye(len(rows))[-1]

@@ -30,13 +30,13 @@ _SETTINGS = {
     "static_regularization_constant": 1e-7,
     "equilibrate_enable": False,
 }
-"""Clarabel's; with its own it gives up on some programs whose worst case is not unique."""
+"""Settings of Clarabel, which by default fails on some non-unique worst cases."""
 
 _DUALITY_GAP = 1e-5
 """Largest relative difference of the primal and the dual value of a solved program."""
 
 TOLERANCE = 1e-4
-"""Relative error that is allowed to a worst case, beyond which a bound is violated."""
+"""Relative error of a worst case beyond which a bound counts as violated."""
 
 Expression = Any
 """A linear function of Gram matrix and function values; PEPit has no types of its own."""
@@ -46,12 +46,12 @@ Vector = Any
 
 
 def check_installed() -> None:
-    """Refuse to go on where a package of the extra `certify` is missing.
+    """Raise an error if a package of the extra `certify` is missing.
 
     Raises
     ------
     InputError
-        Naming the package and the extra.
+        If a package is missing; the error names the package and the extra.
     """
     for package in _PACKAGES:
         if find_spec(package) is None:
@@ -61,7 +61,7 @@ def check_installed() -> None:
 class PerformanceEstimation:
     """One performance-estimation problem: declare a class, run the method, measure, `solve`.
 
-    PEPit keeps its state in its classes, so that making a second one ends the first.
+    PEPit keeps its state in its classes, so creating a second problem invalidates the first.
     """
 
     def __init__(self) -> None:
@@ -81,17 +81,17 @@ class PerformanceEstimation:
     # --- classes ----------------------------------------------------------------------------------
 
     def add_smooth_function(self, L: float, *, convex: bool = False) -> Function:
-        """Return any function whose gradient is L-Lipschitz on the whole space."""
+        """Add a function whose gradient is L-Lipschitz on the whole space, and return it."""
         kind = self._functions.SmoothConvexFunction if convex else self._functions.SmoothFunction
         return self._problem.declare_function(kind, L=L)
 
     def add_components_equal_at_start(
         self, n: int, L: float, start: Vector, gradient: Vector | None = None
     ) -> tuple[list[Function], Function]:
-        """Return n smooth functions with equal gradient and value at the start, and their mean.
+        """Add n smooth functions with equal gradient and value at the start; return also the mean.
 
-        That loses nothing for methods that see differences of component gradients and the full
-        gradient: linear functions of mean 0 can be added to the components unseen.
+        This is no restriction for methods that query only differences of component gradients and
+        the full gradient: adding linear functions of mean 0 to the components changes no answer.
         """
         components = [self.add_smooth_function(L) for _ in range(n)]
         common = self.add_vector() if gradient is None else gradient
@@ -102,10 +102,10 @@ class PerformanceEstimation:
     def add_composite_stationary_at_start(
         self, n: int, L: float, start: Vector
     ) -> tuple[list[Function], Function, Function]:
-        """Return n components and their mean, stationary at the start, and a convex h, 0 there.
+        """Add components that are stationary at the start, and a convex h that is 0 there.
 
-        That loses nothing for proximal steps along gradients: a linear function can be moved from
-        the components to h unseen.
+        The components, their mean and h are returned. This is no restriction for proximal steps
+        along gradients: moving a linear function from the components to h changes no step.
         """
         components, f = self.add_components_equal_at_start(n, L, start, self.add_start())
         h = self._problem.declare_function(self._functions.ConvexFunction)
@@ -113,17 +113,17 @@ class PerformanceEstimation:
         return components, f, h
 
     def add_set_indicator(self, D: float = math.inf) -> Function:
-        """Return the indicator of any closed convex set of diameter D."""
+        """Add a closed convex set of diameter D, and return its indicator."""
         return self._problem.declare_function(self._functions.ConvexIndicatorFunction, D=D)
 
     # --- points -----------------------------------------------------------------------------------
 
     def add_start(self, indicator: Function | None = None) -> Vector:
-        """Return the start, in a set if one is given: 0, since all else can be moved with it."""
+        """Return the start, in a set if one is given; it is the origin without restriction."""
         return self._restrict(self._make_vector(is_leaf=False, decomposition_dict={}), indicator)
 
     def add_vector(self, indicator: Function | None = None) -> Vector:
-        """Return a free vector, a point of a set if one is given."""
+        """Add a free vector, in a set if one is given, and return it."""
         return self._restrict(self._make_vector(), indicator)
 
     def _restrict(self, x: Vector, indicator: Function | None) -> Vector:
@@ -136,7 +136,7 @@ class PerformanceEstimation:
         return self._steps.linear_optimization_step(g, indicator)[0]
 
     def prox(self, x: Vector, h: Function, lam: float) -> tuple[Vector, Expression]:
-        """Return prox_{lam h}(x), and h there."""
+        """Return y = prox_{lam h}(x) and h(y)."""
         y, slope, value = self._steps.proximal_step(x, h, lam)
         # A start needs no subgradient, and one that is free would make the program unbounded.
         for penalty, start in self._penalties:
@@ -147,14 +147,14 @@ class PerformanceEstimation:
     # --- what holds, and what is measured ---------------------------------------------------------
 
     def require(self, *inequalities: Any) -> None:
-        """Demand inequalities between expressions."""
+        """Add inequalities between expressions as constraints."""
         for inequality in inequalities:
             self._problem.add_constraint(inequality)
 
     def solve(self, *measures: Expression) -> float:
         """Return the largest possible value of the least of the measures; NaN if not found.
 
-        It is the dual value: the bound that the solver's multipliers prove, up to its tolerance.
+        The value is the dual one, which the solver's multipliers prove up to its tolerance.
         """
         self._measures = measures
         for measure in measures:
@@ -171,7 +171,7 @@ class PerformanceEstimation:
         return float(dual) if gap <= _DUALITY_GAP else math.nan
 
     def proof(self, functions: Sequence[Function]) -> DualCertificate:
-        """Return the dual certificate of a solved program; `functions` are those of the program."""
+        """Return the dual certificate of the solved program, for all of its functions."""
         return extract_proof(self._problem, self._measures, functions)
 
 

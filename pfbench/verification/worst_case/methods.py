@@ -1,9 +1,9 @@
-"""Worst cases of methods of the catalogue, for N steps with the parameters of their theorems.
+"""Worst cases of catalogue methods, for N steps with the parameters of their theorems.
 
-Every function takes N, the number of steps, and L, the smoothness of f; the methods are set for
-L = 1, so that another L is a planted fault. Each method, and each estimator, runs itself on
-unknowns. The least value of f (or of f + h) is constrained at the points visited alone, where that
-is weaker than on the whole set: what is computed is then at least the worst case, never below it.
+Every function takes N, the number of steps, and L, the smoothness of f. The methods are set for
+L = 1, so another L is a planted fault. Each method and each estimator itself is run on unknowns.
+The least value of f (or f + h) is constrained only at visited points, which may be weaker than on
+the whole set. The computed value is then an upper bound of the worst case.
 """
 
 import math
@@ -29,13 +29,13 @@ from pfbench.verification.worst_case.custom import FunctionClass, WorstCaseProgr
 from pfbench.verification.worst_case.recording import RecordingOptions, record_method
 
 DELTA = 0.5
-"""h0 = Delta, the height of the start over the least value."""
+"""h0 = Delta, the value of f at the start above its minimum."""
 
 DELTA_SLIDING = 10.0
-"""The same for conditional gradient sliding, whose bound hides it if it is small."""
+"""Delta for conditional gradient sliding, large enough to matter in its bound."""
 
 ETA = 1.0
-"""Longest step of the paths on which estimators are tested."""
+"""Length of the steps of the paths on which estimators are tested."""
 
 
 def _solve(
@@ -52,7 +52,7 @@ def _solve(
 
 
 def _solve_worst_gap(N: int, step: float, L: float, over: str) -> float:
-    """Return the worst gap of Frank-Wolfe with a constant step, as NFWU with exact gradients."""
+    """Return the worst gap of Frank-Wolfe with a constant step (NFWU with exact gradients)."""
     method = NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
     return _solve(method, FunctionClass(L=L, delta=DELTA), over, "fw_gap", has_set=True)
 
@@ -78,7 +78,7 @@ def nfwu_exact(N: int, L: float = 1.0) -> float:
 
 
 def nfwu_inexact(N: int, L: float = 1.0) -> float:
-    """Return the same with gradients that err by epsilon/2 at most, so that (9) holds."""
+    """Return the worst mean gap of NFWU with gradient errors up to epsilon/2, as (9) requires."""
     epsilon = theorem_accuracy(N)
     method = NFWUSG(iterations=N, step=epsilon, batch=1)
     inner = FunctionClass(L=L, delta=DELTA)
@@ -112,7 +112,7 @@ def prox_gd(N: int, L: float = 1.0) -> float:
 
 
 class InexactNCGS(NCGS):
-    """NCGS whose condg returns any point within the gap."""
+    """NCGS whose condg returns any point with a gap of at most eta."""
 
     @staticmethod
     def condg(ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
@@ -123,7 +123,7 @@ class InexactNCGS(NCGS):
 def ncgs(N: int, L: float = 1.0) -> float:
     """Return the worst mean |G_lambda|^2 of NCGS, option I, lambda = 1/(2L), eta = 1/N.
 
-    The option is inexact projected gradient.
+    Option I is an inexact projected gradient method.
     """
     # In units of Delta, which the solver needs: f/Delta, x/sqrt(Delta), eta/Delta.
     method = InexactNCGS(iterations=N, smoothness=1.0, tolerance=1.0 / (N * DELTA_SLIDING))
@@ -141,7 +141,7 @@ def spiderboost(N: int, L: float = 1.0) -> float:
 
 
 def prox_spiderboost(N: int, L: float = 1.0) -> float:
-    """Return the worst mean E|G_eta|^2 of Prox-SpiderBoost with the same parameters."""
+    """Return the worst mean E|G_eta|^2 of Prox-SpiderBoost, n = 2, S = 1, q = 2, step 1/(2L)."""
     method = ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
     inner, measure = FunctionClass(n=2, L=L, delta=DELTA), partial(_measure_mapping, lam=0.5)
     return _solve(method, inner, "mean", has_prox=True, measure=measure)
@@ -163,7 +163,7 @@ def saga(N: int, L: float = 1.0, n: int = 2) -> float:
 
 @dataclass(frozen=True)
 class EstimatedPath:
-    """An estimator along a path of steps up to given lengths, which may follow the draws."""
+    """An estimator along a path with bounded step lengths; the path may depend on the draws."""
 
     estimator: Estimator
     lengths: tuple[float, ...]
@@ -197,20 +197,26 @@ def svrg_error(N: int, L: float = 1.0) -> float:
 
 
 def spider_error(N: int, L: float = 1.0) -> float:
-    """Return the worst E|g - grad f|^2 of SPIDER after N steps that may follow the draws, S = 1."""
+    """Return the worst E|g - grad f|^2 of SPIDER after N steps, S = 1.
+
+    The steps may depend on the draws.
+    """
     return _error(EstimatedPath(SPIDERG(1, N + 1), (ETA,) * N, follows_draws=True), 2, L)
 
 
 def saga_error(N: int, L: float = 1.0) -> float:
-    """Return the worst E|g - grad f|^2 of SAGA, N steps after its table was filled, n = 2, S = 1.
+    """Return the worst E|g - grad f|^2 of SAGA, N steps after filling the table, n = 2, S = 1.
 
-    The path is fixed in advance.
+    The path does not depend on the draws.
     """
     return _error(EstimatedPath(SAGA(1), (ETA,) * N), 2, L, streams=partial(_saga_streams, N))
 
 
 def _saga_streams(N: int) -> Iterator[EnumerableGenerator]:
-    """Yield the draws I, J, I, J, ...: the J between the ends, and the last I, change something."""
+    """Yield streams of the draws I, J, I, J, ... with all values of those that have an effect.
+
+    These are all J but the first and the last, and the last I.
+    """
     for combination in product(range(2), repeat=N):
         script = np.zeros(2 * N + 2, dtype=np.int64)
         script[[*range(3, 2 * N, 2), 2 * N]] = combination

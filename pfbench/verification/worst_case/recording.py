@@ -1,9 +1,9 @@
-"""A method run on unknowns: what it asks where, as linear combinations of what it was answered.
+"""Recording of a method on unknowns: queries as linear combinations of earlier answers.
 
-Points and gradients are arrays of coefficients. Entry 0 belongs to the start: it is 1 of a point
-and 0 of a gradient, and the others belong to the answers in their order. So a method that only adds
-and scales what it is answered runs as it stands, whatever the function is; a method
-that does more raises an error that names the operation.
+Points and gradients are arrays of coefficients. Entry 0 belongs to the start (1 for a point, 0 for
+a gradient), the others belong to the answers in their order. So a method that only adds and scales
+answers runs unchanged, for all functions at once. A method that does more raises an error that
+names the operation.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -27,34 +27,34 @@ from pfbench.verification.instruments.enumerated_random import (
 )
 
 MOST_BRANCHES = 4096
-"""So many sequences of draws are followed at most."""
+"""Maximum number of sequences of draws that are enumerated."""
 
 _CLOSE = 1e-9
-"""Coefficients this near to each other are the same."""
+"""Distance up to which coefficients count as equal."""
 
 _LINEAR = frozenset({"add", "subtract", "negative", "positive"})
 _COPIES = frozenset({"copy", "zeros_like"})
 
 
 class NonlinearMethodError(InputError):
-    """A method that does more with what it is answered than to add and scale."""
+    """A method does more with the oracles' answers than add and scale."""
 
     def __init__(self, subject: str) -> None:
         super().__init__(
-            f"its worst case cannot be computed: it {subject}, and the next point must be a linear "
-            "combination of what the oracles answered, with steps that do not depend on it."
+            f"its worst case cannot be computed: it {subject}, but each point must be a linear "
+            "combination of the oracles' answers, with coefficients that do not depend on them."
         )
 
 
 class ProblemTooLarge(InputError):
-    """A worst case of too many unknowns."""
+    """A worst case has too many unknowns."""
 
 
 class Coefficients(np.ndarray[Any, Any]):
-    """An array that refuses all but sums and multiples."""
+    """Array that permits only sums and multiples."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
-        """Add and scale; refuse the rest by name."""
+        """Permit sums and multiples; raise an error that names any other operation."""
         scaled = ufunc.__name__ in ("multiply", "divide") and _is_multiple_by_number(
             ufunc.__name__, args
         )
@@ -65,7 +65,7 @@ class Coefficients(np.ndarray[Any, Any]):
         return ufunc(*map(_unwrap, args), **options).view(Coefficients)
 
     def __array_function__(self, function: Any, types: Any, value: Any, options: Any) -> Any:
-        """Copy; refuse the rest by name."""
+        """Permit copies; raise an error that names any other function."""
         if function.__name__ not in _COPIES:
             _refuse(function.__name__)
         return function(_unwrap(value[0])).view(Coefficients)
@@ -94,29 +94,29 @@ def _unwrap(item: Any) -> Any:
 
 
 def _refuse(name: str) -> Never:
-    raise NonlinearMethodError(f"computes {name} of what the oracles answer")
+    raise NonlinearMethodError(f"computes {name} of the oracles' answers")
 
 
 GRADIENT, VERTEX, PROX, NEAR_PROX, FREE = "gradient", "vertex", "prox", "near prox", "free"
-"""Kinds of answers: a gradient, a vertex, a proximal point, one within a gap, a short vector."""
+"""Kinds of answers: gradient, vertex, proximal point, approximate one, bounded vector."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer.
+    """One answer of an oracle.
 
     Attributes
     ----------
     kind
-        One of the kinds above.
+        Kind of the answer, e.g. `GRADIENT`.
     point
-        The coefficients of the point, or of the direction.
+        The coefficients of the queried point or direction.
     component
-        The index of the component, of a gradient.
+        The index of the component of a gradient.
     length
-        The step of a proximal point; the largest length of a short vector.
+        The step size of a proximal point; the largest length of a bounded vector.
     gap
-        The gap within which a point minimises, of a near proximal point.
+        The largest Frank-Wolfe gap of an approximate proximal point.
     """
 
     kind: str
@@ -135,11 +135,11 @@ class MethodRecording:
     n
         Number of components.
     answers
-        All answers of all runs, each once; the first is entry 1.
+        The different answers of all runs; the first one has coefficient index 1.
     runs
-        Of each run its probability, and the coefficients of x_0, x_1, ...
+        Probability of each run, and the coefficients of its x_0, x_1, ...
     measured
-        Of each run the coefficients of the vectors whose squares are measured, if any are.
+        For each run, the coefficients of the vectors whose squared norms are measured, if any.
     """
 
     n: int
@@ -159,11 +159,12 @@ class RecordingOptions:
     error
         The largest error of each gradient.
     measure
-        Returns the vectors whose squares are measured, of the oracles and the states.
+        Function of the oracles and the states that yields the vectors whose squared norms are
+        measured.
     streams
-        Yields random streams of equal chance that are followed in place of all draws.
+        Function that yields equally likely random streams, which replace the enumeration.
     max_answers
-        The largest number of answers.
+        Maximum number of answers.
     """
 
     has_prox: bool = False
@@ -174,14 +175,14 @@ class RecordingOptions:
 
 
 class _UnknownOracles(IndexSampling):
-    """The oracles of an unknown function: each answer is a new unknown, the same where asked again.
+    """The oracles of an unknown function; each new query is answered by a new unknown.
 
     Parameters
     ----------
     recording
-        Where it is noted.
+        Recording to which the answers are appended.
     basis
-        The arrays that stand for the start and the answers, as columns.
+        Matrix whose columns represent the start and the answers.
     smooth, options
         Whether there is no set; see `RecordingOptions`.
     """
@@ -201,9 +202,9 @@ class _UnknownOracles(IndexSampling):
         return self._basis[:, 0].copy().view(Coefficients)
 
     def coefficients(self, x: Any, start_coefficient: float) -> Floats:
-        """Return the coefficients of a point (first = 1) or a gradient (0); refuse others."""
+        """Return the coefficients of a point or a gradient; raise if the first is another."""
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
-            raise NonlinearMethodError("makes points that are none of the problem")
+            raise NonlinearMethodError("makes points that do not fit the problem")
         product = self._decode @ _unwrap(x)
         if not np.isfinite(product).all() or abs(product[0] - start_coefficient) > _CLOSE:
             location = "goes to a point" if start_coefficient else "takes a direction"
@@ -211,14 +212,14 @@ class _UnknownOracles(IndexSampling):
         return np.asarray(product)
 
     def component(self, i: int, x: Any) -> Any:
-        """Return the gradient of f_i at x, with its error."""
+        """Return the gradient of f_i at x, plus an unknown error if the options allow errors."""
         g = self._answer(GRADIENT, self.coefficients(x, 1.0), component=i)
         return (
             g + self.free_vector_within_bound(self._options.error, x) if self._options.error else g
         )
 
     def free_vector_within_bound(self, max_length: float, *arguments: Any) -> Any:
-        """Return a vector of at most this length, the same for the same arguments."""
+        """Return an unknown vector of bounded length; equal arguments give the same vector."""
         parts = [self._decode @ _unwrap(a) if isinstance(a, np.ndarray) else [a] for a in arguments]
         return self._answer(FREE, np.concatenate(parts), length=max_length)
 
@@ -282,7 +283,7 @@ class _UnknownOracles(IndexSampling):
 
 
 class _Table:
-    """The gradient of each component where it was last asked."""
+    """Table of the last stored gradient of each component."""
 
     def __init__(self, unknowns: _UnknownOracles, x: Any) -> None:
         self._unknowns = unknowns
@@ -307,7 +308,7 @@ class _Table:
 
 
 def _mean(sample: Indices, n: int, function: Callable[[int], Any]) -> Any:
-    """Return the mean over a sample of n components."""
+    """Return the mean of a function of the component index over a sample."""
     indices, weights = index_weights(sample, n)
     pairs = zip(indices.tolist(), weights.tolist(), strict=True)
     parts = [weight * function(i) for i, weight in pairs]
@@ -325,7 +326,7 @@ def record_method(
     Parameters
     ----------
     method
-        It ends by itself, or after `limit` steps.
+        The method, which ends by itself or after `limit` steps.
     n
         Number of components.
     options
@@ -334,8 +335,9 @@ def record_method(
     Raises
     ------
     InputError
-        If it does more than to add and scale what it is answered, draws what cannot be enumerated,
-        or makes no step.
+        If the method does more than add and scale answers, makes draws that cannot be enumerated,
+        or
+            makes no step.
     """
     size = options.max_answers + 1
     recording = _record(method, n, limit, np.eye(size), options)
@@ -344,9 +346,7 @@ def record_method(
     turned = np.linalg.qr(rng.standard_normal((size, size)))[0] * rng.uniform(0.5, 2.0, size)
     recomputed = _record(method, n, limit, turned, options)
     if not _recordings_equal(recording, recomputed):
-        raise NonlinearMethodError(
-            "chooses its way by numbers that it computes of what the oracles answer"
-        )
+        raise NonlinearMethodError("branches on numbers that it computes from the oracles' answers")
     return recording
 
 
@@ -373,7 +373,7 @@ def _record(
             followed = [(1.0 / len(results), result) for result in results]
     except NotEnumerable as error:
         raise InputError(
-            f"its worst case cannot be computed: {error}, and all draws are followed; take fewer "
+            f"its worst case cannot be computed: {error}, but all draws are followed; use fewer "
             "iterations, a smaller batch or a deterministic method."
         ) from error
     recording.runs = [(chance, points) for chance, (points, _) in followed]
@@ -384,7 +384,7 @@ def _record(
 
 
 def _recordings_equal(item: MethodRecording, other: MethodRecording) -> bool:
-    """Return whether two recordings are the same up to rounding."""
+    """Return whether two recordings are equal up to rounding."""
 
     def vectors(recording: MethodRecording) -> Iterator[Floats]:
         for answer in recording.answers:

@@ -1,4 +1,4 @@
-"""Worst cases of a user's method, or of a claim with its bound, step by step."""
+"""Worst cases of a user's method, or of a claim with its bound, for N = 1, 2, ... steps."""
 
 import inspect
 import math
@@ -37,7 +37,7 @@ from pfbench.verification.worst_case.recording import MOST_BRANCHES, ProblemTooL
 from pfbench.verification.worst_case.worst_function import WorstFunction
 
 QUICK, FULL = 4, 8
-"""So many steps at most, where nothing says how many."""
+"""Maximum number of steps of a quick and a full check, unless the method fixes it."""
 
 QUICK_UNKNOWNS = 16
 """Maximum number of gradients and vertices beyond one step, with quick effort."""
@@ -48,18 +48,18 @@ _CLASS = ("n", "L", "D", "delta", "convex")
 
 @dataclass(frozen=True)
 class WorstCaseCheck:
-    """A worst case with what it is held to.
+    """A worst case, with a run and a bound to compare.
 
     Attributes
     ----------
     worst_case
         The worst case.
     run_value
-        What a run on its function measures: in expectation over all draws; NaN without one.
+        Measure of a run on the worst function, expected over all draws; NaN if there is none.
     bound
-        What a claim states; None without a claim.
+        Bound that the claim states; None without a claim.
     parameters
-        Those of the method.
+        Parameters of the method.
     """
 
     worst_case: ComputedWorstCase
@@ -73,7 +73,7 @@ class WorstCaseCheck:
         return self.bound is not None and self.worst_case.value > self.bound * (1.0 + TOLERANCE)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it, with its dual certificate."""
+        """Return the JSON record, with the dual certificate."""
         worst, function = self.worst_case, self.worst_case.function
         return {
             "steps": worst.steps,
@@ -106,16 +106,16 @@ def check_worst_cases(
     Parameters
     ----------
     reference
-        FILE.py:NAME or MODULE:NAME, of an algorithm with its parameters.
+        FILE.py:NAME or MODULE:NAME of a claim, or of an algorithm with its parameters.
     function_class
-        The class, and what is measured, where it is not as usual: ``n=4,delta=2,measure=fw_gap``.
+        Changes of the default class, measure and statistic, e.g. ``n=4,delta=2,measure=fw_gap``.
     full
-        Whether up to `FULL` steps are taken.
+        Whether up to `FULL` steps are computed.
 
     Raises
     ------
     InputError
-        If what is named is neither, or has no worst case that can be computed.
+        If the object is neither, or its worst case cannot be computed.
     """
     selector = Selector.parse(reference)
     data = load_user_object(selector.name)
@@ -132,7 +132,7 @@ def check_worst_cases(
 def _iterate_method_worst_cases(
     obj: Any, selector: Selector, parameters: dict[str, Any], full: bool
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the worst case of a class for N = 1, 2, ..., or of one instance."""
+    """Yield the worst case of a class of methods for N = 1, 2, ..., or of one instance of it."""
     numbers: Any = [None]
     if isinstance(obj, type) and "iterations" not in selector.parameters:
         existing = inspect.signature(obj).parameters
@@ -155,7 +155,7 @@ def iterate_claim_worst_cases(
     Raises
     ------
     InputError
-        If it has no worst case that can be computed.
+        If its worst case cannot be computed.
     """
     check = claim.check
     if (
@@ -168,12 +168,14 @@ def iterate_claim_worst_cases(
             f"{' or '.join(OVER)} of {', '.join(MEASURES)}."
         )
     if len(check.settings) > 1 or len(check.bounds) > 1:
-        raise InputError(f"the claim {claim.name} states several bounds: name one that states one.")
+        raise InputError(
+            f"the claim {claim.name} states several bounds: name a claim with one bound."
+        )
     ((_, setting),), ((_, upper),) = check.settings.items(), check.bounds.items()
     if setting.constants is not None:
         raise InputError(
-            f"the constants of the claim {claim.name} are a function of a problem, and a worst "
-            "case has none before it is computed."
+            f"the constants of the claim {claim.name} are a function of a problem, but a worst "
+            "case has no problem before it is computed: leave out constants=."
         )
     own = claim_method(claim)
     report = {"measure": check.quantity, "over": _OVER[check.statistic]} | dict(overrides)
@@ -186,8 +188,8 @@ def iterate_claim_worst_cases(
             bound = float(upper(constants, ParameterNamespace(**parameters), *late))
         if not math.isfinite(bound):
             raise InputError(
-                f"the bound of the claim {claim.name} is {bound:g} on this class: state what it "
-                "needs in --function-class."
+                f"the bound of the claim {claim.name} is {bound:g} on this class: give the "
+                "constants that it needs in --function-class."
             )
         if N > 1 and _is_large(method, report, N, full):
             return

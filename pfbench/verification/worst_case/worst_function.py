@@ -1,7 +1,7 @@
-"""The worst function, made whole from its values and gradients at a few points.
+"""The worst function, reconstructed from its values and gradients at a few points.
 
-A function of a smooth class through given points exists where the inequalities of the class hold
-between them; this one is the least among the convex ones.
+A smooth function through given points exists if the inequalities of the class hold between them.
+The reconstruction is the least convex one.
 
 References
 ----------
@@ -27,12 +27,12 @@ from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.worst_case.estimation import TOLERANCE
 
 _TIE = 1e-5
-"""Relative difference of <g, v> up to which two vertices are both answers."""
+"""Relative difference of <g, v> up to which two vertices tie."""
 
 
 @dataclass(frozen=True)
 class InterpolationNodes:
-    """Points of a smooth function, with what it is there.
+    """Points of a smooth function, with its values and gradients there.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class InterpolationNodes:
 class SmoothInterpolant:
     """An L-smooth function through nodes, convex or not.
 
-    Of one that is not, f + L|x|^2/2 is the convex and 2L-smooth one that is made.
+    For a nonconvex f, the convex and 2L-smooth function f + L|x|^2/2 is interpolated.
     """
 
     def __init__(self, nodes: InterpolationNodes, L: float, *, convex: bool) -> None:
@@ -64,8 +64,7 @@ class SmoothInterpolant:
     def __call__(self, x: Floats) -> tuple[float, Floats]:
         """Return f(x) and its gradient.
 
-        F(x) = min over weights a, which are at least 0 and of sum 1, of
-        L|x - sum a_j c_j|^2/2 + sum a_j o_j.
+        F(x) is the minimum of L|x - sum a_j c_j|^2/2 + sum a_j o_j over weights a_j >= 0 of sum 1.
         """
         weights = _nearest_hull_weights(self._centres, self._offsets / self._L, x)
         away = x - weights @ self._centres
@@ -98,14 +97,14 @@ def _nearest_hull_weights(centres: Floats, offsets: Floats, x: Floats) -> Floats
 
 
 class WorstFunction(FiniteSum):
-    """The function, and the set, on which a method is as bad as it can be.
+    """The function and the set on which a method attains its worst case.
 
     Parameters
     ----------
     file
-        What `pfbench worst-case --json FILE` wrote.
+        File written by `pfbench worst-case --json FILE`.
     steps
-        Which of them: the one for so many steps.
+        Number of steps of the worst case in the file.
     """
 
     name = "worst-function"
@@ -116,7 +115,7 @@ class WorstFunction(FiniteSum):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Return it from what `content` returned."""
+        """Return the function with this content; see the property `content`."""
         function = cls.__new__(cls)
         function._fill(content)
         return function
@@ -148,11 +147,11 @@ class WorstFunction(FiniteSum):
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """All numbers, as JSON has them."""
+        """All numbers of the function, as a JSON record."""
         return self._content
 
     def start(self) -> Floats:
-        """Return a fresh copy of the start."""
+        """Return a copy of the start."""
         return self._start.copy()
 
     def value(self, x: Any) -> float:
@@ -181,14 +180,14 @@ class WorstFunction(FiniteSum):
 
 
 class TieBreakingHullOracle:
-    """The linear minimisation over the hull of vertices; of ties it takes the one that was given.
+    """Linear minimisation over a hull of vertices, in which given answers break ties.
 
     Parameters
     ----------
     vertices
         Shape (m, d).
     directions
-        Those for which the first of them are the answers, shape (k, d), k <= m.
+        Directions to which the first k vertices are the answers, shape (k, d), k <= m.
     """
 
     def __init__(self, vertices: Floats, directions: Floats) -> None:

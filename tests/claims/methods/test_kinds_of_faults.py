@@ -153,7 +153,7 @@ def test_a_method_that_queries_ahead_and_exchanges_points_is_followed():
         ("run", "frank-wolfe", CountsOtherVertices, "radius=0.45"),
         ("run", "spider", SpectralNorm, "2x3"),
         ("law", "prox-saga", Exclusive, "iteration"),
-        ("law", "sarah", NeverLast, "goes on from points"),
+        ("law", "sarah", NeverLast, "continues from points"),
     ],
 )
 def test_a_fault_is_violated_with_its_place(what, name, kind, words):

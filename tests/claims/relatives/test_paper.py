@@ -40,7 +40,7 @@ def test_draws_with_other_chances_or_weights_are_seen_along_a_run_or_in_its_draw
     (found, *_) = [one for one in every if one.verdict == "violated"]
     assert "sampling=importance" in found.reason
     if subject is WRONG[-1]:
-        assert "is not uniform over all components, once its chance is evened" in found.reason
+        assert "is not uniform over all components, given its probability" in found.reason
 
 
 def test_a_method_that_draws_uniformly_alone_is_not_held_to_draws_by_smoothness():
