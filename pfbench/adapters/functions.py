@@ -25,7 +25,7 @@ from pfbench.sets.body import ConvexBody, check_gradient, is_point
 from pfbench.sets.whole_space import WholeSpace
 
 _ROUNDS = 500
-"""Maximum number of vertices that decide whether a point is in a set."""
+"""Maximum number of linear minimisations that decide whether a point is in a set."""
 
 Jacobian = Callable[..., Any] | bool
 """Gradient function; True if `fun` returns the gradient with the value."""
@@ -42,12 +42,12 @@ class FunctionSet(ConvexBody):
     start
         A point of the set, any shape.
     diameter
-        Its Euclidean diameter; by default the diagonal of the box around the set, from two linear
-        minimisations for each entry of a point.
+        Euclidean diameter of the set. By default it is bounded by the diagonal of the box around
+        the set, from two linear minimisations for each entry of a point.
     project
-        Returns the nearest point of the set; None if unknown.
+        Function that returns the nearest point of the set; None if there is none.
     contains
-        Whether a point is in the set, (x, tolerance) -> bool. By default, a point is outside if
+        Function (x, tolerance) -> whether x is in the set. By default, a point is outside if
         linear minimisations find a linear function that separates it from the set.
 
     Raises
@@ -283,7 +283,7 @@ def from_functions(
     constants: Mapping[str, float] = MappingProxyType({}),
     properties: tuple[str, ...] = (),
 ) -> FiniteSum:
-    """Return a problem from plain functions, for `solve`, `check`, and all other functions.
+    """Return a problem built from plain functions.
 
     Parameters
     ----------
@@ -292,7 +292,8 @@ def from_functions(
     jac
         ``jac(x, *args)`` returns the gradient; True if `fun` does.
     lmo
-        The linear minimisation, in a form that `FunctionSet` takes; a feasible set; None for none.
+        Linear minimisation in a form that `FunctionSet` accepts, or a feasible set. None for the
+        whole space.
     start
         The start, a point of the set.
     args
@@ -302,7 +303,7 @@ def from_functions(
         gradients over an array of indices, with multiplicity.
     constants
         Known constants, by their names in `pfbench.base.constants`: ``{"L_f": 1.0, "D": 2.0}``. A
-        schedule that needs another one raises with its name.
+        schedule that needs a constant not given here raises an error that names it.
     properties
         Known properties of f: ``("convex",)``.
 
@@ -353,7 +354,7 @@ def from_functions(
 
 
 def _copy_start(start: Any) -> Floats:
-    """Return a copy of a start."""
+    """Return a copy of a start point as a float64 array; raise for a single number."""
     point = check_finite_array("start", start).copy()
     if not point.size or not np.ndim(start):
         raise InputError("start must be an array with an entry for each variable, not a number.")
@@ -367,7 +368,7 @@ def _check_functions(**arguments: Any) -> None:
 
 
 def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSet:
-    """Return the feasible set."""
+    """Return the feasible set of `lmo`; raise if it does not contain the start."""
     if lmo is None:
         if start.ndim != 1:
             raise InputError("start must be a vector where there is no lmo: flatten it.")
@@ -382,7 +383,7 @@ def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> Feasi
 
 
 def _check_functions_at_start(problem: FunctionProblem, x: Floats) -> None:
-    """Check the results of the functions at the start."""
+    """Raise unless the functions return valid and consistent results at the start."""
     with blame_user_code("fun"):
         value = problem.value(x)
     check_real("f(start)", value)

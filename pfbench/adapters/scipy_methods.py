@@ -18,10 +18,10 @@ _HESSIANS = ("Newton-CG", "trust-ncg", "trust-krylov")
 
 @dataclass(frozen=True, kw_only=True)
 class ScipyMinimize(BlackBox):
-    """Method of `scipy.optimize.minimize`, counted outside of it.
+    """Method of `scipy.optimize.minimize`, with calls counted outside scipy.
 
-    Every value is n FV, every gradient 1 FO, a Hessian product n HVP (and n SSO if its point is
-    new): scipy's own `nfev`, `njev` times n.
+    A value counts n FV, a gradient 1 FO and n SFO, a Hessian product n HVP (and n SSO if its point
+    is new). So FV is n times scipy's `nfev`, and SFO is n times its `njev`.
     """
 
     name = "scipy-minimize"

@@ -54,10 +54,10 @@ def solve(
     time_limit
         Time limit in seconds, excluding measures and compilation.
     measures
-        Names, or functions of (problem, state) by name, to record in the trace. A function is
-        called once for each row, so it can also report progress.
+        Measures to record in the trace: a name, a list of names, or a dict from names to functions
+        of (problem, state). A function is called once for each row, so it can also report progress.
     every
-        Record a row each `every` iterations (and the first and the last).
+        Record a row every `every` iterations, and for the first and the last iterate.
     start
         Start point in the set; by default the problem's own.
     isolated
@@ -73,8 +73,8 @@ def solve(
     Raises
     ------
     InputError
-        If an argument is out of range or of another kind, a name is unknown, or nothing would ever
-        end the run; if the method raises before its first oracle call.
+        If an argument is out of range or of the wrong type, a name is unknown, or nothing would
+        ever end the run. Also if the method raises before its first oracle call.
     RefusedError
         If the problem lacks an oracle that the algorithm queries, or a constant of its schedule, or
         is not known to meet the assumptions of its schedule's theorem.
@@ -118,7 +118,7 @@ def as_problem(subject: Any) -> Problem:
     Raises
     ------
     InputError
-        If it is not a problem, and cannot be converted to one.
+        If the argument is not a problem and cannot be converted to one.
     """
     problem = (
         select_problem(expand_plugin_name("problem", subject))
@@ -144,7 +144,7 @@ def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
     Parameters
     ----------
     on
-        The problem it runs on: a function may query all of its oracles.
+        Problem that the algorithm runs on; a plain function may query all of its oracles.
     """
     if isinstance(subject, str):
         return select_algorithm(expand_plugin_name("algorithm", subject))

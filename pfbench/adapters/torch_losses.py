@@ -114,10 +114,11 @@ def from_module(
     constants: Mapping[str, float] = MappingProxyType({}),
     properties: tuple[str, ...] = (),
 ) -> FiniteSum:
-    """Return the loss of a PyTorch module as a problem: f_i is that of input i.
+    """Return the loss of a PyTorch module as a problem: f_i is the loss of input i.
 
-    A point has all parameters that require a gradient, one after the other, in double precision;
-    the start is their current value. The module is copied, and evaluated as after ``eval()``.
+    A point is the vector of all parameters that require a gradient, one after the other, in double
+    precision. The start has their current values. The module is copied, and the copy is evaluated
+    as after ``eval()``.
 
     Parameters
     ----------
@@ -126,14 +127,14 @@ def from_module(
     loss
         ``loss(outputs, targets)``, with ``reduction="none"``.
     inputs, targets
-        Tensors or arrays, a component for each entry of the first axis.
+        Tensors or arrays; entry i of the first axis belongs to component i.
     lmo, constants, properties
         As in `from_functions`; a set has to contain the module's parameters.
 
     Raises
     ------
     InputError
-        If torch is not installed, or an argument does not fit.
+        If torch is not installed, or the arguments do not fit together.
     """
     losses = _ModuleLosses(module, loss, inputs, targets)
     losses.check_independent_and_deterministic()

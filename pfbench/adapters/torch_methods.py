@@ -17,10 +17,10 @@ from pfbench.base.user_code import load_user_object
 
 @dataclass(frozen=True, kw_only=True)
 class TorchOptimizer(BlackBox):
-    """Optimiser of torch, in double precision: of `torch.optim`, or a class with that interface.
+    """Optimiser of `torch.optim`, or a class with its interface, in double precision.
 
     Its one parameter has the shape of a point of the problem. Each call of its closure is one
-    gradient, or one batch of S component gradients; only LBFGS reads the value and thus queries it.
+    gradient, or one batch of S component gradients; only LBFGS reads, and so queries, the value.
     A class whose `step` does not call its closure gets one gradient before each step.
     """
 

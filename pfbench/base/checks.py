@@ -30,7 +30,7 @@ def check_real(
     minimum: float = -math.inf,
     upper: float = math.inf,
 ) -> float:
-    """Return `value` as a finite float in (`above`, `upper`] and at least `minimum`, or refuse it."""  # noqa: E501
+    """Return `value` as a finite float in (`above`, `upper`], >= `minimum`, or raise."""
     value = unwrap_scalar(name, value)
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{name}={brief_repr(value)} must be a number.")
@@ -50,7 +50,7 @@ def check_real(
 
 
 def unwrap_scalar(name: str, value: Any) -> Any:
-    """Return the number in an array of one entry; raise for other arrays, pass other values on."""
+    """Return the entry of a one-entry array; raise for other arrays, return other values."""
     if not isinstance(value, np.ndarray):
         return value
     if value.size != 1:

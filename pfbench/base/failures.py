@@ -38,7 +38,7 @@ class SourceLocation(NamedTuple):
 
 
 def locate_error(error: BaseException) -> SourceLocation | None:
-    """Return the line of a method that raised: the innermost one outside libraries.
+    """Return the innermost line outside libraries that led to an error of a method.
 
     Return None if the traceback has neither user code nor a built-in method.
     """
@@ -86,7 +86,7 @@ def end_sentence(text: object) -> str:
 
 
 def add_location(text: object, location: SourceLocation | None, then: str = "") -> str:
-    """Return a text as a sentence, with the line of code in brackets and a continuation."""
+    """Return a text as a sentence, followed by the line of code in brackets and by `then`."""
     if location is None and not then:
         return end_sentence(text)
     other_location = "" if location is None else f" ({location})"

@@ -84,7 +84,7 @@ def require_pyarrow(subject: str) -> None:
     Raises
     ------
     InputError
-        If it is not installed; `subject` begins the sentence.
+        If pyarrow is not installed; `subject` begins the message.
     """
     if find_spec("pyarrow") is None:
         raise InputError(f'{subject} needs pyarrow: pip install "pfbench[parquet]".')

@@ -5,7 +5,7 @@ In the `pyproject.toml` of the package::
     [project.entry-points."pfbench.algorithms"]
     my-spider = "my_package.methods:MySpider"
 
-Nothing is imported here.
+This module imports no plug-in.
 """
 
 from collections.abc import Mapping

@@ -34,7 +34,7 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], float]] = MappingP
 
 
 def is_constant_formula(value: Any) -> bool:
-    """Return whether a value is a formula: only the allowed parts, a constant and an operator."""
+    """Return whether a value is a formula: allowed parts only, a constant and an operator."""
     if not isinstance(value, str) or len(value) > LONGEST:
         return False
     formula = _TOKENS.fullmatch(value) and _CONSTANT.search(value)

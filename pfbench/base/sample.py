@@ -98,7 +98,7 @@ _ONCE.setflags(write=False)
 def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
     """Return indices (k,), the number of draws of each, and their total.
 
-    The counts have shape (k,), or (0,) where each index stands for one draw.
+    The counts have shape (k,), or (0,) if each index is one draw.
 
     Raises
     ------

@@ -16,7 +16,7 @@ FILE = ".py"
 """Suffix of the file in a name such as ``my_methods.py:MySpider``."""
 
 USER_PARTS = frozenset({"set", "penalty", "optimizer"})
-"""Parameters that may be user-defined, MODULE:NAME or FILE.py:NAME."""
+"""Parameters whose value may be user-defined code: MODULE:NAME or FILE.py:NAME."""
 
 _PATH = r"(?=\S)[^\[\]=,\"'\x00-\x1f]+\.py"
 # Before a name nothing else stands, so that its path may have what ends a value.
@@ -74,7 +74,7 @@ class Selector:
         }
 
     def with_parameters(self, extra: Mapping[str, Any]) -> "Selector":
-        """Return the selector with additional parameters; raise for one that it has already."""
+        """Return the selector with additional parameters; raise for one that is already set."""
         for name in extra:
             if name in self.parameters:
                 raise InputError(f"{name} is given twice, in {str(self)!r} and outside of it.")
@@ -89,7 +89,7 @@ class Selector:
 
 @lru_cache(maxsize=1024)
 def _parse_cached(text: str) -> Selector:
-    """Return the selector of a text, cached because the runs of a store repeat few texts."""
+    """Return the selector of a text; cached, because the runs of a store share few texts."""
     bracket = re.match(r"[^\[\]]*([\[\]])[^=]*/[^=]*\.py(:|$)", text)
     if bracket is not None:
         raise InputError(
@@ -152,7 +152,7 @@ def list_user_code_names(selector: str) -> list[str]:
     Raises
     ------
     InputError
-        If it names a part, and cannot be read.
+        If the selector names user-defined code but cannot be parsed.
     """
     name, bracket, _ = selector.partition("[")
     user_names = [name.strip()] if ":" in name else []
@@ -168,7 +168,7 @@ def replace_file_by_module(selector: str) -> str:
 
 
 def resolve_relative_files(selector: str, file: Path) -> str:
-    """Return a selector with paths relative to another file's folder made relative to this one."""
+    """Return a selector with its paths, relative to the folder of `file`, resolved."""
     return _map_file_names(selector, lambda path: str(file.parent / path))
 
 

@@ -32,7 +32,7 @@ def is_builtin(module: str) -> bool:
 
 
 def name_format_error(name: str) -> InputError:
-    """Return the error for a name of a file alone, or with nothing after the colon."""
+    """Return the error for a name without a part before or after the colon."""
     return InputError(
         f"{name!r} must have the form FILE.py:NAME or MODULE:NAME, as in my_methods.py:MySpider."
     )
@@ -44,13 +44,15 @@ def load_user_object(name: str) -> Any:
     A function that is a method, as in `pfbench.base.function_methods`, becomes a class.
 
     This executes the module; its output goes to the standard error. Names come from the command
-    line or a spec, and are shown before. A file is imported under its own name, and can import
+    line or a spec, and are shown before the import. A
+    file is imported under its own name, and can import
     modules next to it, as when Python runs it.
 
     Raises
     ------
     InputError
-        If the name has another form, there is no such file, module or name, or its import fails or
+        If the name does not have this form, there is no such
+        file, module or name, or its import fails or
         takes more than `IMPORT_LIMIT` seconds.
     """
     location, _, attribute = name.rpartition(":")
@@ -91,7 +93,7 @@ class _ImportTimeout(BaseException):
 
 @contextmanager
 def _limit_import() -> Iterator[None]:
-    """Stop the block after `IMPORT_LIMIT` seconds, where the system can: in the main thread."""
+    """Stop the block after `IMPORT_LIMIT` seconds; in the main thread of a Unix system only."""
     if (
         not hasattr(signal, "setitimer")
         or threading.current_thread() is not threading.main_thread()
@@ -150,7 +152,7 @@ def instantiate(selector: Selector) -> Any:
     Raises
     ------
     InputError
-        If it cannot be loaded, a parameter is unknown or missing, or it raises.
+        If the object cannot be loaded, a parameter is unknown or missing, or the call raises.
     """
     return instantiate_class(load_user_object(selector.name), selector)
 
@@ -190,7 +192,7 @@ def load_user_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
     Raises
     ------
     InputError
-        If it cannot be instantiated, or lacks one of the parts.
+        If the object cannot be instantiated, or lacks one of the required attributes.
     """
     algorithm: Algorithm = instantiate(selector)
     lacks = [part for part in parts if not hasattr(algorithm, part)]

@@ -48,7 +48,7 @@ def _forgiving_cache() -> type[Any]:
         """Cache that treats an unreadable or unwritable entry as a missing one."""
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            """Return the loop, None if it cannot be read."""
+            """Return the compiled loop, or None if it cannot be read from the cache."""
             try:
                 return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
             except Exception:  # a damaged file raises whatever pickle meets
@@ -56,7 +56,7 @@ def _forgiving_cache() -> type[Any]:
                 return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            """Store the loop if there is space."""
+            """Store the compiled loop, unless the cache folder cannot be written."""
             self._try(super().save_overload, sig, data)
 
         def _try(self, action: Any, *arguments: Any) -> None:

@@ -79,7 +79,7 @@ def write_losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
 
 @compile_parallel
 def write_losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
-    """Write the sums as `write_losses_serial`, with the tasks shared among threads; same bits."""
+    """Parallel `write_losses_serial`, with tasks shared among threads; bitwise equal."""
     for t in prange(out.size):
         out[t] = task_loss(t, rows, theta)
 
@@ -93,7 +93,7 @@ def add_gradient_serial(rows: TaskData, theta: Floats, scale: float, g: Floats) 
 
 @compile_parallel
 def add_gradient_parallel(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
-    """Add the gradient as `add_gradient_serial`, with the tasks shared among threads; same bits."""
+    """Parallel `add_gradient_serial`, with tasks shared among threads; bitwise equal."""
     for t in prange(g.shape[0]):
         add_task_gradient(t, rows, theta, scale, g)
 

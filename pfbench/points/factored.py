@@ -64,7 +64,7 @@ class FactoredMatrix:
     Attributes
     ----------
     is_borrowed
-        Whether it is a result of `view` that is not a copy yet.
+        Whether this is a result of `view` that has not been copied yet.
     """
 
     _trail: IterateStorage
@@ -175,7 +175,7 @@ class FactoredMatrix:
         return math.isfinite(self._weight * vertex.scale * vertex.u[0] * vertex.v[0])
 
     def entries(self, rows: npt.ArrayLike, columns: npt.ArrayLike) -> Floats:
-        """Return single entries, shape (k,), at positions rows (k,) and columns (k,)."""
+        """Return the entries at the positions (rows, columns); all three have shape (k,)."""
         return matrix_entries(self.factors(), np.asarray(rows), np.asarray(columns))
 
     # --- moving -------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def combine(x: Any, v: Any, w: float) -> Any:
     StalePoint
         If x is factored and not the newest point of its sequence.
     InputError
-        If x and v do not belong together.
+        If x and v are not of one shape or one pattern.
     """
     if isinstance(x, np.ndarray):
         if _have_same_dense_shape(x, v):
@@ -84,7 +84,7 @@ def keep(x: Any) -> Any:
 
 
 def view(x: Any) -> Any:
-    """Return a view of x, copied only before it moves."""
+    """Return a view of x, which is copied only when it would move."""
     return x.view() if isinstance(x, FactoredMatrix) else x.copy()
 
 
@@ -112,7 +112,7 @@ def inner(g: Any, x: Any) -> float:
     Raises
     ------
     InputError
-        If g and x do not belong together.
+        If g and x are not of one shape or one pattern.
     """
     if isinstance(x, np.ndarray) and isinstance(g, np.ndarray):
         if g.shape != x.shape:
@@ -138,7 +138,7 @@ def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
     Raises
     ------
     InputError
-        If they do not belong together.
+        If g, x and v are not of one shape or one pattern.
     """
     if _have_same_dense_shape(g, x) and _have_same_dense_shape(x, v):
         at_x, at_v, square = dense.inner_products_and_distance(g.ravel(), x.ravel(), v.ravel())

@@ -1,7 +1,7 @@
 """Base class of problems: a finite sum over a set, or with a penalty.
 
-A problem defines `n`, `set`, `value` and `gradient`, and component gradients if it is a sum. All
-else follows from these, or is missing for a reason in `lacks`.
+A problem defines `n`, `set`, `value` and `gradient`, and component gradients if n > 1. Everything
+else follows from these, or is missing for a reason that `lacks` states.
 """
 
 import hashlib
@@ -114,7 +114,7 @@ class FiniteSum(ABC):
         parameters = MappingProxyType({})
 
     def __init_subclass__(cls, **further: Any) -> None:
-        """Keep the short representation in dataclasses, whose own would show all arrays."""
+        """Keep `__repr__` in dataclasses: the generated one would show all arrays."""
         cls.__repr__ = vars(cls).get("__repr__", FiniteSum.__repr__)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
@@ -192,7 +192,7 @@ class FiniteSum(ABC):
         return lacks
 
     def _defines_verb(self, verb: str) -> bool:
-        """Return whether a subclass defines this verb itself."""
+        """Return whether a subclass overrides the oracle named `verb`."""
         return getattr(type(self), verb) is not getattr(FiniteSum, verb)
 
     def start(self) -> Any:
@@ -283,7 +283,7 @@ class FiniteSum(ABC):
         return self.set.minimum(g)
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""
+        """Return the projection, or the proximal map of lam h, of the point x - lam g."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
 
@@ -309,7 +309,7 @@ def content_digest(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDA
 
 
 def iterate_chunks(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
-    """Iterate over an array in chunks of another type."""
+    """Yield a vector in chunks, each converted to `dtype`."""
     complete = np.asarray(array)
     return (np.asarray(complete[part], dtype=dtype) for part in chunk_slices(complete.size))
 
@@ -328,7 +328,8 @@ class ComponentHessiansAtPoint:
     Parameters
     ----------
     applied
-        Takes a sample, None for all, and u; returns the mean of its component Hessians times u.
+        Function of a sample (None for all components) and u; returns the mean component Hessian
+        times u.
     """
 
     def __init__(self, applied: Callable[[Indices | None, Any], Gradient]) -> None:
@@ -348,10 +349,10 @@ class ConstantHessians(FiniteSum):
 
     @abstractmethod
     def apply_mean_hessian(self, sample: Indices | None, u: Any) -> Gradient:
-        """Return the mean of the component Hessians of a sample, None for all, times u."""
+        """Return the mean Hessian of a sample (None: all components) times u."""
 
     def difference(self, sample: Indices, x: Any, y: Any) -> Gradient:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, as at one point."""
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample: its Hessian times x - y."""
         return self.apply_mean_hessian(sample, x - y)
 
     def hessian(self, s: Any) -> ComponentHessiansAtPoint:
@@ -360,7 +361,7 @@ class ConstantHessians(FiniteSum):
 
 
 class BackendWithStatefulLmo:
-    """Oracles of one run: those of the problem, and a linear minimisation with a state.
+    """Oracles of one run: those of the problem, except a linear minimisation with a state.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ _TOO_LARGE = ("Maximum allowed dimension", "array is too big")
 """Parts of NumPy's messages for arrays with too many entries."""
 
 _FEW = 3
-"""Maximum number of sets named in the description of a parameter that only they have."""
+"""Maximum number of sets that the description of a parameter names as having it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class ProblemEntry:
 
     @property
     def only_set(self) -> str:
-        """Its feasible set, if there is only one; else empty."""
+        """Name of its feasible set if it has only one; otherwise empty."""
         return "" if self.family.points else self.family.only_set
 
     def accepts_any(self, kind: str, points: str) -> bool:
@@ -83,7 +83,7 @@ class ProblemEntry:
         }
 
     def parameters_with_user_parts(self, parameters: Mapping[str, Any]) -> dict[str, Parameter]:
-        """Return its parameters, with those of a user-defined set or penalty in `parameters`."""
+        """Return its parameters, and those of the user-defined parts that `parameters` names."""
         return {**_user_part_parameters(parameters), **self.parameters()}
 
     def build(self, parameters: Mapping[str, Any]) -> FiniteSum:
@@ -114,7 +114,7 @@ class ProblemEntry:
 
 @cache
 def _set_and_penalty_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
-    """Return the parameters of the sets and penalties that it takes, by name; cached."""
+    """Return the parameters of the sets and penalties that an entry takes, by name; cached."""
     kinds = (("set", SETS), ("penalty", PENALTIES))
     parameters: dict[str, dict[str, Parameter]] = {}
     for kind, entries in kinds:

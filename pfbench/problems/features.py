@@ -43,7 +43,7 @@ def as_csr(features: Any) -> Any:
 
 
 def _check_indices(features: Any) -> None:
-    """Raise ValueError if a sparse matrix points outside itself."""
+    """Raise ValueError if an index of a sparse matrix is out of range."""
     if features.format in ("csr", "csc", "bsr"):
         features.check_format(full_check=True)
     elif features.format == "coo":

@@ -43,9 +43,9 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
     problem
         Source of all answers but `lo`.
     operator
-        Returns its gradients as matrices.
+        Function that returns a gradient of the problem as a matrix.
     minimiser
-        Linear minimisation over its set.
+        Linear minimisation over the problem's set.
     share
         Relative error of the gap along the vertex, k above.
     """
@@ -81,7 +81,7 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
     def _take_gap_share_of_last_point(self, g: Any) -> GapResidualLimit | None:
         """Return the stopping rule for the last queried point's gap, and forget that point.
 
-        None if that gap is not available. With a residual r, sigma^2 is within r sigma of an
+        Return None if that gap is not available. With a residual r, sigma^2 is within r sigma of an
         eigenvalue of g'g, and sigma within r/2 of the largest, if that is the one.
         """
         x, self._last_point = self._last_point, None

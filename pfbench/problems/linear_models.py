@@ -283,9 +283,10 @@ class LinearModel(FiniteSum):
         )
 
     def _bound_second_moment(self, start: Floats, D: float) -> float:
-        """Return a bound of E |phi'|^2 |a|^2 over the set.
+        """Return an upper bound of E |phi'|^2 |a|^2 over the set.
 
-        For an unbounded residual phi': by Cauchy and Schwarz from the start, row by row.
+        The slope of the square loss, a residual, is bounded in each row by |<a, start> - b| + |a|
+        D.
         """
         squares = self._row_norms_squared
         if math.isfinite(self.loss.slope):

@@ -143,7 +143,7 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def take(self, numbers: Numbers) -> Any:
-        """Return some rows by number, in the form that the loops below read."""
+        """Return some rows by number, in the form that the following methods read."""
 
     @abstractmethod
     def component_slopes(self, rows: Any, view: Floats) -> Floats:
@@ -181,7 +181,7 @@ class MatrixModel(MatrixProblem):
         Parameters
         ----------
         sample
-            Component numbers; None for all.
+            Sample of component numbers; None for all components.
         slopes
             Called with rows and their component numbers; returns shape (k, width).
         """

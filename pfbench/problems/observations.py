@@ -55,7 +55,7 @@ class Observations:
 
 @dataclass(frozen=True, eq=False)
 class OrderedObservations:
-    """Observed entries in row order, without held-out entries: no position is stored twice.
+    """Observed entries in row order, without held-out ones; positions are stored once.
 
     Attributes
     ----------
@@ -176,12 +176,12 @@ def _evaluate_entries(factors: Factors, pattern: Pattern) -> Floats:
 
 
 def draw_synthetic_entries(**overrides: Any) -> OrderedObservations:
-    """Draw `SyntheticEntries` with these parameters."""
+    """Draw the entries of `SyntheticEntries` with these parameters."""
     return SyntheticEntries(**overrides).draw()
 
 
 def _draw_hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: int) -> int:
-    """Draw the number of good ones in `sample`; NumPy's is limited to populations below 10^9."""
+    """Draw the number of good items in a sample; NumPy's version is limited to 10^9 items."""
     if good + bad < 1_000_000_000:
         return int(rng.hypergeometric(good, bad, sample))
     # Exact up to a relative error of sample/population, by independent draws.

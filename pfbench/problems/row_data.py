@@ -59,7 +59,7 @@ class BinaryData:
 
 
 def draw_synthetic_rows(signs: bool = False, **overrides: Any) -> tuple[Floats, Floats]:
-    """Draw `SyntheticRows` with these parameters; with `signs`, labels become signs, +1 for 0."""
+    """Draw the data of `SyntheticRows`; with `signs`, labels become signs, +1 for 0."""
     features, labels = SyntheticRows(**overrides).draw()
     return features, label_signs_zero_positive(labels) if signs else labels
 

@@ -180,7 +180,7 @@ class SensingData:
     def max_weighted_eigenvalue(self, weights: Floats, *, centred: bool = False) -> float:
         """Return the largest eigenvalue of E weights z z', rounded up.
 
-        Of E weights z z' - (E z z')^2 if `centred`.
+        With `centred`, it is that of E weights z z' - (E z z')^2.
         """
         n, p = self.rows.shape
         core = self._rows_in_span_basis
@@ -221,7 +221,7 @@ class SensingData:
     def least_eigenvalue(self) -> float:
         """Smallest eigenvalue of E vec(Z) vec(Z)', rounded down; 0 if n < M N.
 
-        Above M N = 2500 it is 0 too, a lower bound.
+        For M N above 2500 it is also 0, a lower bound.
         """
         n, p = self.rows.shape
         if n < p or p > _LEAST_SIDE:
@@ -308,7 +308,7 @@ class SyntheticSensing:
 
 
 def draw_synthetic_sensing(**overrides: Any) -> SensingData:
-    """Draw `SyntheticSensing` with these parameters."""
+    """Draw the data of `SyntheticSensing` with these parameters."""
     return SyntheticSensing(**overrides).draw()
 
 

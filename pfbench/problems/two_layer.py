@@ -138,7 +138,7 @@ class TwoLayerNetwork(FiniteSum):
         return self.hidden + R * R * a2 + residual * (np.sqrt(a2) + _CURVED * R * a2)
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants on the ball |x| <= R that the set is in; n and delta without one."""
+        """Return the constants on the ball |x| <= R around the set; without a set, n and delta."""
         R, h = self.set.max_norm, float(self.hidden)
         location = f"on |x| <= {R:.6g}"
         (a2, residual), each = self._row_norms_and_max_residuals(), self.component_smoothness()

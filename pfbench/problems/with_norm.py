@@ -18,21 +18,21 @@ from pfbench.sets.norms import NormBall
 class NormedProblem(ProblemWrapper):
     """Wrapper that adds a norm to a problem.
 
-    Without a set its linear minimisation is over the norm's ball, which points may leave, D stays
-    infinite, and no gap is measured. With a set the minimisation is over the set, and the norm only
-    adds its constants and measures.
+    Without a set, the linear minimisation is over the norm's ball. Points may leave that ball, so D
+    stays infinite and no gap is measured. With a set, the minimisation is over the set, and the
+    norm only adds its constants and measures.
 
     Parameters
     ----------
     problem
-        The problem; without a penalty, and with arrays for points.
+        The problem. It has no penalty, and its points are arrays.
     norm
-        The ball of the norm, of the same points.
+        The ball of the norm, for points of the same shape.
 
     Raises
     ------
     InputError
-        If it has a penalty, or other points.
+        If the problem has a penalty, or points of another shape.
     """
 
     source: ClassVar[str] = "Pethick et al. 2025"

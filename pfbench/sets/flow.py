@@ -26,7 +26,7 @@ def check_edges(edges: Any, kind: str) -> Integers:
     Raises
     ------
     InputError
-        If there is no edge, or one is no pair of nodes 0, 1, ...
+        If there is no edge, or an edge is not a pair of nodes 0, 1, ...
     """
     array = np.asarray(edges)
     if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
@@ -122,7 +122,7 @@ class UnitFlowPolytope(VectorConvexBody):
 
     @cached_property
     def _some_next_edges(self) -> Integers:
-        """Edge towards the destination for each node, -1 where there is none."""
+        """One edge towards the destination for each node, -1 if there is none."""
         return self._cheapest_next_edges(np.zeros(self.d))
 
     def _cheapest_next_edges(self, costs: Floats) -> Integers:

@@ -37,7 +37,7 @@ RANDOM_PART = 0.3
 """Size of the random part added to a warm start, relative to the unit start vector."""
 
 SMALL_PART = 0.1
-"""Size of the random part where the gap may be inexact: a smaller one needs fewer steps."""
+"""Size of the random part with a `gap_share`: a smaller part needs fewer steps."""
 
 _ROOM = 24
 """Number of steps for which memory is allocated at first."""
@@ -108,14 +108,15 @@ def leading_singular_triple(
     failure
         Probability with which the upper bound may be wrong.
     warm
-        A right vector to start near, shape (N,).
+        Right vector near which the steps start, shape (N,).
     most_steps
         Maximum number of steps; `upper` is valid after any number, but less sharp.
     vectors
-        Whether u and v are computed: without them 8 M bytes a step are not needed.
+        Whether to compute u and v. Without them, each step needs 8 M bytes less.
     gap_share
-        Without `failure`: a further residual that is small enough (except where squares of the
-        matrix overflow or underflow). Then v is the direction of ``G' u``, so that sigma may be
+        Without `failure`: another limit of the residual that ends the steps (except where squares
+        of the matrix overflow or
+        underflow). Then v is the direction of ``G' u``, so that sigma may be
         larger than the value at which the residual was measured.
 
     Raises
@@ -213,7 +214,7 @@ def _extend_basis(
 def _allocate_basis(
     shape: tuple[int, int], room: int, left_vectors: int, most_steps: int
 ) -> LanczosBasis:
-    """Return a basis with memory for `room` steps, with separate left vectors."""
+    """Return a basis with memory for `room` steps and for `left_vectors` rows of U."""
     M, N = shape
     right, before = np.empty((room + 1, N)), np.empty((left_vectors, M))
     before[0] = 0.0
@@ -230,7 +231,7 @@ def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
 def _with_rescaling(
     operator: LinearOperator, recompute: Callable[..., SingularTriple], warm: Floats | None
 ) -> SingularTriple:
-    """Handle zero matrices, and rescale those whose squares overflow or underflow."""
+    """Return the triple of a zero matrix, or recompute it from another start or scale."""
     M, N = operator.shape
     largest = operator.magnitude()
     if not math.isfinite(largest):

@@ -23,9 +23,9 @@ from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_
 
 
 class LmoQuality(NamedTuple):
-    """Accuracy of a linear minimisation at g: <g, O> >= lo |g|_*, |O| <= hi, O = -lmo(g)/rho.
+    """Accuracy of O = -lmo(g)/rho: <g, O> = lower |g|_* and |O| = upper.
 
-    An exact linear minimisation has lo = hi = 1.
+    An exact linear minimisation has lower = upper = 1.
     """
 
     lower: float
@@ -69,7 +69,7 @@ class NormBall(ConvexBody):
 
     @property
     def block_norm_names(self) -> frozenset[str]:
-        """Names of the norms that this ball has; a product has those of all its blocks."""
+        """Names of the norms of the blocks; one name unless the ball is a product."""
         return frozenset({self.name})
 
     @property
@@ -84,8 +84,9 @@ class NormBall(ConvexBody):
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return a minimiser of <g, v> over the ball that is 0 where g leaves it undetermined.
 
-        That is at g = 0, at an entry, row or column that is 0, and in singular directions without a
-        singular value: sgn(0) = 0. Raises `DivergedError` as `lo` does.
+        For example sgn(0) = 0. The minimiser is undetermined at g = 0, in entries, rows or columns
+        of g that are 0, and in singular directions of singular value 0. Raises `DivergedError` as
+        `lo` does.
         """
         if not check_gradient(g, self.shape).any():
             return np.zeros(self.shape)
@@ -93,7 +94,7 @@ class NormBall(ConvexBody):
         return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
     def lmo_quality(self, g: Floats) -> LmoQuality:
-        """Return the accuracy of `steepest_direction` at g, exact to rounding; (1, 1) at g = 0."""
+        """Return the accuracy of `lo_zero_if_undetermined` at g, to rounding; (1, 1) at g = 0."""
         size = self.dual_norm(g)
         if size == 0.0:
             return LmoQuality(1.0, 1.0)
@@ -257,7 +258,7 @@ class NormProduct(NormBall):
         )
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return the `steepest_direction` of each block."""
+        """Return `lo_zero_if_undetermined` of each block, as one vector."""
         pairs = self._balls_and_blocks(check_gradient(g, self.shape))
         return self._concatenate_blocks(
             ball.lo_zero_if_undetermined(block) for ball, block in pairs

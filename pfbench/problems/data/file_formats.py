@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PACKED = (".bz2", ".gz", ".xz", ".zip")
-"""The packed forms that are read, by the end of the file's name."""
+"""Supported compression formats, by the suffix of a file."""
 
 RATINGS_MEMBERS = ("ratings.csv", "ratings.dat", "u.data")
-"""The names that a file of ratings has in the archives of MovieLens."""
+"""Names of the ratings file in the archives of MovieLens."""
 
 LOWEST, HIGHEST = 0.5, 5.0
 """The scale of the ratings, in stars."""
@@ -41,7 +41,7 @@ _LINES = 1 << 18
 
 
 class ContentError(Exception):
-    """Raised when a data file's content is refused; the message is a clause for the caller."""
+    """Raised for invalid content of a data file; the caller completes the message."""
 
 
 class SparseRows(NamedTuple):
@@ -74,8 +74,9 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.
     path
         The file.
     form
-        The name that tells how it is packed (``.bz2``, ``.gz``, ``.xz``, ``.zip``; else: not);
-        it is apart from `path` because a download is checked before it gets its name.
+        File name whose suffix tells the compression: ``.bz2``, ``.gz``, ``.xz``, ``.zip``; any
+        other means none. It can differ from `path`, because a download is checked before it gets
+        its name.
     members
         Names of the wanted file inside a zip, whatever its folder there; the first that is found
         is taken, and it may itself be packed as ``.gz``, ``.bz2`` or ``.xz``.
@@ -83,8 +84,8 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.
     Raises
     ------
     ContentError
-        If the file cannot be read, is damaged or truncated, or lacks the member; also when that
-        shows only while the stream is being read.
+        If the file cannot be read, is damaged or truncated, or lacks the member; this may be raised
+        only while the stream is read.
     """
     suffix = PurePosixPath(form).suffix
     try:
@@ -177,7 +178,7 @@ def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
 
 
 def _check_rows(indptr: Any, indices: Any, data: Any, labels: Any) -> SparseRows:
-    """Return rows of the canonical types, refused if there are none or a number is not finite."""
+    """Return rows of the canonical types; raise if there are none or one is not finite."""
     if not labels.size:
         raise ContentError("it is empty")
     wrong = np.flatnonzero(~np.isfinite(data))
@@ -198,7 +199,8 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
     Raises
     ------
     ContentError
-        If there is no rating, a column is missing, an id is no integer in 0..2**31 - 1, a rating
+        If there is no rating, a column is missing, an id is not an integer in 0..2**31 -
+        1, a rating
         is not a number from 0.5 to 5, or a user has rated an item twice.
     """
     line = stream.peek(1 << 16).partition(b"\n")[0]
@@ -241,7 +243,7 @@ def _detect_ratings_layout(line: bytes) -> tuple[str, list[int], int]:
 
 
 def _sort_ratings(users: Any, items: Any, values: Any) -> RatingTriples:
-    """Sort by user, then item, and refuse a pair that occurs twice."""
+    """Return ratings sorted by user, then item; raise for a pair that occurs twice."""
     pair = (users.astype(np.int64) << 32) | items
     order = np.argsort(pair, kind="stable")
     twice = order[1:][np.diff(pair[order]) == 0]
@@ -280,14 +282,14 @@ def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator
 
 
 class HashedStream(io.RawIOBase):
-    """A stream that hashes what is read of it.
+    """Stream that hashes the bytes that are read from it.
 
     Parameters
     ----------
     stream
-        Bytes.
+        Binary stream to read from.
     digest
-        Object of `hashlib`.
+        Hash object of `hashlib`, which receives the bytes.
     """
 
     def __init__(self, stream: IO[bytes], digest: Any) -> None:
