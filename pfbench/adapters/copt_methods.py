@@ -32,8 +32,8 @@ class CoptFrankWolfe(BlackBox):
     step: str = one_of_values(
         "DR", "DR (Demyanov-Rubinov), ...", ("DR", "backtracking", "sublinear")
     )
-    smoothness: float = positive(MISSING, "L, at the start where the step is backtracking")
-    tolerance: float = nonnegative(0.0, "Frank-Wolfe gap at which it ends")
+    smoothness: float = positive(MISSING, "L; with step=backtracking, its first estimate")
+    tolerance: float = nonnegative(0.0, "Frank-Wolfe gap at which the run ends")
 
     @property
     def asks(self) -> frozenset[str]:

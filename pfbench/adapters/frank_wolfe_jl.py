@@ -80,9 +80,9 @@ class Trajectory:
         lacking = [name for name in COUNTED if last[name] is None]
         if lacking:
             raise InputError(
-                f"the trajectory does not tell {', '.join(lacking)}: record what the trackers "
-                f"count, and name the columns ({', '.join(TRACKED)}), or name its step rule, if it "
-                f"is one of {', '.join(NO_TRIALS)}."
+                f"the trajectory lacks the counts {', '.join(lacking)}: record and name the "
+                f"trackers' columns ({', '.join(TRACKED)}), or give step, if the step rule is "
+                f"one of {', '.join(NO_TRIALS)}."
             )
         return Run(
             problem=problem,
@@ -147,18 +147,18 @@ def read_trajectory(
         raise InputError(f"path={brief_repr(path)} must be the path of a file.")
     check_integer("n", n, minimum=1)
     if isinstance(columns, str | bytes) or not isinstance(columns, Sequence):
-        raise InputError(f"columns={brief_repr(columns)} must be the list of all that a row has.")
+        raise InputError(f"columns={brief_repr(columns)} must be a list of column names.")
     if missing := [name for name in RECORDED if name not in columns]:
-        raise InputError(f"columns lacks {', '.join(missing)}: name all that a row has, in order.")
+        raise InputError(f"columns lacks {', '.join(missing)}: name every column, in order.")
     data = _read_bytes(Path(path))
     results = _parse_rows(Path(path), data, entry)
     if not results:
-        raise InputError(f"{path} has no rows: record it with trajectory=true.")
+        raise InputError(f"{path} has no rows: record the run with trajectory=true.")
     for k, row in enumerate(results, start=1):
         if len(row) != len(columns):
             raise InputError(
-                f"row {k} of {path} has {len(row)} numbers where columns has {len(columns)}: name "
-                "what each is, in order."
+                f"row {k} of {path} has {len(row)} numbers, and columns has {len(columns)} names: "
+                "name every column of a row, in order."
             )
     named = [dict(zip(columns, row, strict=True)) for row in results]
     _check_order(path, named)
@@ -166,8 +166,8 @@ def read_trajectory(
     for k, gap in enumerate((row["dual_gap"] for row in named), start=1):
         if gap < -1e-8 * size:
             raise InputError(
-                f"row {k} of {path} has the dual gap {gap:g}: below 0 it is none, as "
-                "lo does not minimise or the point is outside the set."
+                f"row {k} of {path} has the dual gap {gap:g}, which must be at least 0: check "
+                "that the oracle minimises and that the start is in the set."
             )
     rows = tuple(_make_trace_row(named, k, n, step) for k in range(len(named)))
     digest = hashlib.sha256(data + repr((entry, tuple(columns), n, step)).encode())
@@ -181,11 +181,11 @@ def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None
         for k, row in enumerate(named, start=1):
             value = row[name]
             if name != "time" and not value.is_integer():
-                raise InputError(f"row {k} of {path} has {name}={value:g}, no whole number.")
+                raise InputError(f"row {k} of {path} has {name}={value:g}: write a whole number.")
             if value < lower:
                 raise InputError(
-                    f"row {k} of {path} has {name}={value:g} after {lower:g}: it must hold the "
-                    "rows of one run, in order."
+                    f"row {k} of {path} has {name}={value:g} after {lower:g}: write the rows "
+                    "of one run, in order."
                 )
             lower = value
 
@@ -232,19 +232,19 @@ def _parse_rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]
         empty = next((k for k, row in enumerate(results, 1) if None in row), None)
         if empty is not None:
             raise InputError(
-                f"row {empty} of {path} has null, which JSON writers make of Inf and NaN: write "
-                "the file without that row."
+                f"row {empty} of {path} has null, which stands for Inf or NaN: write the file "
+                "without that row."
             )
         rows = [[float(number) for number in row] for row in results]
     except RecursionError as error:
-        raise InputError(f"{path} has no rows of numbers: its lists are nested deeply.") from error
+        raise InputError(f"{path} has no rows of numbers: it nests lists deeply.") from error
     except (ValueError, TypeError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} has no rows of numbers: {str(error)[:80]}.") from error
     bad = next((k for k, row in enumerate(rows, 1) if not all(map(math.isfinite, row))), None)
     if bad is not None:
-        raise InputError(f"row {bad} of {path} has a number that is not finite.")
+        raise InputError(f"row {bad} of {path} has NaN or Inf: leave that row out.")
     return rows
 
 

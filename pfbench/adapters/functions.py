@@ -57,7 +57,7 @@ class FunctionSet(ConvexBody):
     """
 
     name = "functions"
-    summary = "what a linear minimisation oracle is given for"
+    summary = "set defined by a linear minimisation function"
     source = "user-defined"
     points = "arrays"
     required_arguments = "pfbench.adapters.FunctionSet(lmo, start)"
@@ -85,8 +85,8 @@ class FunctionSet(ConvexBody):
             v = self.lo(np.ones_like(self._start))
         if v.shape != self._start.shape:
             raise InputError(
-                f"lmo returns an array of shape {v.shape} but the start has {self._start.shape}: "
-                "let it return a vertex."
+                f"lmo returns an array of shape {v.shape}, and the start has shape "
+                f"{self._start.shape}: let lmo return a vertex of that shape."
             )
 
     def __repr__(self) -> str:
@@ -122,8 +122,8 @@ class FunctionSet(ConvexBody):
         v = self._minimiser(g.copy())
         if not np.isfinite(v).all() and np.isfinite(g).all():
             location = "(0)" if not g.any() else "(g)"
-            remedy = ": let it return any vertex there" if not g.any() else ""
-            raise InputError(f"lmo{location} has NaN or infinite entries{remedy}.")
+            remedy = ": let lmo return any vertex" if not g.any() else ""
+            raise InputError(f"lmo{location} returns NaN or infinite entries{remedy}.")
         return v
 
     def project(self, y: Any) -> Floats:
@@ -316,11 +316,11 @@ def from_functions(
     _check_functions(fun=fun, jac=None if jac is True else jac)
     if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
         raise InputError(
-            'constants must be numbers by name, as in {"L_f": 1.0}, and properties a tuple, as in '
+            'constants must be a dict, as in {"L_f": 1.0}, and properties a tuple of names, as in '
             '("convex",).'
         )
     if not isinstance(args, tuple):
-        raise InputError(f"args={brief_repr(args)} must be a tuple, as scipy has it: (a,) of one.")
+        raise InputError(f"args={brief_repr(args)} must be a tuple: write (a,) for one argument.")
     for name, value in constants.items():
         if name not in MEANING or name == "n":
             raise unknown_name_error("constant", name, [name for name in MEANING if name != "n"])
@@ -371,13 +371,13 @@ def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> Feasi
     """Return the feasible set of `lmo`; raise if it does not contain the start."""
     if lmo is None:
         if start.ndim != 1:
-            raise InputError("start must be a vector where there is no lmo: flatten it.")
+            raise InputError("start must be a vector if there is no lmo: flatten it.")
         return WholeSpace(start.size)
     location = FunctionSet(lmo, start, diameter=diameter) if not hasattr(lmo, "lo") else lmo
     if not location.contains(start):
         raise InputError(
-            "start is outside the set that lmo minimises over: take a vertex that lmo returns, and "
-            "see that it minimises <g, v>, or as copt's maximises <u, v>."
+            "start is outside the set of lmo: start at a vertex that lmo returns, and check that "
+            "lmo minimises <g, v>, or, if it takes copt's arguments, maximises <u, v>."
         )
     return cast(FeasibleSet, location)
 

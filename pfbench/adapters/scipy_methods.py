@@ -33,7 +33,7 @@ class ScipyMinimize(BlackBox):
     deterministic = True
 
     method: str = one_of_values("L-BFGS-B", "a method", (*_VALUES, *_GRADIENTS, *_HESSIANS))
-    iterations: int | None = integer(None, "most iterations; scipy's own number if not given")
+    iterations: int | None = integer(None, "maximum number; scipy's default if not given")
     tolerance: float | None = parameter(None, "scipy's tol")
     options: Mapping[str, Any] | None = parameter(None, "further options of the method")
 

@@ -57,13 +57,13 @@ class PartialFit(BlackBox):
         model = self.estimator()
         if not hasattr(model, "partial_fit"):
             raise InputError(
-                f"{type(model).__name__} has no partial_fit: name an estimator that has, as "
-                "SGDClassifier."
+                f"{type(model).__name__} has no partial_fit: give an estimator that has it, such "
+                "as SGDClassifier."
             )
         if getattr(model, "fit_intercept", False):
-            raise InputError("an intercept is no part of the point: set fit_intercept=False.")
+            raise InputError("the point has no entry for an intercept: set fit_intercept=False.")
         if oracles.start.any():
-            raise InputError("partial_fit begins at 0: give the problem that start.")
+            raise InputError("partial_fit starts at 0: choose a problem whose start is 0.")
         sparse = hasattr(self.features, "tocsr")
         features = self.features.tocsr() if sparse else np.asarray(self.features)
         labels = np.asarray(self.labels)

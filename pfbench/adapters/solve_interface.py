@@ -82,7 +82,7 @@ def solve(
     on = as_problem(problem)
     method = as_algorithm(algorithm, on)
     if isolated and isinstance(method, FunctionMethod):
-        raise InputError("isolated=True needs a class of its own file, not a function.")
+        raise InputError("isolated=True needs a class in a file of its own, not a function.")
     if isinstance(measures, str) and ":" in measures:
         measures = [measures]
     if not isinstance(measures, str | Mapping) and isinstance(measures, Sequence):
@@ -107,7 +107,7 @@ def solve(
         if not isinstance(method, FunctionMethod) or method.arguments:
             raise
         called = (
-            f"pfbench calls {method.name}(ask, x, rng), which yields a pf.State after each update"
+            f"pfbench calls {method.name}(ask, x, rng), which must yield a pf.State after each step"
         )
         raise FailedBeforeFirstQuery(f"{str(error).rstrip('.?')}: {called}.") from error.__cause__
 
@@ -128,8 +128,8 @@ def as_problem(subject: Any) -> Problem:
     if isinstance(problem, type) or not all(hasattr(problem, part) for part in ("start", "set")):
         if inspect.isroutine(subject) or isinstance(subject, tuple):
             raise InputError(
-                f"{brief_repr(subject)} is not a problem: one has a gradient and a start, too; "
-                "pf.adapters.from_functions(f, gradient, lmo, start=...) makes it of functions."
+                f"{brief_repr(subject)} is not a problem, which needs a gradient and a start, too: "
+                "call pf.adapters.from_functions(f, gradient, lmo, start=...)."
             )
         raise InputError(
             f"{brief_repr(subject)} is not a problem: give a name, as in 'quadratic', what pf.problem returns, "  # noqa: E501

@@ -33,7 +33,7 @@ class _ModuleLosses:
         self._parameters = [p for p in self._module.parameters() if p.requires_grad]
         self.n = len(inputs)
         if not self._parameters:
-            raise InputError("the module has no parameters that require a gradient.")
+            raise InputError("no parameter of the module requires a gradient: set requires_grad.")
 
     def start(self) -> Floats:
         """Return all parameters, one after the other, shape (d,)."""
@@ -61,8 +61,8 @@ class _ModuleLosses:
             first, recomputed, both = (self._per_input_losses(slice(stop)) for stop in (1, 1, 2))
             if not self._torch.equal(first, recomputed):
                 raise InputError(
-                    "the module or the loss is random: evaluated twice at one point, it has two "
-                    "values."
+                    "the module or the loss is random, as two evaluations at one point differ: "
+                    "make both deterministic."
                 )
             own, among = first[0], both[0]
             if own.shape != among.shape or not self._torch.allclose(
@@ -73,10 +73,10 @@ class _ModuleLosses:
                     for item in (self._evaluate_module(slice(2)), self._targets[:2])
                 ]
                 raise InputError(
-                    "the loss of an input depends on the others: of two inputs the outputs have "
-                    f"shape {shapes[0]} and the targets {shapes[1]}, so that the first has a loss "
-                    f"of shape {tuple(among.shape)}, and alone {tuple(own.shape)}; let outputs and "
-                    "targets have one shape."
+                    "the loss of an input depends on the other inputs: for two inputs, outputs "
+                    f"have shape {shapes[0]} and targets {shapes[1]}, so the loss of the first has "
+                    f"shape {tuple(among.shape)}, but {tuple(own.shape)} for it alone; give "
+                    "outputs and targets the same shape."
                 )
 
     def _evaluate_module(self, indices: Any) -> Any:
@@ -86,8 +86,8 @@ class _ModuleLosses:
         losses = self._loss(self._evaluate_module(indices), self._targets[indices])
         if losses.ndim == 0 or len(losses) != len(self._inputs[indices]):
             raise InputError(
-                "the loss returns one number for all: give it reduction='none', so that there is "
-                "one for each component."
+                "the loss returns one number for all inputs: give it reduction='none', so that it "
+                "returns one for each input."
             )
         return losses
 

@@ -45,7 +45,7 @@ class OracleKind(StrEnum):
     )
     LO = ("lo", "linear minimisations over the feasible set", "LO calls")
     PO = ("po", "proximal maps or projections", "PO calls")
-    FV = ("fv", "component function values that the algorithm asks for", "FV (component values)")
+    FV = ("fv", "component function values that the algorithm queries", "FV (component values)")
 
 
 COUNTED = tuple(kind.value for kind in OracleKind)

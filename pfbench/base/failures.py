@@ -69,7 +69,7 @@ def brief_error_text(error: BaseException) -> str:
     try:
         text = f"{error}{suggest_attribute(error)}"
     except (Exception, SystemExit) as another:  # of its own __str__
-        text = f"its text raises {type(another).__name__}"
+        text = f"no text, as str(error) raises {type(another).__name__}"
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} ... ({len(text):,} characters)"
     return text.encode("utf-8", "backslashreplace").decode()

@@ -135,7 +135,7 @@ def _make_method_class(
     unknown = [reference for reference in back if reference not in signature]
     if unknown:
         raise InputError(
-            f"{function.__name__} has no parameter {unknown[0]}, which names maps: it has "
+            f"{function.__name__} has no parameter {unknown[0]}, which `names` maps: map one of "
             f"{', '.join(signature)}."
         )
     selected = arguments or dict.fromkeys([*signature][:3])

@@ -93,4 +93,4 @@ def _evaluate(node: ast.expr, constants: Constants, purpose: str) -> int | float
         case ast.Call(func=ast.Name(id="sqrt"), args=[item], keywords=[]):
             return math.sqrt(_evaluate(item, constants, purpose))
         case _:
-            raise ValueError(f"{ast.unparse(node)} is no part of one")
+            raise ValueError(f"{ast.unparse(node)} is not allowed in a formula")

@@ -77,7 +77,9 @@ class Selector:
         """Return the selector with additional parameters; raise for one that is already set."""
         for name in extra:
             if name in self.parameters:
-                raise InputError(f"{name} is given twice, in {str(self)!r} and outside of it.")
+                raise InputError(
+                    f"{name} is given twice, also in {str(self)!r}: remove one of the two."
+                )
         return Selector(self.name, {**self.parameters, **extra}, self.texts)
 
     def __str__(self) -> str:
@@ -93,8 +95,8 @@ def _parse_cached(text: str) -> Selector:
     bracket = re.match(r"[^\[\]]*([\[\]])[^=]*/[^=]*\.py(:|$)", text)
     if bracket is not None:
         raise InputError(
-            f"cannot read {text!r}: the path of a file must not have {bracket[1]!r} in it: "
-            "rename that folder, or start from inside it."
+            f"cannot read {text!r}: the path of a file must not contain {bracket[1]!r}: "
+            "rename that folder, or run the command inside it."
         )
     match = _FORM.fullmatch(strip_quotes(text))
     if match is None:
@@ -111,7 +113,7 @@ def _parse_cached(text: str) -> Selector:
         if not key or not equals or not value:
             raise InputError(f"cannot read {part.strip()!r} in {text!r}: write key=value.")
         if key in texts:
-            raise InputError(f"{key} is given twice in {text!r}.")
+            raise InputError(f"{key} is given twice in {text!r}: remove one.")
         texts[key] = value
     values = {key: _parse_value(value) for key, value in texts.items()}
     return Selector(name, MappingProxyType(values), MappingProxyType(texts))

@@ -64,8 +64,8 @@ def load_user_object(name: str) -> Any:
             result = importlib.import_module(module)
     except _ImportTimeout:
         raise InputError(
-            f"the module of {name} has not been imported after {IMPORT_LIMIT:g} s: see what its "
-            "top level waits for."
+            f"the import of {name} has not ended after {IMPORT_LIMIT:g} s: check what the top "
+            "level of its module waits for."
         ) from None
     except ModuleNotFoundError as error:
         raise InputError(
@@ -135,7 +135,7 @@ def _check_importable_file(path: Path, module: str) -> None:
     """Raise for a file that Python would not import by its name."""
     if not module.isidentifier() or iskeyword(module):
         raise InputError(
-            f"Python can not import {path}: rename it, with letters, digits and underscores alone."
+            f"Python cannot import {path}: rename it, using only letters, digits and underscores."
         )
     try:
         spec = find_spec(module)
@@ -174,7 +174,7 @@ def instantiate_class(
     """
     if not isinstance(obj, type) and not inspect.isroutine(obj):
         if selector.parameters:
-            raise InputError(f"{selector.name} is no class or function: leave its parameters out.")
+            raise InputError(f"{selector.name} is not a class or function: omit its parameters.")
         return obj
     if any(base.__module__.startswith("torch.optim") for base in getattr(obj, "__mro__", ())):
         raise InputError(

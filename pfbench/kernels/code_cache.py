@@ -32,8 +32,8 @@ def warn_uncached_loops(reason: str) -> None:
     if _IS_SAID not in os.environ:
         os.environ[_IS_SAID] = "1"
         print(
-            f"pfbench: loops are compiled in each process, as {reason}: set NUMBA_CACHE_DIR to a "
-            "folder with space to compile them once.",
+            f"pfbench: each process compiles its loops, because {reason}: set NUMBA_CACHE_DIR to a "
+            "writable folder to compile them once.",
             file=sys.stderr,
             flush=True,
         )

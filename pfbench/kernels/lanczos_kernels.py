@@ -28,8 +28,7 @@ _BLOCK = 1024
 """Number of entries of a vector that stay in the first-level cache during a pass over a basis."""
 
 UNORDINARY = -1
-"""Returned in place of the number of steps if the first squared norm overflows, underflows or is
-NaN."""
+"""Returned as the number of steps if the first squared norm is not finite or too small or large."""
 
 
 class LanczosBasis(NamedTuple):

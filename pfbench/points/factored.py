@@ -33,9 +33,7 @@ from pfbench.points.vertices import RankOne
 _UNDOABLE = 1e-3
 """Smallest 1 - w for which reading undoes a step: rounding grows by 1/(1 - w)."""
 
-_GONE = (
-    "this point is older than the newest two of its sequence: take keep(x) of it before moving on."
-)
+_GONE = "this point is older than the newest two of its sequence: call keep(x) before moving on."
 
 
 class IterateStorage:
@@ -136,7 +134,7 @@ class FactoredMatrix:
             if 1.0 - w >= _UNDOABLE:
                 return _make_entry_view(trail, 1.0 / (1.0 - w), -w / (1.0 - w), vertex)
             raise StalePoint(
-                f"the point before a step of weight {w:g} is gone: take keep(x) of it first."
+                f"the point before a step of weight {w:g} is lost: call keep(x) before it."
             )
         raise StalePoint(_GONE)
 
@@ -214,7 +212,7 @@ class FactoredMatrix:
         if not recorded and self._token is not self._trail.current:
             raise StalePoint(
                 "only the newest point of a sequence can be moved or differentiated in place: "
-                "take keep(x) of this one first."
+                "call keep(x) and use the copy."
             )
         loop(self.entry_view())
         if recorded:

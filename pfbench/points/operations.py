@@ -45,7 +45,7 @@ def combine(x: Any, v: Any, w: float) -> Any:
             return out
         end = _as_dense_array(v)
         if end.shape != x.shape:
-            raise InputError(f"cannot move a point of shape {x.shape} to one of {end.shape}.")
+            raise InputError(f"cannot move a point of shape {x.shape} to one of shape {end.shape}.")
         w = _weight_as_float(w)
         return (1.0 - w) * x + w * end
     if not isinstance(x, FactoredMatrix):
@@ -116,7 +116,7 @@ def inner(g: Any, x: Any) -> float:
     """
     if isinstance(x, np.ndarray) and isinstance(g, np.ndarray):
         if g.shape != x.shape:
-            raise InputError(f"no inner product of arrays of shapes {g.shape} and {x.shape}.")
+            raise InputError(f"inner(g, x) needs arrays of one shape, not {g.shape} and {x.shape}.")
         return float(np.vdot(g, x))
     if isinstance(g, TiltedOperator):
         return g.inner(x) if isinstance(x, RankOne) else g.inner_point(x)
@@ -129,7 +129,7 @@ def inner(g: Any, x: Any) -> float:
         if x.pattern is not None:
             return _make_observed_matrix(x.pattern, g).inner(x)
         return x.scale * float(x.u @ (g @ x.v))
-    raise InputError(f"no inner product of {describe(g)} and {describe(x)}.")
+    raise InputError(f"inner(g, x) is not defined for {describe(g)} and {describe(x)}.")
 
 
 def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
@@ -159,7 +159,7 @@ def distance(x: Any, y: Any) -> float:
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         dense, other = _as_dense_array(x), _as_dense_array(y)
         if dense.shape != other.shape:
-            raise InputError(f"no distance between shapes {dense.shape} and {other.shape}.")
+            raise InputError(f"distance needs one shape, not {dense.shape} and {other.shape}.")
         return norm(dense - other)
     if isinstance(x, FactoredMatrix) and isinstance(y, FactoredMatrix):
         return frobenius_norm(combine_factors(x, y, 1.0, -1.0))
@@ -172,7 +172,7 @@ def distance(x: Any, y: Any) -> float:
             if isinstance(y, FactoredMatrix)
             else distance(x.matrix(), _as_dense_array(y))
         )
-    raise InputError(f"no distance between {describe(x)} and {describe(y)}.")
+    raise InputError(f"distance(x, y) is not defined for {describe(x)} and {describe(y)}.")
 
 
 def _make_observed_matrix(pattern: Pattern, g: Any) -> SparseOperator:

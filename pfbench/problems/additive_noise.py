@@ -82,7 +82,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
                 f"{self.set.shape}: make them equal."
             )
         if np.abs(noise.mean(axis=0)).max() > 1e-12 * max(1e-300, float(np.abs(noise).max())):
-            raise InputError("the noise must have mean 0: subtract it.")
+            raise InputError("the noise must have mean 0: subtract its mean.")
 
     @property
     def n(self) -> int:

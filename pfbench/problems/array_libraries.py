@@ -86,7 +86,7 @@ def _device(base: str, name: str) -> Any:
         return import_module("torch").device(name)
     if base == "cupy":
         return import_module("cupy").cuda.Device(int(name))
-    raise ValueError("it has only its own")
+    raise ValueError("only torch and cupy take a device")
 
 
 class ArrayOperator(DenseOperator):

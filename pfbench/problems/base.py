@@ -186,8 +186,8 @@ class FiniteSum(ABC):
             lacks["hessian"] = "it states no Hessians"
         if not self._defines_verb("component_smoothness"):
             lacks["component_smoothness"] = (
-                "it states no L_i, the smoothness of each component, by which sampling=importance "
-                "draws"
+                "it states no L_i, the smoothness of each component, which sampling=importance "
+                "needs"
             )
         return lacks
 
@@ -292,7 +292,7 @@ def check_dense_point(x: Any, shape: tuple[int, ...]) -> Floats:
     """Return x; raise unless it is an array of this shape, which compiled loops do not check."""
     if not isinstance(x, np.ndarray) or x.shape != shape:
         text = x.shape if isinstance(x, np.ndarray) else type(x).__name__
-        raise InputError(f"a point of shape {text} was given where {shape} is needed.")
+        raise InputError(f"a point must be an array of shape {shape}, not {text}.")
     return x
 
 

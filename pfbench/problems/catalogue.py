@@ -218,7 +218,7 @@ def _build(name: str, value: Mapping[str, Any]) -> FiniteSum:
         finite_sum = entry.build(parameters).with_selector(name, parameters)
         if parameters is not value and finite_sum.shape != value["set"].shape:
             raise InputError(
-                f"set has points of shape {value['set'].shape}, and {name} of {finite_sum.shape}."
+                f"set must have points of shape {finite_sum.shape}, not {value['set'].shape}."
             )
         return finite_sum
     except (MemoryError, OverflowError, ValueError) as error:

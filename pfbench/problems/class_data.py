@@ -151,7 +151,7 @@ class ClassTasks:
     seed: int = parameter(0, "seed of the problem's data")
     copies: int = parameter(5, "noisy versions of each class (K)")
     noise: float = parameter(0.05, "standard deviation of the noise of a feature")
-    rows: int | None = parameter(None, "most rows of each class, drawn uniformly", "all")
+    rows: int | None = parameter(None, "maximum rows of each class, drawn uniformly", "all")
 
     def draw(self, name: str) -> TaskRows:
         """Return the rows of all tasks.

@@ -75,7 +75,7 @@ class AnySetFamily(ProblemFamily):
     of_set: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "see below")
     norm: str | None = parameter(
-        None, "norm instead of the set, as spectral[radius=2], or in addition to it", "none"
+        None, "norm, such as spectral[radius=2], instead of a set or in addition to it", "none"
     )
 
     def _add_norm(self, problem: FiniteSum) -> FiniteSum:

@@ -36,7 +36,7 @@ def as_csr(features: Any) -> Any:
     if matrix.ndim != 2:
         raise InputError("the features must be a matrix of numbers, one row for each label.")
     if max(matrix.nnz, matrix.shape[1]) > MOST_ENTRIES:
-        raise InputError(f"the features have {matrix.nnz} entries: at most 2^32 - 1 are read.")
+        raise InputError(f"the features must have at most 2^32 - 1 entries, not {matrix.nnz}.")
     matrix.sum_duplicates()
     check_finite_array("the features", matrix.data)
     return matrix

@@ -252,7 +252,7 @@ class RobustMatrixRecovery(FiniteSum):
     def entry_view(self, x: FactoredMatrix) -> EntryView:
         """Return the values of a point for compiled loops; raise for another pattern."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
-            raise InputError(f"{describe(x)} is no point of {self.name}: it has another pattern.")
+            raise InputError(f"{describe(x)} is not a point of {self.name}: the pattern differs.")
         return x.entry_view()
 
     def minimum(self, g: Any) -> tuple[float, float]:

@@ -88,8 +88,8 @@ class SensingData:
             raise InputError("the sensing matrices must be an array of float64 or float32.")
         if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != M * N:
             raise InputError(
-                f"the sensing matrices have shape {rows.shape} where (n, {M * N}), n >= 1, is "
-                "needed: one row vec(Z_i) each."
+                f"the sensing matrices must have shape (n, {M * N}), n >= 1, one row vec(Z_i) "
+                f"each, not {rows.shape}."
             )
         for block in row_blocks(*rows.shape):
             check_finite_array(f"the sensing matrices from row {block.start} on", rows[block])
@@ -248,12 +248,12 @@ class SyntheticSensing:
     columns: int = parameter(20, "columns of the matrix (N)")
     rank: int = parameter(5, "rank of the underlying matrix")
     n: int | None = parameter(None, "number of sensing matrices", "10 rank max(rows, columns)")
-    noise: float = parameter(1.0, "standard deviation of what is added to a target")
+    noise: float = parameter(1.0, "standard deviation of the noise added to a target")
     spike: float = parameter(
         100.0, "variance of the first entry of a sensing matrix; the others have 1"
     )
     storage: str = parameter(
-        "float64", "of the sensing matrices: float64, or float32 (rounded, half the memory)"
+        "float64", "type of the sensing matrices: float64, or float32 (rounded, half the memory)"
     )
     sensing_variance: float = parameter(
         0.0, "w, variance of noise in the sensing matrices: 0 is loss (7), else (8)"

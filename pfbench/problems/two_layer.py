@@ -70,8 +70,8 @@ class TwoLayerNetwork(FiniteSum):
         check_finite_array("the start", self.begin, shape=self.shape)
         if self.set.shape != self.shape:
             raise InputError(
-                f"the set is of points of shape {self.set.shape}, the problem's have shape "
-                f"{self.shape}: make them equal."
+                f"the set has points of shape {self.set.shape}, and the problem has points of "
+                f"shape {self.shape}: make them equal."
             )
 
     @property

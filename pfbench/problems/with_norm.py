@@ -44,7 +44,7 @@ class NormedProblem(ProblemWrapper):
             )
         if problem.shape != norm.shape:
             raise InputError(
-                f"the norm is of points of shape {norm.shape}, the problem's have shape "
+                f"the norm has points of shape {norm.shape}, and the problem has points of shape "
                 f"{problem.shape}: make them equal."
             )
         value: Any = {"name": problem.name, "inner": problem, "norm": norm}

@@ -65,7 +65,7 @@ class UnitFlowPolytope(VectorConvexBody):
     name: ClassVar[str] = "unit-flow"
     polytope: ClassVar[bool] = True
     summary: ClassVar[str] = "unit flows through a directed acyclic graph: convex hull of its paths"
-    required_arguments: ClassVar[str] = "a graph: UnitFlow(edges, origin, destination)"
+    required_arguments: ClassVar[str] = "a graph: UnitFlowPolytope(edges, origin, destination)"
     source: ClassVar[str] = "shortest path in topological order: Cormen et al. 2022, chapter 22"
 
     edges: Integers
@@ -77,7 +77,7 @@ class UnitFlowPolytope(VectorConvexBody):
         for name in ("origin", "destination"):
             node = check_integer(name, getattr(self, name), minimum=0)
             if node >= self._node_count:
-                raise InputError(f"{name}={node} is no end of an edge: name a node of the graph.")
+                raise InputError(f"{name}={node} is not on an edge: name a node of the graph.")
         if self.origin == self.destination:
             raise InputError(
                 f"origin and destination are both {self.origin}: name two different nodes."

@@ -310,7 +310,7 @@ class MatroidBasePolytope(_BasisPolytope):
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
         """Return k, the rank of a uniform matroid; others are built in Python."""
-        description = "rank of the uniform matroid; MatroidBase(matroid) takes any other"
+        description = "rank of a uniform matroid; MatroidBasePolytope(matroid) takes any matroid"
         return {"k": Parameter(description, "")}
 
     @classmethod
@@ -342,7 +342,7 @@ class SpanningTreePolytope(_BasisPolytope):
 
     name: ClassVar[str] = "spanning-tree"
     summary: ClassVar[str] = "convex hull of the spanning trees of a connected graph"
-    required_arguments: ClassVar[str] = "a graph: SpanningTree(edges)"
+    required_arguments: ClassVar[str] = "a graph: SpanningTreePolytope(edges)"
     source: ClassVar[str] = "Kruskal 1956; Edmonds 1971"
 
     edges: Integers
@@ -353,8 +353,8 @@ class SpanningTreePolytope(_BasisPolytope):
         if self.rank < graph.node_count - 1:
             raise InputError(
                 f"the graph on {graph.node_count} nodes is not connected (it falls into "
-                f"{graph.node_count - self.rank} parts): add edges, or use MatroidBase(GraphicMatroid) "  # noqa: E501
-                "for its spanning forests."
+                f"{graph.node_count - self.rank} parts): add edges, or take MatroidBasePolytope of "
+                "a GraphicMatroid for its spanning forests."
             )
 
     @cached_property

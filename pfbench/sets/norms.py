@@ -123,7 +123,7 @@ class EntrywiseBall(NormBall):
 
     def __post_init__(self) -> None:
         if self.ball.shape != (math.prod(self.shape),):
-            raise InputError(f"a ball of shape {self.ball.shape} is none of {self.shape} entries.")
+            raise InputError(f"ball must have the entries of {self.shape}, not {self.ball.shape}.")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -180,7 +180,7 @@ class NormProduct(NormBall):
     """
 
     name: ClassVar[str] = "product"
-    summary: ClassVar[str] = "blocks of which each is in a ball of its own"
+    summary: ClassVar[str] = "product of the balls of several blocks"
     source: ClassVar[str] = "Pethick et al. 2025"
     has_projection: ClassVar[bool] = True
 
@@ -190,7 +190,7 @@ class NormProduct(NormBall):
 
     def __post_init__(self) -> None:
         if not self.balls:
-            raise InputError("a product of no balls has no points: give one for each block.")
+            raise InputError("a product needs at least one ball: give one for each block.")
 
     @cached_property
     def _block_ends(self) -> list[int]:

@@ -106,7 +106,7 @@ class NuclearBall(MatrixBall, NormBall):
         if not hasattr(g, "dense"):
             return as_operator(as_gradient(g, self.shape))
         if g.shape != self.shape:
-            raise InputError(f"the gradient is of shape {g.shape}, the set of {self.shape}.")
+            raise InputError(f"the gradient must have shape {self.shape}, not {g.shape}.")
         operator: LinearOperator = g
         return operator
 
@@ -144,7 +144,7 @@ class NuclearBall(MatrixBall, NormBall):
         return Factors(s[:rank], np.ascontiguousarray(u[:, :rank].T), vt[:rank])
 
     def _projection_threshold(self, s: Floats) -> float:
-        """Return how much a projection lowers singular values; 0 if s does not determine it."""
+        """Return the decrease of singular values by a projection; 0 if s leaves it open."""
         return float(s[0] - project_simplex(s, self.radius)[0]) if s.sum() > self.radius else 0.0
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:

@@ -42,7 +42,7 @@ class SubmodularBasePolytope(GreedyPolytope):
 
     name: ClassVar[str] = "submodular-base"
     summary: ClassVar[str] = "base polytope of a submodular function"
-    required_arguments: ClassVar[str] = "a function: SubmodularBase(d, function)"
+    required_arguments: ClassVar[str] = "a function: SubmodularBasePolytope(d, function)"
     source: ClassVar[str] = "Edmonds 1970 (greedy algorithm); Bach 2013"
     diameter_is_exact: ClassVar[bool] = False
 

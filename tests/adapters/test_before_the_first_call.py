@@ -90,7 +90,7 @@ def test_partial_fit_begins_at_0_and_refuses_another_start():
     data = {"features": np.ones((2, 3)), "labels": np.ones(2), "iterations": 2}
     with pytest.raises(InputError) as refused:
         pf.solve(squared(), PartialFit(estimator=regressor, **data))
-    assert_one_sentence(refused, "begins at 0")
+    assert_one_sentence(refused, "starts at 0")
 
 
 @pytest.mark.parametrize(

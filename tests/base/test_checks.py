@@ -39,7 +39,7 @@ def test_numbers_are_returned_as_float(value):
         (math.nan, ["step=nan", "finite"]),
         (math.inf, ["step=inf", "finite"]),
         (-math.inf, ["step=-inf", "finite"]),
-        pytest.param(10**400, ["step", "finite"], id="too large for a float"),
+        pytest.param(10**400, ["step", "too large"], id="too large for a float"),
         ("0.5", ["step='0.5'", "number"]),
         (True, ["step=True", "number"]),
         (None, ["step=None", "number"]),

@@ -147,7 +147,7 @@ def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
     try:
         matrix, labels = load_svmlight_file(stream, n_features=features, zero_based=False)
     except (ValueError, OverflowError) as error:
-        raise ContentError(f"it is no LIBSVM text of {features} features ({error})") from error
+        raise ContentError(f"it is not LIBSVM text of {features} features ({error})") from error
     return _check_rows(matrix.indptr, matrix.indices, matrix.data, labels)
 
 
@@ -215,7 +215,7 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
         users, items, values = (frame[column].to_numpy() for column in columns)
         ids = np.concatenate([users, items])
         if ids.min() < 0 or ids.max() >= 2**31:
-            raise ContentError("it holds a user or an item that is no integer in 0..2**31 - 1")
+            raise ContentError("it has a user or an item that is not an integer in 0..2**31 - 1")
         wrong = np.flatnonzero(~((values >= LOWEST) & (values <= HIGHEST)))  # NaN among them
         if wrong.size:
             raise ContentError(
@@ -278,7 +278,7 @@ def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator
     except pd.errors.EmptyDataError as error:
         raise ContentError("it is empty") from error
     except (ValueError, OverflowError, IndexError) as error:
-        raise ContentError(f"it is no table of numbers ({str(error).strip()})") from error
+        raise ContentError(f"it is not a table of numbers ({str(error).strip()})") from error
 
 
 class HashedStream(io.RawIOBase):

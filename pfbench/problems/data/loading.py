@@ -302,7 +302,7 @@ def _find_record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
     if record.task not in tasks:
         usable = [other.name for other in DATA_SETS.values() if other.task in tasks]
         raise InputError(
-            f"the data set {record.name} is of the kind {record.task!r}, not "
+            f"the data set {record.name} is for the task {record.task!r}, not "
             f"{' or '.join(map(repr, tasks))}: choose one of {', '.join(usable)}."
         )
     return record
