@@ -77,9 +77,7 @@ class Selector:
         """Return the selector with additional parameters; raise for one that is already set."""
         for name in extra:
             if name in self.parameters:
-                raise InputError(
-                    f"{name} is given twice, also in {str(self)!r}: remove one of the two."
-                )
+                raise InputError(f"{name} is given twice: remove it from {str(self)!r}.")
         return Selector(self.name, {**self.parameters, **extra}, self.texts)
 
     def __str__(self) -> str:

@@ -152,4 +152,4 @@ def test_an_lmo_that_is_nan_at_0_is_named():
     given = (lambda x: float(x @ x), lambda x: 2 * x, lmo)
     with pytest.raises(InputError) as refused:
         pf.adapters.from_functions(*given, start=np.zeros(3))
-    assert_one_sentence(refused, "lmo(0) has NaN", "any vertex")
+    assert_one_sentence(refused, "lmo(0) returns NaN", "any vertex")

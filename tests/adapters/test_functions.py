@@ -114,7 +114,7 @@ BAD = {
     "sum": ({"components": (ROWS, lambda x, i: part(x, i) * len(i))}, "the mean over the indices"),
     "constant": ({"constants": {"lipschitz": 1.0}}, "unknown constant"),
     "property": ({"properties": ("konvex",)}, "convex"),
-    "outside": ({"start": np.ones(4)}, "outside the set that lmo"),
+    "outside": ({"start": np.ones(4)}, "outside the set of lmo"),
     "vertex": ({"lmo": lambda g: g[:2]}, "returns an array of shape"),
     "jac": ({"jac": lambda x: x[:2]}, "gradient at the start must have shape"),
     "fun": ({"fun": lambda x: 1 / 0}, "fun fails with ZeroDivisionError"),

@@ -197,7 +197,7 @@ def test_aloi_is_read_as_what_it_is_and_called_unverified(tmp_path):
 @pytest.mark.parametrize("load", [load_classification, load_ratings])
 def test_a_set_of_another_kind_is_refused(load, tmp_path):
     record = catalogue.data_set("digits")
-    with pytest.raises(InputError, match="the data set digits is of the kind 'matrix'"):
+    with pytest.raises(InputError, match="the data set digits is for the task 'matrix'"):
         load(record, folder=tmp_path)
 
 
