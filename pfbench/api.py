@@ -10,9 +10,8 @@ Comparisons
     `compare` compares a method with the catalogue, `report` writes the report of a sweep,
     `list_runs` returns the runs of a store.
 Verdicts
-    `verify` tests claims of the literature, `falsify` searches for a
-    counterexample, `check` tests a user-defined algorithm, estimator, set, problem or
-    penalty, `fit_rate` estimates an exponent.
+    `verify` tests claims of the literature, `falsify` searches for a counterexample, `check` tests
+    a user-defined algorithm, estimator, set, problem or penalty, `fit_rate` estimates an exponent.
 Writing an algorithm
     `Algorithm` is the base class and `State` what an algorithm yields. `combine`, `keep`, `tilt`,
     `inner` and `distance` work on points of every kind; `Sample` is a batch with multiplicities.

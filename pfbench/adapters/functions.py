@@ -47,8 +47,8 @@ class FunctionSet(ConvexBody):
     project
         Function that returns the nearest point of the set; None if there is none.
     contains
-        Function (x, tolerance) -> whether x is in the set. By default, a point is outside if
-        linear minimisations find a linear function that separates it from the set.
+        Function (x, tolerance) -> whether x is in the set. By default, a point is outside if linear
+        minimisations find a linear function that separates it from the set.
 
     Raises
     ------

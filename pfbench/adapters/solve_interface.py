@@ -45,7 +45,7 @@ def solve(
         user-defined one in the same forms. A function of (ask, x, rng) that yields states is an
         algorithm, and so is a solver of (grad, lmo, x0); see `pfbench.adapters.method_class`.
     seed
-        Seed of the algorithm, at least 0; the problem's data have a seed of their own.
+        Seed of the algorithm, at least 0; the data of the problem have a separate seed.
     budget
         Maximum numbers of oracle calls, as in ``{"sfo": 100}``; the run stops before the call that
         would exceed it.

@@ -20,8 +20,8 @@ class TorchOptimizer(BlackBox):
     """Optimiser of `torch.optim`, or a class with its interface, in double precision.
 
     Its one parameter has the shape of a point of the problem. Each call of its closure is one
-    gradient, or one batch of S component gradients; only LBFGS reads, and so queries, the value.
-    A class whose `step` does not call its closure gets one gradient before each step.
+    gradient, or one batch of S component gradients; only LBFGS reads, and so queries, the value. A
+    class whose `step` does not call its closure gets one gradient before each step.
     """
 
     name = "torch-optimizer"

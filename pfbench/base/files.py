@@ -105,8 +105,7 @@ def check_writable(
 ) -> None:
     """Raise if a file or folder cannot be written, before any work is done for it.
 
-    It creates nothing, and leaves nothing behind even if the process is killed. Free disk space is
-    not checked.
+    The check leaves nothing behind, even if the process is killed. Free disk space is not checked.
 
     Parameters
     ----------

@@ -1,8 +1,7 @@
 """Parameters as formulas of the problem's constants: ``step=3/L``, ``period=ceil(n/8)``.
 
-A formula has numbers, the names of `pfbench.base.constants.MEANING`, L (the larger of L_f and
-L_ms, as in `Constants.L`), + - * /, parentheses, ceil and sqrt. It becomes a number once the
-problem is known.
+A formula may have numbers, the names of `pfbench.base.constants.MEANING`, L (see `Constants.L`),
+``+ - * /``, parentheses, ceil and sqrt. It is evaluated once the problem is known.
 """
 
 import ast

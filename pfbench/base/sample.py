@@ -30,7 +30,8 @@ class Sample:
     Raises
     ------
     InputError
-        If the two are not integer arrays of one length, or a count is negative or too large.
+        If `indices` and `counts` are not integer arrays of one length, or a count is negative or
+        too large.
     """
 
     indices: Integers
@@ -66,7 +67,7 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
     Raises
     ------
     InputError
-        If it is not a one-dimensional integer array, or an index is above the largest int64.
+        If `value` is not a one-dimensional integer array, or an index is above the largest int64.
     """
     if not isinstance(value, np.ndarray):
         raise InputError(

@@ -44,16 +44,14 @@ def load_user_object(name: str) -> Any:
     A function that is a method, as in `pfbench.base.function_methods`, becomes a class.
 
     This executes the module; its output goes to the standard error. Names come from the command
-    line or a spec, and are shown before the import. A
-    file is imported under its own name, and can import
-    modules next to it, as when Python runs it.
+    line or a spec, and are shown before the import. A file is imported under its own name, and can
+    import modules next to it, as when Python runs it.
 
     Raises
     ------
     InputError
-        If the name does not have this form, there is no such
-        file, module or name, or its import fails or
-        takes more than `IMPORT_LIMIT` seconds.
+        If the name does not have this form, there is no such file, module or name, or its import
+        fails or takes more than `IMPORT_LIMIT` seconds.
     """
     location, _, attribute = name.rpartition(":")
     if not (location and attribute):

@@ -13,7 +13,7 @@ _IS_SAID = "PFBENCH_NO_CODE_CACHE"
 
 
 def enable_cache(dispatcher: Any) -> None:
-    """Enable numba's disk cache of a loop, if there is a folder for it."""
+    """Enable numba's disk cache of a loop, or warn if no cache folder can be written."""
     try:
         dispatcher._cache = _forgiving_cache()(dispatcher.py_func)
     except (RuntimeError, OSError):

@@ -1,8 +1,8 @@
 """Loops over the rows of several tasks for the loss (y - 1/(1 + exp(z)))^2, z = <a, theta_t> + b_t.
 
 With s = 1/(1 + exp(-c z)), c = 1 for y = 1 and c = -1 for y = 0, the loss is s^2. The parameters
-are read as one contiguous row for each task (the transpose of Theta), and the full passes read each
-row of the data once.
+are read as one contiguous row for each task (the transpose of Theta). A full pass reads each row of
+the data once.
 """
 
 import math

@@ -167,8 +167,8 @@ def lanczos_sweep_rows(
 ) -> float:
     """Perform one fused sweep of Golub-Kahan-Lanczos over some rows.
 
-    Writes ``u = G v - beta * previous`` for these rows, adds ``G' u`` to y while each row is
-    still in cache, and returns the sum of squares of u.
+    The sweep writes ``u = G v - beta * previous`` for these rows, and adds ``G' u`` to y while each
+    row is still in cache. It returns the sum of squares of u.
     """
     indptr, indices = rows
     square = 0.0

@@ -2,7 +2,8 @@
 
 `combine` only *records* a step ``(1 - w) x + w v`` towards a vertex v; the next gradient or move
 applies it during its own sweep over the entries. Until then, and for one step after, the previous
-point can still be read (reading undoes the step). An older point is lost, unless `keep` copied it.
+point can still be read, because reading undoes the step. An older point can no longer be read,
+unless `keep` copied it.
 
 The points of one sequence share their storage: one vector of values, and its current position.
 """
@@ -122,7 +123,7 @@ class FactoredMatrix:
         Raises
         ------
         StalePoint
-            If the sequence has moved on too far.
+            If the sequence has moved on by more than one step, or by a step that cannot be undone.
         """
         trail = self._trail
         if self._token is trail.current:

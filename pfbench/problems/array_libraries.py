@@ -64,7 +64,7 @@ def load_array_library(name: str) -> ArrayLibrary:
     Raises
     ------
     InputError
-        If the name is unknown, the library is not installed, or it has no such device.
+        If the name is unknown, the library is not installed, or the library has no such device.
     """
     base, _, device = check_text("arrays", name, "torch:cuda").partition(":")
     module, install = find_entry("array library", base, _MODULES)
@@ -92,7 +92,7 @@ def _device(base: str, name: str) -> Any:
 class ArrayOperator(DenseOperator):
     """Dense matrix, multiplied on the device of an array library.
 
-    It is copied there once; each step of Golub-Kahan-Lanczos transfers only vectors.
+    The matrix is copied there once. Each step of Golub-Kahan-Lanczos transfers only vectors.
     """
 
     def __init__(self, library: ArrayLibrary, array: Floats) -> None:

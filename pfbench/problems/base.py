@@ -210,7 +210,7 @@ class FiniteSum(ABC):
         return None
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the problem's own measures, by name; with a norm, those of the norm."""
+        """Return the measures that only this problem has, by name; by default those of its norm."""
         return {} if self.norm is None else OF_NORMS
 
     def open(self, rng: np.random.Generator) -> Backend:

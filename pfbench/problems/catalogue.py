@@ -24,7 +24,7 @@ from pfbench.problems.family import AnySetFamily, ProblemFamily
 from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
 
 _TOO_LARGE = ("Maximum allowed dimension", "array is too big")
-"""Parts of NumPy's messages for arrays with too many entries."""
+"""Starts of NumPy's messages about arrays with too many entries."""
 
 _FEW = 3
 """Maximum number of sets that the description of a parameter names as having it."""
@@ -72,7 +72,7 @@ class ProblemEntry:
         return dict(_set_and_penalty_parameters(self))
 
     def parameters(self) -> dict[str, Parameter]:
-        """Return its parameters: its own, those of its sets and penalties, and of its sources."""
+        """Return the parameters of the problem, its sets, its penalties and its data sources."""
         of_sources = merge_parameters(
             {name: collect_declared_parameters(cls) for name, cls in self.family.sources.items()}
         )

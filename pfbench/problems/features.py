@@ -23,8 +23,8 @@ def as_csr(features: Any) -> Any:
     Raises
     ------
     InputError
-        If it is not a matrix of finite numbers, its index arrays are inconsistent (scipy does not
-        check them once they are set), or it is too large.
+        If `features` is not a matrix of finite numbers, is too large, or has inconsistent index
+        arrays, which scipy does not check after construction.
     """
     try:
         if scipy.sparse.issparse(features):

@@ -34,7 +34,7 @@ from pfbench.sets.whole_space import WholeSpace
 
 @dataclass(frozen=True, eq=False)
 class FiniteSumChain(FiniteSum):
-    """n chains of K links on blocks of their own, over the whole space R^(n K).
+    """n chains of K links, each on its own block of the whole space R^(n K).
 
     Attributes
     ----------

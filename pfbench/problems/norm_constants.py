@@ -1,9 +1,10 @@
 """Problems with a norm: unmet requirements, measures and constants.
 
-The smoothness L_norm of |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f. Where
-0 <= Hess f(x) <= G (x) I for a positive semidefinite G that acts on the rows of a matrix, it is at
-most the maximum of <X, G X> over |X| <= 1, by Cauchy-Schwarz, and equal to it if f is that
-quadratic. A convex function is largest at an extreme point of the ball: `max_quadratic_form`.
+The smoothness L_norm of |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f. Let 0 <=
+Hess f(x) <= G (x) I for a positive semidefinite G that acts on the rows of a matrix. Then L_norm is
+at most the maximum of <X, G X> over |X| <= 1, by Cauchy-Schwarz. It is equal to this maximum if f
+is the quadratic with that Hessian. A convex function is largest at an extreme point of the ball:
+`max_quadratic_form`.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Restricted strong convexity of matrix regression on given data (li2019 (4), lemma 1).
 
-For a quadratic f it says (1/2) q(V) >= (sigma/2) |V|_F^2 - tau |V|_*^2 for all V, where q(V) =
-E <Z, V>^2 - w |V|_F^2. Lemma 1 promises it for some c in tau = c xi d/n with high probability; here
+For a quadratic f this means (1/2) q(V) >= (sigma/2) |V|_F^2 - tau |V|_*^2 for all V, where q(V) = E
+<Z, V>^2 - w |V|_F^2. Lemma 1 promises it for some c in tau = c xi d/n with high probability; here
 tau is estimated by a search, since the guarantees depend on its size.
 """
 

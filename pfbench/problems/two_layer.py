@@ -3,12 +3,11 @@
 f_i(W_1, W_2) = |W_2 tanh(W_1 a_i) - b_i|^2/2. A point is a vector: the entries of W_1, shape
 (h, m), then those of W_2, shape (k, h), in C order.
 
-On |x| <= R, with z = W_1 a, u = tanh z, r = W_2 u - b: |u|^2 <= h, |W_2| <= R and
-|r| <= R sqrt h + |b|. In a direction (P, Q) of length 1 the second derivative is
-|Q u + W_2 (tanh'(z) P a)|^2 + <r, 2 Q (tanh'(z) P a) + W_2 (tanh''(z) (P a)^2)>, with |tanh'| <= 1
-and |tanh''| <= c = 4/(3 sqrt 3), so that f_i is smooth with L_i = h + R^2 |a|^2 +
-(R sqrt h + |b|)(|a| + c R |a|^2). A component gradient has a square of at most
-(R sqrt h + |b|)^2 (h + R^2 |a|^2).
+On |x| <= R, with z = W_1 a, u = tanh z, r = W_2 u - b: |u|^2 <= h, |W_2| <= R and |r| <= R sqrt h +
+|b|. In a direction (P, Q) of length 1 the second derivative is |Q u + W_2 (tanh'(z) P a)|^2 + <r, 2
+Q (tanh'(z) P a) + W_2 (tanh''(z) (P a)^2)>, where |tanh'| <= 1 and |tanh''| <= c = 4/(3 sqrt 3). So
+f_i is smooth with L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2). A component gradient has
+a square of at most (R sqrt h + |b|)^2 (h + R^2 |a|^2).
 """
 
 import math

@@ -56,7 +56,7 @@ class NormedProblem(ProblemWrapper):
 
     @property
     def digest(self) -> str:
-        """Hash of the problem's own digest and the norm."""
+        """Hash of the digest of the problem without the norm, and of the norm."""
         return content_digest((self.inner.digest, self.norm))
 
     @property
@@ -75,7 +75,7 @@ class NormedProblem(ProblemWrapper):
         return self.inner.open(rng) if self.is_bounded else self
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the problem's own measures, and those of norms."""
+        """Return the measures of the problem without the norm, and those of norms."""
         return {**self.inner.measures(), **OF_NORMS}
 
     def constants(self, start: Any) -> Constants:

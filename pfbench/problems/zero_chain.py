@@ -1,9 +1,9 @@
 """Zero chain over a Euclidean ball: a lower bound for linear minimisation (shen2019, 7.1).
 
 f(x) = |x|^2/10 + H_T(V'x) on the ball of radius 230 sqrt T, V with T orthonormal columns. At a
-point whose last coordinate <v_T, x> is 0 the Frank-Wolfe gap is at least 0.08 R = 0.04 D, and a
-method that starts at 0 and moves within the span of the answers finds one v_k after the other. For
-a fixed V the bound holds for such methods only; the resisting oracle extends it to all methods.
+point whose last coordinate <v_T, x> is 0, the Frank-Wolfe gap is at least 0.08 R = 0.04 D. A method
+that starts at 0 and moves within the span of the answers finds one v_k after the other. For a fixed
+V the bound holds for such methods only; the resisting oracle extends it to all methods.
 """
 
 import math

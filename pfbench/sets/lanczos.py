@@ -1,12 +1,13 @@
 """The largest singular triple by Golub-Kahan-Lanczos, with a certificate.
 
-From a start with a random part, k steps give a lower bound (the Ritz value) and, because the k-th
-Lanczos polynomial is at most 1/|gamma| at the largest eigenvalue, where gamma is the start's
-component along the leading vector, an upper bound that fails with a stated probability:
-J. van Dorsselaer, M. Hochstenbach, H. van der Vorst, "Computing probabilistic bounds for extreme
+From a start with a random part, k steps give two bounds. The lower one is the Ritz value. The upper
+one holds because the k-th Lanczos polynomial is at most 1/|gamma| at the largest eigenvalue, where
+gamma is the start's component along the leading vector. It fails with a stated probability: J. van
+Dorsselaer, M. Hochstenbach, H. van der Vorst, "Computing probabilistic bounds for extreme
 eigenvalues of symmetric matrices with the Lanczos method" (SIMAX 22, 2000); M. Hochstenbach,
 "Probabilistic upper bounds for the matrix two-norm" (J. Sci. Comput. 57, 2013). A small residual
-alone certifies nothing: on clustered spectra it is wrong in up to two thirds of the cases.
+alone certifies nothing: on clustered spectra it belongs to another singular value in up to two
+thirds of the cases.
 """
 
 import math
@@ -115,9 +116,8 @@ def leading_singular_triple(
         Whether to compute u and v. Without them, each step needs 8 M bytes less.
     gap_share
         Without `failure`: another limit of the residual that ends the steps (except where squares
-        of the matrix overflow or
-        underflow). Then v is the direction of ``G' u``, so that sigma may be
-        larger than the value at which the residual was measured.
+        of the matrix overflow or underflow). Then v is the direction of ``G' u``, so that sigma may
+        be larger than the value at which the residual was measured.
 
     Raises
     ------

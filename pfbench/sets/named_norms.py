@@ -73,7 +73,7 @@ def product_norm_ball(text: str, shapes: Sequence[Shape]) -> NormProduct:
     Raises
     ------
     InputError
-        If the number of norms is neither 1 nor the number of blocks, or as `norm_ball`.
+        If the number of norms is neither 1 nor the number of blocks, or if `norm_ball` raises it.
     """
     parts = text.split("*")
     if len(parts) not in (1, len(shapes)):

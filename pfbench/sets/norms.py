@@ -1,10 +1,10 @@
 """Norm balls, for methods that use a norm in place of a feasible set.
 
 |g|_* = max <g, x> over |x| <= 1 is the dual norm. With zeta = max |x|_*/|x|_2 and rho_2 the largest
-Euclidean norm in the ball of radius rho, zeta = rho_2/rho: both are the maximum of <x, v> over
-|x| <= 1 and |v|_2 <= 1, taken in either order. With omega = max |x|/|x|_2, a Euclidean smoothness
-L_2 and the smoothness L of |grad f(x) - grad f(y)|_* <= L |x - y| satisfy L_2 <= omega^2 L and
-L <= zeta^2 L_2. These three are pfbench's own; the balls are those of Pethick et al. 2025.
+Euclidean norm in the ball of radius rho, zeta = rho_2/rho: both are the maximum of <x, v> over |x|
+<= 1 and |v|_2 <= 1, taken in either order. With omega = max |x|/|x|_2, a Euclidean smoothness L_2
+and the smoothness L of |grad f(x) - grad f(y)|_* <= L |x - y| satisfy L_2 <= omega^2 L and L <=
+zeta^2 L_2. These relations are derived by pfbench; the balls are those of Pethick et al. 2025.
 """
 
 import math

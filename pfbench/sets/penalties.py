@@ -149,7 +149,7 @@ class GroupPenalty(NormPenalty):
     Parameters
     ----------
     weight
-        Factor of the sum; groups have no weights of their own.
+        Factor of the sum; the groups all have the same weight.
     d
         Length of a vector.
     groups

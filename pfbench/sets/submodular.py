@@ -64,7 +64,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         Raises
         ------
         InputError
-            If it is not a finite number.
+            If the value is not a finite number.
         """
         value = float(self.function(members))
         if not math.isfinite(value):
@@ -160,7 +160,7 @@ class Permutahedron(GreedyPolytope):
     Raises
     ------
     InputError
-        If there is no entry or one is not finite.
+        If there is no entry, or an entry is not finite.
     """
 
     name: ClassVar[str] = "permutahedron"

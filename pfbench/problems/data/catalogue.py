@@ -1,8 +1,8 @@
 """Records of the data sets: description, home, and checksums.
 
-A record may have up to three checksums. From the strongest, they are of the unpacked
-bytes as the home publishes them, of the home's archive, of the parsed arrays in canonical form. A
-set without a checksum is loaded if its shape and counts match, and is called *unverified*.
+A record may have up to three checksums, from the strongest: that of the unpacked bytes as the home
+publishes them, that of the home's archive, and that of the parsed arrays in canonical form. A set
+without a checksum is loaded if its shape and counts match, and is called *unverified*.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ class DataFile:
     Attributes
     ----------
     url
-        The home's address, for the download.
+        Address from which the file is downloaded.
     folder
-        Its folder in the cache.
+        Folder of the file in the cache.
     filename
-        Its name there after a download.
+        Name of the downloaded file in the cache.
     member
         Name of the unpacked file; the cache may hold it uncompressed, as ``.bz2`` or as ``.gz``.
     sha256_archive
@@ -362,7 +362,7 @@ def data_set(name: str | DataSet) -> DataSet:
     Raises
     ------
     InputError
-        If there is none of that name; it suggests the nearest.
+        If there is no set of that name; the message suggests the nearest name.
     """
     if isinstance(name, DataSet):
         return name

@@ -78,14 +78,14 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.
         other means none. It can differ from `path`, because a download is checked before it gets
         its name.
     members
-        Names of the wanted file inside a zip, whatever its folder there; the first that is found
-        is taken, and it may itself be packed as ``.gz``, ``.bz2`` or ``.xz``.
+        Names of the wanted file inside a zip, in any folder. The first one found is taken; it may
+        itself be compressed as ``.gz``, ``.bz2`` or ``.xz``.
 
     Raises
     ------
     ContentError
-        If the file cannot be read, is damaged or truncated, or lacks the member; this may be raised
-        only while the stream is read.
+        If the file cannot be read, is damaged or truncated, or lacks the member. Some damage is
+        found only while the stream is read.
     """
     suffix = PurePosixPath(form).suffix
     try:
@@ -199,9 +199,8 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
     Raises
     ------
     ContentError
-        If there is no rating, a column is missing, an id is not an integer in 0..2**31 -
-        1, a rating
-        is not a number from 0.5 to 5, or a user has rated an item twice.
+        If there is no rating, a column is missing, an id is not an integer in 0..2**31 - 1, a
+        rating is not a number from 0.5 to 5, or a user has rated an item twice.
     """
     line = stream.peek(1 << 16).partition(b"\n")[0]
     separator, columns, header = _detect_ratings_layout(line)
@@ -258,7 +257,7 @@ def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator
     Raises
     ------
     ContentError
-        If there is no line, or pandas refuses one.
+        If there is no line, or pandas cannot parse a line.
     """
     import pandas as pd
 

@@ -60,8 +60,8 @@ class ClassificationData:
         Samples as rows, shape (n, d), float64, indices sorted in each row, in the file's order
         and not scaled, except breast-cancer (see `load_classification`).
     labels
-        Shape (n,), float64: -1 and +1 for a binary task, else 0 to classes - 1 in the order of
-        the file's own labels.
+        Shape (n,), float64: -1 and +1 for a binary task, else 0 to classes - 1, in increasing order
+        of the labels in the file.
     classes
         Number of distinct labels.
     digest
@@ -85,9 +85,9 @@ class RatingsData:
     Attributes
     ----------
     name
-        Its name in the catalogue, or the file's own name.
+        Name in the catalogue, or the name of the file.
     users, items
-        The file's own numbers, shape (n,), int32.
+        User and item numbers as in the file, shape (n,), int32.
     values
         Ratings from 0.5 to 5 stars, shape (n,), float64.
     digest
@@ -314,7 +314,7 @@ def _resolve_edition(source: str) -> DataSet | Path:
     Raises
     ------
     InputError
-        If it is neither.
+        If the text is neither the name of a variant nor the path of a file.
     """
     short = source.lower().removeprefix("movielens-").removeprefix("ml-")
     if short in EDITIONS:

@@ -105,7 +105,7 @@ def check(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
     InputError
         If there is no such set.
     DataError
-        If it is not in the cache, or is damaged, truncated or not the set.
+        If its file is not in the cache, is damaged or truncated, or is not that of the set.
     """
     record = data_set(name)
     digest, verified = _load(record, folder)
