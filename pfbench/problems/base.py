@@ -177,16 +177,16 @@ class FiniteSum(ABC):
         if "set" in lacks:
             lacks["polytope"] = lacks["set"]
         elif not getattr(self.set, "polytope", False):
-            lacks["polytope"] = f"the set {self.set.name} is none"
+            lacks["polytope"] = f"the set {self.set.name} is not a polytope"
         lacks |= unmet_norm_requirement_reasons(self)
         if self.n > 1 and not (self._defines_verb("batch") or self._defines_verb("component")):
-            reason = "it states neither component(i, x) nor batch(sample, x)"
+            reason = "it defines neither component(i, x) nor batch(sample, x)"
             lacks |= dict.fromkeys(("batch", "difference", "table"), reason)
         if not self._defines_verb("hessian"):
-            lacks["hessian"] = "it states no Hessians"
+            lacks["hessian"] = "it defines no Hessians"
         if not self._defines_verb("component_smoothness"):
             lacks["component_smoothness"] = (
-                "it states no L_i, the smoothness of each component, which sampling=importance "
+                "it defines no L_i, the smoothness of each component, which sampling=importance "
                 "needs"
             )
         return lacks
@@ -263,7 +263,7 @@ class FiniteSum(ABC):
 
         The gradient of f_i is L_i-Lipschitz; the constant `L_mean` is their mean.
         """
-        raise RefusedError(f"{self.name} states no L_i, the smoothness of each component.")
+        raise RefusedError(f"{self.name} defines no L_i, the smoothness of each component.")
 
     # --- the set ----------------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ class LinearFamily(AnySetFamily):
     set: str | None = parameter(
         None,
         "feasible set, see `pfbench list sets`; none for the whole space",
-        "l1 where there is no penalty; none for the whole space",
+        "l1; with a penalty, the whole space",
     )
     penalty: str | None = parameter(
         None, "penalty h on the whole space, see `pfbench list sets`", "none"

@@ -40,7 +40,7 @@ LEAST_KNOWN: Mapping[str, tuple[float, str]] = MappingProxyType(
     {
         function: (
             value,
-            f"least of 5 runs of {method}, of which {runs} end there; "
+            f"least value of 5 runs of {method}, reached by {runs} of them; "
             f"norm of the gradient mapping {norm:.1e}",
         )
         for function, (value, method, runs, norm) in _FOUND.items()
