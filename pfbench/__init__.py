@@ -1,4 +1,4 @@
-"""pfbench: puts claims about projection-free and variance-reduced methods to the test.
+"""pfbench: tests of published claims about projection-free and variance-reduced methods.
 
 The public names are those of `pfbench.api`; each is loaded on first use, so that importing pfbench
 is quick.

@@ -5,14 +5,13 @@ use, so that importing it is quick; importing this module loads all of them.
 
 Runs
     `problem` and `algorithm` build what is run, `solve` runs it and returns a `Run`. `Budget` and
-    `Stop` end a run; `Counts` has its oracle calls. `plot` draws several runs.
+    `Stop` end a run; `Counts` has the oracle calls of a run. `plot` draws several runs.
 Comparisons
     `compare` compares a method with the catalogue, `report` writes the report of a sweep,
     `list_runs` returns the runs of a store.
 Verdicts
-    `verify` tests claims of the literature, `falsify` searches for a
-    counterexample, `check` tests a user's own algorithm, estimator, set,
-    problem or penalty, `fit_rate` estimates an exponent.
+    `verify` tests claims of the literature, `falsify` searches for a counterexample, `check` tests
+    a user-defined algorithm, estimator, set, problem or penalty, `fit_rate` estimates an exponent.
 Writing an algorithm
     `Algorithm` is the base class and `State` what an algorithm yields. `combine`, `keep`, `tilt`,
     `inner` and `distance` work on points of every kind; `Sample` is a batch with multiplicities.

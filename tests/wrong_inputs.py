@@ -148,7 +148,7 @@ COMMANDS = {
     ),
     "damaged ratings": (
         with_problem("source=movielens,edition=bad/ratings.csv"),
-        "no table of numbers",
+        "not a table of numbers",
     ),
     "damaged data": (
         with_problem("source=w8a", "nonconvex-logistic"),
@@ -412,14 +412,14 @@ PYTHON = {
     "pf.solve(problem, method, time_limit=0)": "time_limit=0 must be greater than 0",
     "pf.solve(problem, method, start=np.ones(3))": "of shape (3,)",
     "pf.solve(problem, method, start=np.full(4, 9.0))": "project it first",
-    "pf.solve(problem, lambda ask, x, rng: None, isolated=True)": "a class of its own file",
+    "pf.solve(problem, lambda ask, x, rng: None, isolated=True)": "a class in a file of its own",
     "pf.combine(np.ones(2), np.ones(3), 0.5)": "shape (2,)",
     'pf.combine(np.ones(2), np.ones(2), "half")': "a weight must be a number",
-    "pf.inner(np.ones(2), None)": "no inner product",
+    "pf.inner(np.ones(2), None)": "inner(g, x) is not defined",
     "pf.keep(3)": "an array or a factored matrix, not 3",
     'pf.Budget(sfo="many")': "sfo='many' must be a number",
     'pf.Stop("fw_gap", float("nan"))': "must be finite",
-    "pf.Sample(np.array([0, 0]), np.array([1]))": "one common length",
+    "pf.Sample(np.array([0, 0]), np.array([1]))": "same length",
     "pf.Sample(np.array([0]), np.array([-1]))": "must not be negative",
     'pf.check("l3")': "did you mean 'l2'",
     "pf.check(3)": "cannot be checked",
@@ -432,9 +432,9 @@ PYTHON = {
     'run.first_value("fw_gap", "small")': "target='small' must be a number",
     'run.plot("gap")': "did you mean 'fw_gap'",
     'pf.adapters.from_functions(f, g, lmo, start="zero")': "start must be an array of numbers",
-    "pf.adapters.from_functions(f, f, lmo, start=np.zeros(3))": "has shape (1,) where (3,)",
+    "pf.adapters.from_functions(f, f, lmo, start=np.zeros(3))": "must have shape (3,), not (1,)",
     "pf.adapters.from_functions(3, g, lmo, start=np.zeros(3))": "must be a function, not 3",
-    "pf.adapters.from_functions(f, g, f, start=np.zeros(3))": "let it return a vertex",
+    "pf.adapters.from_functions(f, g, f, start=np.zeros(3))": "let lmo return a vertex",
 }
 """Expressions, and what must be said by an error of pfbench, or as the reason why a run ended."""
 

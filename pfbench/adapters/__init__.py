@@ -1,7 +1,7 @@
 """Adapters for external tools: plain functions as problems, and other libraries' solvers.
 
-`pfbench.adapters` is public. The names are loaded on first use; a missing library raises only where
-it is used.
+`pfbench.adapters` is public. Its names are loaded on first use. A missing library raises an error
+only when it is used.
 """
 
 from typing import TYPE_CHECKING

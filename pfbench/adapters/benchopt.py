@@ -23,7 +23,7 @@ def run_algorithm(problem: Problem, selector: str, iterations: int, seed: int = 
 
 
 def evaluate_measures(problem: Problem, x: Point, run: Run | None = None) -> dict[str, float]:
-    """Return all measures that are defined at a point; of an interval the upper end.
+    """Return each measure defined at x, by name; for a certified interval, its upper end.
 
     The objective is called ``value``, as in benchopt. The counts and seconds of the run are
     included, and are 0 without a run.

@@ -1,4 +1,4 @@
-"""Base class of external solvers as algorithms: they call functions that count."""
+"""Base class of algorithms that run an external solver on counted oracle functions."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -17,20 +17,21 @@ from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 
 Tell = Callable[[Any], None]
-"""Function that takes the new iterate, a flat vector, and copies it."""
+"""Callback for a new iterate, a flat vector, which it copies."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlackBox(Algorithm):
     """Solver that receives oracles as functions, and reports each iterate by a callback.
 
-    A subclass defines `minimise`, and the fields, `requires` and so on of any algorithm. Calls are
-    counted outside the solver; a budget stops it before the call that would exceed it.
+    A subclass defines `minimise`, its parameters as fields, and the attributes of an algorithm,
+    such as `requires`. Calls are counted outside the solver. A budget stops the solver before the
+    call that would exceed the budget.
 
     Attributes
     ----------
     libraries
-        The packages whose code it runs: a stored run is reused only with the same versions.
+        Packages whose code the solver runs; a stored run is reused only with the same versions.
     """
 
     libraries: ClassVar[tuple[str, ...]] = ()
@@ -51,11 +52,12 @@ class BlackBox(Algorithm):
         Returns
         -------
         Floats or None
-            The solution; a further iterate unless it equals the last reported one.
+            The solution, which becomes one more iterate unless it equals the last reported one.
+            None if all iterates are reported.
         """
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state whenever the solver, which then waits, reports an iterate."""
+        """Yield a state for each iterate that the solver reports; the solver waits meanwhile."""
         plain = FlatOracles(ask, x)
 
         def work(hand_over: Callable[[State], None]) -> None:
@@ -82,7 +84,7 @@ def import_optional_library(name: str, extra: str = "") -> Any:
     Raises
     ------
     InputError
-        If it is not installed.
+        If the library is not installed.
     """
     try:
         return import_module(name)

@@ -1,4 +1,4 @@
-"""Solvers of copt that call functions; its compiled solvers do not."""
+"""Solvers of copt that call Python functions; compiled solvers are not supported."""
 
 from dataclasses import MISSING, dataclass
 from typing import Any
@@ -15,9 +15,9 @@ from pfbench.base.parameters import integer, nonnegative, one_of_values, positiv
 class CoptFrankWolfe(BlackBox):
     """Algorithm `copt.minimize_frank_wolfe`, the vanilla variant.
 
-    One gradient and one linear minimisation an iteration, and the gradient at the last iterate;
-    with backtracking one more gradient for each further trial. Values count only if they are read:
-    with backtracking.
+    Each iteration takes one gradient and one linear minimisation; the last iterate takes one more
+    gradient. Backtracking takes another gradient for each further trial point. It also reads
+    function values, which count only if they are read.
     """
 
     name = "copt-frank-wolfe"
@@ -32,8 +32,8 @@ class CoptFrankWolfe(BlackBox):
     step: str = one_of_values(
         "DR", "DR (Demyanov-Rubinov), ...", ("DR", "backtracking", "sublinear")
     )
-    smoothness: float = positive(MISSING, "L, at the start where the step is backtracking")
-    tolerance: float = nonnegative(0.0, "Frank-Wolfe gap at which it ends")
+    smoothness: float = positive(MISSING, "L; with step=backtracking, its first estimate")
+    tolerance: float = nonnegative(0.0, "Frank-Wolfe gap at which the run ends")
 
     @property
     def asks(self) -> frozenset[str]:

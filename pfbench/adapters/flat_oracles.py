@@ -30,8 +30,8 @@ class FlatOracles:
     n
         Number of components.
     stop_requested
-        The budget or the time limit that ended the run; None so far. It is stored because a library
-        may swallow the exception.
+        Exception of the budget or the time limit that ended the run; None before. It is stored
+        because a library may swallow the exception.
 
     Raises
     ------
@@ -51,41 +51,41 @@ class FlatOracles:
         self.stop_requested: BaseException | None = None
 
     def point(self, z: Any) -> Floats:
-        """Return a flat vector as a point of the problem, a copy."""
+        """Return a copy of a flat vector in the shape of the points of the problem."""
         return np.array(z, dtype=np.float64).reshape(self._shape)
 
     def value(self, z: Any) -> float:
-        """Return f: n FV."""
+        """Return f(z); counts n FV."""
         return float(self._query(self._ask.value, self.point(z)))
 
     def gradient(self, z: Any) -> Floats:
-        """Return grad f, shape (d,): 1 FO, n SFO."""
+        """Return grad f(z), shape (d,); counts 1 FO and n SFO."""
         return self._query_and_flatten(self._ask.gradient, self.point(z))
 
     def batch(self, sample: Indices, z: Any) -> Floats:
-        """Return the mean of the sampled component gradients, shape (d,): len(sample) SFO."""
+        """Return the mean of the sampled component gradients; counts len(sample) SFO."""
         return self._query_and_flatten(self._ask.batch, sample, self.point(z))
 
     def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
-        """Return f and its gradient; f is computed, at n FV, only if it is read."""
+        """Return f and its gradient; f is computed, and counted as n FV, only if it is read."""
         return LazyValue(self.value, self.point(z)), self.gradient(z)
 
     def lo(self, g: Any) -> Floats:
-        """Return a vertex v that minimises <g, v>, shape (d,): 1 LO."""
+        """Return a vertex v that minimises <g, v>, shape (d,); counts 1 LO."""
         v = self._query(self._ask.lo, self.point(g))
         return np.ravel(v if isinstance(v, np.ndarray) else v.matrix())
 
     def lmo(self, u: Any, z: Any, active_set: Any = None) -> tuple[Floats, None, None, float]:
-        """Return a linear minimiser in copt's form: v - z, no vertex names, the maximum step."""
+        """Return copt's (v - z, None, None, maximum step) for a vertex v that maximises <u, v>."""
         return self.lo(-np.asarray(u)) - z, None, None, 1.0
 
     def prox(self, z: Any, lam: float) -> Floats:
-        """Return the proximal map (for a set: the projection) of z, shape (d,): 1 PO."""
+        """Return the proximal map (for a set: the projection) of z, shape (d,); counts 1 PO."""
         y = self.point(z)
         return self._query_and_flatten(self._ask.prox, y, np.zeros_like(y), float(lam))
 
     def hessian_product(self) -> Callable[[Any, Any], Floats]:
-        """Return (z, p) -> Hessian of f at z times p: n HVP, and n SSO if z is new."""
+        """Return (z, p) -> Hessian of f at z times p; counts n HVP, and n SSO if z is new."""
         last: list[Any] = [None, None]
 
         def product(z: Any, p: Any) -> Floats:
@@ -111,7 +111,8 @@ class FlatOracles:
 class LazyValue:
     """Function value that is computed at its first use, and counted only then.
 
-    It acts as a float in every operation, also of NumPy; copies and pickles are floats.
+    It acts as a float in every operation, including those of NumPy. Its copies and pickles are
+    floats.
     """
 
     def __init__(self, value: Callable[[Any], float], z: Floats) -> None:
@@ -136,7 +137,7 @@ class LazyValue:
 
 
 def _make_float_operation(name: str) -> Callable[..., Any]:
-    """Return an operation of floats for a lazy value."""
+    """Return a method that applies an operation of floats to the value of a `LazyValue`."""
 
     def operation(self: LazyValue, *rest: Any) -> Any:
         items = (float(item) if isinstance(item, LazyValue) else item for item in rest)

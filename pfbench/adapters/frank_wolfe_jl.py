@@ -1,8 +1,8 @@
 """Import of trajectories of FrankWolfe.jl into a store, with counts by the step rule.
 
-With ``trajectory=true`` it records t, primal, dual, dual gap and time after each iteration. Row
-t = k has f and gap at x_{k-1}, where iteration k started; a last row, with t as before, has those
-of the output.
+With ``trajectory=true``, FrankWolfe.jl records t, primal, dual, dual gap and time after each
+iteration. Row t = k has the value of f and the gap at x_{k-1}, the start of iteration k. A last
+row, which repeats the last t, has those of the output.
 """
 
 import csv
@@ -32,7 +32,7 @@ RECORDED = ("t", "primal", "dual", "dual_gap", "time")
 TRACKED: Mapping[str, str] = MappingProxyType(
     {"gradient_calls": "fo", "lmo_calls": "lo", "f_calls": "fv"}
 )
-"""Quantities that its trackers count, if a callback records them, and their names in pfbench."""
+"""Name in pfbench of each count of FrankWolfe.jl's trackers, which a callback can record."""
 
 NO_TRIALS = ("Agnostic", "Shortstep", "FixedStep", "Nonconvex")
 """Step rules of frank_wolfe without trial points: one gradient and one vertex an iteration."""
@@ -80,9 +80,9 @@ class Trajectory:
         lacking = [name for name in COUNTED if last[name] is None]
         if lacking:
             raise InputError(
-                f"the trajectory does not tell {', '.join(lacking)}: record what the trackers "
-                f"count, and name the columns ({', '.join(TRACKED)}), or name its step rule, if it "
-                f"is one of {', '.join(NO_TRIALS)}."
+                f"the trajectory lacks the counts {', '.join(lacking)}: record and name the "
+                f"trackers' columns ({', '.join(TRACKED)}), or give step, if the step rule is "
+                f"one of {', '.join(NO_TRIALS)}."
             )
         return Run(
             problem=problem,
@@ -124,41 +124,41 @@ def read_trajectory(
     Parameters
     ----------
     path
-        A JSON file of rows, or of several such lists by name; or rows of numbers separated by
-        commas or tabs, as written by DelimitedFiles.
+        A JSON file: a list of rows, or an object of several such lists by name. Or a text file:
+        rows of numbers separated by commas or tabs, as Julia's DelimitedFiles writes them.
     entry
         Name of the trajectory, if the file has several.
     columns
-        Columns of a row: `RECORDED`, and those of `TRACKED` that a callback adds, in its order;
-        other names are ignored.
+        Names of all columns, in order: those of `RECORDED`, then those that a callback adds. Of the
+        latter, pfbench uses the names in `TRACKED` and ignores the others.
     n
         Number of components: a gradient is n SFO, a value n FV.
     step
-        Its step rule. One of `NO_TRIALS` determines counts that were not tracked: x_k takes k
-        gradients and k linear minimisations. Further calls of FrankWolfe.jl, for the trajectory and
-        to verify the output, are not counted.
+        Step rule of the run. A rule in `NO_TRIALS` determines the counts that were not tracked: x_k
+        takes k gradients and k linear minimisations. Further calls of FrankWolfe.jl, which record
+        the trajectory and verify the output, are not counted.
 
     Raises
     ------
     InputError
-        If the file cannot be read or has other rows.
+        If the file cannot be read, or its rows do not have these columns.
     """
     if not isinstance(path, str | Path):
         raise InputError(f"path={brief_repr(path)} must be the path of a file.")
     check_integer("n", n, minimum=1)
     if isinstance(columns, str | bytes) or not isinstance(columns, Sequence):
-        raise InputError(f"columns={brief_repr(columns)} must be the list of all that a row has.")
+        raise InputError(f"columns={brief_repr(columns)} must be a list of column names.")
     if missing := [name for name in RECORDED if name not in columns]:
-        raise InputError(f"columns lacks {', '.join(missing)}: name all that a row has, in order.")
+        raise InputError(f"columns lacks {', '.join(missing)}: name every column, in order.")
     data = _read_bytes(Path(path))
     results = _parse_rows(Path(path), data, entry)
     if not results:
-        raise InputError(f"{path} has no rows: record it with trajectory=true.")
+        raise InputError(f"{path} has no rows: record the run with trajectory=true.")
     for k, row in enumerate(results, start=1):
         if len(row) != len(columns):
             raise InputError(
-                f"row {k} of {path} has {len(row)} numbers where columns has {len(columns)}: name "
-                "what each is, in order."
+                f"row {k} of {path} has {len(row)} numbers, and columns has {len(columns)} names: "
+                "name every column of a row, in order."
             )
     named = [dict(zip(columns, row, strict=True)) for row in results]
     _check_order(path, named)
@@ -166,8 +166,8 @@ def read_trajectory(
     for k, gap in enumerate((row["dual_gap"] for row in named), start=1):
         if gap < -1e-8 * size:
             raise InputError(
-                f"row {k} of {path} has the dual gap {gap:g}: below 0 it is none, as "
-                "lo does not minimise or the point is outside the set."
+                f"row {k} of {path} has the dual gap {gap:g}, which must be at least 0: check "
+                "that the oracle minimises and that the start is in the set."
             )
     rows = tuple(_make_trace_row(named, k, n, step) for k in range(len(named)))
     digest = hashlib.sha256(data + repr((entry, tuple(columns), n, step)).encode())
@@ -175,20 +175,17 @@ def read_trajectory(
 
 
 def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None:
-    """Raise for rows that are not those of one run: counts are integers that never decrease.
-
-    Time is not an integer, and may be equal in several rows.
-    """
+    """Raise unless t and the counts are integers, and neither they nor the time ever decrease."""
     for name in (name for name in ("t", "time", *TRACKED) if name in named[0]):
         lower = 0.0
         for k, row in enumerate(named, start=1):
             value = row[name]
             if name != "time" and not value.is_integer():
-                raise InputError(f"row {k} of {path} has {name}={value:g}, no whole number.")
+                raise InputError(f"row {k} of {path} has {name}={value:g}: write a whole number.")
             if value < lower:
                 raise InputError(
-                    f"row {k} of {path} has {name}={value:g} after {lower:g}: it must hold the "
-                    "rows of one run, in order."
+                    f"row {k} of {path} has {name}={value:g} after {lower:g}: write the rows "
+                    "of one run, in order."
                 )
             lower = value
 
@@ -196,7 +193,7 @@ def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None
 def _make_trace_row(
     named: Sequence[Mapping[str, float]], k: int, n: int, step: str | None
 ) -> Numbers:
-    """Return pfbench's row for their k-th row."""
+    """Return pfbench's trace row for row k, from 0, of FrankWolfe.jl."""
     row, is_repeated = named[k], k > 0 and named[k]["t"] == named[k - 1]["t"]
     iteration = int(row["t"]) if is_repeated else max(int(row["t"]) - 1, 0)
     counts: dict[str, float | None] = dict.fromkeys(COUNTED, 0)
@@ -224,7 +221,7 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _parse_rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]:
-    """Return the rows of a file, all finite numbers."""
+    """Return the rows of a file; raise unless all of their entries are finite numbers."""
     try:
         text = data.decode("utf-8-sig")
         results = json.loads(text) if path.suffix == ".json" else _parse_delimited(text)
@@ -235,19 +232,19 @@ def _parse_rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]
         empty = next((k for k, row in enumerate(results, 1) if None in row), None)
         if empty is not None:
             raise InputError(
-                f"row {empty} of {path} has null, which JSON writers make of Inf and NaN: write "
-                "the file without that row."
+                f"row {empty} of {path} has null, which stands for Inf or NaN: write the file "
+                "without that row."
             )
         rows = [[float(number) for number in row] for row in results]
     except RecursionError as error:
-        raise InputError(f"{path} has no rows of numbers: its lists are nested deeply.") from error
+        raise InputError(f"{path} has no rows of numbers: it nests lists deeply.") from error
     except (ValueError, TypeError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} has no rows of numbers: {str(error)[:80]}.") from error
     bad = next((k for k, row in enumerate(rows, 1) if not all(map(math.isfinite, row))), None)
     if bad is not None:
-        raise InputError(f"row {bad} of {path} has a number that is not finite.")
+        raise InputError(f"row {bad} of {path} has NaN or Inf: leave that row out.")
     return rows
 
 

@@ -26,7 +26,7 @@ from pfbench.sets.body import ConvexBody, check_gradient, is_point
 from pfbench.sets.whole_space import WholeSpace
 
 _ROUNDS = 500
-"""Maximum number of vertices that decide whether a point is in a set."""
+"""Maximum number of linear minimisations that decide whether a point is in a set."""
 
 Jacobian = Callable[..., Any] | bool
 """Gradient function; True if `fun` returns the gradient with the value."""
@@ -43,13 +43,13 @@ class FunctionSet(ConvexBody):
     start
         A point of the set, any shape.
     diameter
-        Its Euclidean diameter; by default the diagonal of the box around the set, from two linear
-        minimisations for each entry of a point.
+        Euclidean diameter of the set. By default it is bounded by the diagonal of the box around
+        the set, from two linear minimisations for each entry of a point.
     project
-        Returns the nearest point of the set; None if unknown.
+        Function that returns the nearest point of the set; None if there is none.
     contains
-        Whether a point is in the set, (x, tolerance) -> bool. By default, a point is outside if
-        linear minimisations find a linear function that separates it from the set.
+        Function (x, tolerance) -> whether x is in the set. By default, a point is outside if linear
+        minimisations find a linear function that separates it from the set.
 
     Raises
     ------
@@ -58,7 +58,7 @@ class FunctionSet(ConvexBody):
     """
 
     name = "functions"
-    summary = "what a linear minimisation oracle is given for"
+    summary = "set defined by a linear minimisation function"
     source = "user-defined"
     points = "arrays"
     required_arguments = "pfbench.adapters.FunctionSet(lmo, start)"
@@ -86,8 +86,8 @@ class FunctionSet(ConvexBody):
             v = self.lo(np.ones_like(self._start))
         if v.shape != self._start.shape:
             raise InputError(
-                f"lmo returns an array of shape {v.shape} but the start has {self._start.shape}: "
-                "let it return a vertex."
+                f"lmo returns an array of shape {v.shape}, and the start has shape "
+                f"{self._start.shape}: let lmo return a vertex of that shape."
             )
 
     def __repr__(self) -> str:
@@ -123,8 +123,8 @@ class FunctionSet(ConvexBody):
         v = self._minimiser(g.copy())
         if not np.isfinite(v).all() and np.isfinite(g).all():
             location = "(0)" if not g.any() else "(g)"
-            remedy = ": let it return any vertex there" if not g.any() else ""
-            raise InputError(f"lmo{location} has NaN or infinite entries{remedy}.")
+            remedy = ": let lmo return any vertex" if not g.any() else ""
+            raise InputError(f"lmo{location} returns NaN or infinite entries{remedy}.")
         return v
 
     def project(self, y: Any) -> Floats:
@@ -286,7 +286,7 @@ def from_functions(
     sampler: Callable[[np.random.Generator, int], Any] | None = None,
     sample_grad: Callable[[Any, Floats], Any] | None = None,
 ) -> FiniteSum:
-    """Return a problem from plain functions, for `solve`, `check`, and all other functions.
+    """Return a problem built from plain functions.
 
     Parameters
     ----------
@@ -295,7 +295,8 @@ def from_functions(
     jac
         ``jac(x, *args)`` returns the gradient; True if `fun` does.
     lmo
-        The linear minimisation, in a form that `FunctionSet` takes; a feasible set; None for none.
+        Linear minimisation in a form that `FunctionSet` accepts, or a feasible set. None for the
+        whole space.
     start
         The start, a point of the set.
     args
@@ -305,7 +306,7 @@ def from_functions(
         gradients over an array of indices, with multiplicity.
     constants
         Known constants, by their names in `pfbench.base.constants`: ``{"L_f": 1.0, "D": 2.0}``. A
-        schedule that needs another one raises with its name.
+        schedule that needs a constant not given here raises an error that names it.
     properties
         Known properties of f: ``("convex",)``.
     sampler, sample_grad
@@ -331,11 +332,11 @@ def from_functions(
         raise InputError("give sampler and sample_grad together, and no components with them.")
     if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
         raise InputError(
-            'constants must be numbers by name, as in {"L_f": 1.0}, and properties a tuple, as in '
+            'constants must be a dict, as in {"L_f": 1.0}, and properties a tuple of names, as in '
             '("convex",).'
         )
     if not isinstance(args, tuple):
-        raise InputError(f"args={brief_repr(args)} must be a tuple, as scipy has it: (a,) of one.")
+        raise InputError(f"args={brief_repr(args)} must be a tuple: write (a,) for one argument.")
     for name, value in constants.items():
         if name not in MEANING or name == "n":
             raise unknown_name_error("constant", name, [name for name in MEANING if name != "n"])
@@ -371,7 +372,7 @@ def from_functions(
 
 
 def _copy_start(start: Any) -> Floats:
-    """Return a copy of a start."""
+    """Return a copy of a start point as a float64 array; raise for a single number."""
     point = check_finite_array("start", start).copy()
     if not point.size or not np.ndim(start):
         raise InputError("start must be an array with an entry for each variable, not a number.")
@@ -385,22 +386,22 @@ def _check_functions(**arguments: Any) -> None:
 
 
 def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSet:
-    """Return the feasible set."""
+    """Return the feasible set of `lmo`; raise if it does not contain the start."""
     if lmo is None:
         if start.ndim != 1:
-            raise InputError("start must be a vector where there is no lmo: flatten it.")
+            raise InputError("start must be a vector if there is no lmo: flatten it.")
         return WholeSpace(start.size)
     location = FunctionSet(lmo, start, diameter=diameter) if not hasattr(lmo, "lo") else lmo
     if not location.contains(start):
         raise InputError(
-            "start is outside the set that lmo minimises over: take a vertex that lmo returns, and "
-            "see that it minimises <g, v>, or as copt's maximises <u, v>."
+            "start is outside the set of lmo: start at a vertex that lmo returns, and check that "
+            "lmo minimises <g, v>, or, if it takes copt's arguments, maximises <u, v>."
         )
     return cast(FeasibleSet, location)
 
 
 def _check_functions_at_start(problem: FunctionProblem, x: Floats) -> None:
-    """Check the results of the functions at the start."""
+    """Raise unless the functions return valid and consistent results at the start."""
     with blame_user_code("fun"):
         value = problem.value(x)
     check_real("f(start)", value)

@@ -28,10 +28,10 @@ class OptaxOptimizer(BlackBox):
     libraries = ("optax", "jax")
     requires = frozenset({"smooth"})
 
-    iterations: int = integer(MISSING, "T, the number of its updates")
+    iterations: int = integer(MISSING, "T, the number of updates")
     step: float = positive(MISSING, "learning_rate")
-    optimizer: str = parameter("sgd", "a function of optax, as sgd or contrib.muon")
-    batch: int | None = integer(None, "S; full gradients if not given")
+    optimizer: str = parameter("sgd", "a function of optax, such as sgd or contrib.muon")
+    batch: int | None = integer(None, "batch size S; full gradients if not given")
     options: Mapping[str, Any] | None = parameter(None, "further arguments of the function")
 
     @property
@@ -46,7 +46,7 @@ class OptaxOptimizer(BlackBox):
             created = attrgetter(self.optimizer)(optax)
         except AttributeError as error:
             raise InputError(
-                f"optax has no {self.optimizer}: name one of its functions, as sgd or contrib.muon."
+                f"optax has no {self.optimizer}: name a function such as sgd or contrib.muon."
             ) from error
         with jax.enable_x64(True):
             optimizer = created(self.step, **dict(self.options or {}))

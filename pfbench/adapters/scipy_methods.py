@@ -18,10 +18,10 @@ _HESSIANS = ("Newton-CG", "trust-ncg", "trust-krylov")
 
 @dataclass(frozen=True, kw_only=True)
 class ScipyMinimize(BlackBox):
-    """Method of `scipy.optimize.minimize`, counted outside of it.
+    """Method of `scipy.optimize.minimize`, with calls counted outside scipy.
 
-    Every value is n FV, every gradient 1 FO, a Hessian product n HVP (and n SSO if its point is
-    new): scipy's own `nfev`, `njev` times n.
+    A value counts n FV, a gradient 1 FO and n SFO, a Hessian product n HVP (and n SSO if its point
+    is new). So FV is n times scipy's `nfev`, and SFO is n times its `njev`.
     """
 
     name = "scipy-minimize"
@@ -33,7 +33,7 @@ class ScipyMinimize(BlackBox):
     deterministic = True
 
     method: str = one_of_values("L-BFGS-B", "a method", (*_VALUES, *_GRADIENTS, *_HESSIANS))
-    iterations: int | None = integer(None, "most iterations; scipy's own number if not given")
+    iterations: int | None = integer(None, "maximum number; scipy's default if not given")
     tolerance: float | None = parameter(None, "scipy's tol")
     options: Mapping[str, Any] | None = parameter(None, "further options of the method")
 

@@ -1,10 +1,10 @@
 """Estimators of scikit-learn with `partial_fit` as algorithms.
 
-Their loops are compiled and hold the data themselves, so no oracle sees their computations. But a
-call of `partial_fit` computes one gradient for each row: the same gradients are queried from the
-oracles, which count them and check the budget; the answers are not used. The `fit` of solvers such
-as saga or liblinear only reports passes, in `n_iter_`: a pass is n gradients of SAG and SAGA, and
-unknown for the others.
+Their compiled loops read the data directly, so no oracle sees their computations. A call of
+`partial_fit` computes one gradient for each row. pfbench queries the same gradients from the
+oracles, which count them and check the budget, and discards the answers. The method `fit` is not
+used: it reports only the number of passes, in `n_iter_`. A pass takes n gradients in SAG and SAGA,
+and an unknown number in other solvers.
 """
 
 from collections.abc import Callable
@@ -26,14 +26,15 @@ class PartialFit(BlackBox):
     Parameters
     ----------
     estimator
-        Returns a new estimator for each run, with ``fit_intercept=False`` and ``shuffle=False``,
-        so that its coefficients are the point; its loss and penalty must be those of f.
+        Function that returns a new estimator for each run. The estimator needs
+        ``fit_intercept=False`` and ``shuffle=False``, so that its coefficients are the point, and
+        the loss and penalty of f.
     features, labels
         The data of the problem: row i is that of f_i.
     iterations
         T.
     batch
-        S: number of rows in each call, on which it makes S steps one after another.
+        S, the number of rows in each call of `partial_fit`, which makes one step for each row.
     """
 
     name = "partial-fit"
@@ -56,13 +57,13 @@ class PartialFit(BlackBox):
         model = self.estimator()
         if not hasattr(model, "partial_fit"):
             raise InputError(
-                f"{type(model).__name__} has no partial_fit: name an estimator that has, as "
-                "SGDClassifier."
+                f"{type(model).__name__} has no partial_fit: give an estimator that has it, such "
+                "as SGDClassifier."
             )
         if getattr(model, "fit_intercept", False):
-            raise InputError("an intercept is no part of the point: set fit_intercept=False.")
+            raise InputError("the point has no entry for an intercept: set fit_intercept=False.")
         if oracles.start.any():
-            raise InputError("partial_fit begins at 0: give the problem that start.")
+            raise InputError("partial_fit starts at 0: choose a problem whose start is 0.")
         sparse = hasattr(self.features, "tocsr")
         features = self.features.tocsr() if sparse else np.asarray(self.features)
         labels = np.asarray(self.labels)

@@ -45,7 +45,7 @@ def solve(
         user-defined one in the same forms. A function of (ask, x, rng) that yields states is an
         algorithm, and so is a solver of (grad, lmo, x0); see `pfbench.adapters.method_class`.
     seed
-        Seed of the algorithm, at least 0; the problem's data have a seed of their own.
+        Seed of the algorithm, at least 0; the data of the problem have a separate seed.
     budget
         Maximum numbers of oracle calls, as in ``{"sfo": 100}``; the run stops before the call that
         would exceed it.
@@ -54,10 +54,10 @@ def solve(
     time_limit
         Time limit in seconds, excluding measures and compilation.
     measures
-        Names, or functions of (problem, state) by name, to record in the trace. A function is
-        called once for each row, so it can also report progress.
+        Measures to record in the trace: a name, a list of names, or a dict from names to functions
+        of (problem, state). A function is called once for each row, so it can also report progress.
     every
-        Record a row each `every` iterations (and the first and the last).
+        Record a row every `every` iterations, and for the first and the last iterate.
     start
         Start point in the set; by default the problem's own.
     isolated
@@ -73,8 +73,8 @@ def solve(
     Raises
     ------
     InputError
-        If an argument is out of range or of another kind, a name is unknown, or nothing would ever
-        end the run; if the method raises before its first oracle call.
+        If an argument is out of range or of the wrong type, a name is unknown, or nothing would
+        ever end the run. Also if the method raises before its first oracle call.
     RefusedError
         If the problem lacks an oracle that the algorithm queries, or a constant of its schedule, or
         is not known to meet the assumptions of its schedule's theorem.
@@ -82,7 +82,7 @@ def solve(
     on = as_problem(problem)
     method = as_algorithm(algorithm, on)
     if isolated and isinstance(method, FunctionMethod):
-        raise InputError("isolated=True needs a class of its own file, not a function.")
+        raise InputError("isolated=True needs a class in a file of its own, not a function.")
     if isinstance(measures, str) and ":" in measures:
         measures = [measures]
     if not isinstance(measures, str | Mapping) and isinstance(measures, Sequence):
@@ -107,7 +107,7 @@ def solve(
         if not isinstance(method, FunctionMethod) or method.arguments:
             raise
         called = (
-            f"pfbench calls {method.name}(ask, x, rng), which yields a pf.State after each update"
+            f"pfbench calls {method.name}(ask, x, rng), which must yield a pf.State after each step"
         )
         raise FailedBeforeFirstQuery(f"{str(error).rstrip('.?')}: {called}.") from error.__cause__
 
@@ -118,7 +118,7 @@ def as_problem(subject: Any) -> Problem:
     Raises
     ------
     InputError
-        If it is not a problem, and cannot be converted to one.
+        If the argument is not a problem and cannot be converted to one.
     """
     problem = (
         select_problem(expand_plugin_name("problem", subject))
@@ -128,8 +128,8 @@ def as_problem(subject: Any) -> Problem:
     if isinstance(problem, type) or not all(hasattr(problem, part) for part in ("start", "set")):
         if inspect.isroutine(subject) or isinstance(subject, tuple):
             raise InputError(
-                f"{brief_repr(subject)} is not a problem: one has a gradient and a start, too; "
-                "pf.adapters.from_functions(f, gradient, lmo, start=...) makes it of functions."
+                f"{brief_repr(subject)} is not a problem, which needs a gradient and a start, too: "
+                "call pf.adapters.from_functions(f, gradient, lmo, start=...)."
             )
         raise InputError(
             f"{brief_repr(subject)} is not a problem: give a name, as in 'quadratic', what pf.problem returns, "  # noqa: E501
@@ -144,7 +144,7 @@ def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
     Parameters
     ----------
     on
-        The problem it runs on: a function may query all of its oracles.
+        Problem that the algorithm runs on; a plain function may query all of its oracles.
     """
     if isinstance(subject, str):
         return select_algorithm(expand_plugin_name("algorithm", subject))

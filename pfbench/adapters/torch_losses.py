@@ -33,7 +33,7 @@ class _ModuleLosses:
         self._parameters = [p for p in self._module.parameters() if p.requires_grad]
         self.n = len(inputs)
         if not self._parameters:
-            raise InputError("the module has no parameters that require a gradient.")
+            raise InputError("no parameter of the module requires a gradient: set requires_grad.")
 
     def start(self) -> Floats:
         """Return all parameters, one after the other, shape (d,)."""
@@ -61,8 +61,8 @@ class _ModuleLosses:
             first, recomputed, both = (self._per_input_losses(slice(stop)) for stop in (1, 1, 2))
             if not self._torch.equal(first, recomputed):
                 raise InputError(
-                    "the module or the loss is random: evaluated twice at one point, it has two "
-                    "values."
+                    "the module or the loss is random, as two evaluations at one point differ: "
+                    "make both deterministic."
                 )
             own, among = first[0], both[0]
             if own.shape != among.shape or not self._torch.allclose(
@@ -73,10 +73,10 @@ class _ModuleLosses:
                     for item in (self._evaluate_module(slice(2)), self._targets[:2])
                 ]
                 raise InputError(
-                    "the loss of an input depends on the others: of two inputs the outputs have "
-                    f"shape {shapes[0]} and the targets {shapes[1]}, so that the first has a loss "
-                    f"of shape {tuple(among.shape)}, and alone {tuple(own.shape)}; let outputs and "
-                    "targets have one shape."
+                    "the loss of an input depends on the other inputs: for two inputs, outputs "
+                    f"have shape {shapes[0]} and targets {shapes[1]}, so the loss of the first has "
+                    f"shape {tuple(among.shape)}, but {tuple(own.shape)} for it alone; give "
+                    "outputs and targets the same shape."
                 )
 
     def _evaluate_module(self, indices: Any) -> Any:
@@ -86,8 +86,8 @@ class _ModuleLosses:
         losses = self._loss(self._evaluate_module(indices), self._targets[indices])
         if losses.ndim == 0 or len(losses) != len(self._inputs[indices]):
             raise InputError(
-                "the loss returns one number for all: give it reduction='none', so that there is "
-                "one for each component."
+                "the loss returns one number for all inputs: give it reduction='none', so that it "
+                "returns one for each input."
             )
         return losses
 
@@ -114,10 +114,11 @@ def from_module(
     constants: Mapping[str, float] = MappingProxyType({}),
     properties: tuple[str, ...] = (),
 ) -> FiniteSum:
-    """Return the loss of a PyTorch module as a problem: f_i is that of input i.
+    """Return the loss of a PyTorch module as a problem: f_i is the loss of input i.
 
-    A point has all parameters that require a gradient, one after the other, in double precision;
-    the start is their current value. The module is copied, and evaluated as after ``eval()``.
+    A point is the vector of all parameters that require a gradient, one after the other, in double
+    precision. The start has their current values. The module is copied, and the copy is evaluated
+    as after ``eval()``.
 
     Parameters
     ----------
@@ -126,14 +127,14 @@ def from_module(
     loss
         ``loss(outputs, targets)``, with ``reduction="none"``.
     inputs, targets
-        Tensors or arrays, a component for each entry of the first axis.
+        Tensors or arrays; entry i of the first axis belongs to component i.
     lmo, constants, properties
         As in `from_functions`; a set has to contain the module's parameters.
 
     Raises
     ------
     InputError
-        If torch is not installed, or an argument does not fit.
+        If torch is not installed, or the arguments do not fit together.
     """
     losses = _ModuleLosses(module, loss, inputs, targets)
     losses.check_independent_and_deterministic()

@@ -17,11 +17,11 @@ from pfbench.base.user_code import load_user_object
 
 @dataclass(frozen=True, kw_only=True)
 class TorchOptimizer(BlackBox):
-    """Optimiser of torch, in double precision: of `torch.optim`, or a class with that interface.
+    """Optimiser of `torch.optim`, or a class with its interface, in double precision.
 
     Its one parameter has the shape of a point of the problem. Each call of its closure is one
-    gradient, or one batch of S component gradients; only LBFGS reads the value and thus queries it.
-    A class whose `step` does not call its closure gets one gradient before each step.
+    gradient, or one batch of S component gradients; only LBFGS reads, and so queries, the value. A
+    class whose `step` does not call its closure gets one gradient before each step.
     """
 
     name = "torch-optimizer"
@@ -31,17 +31,17 @@ class TorchOptimizer(BlackBox):
     libraries = ("torch",)
     requires = frozenset({"smooth"})
 
-    iterations: int = integer(MISSING, "T, the number of its steps")
+    iterations: int = integer(MISSING, "T, the number of steps")
     step: float = positive(MISSING, "lr")
-    optimizer: Any = parameter("SGD", "a class of torch.optim, FILE.py:NAME, or a class itself")
-    batch: int | None = integer(None, "S; full gradients if not given")
+    optimizer: Any = parameter("SGD", "name of a class of torch.optim, FILE.py:NAME, or a class")
+    batch: int | None = integer(None, "batch size S; full gradients if not given")
     options: Mapping[str, Any] | None = parameter(None, "further arguments of the class")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.batch is not None and self._reads_values:
             raise InputError(
-                f"{self.optimizer} compares values, which are of all components: leave batch out."
+                f"{self.optimizer} compares values of f over all components: leave batch out."
             )
 
     @property

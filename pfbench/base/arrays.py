@@ -17,7 +17,7 @@ _PART = 1 << 17
 
 
 def norm(x: Floats) -> float:
-    """Return the Euclidean (Frobenius) norm, bit for bit NumPy's, at a quarter of its overhead."""
+    """Return the Euclidean (Frobenius) norm, bitwise equal to NumPy's, with less overhead."""
     flat = x.ravel(order="K")
     return math.sqrt(flat.dot(flat))
 
@@ -47,8 +47,8 @@ def as_read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 class VectorPool:
     """Pool of vectors of one length: a released vector's memory is reused for the next one.
 
-    First access to fresh memory takes as long as a third of a sweep over it. Where vectors are
-    short, the allocator reuses memory itself. The pool keeps one spare vector.
+    The first access to fresh memory takes a third as long as a sweep over it. The allocator itself
+    reuses the memory of short vectors. The pool keeps one spare vector.
     """
 
     def __init__(self, size: int) -> None:

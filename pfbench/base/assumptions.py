@@ -1,4 +1,4 @@
-"""Assumptions of theorems beyond smoothness, and the check whether a problem meets them.
+"""Assumptions of theorems beyond smoothness, and a check that a problem meets them.
 
 Algorithms declare `assumes`, problems state `properties`; both take their words from `ASSUMPTIONS`.
 """
@@ -23,7 +23,7 @@ ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
 
 
 def list_known_assumptions(problem: Problem) -> frozenset[str]:
-    """Return the assumptions that a problem is known to meet: its `properties` and its set's."""
+    """Return the assumptions known to hold for a problem: its `properties` and its set's."""
     properties = problem.properties
     return properties | {"bounded domain"} if math.isfinite(problem.set.diameter) else properties
 

@@ -43,10 +43,10 @@ class _CallbackChannel(Generic[Item]):
 def iterate_callback(work: Callable[[Callable[[Item], None]], object]) -> Iterator[Item]:
     """Yield the items that a function passes to its callback.
 
-    The function runs in its own thread, but never at the same time as the consumer of the
-    items: both see what they would in a single thread, in the same order each time. An
-    exception of the function is raised where the next item is requested. If the generator is
-    closed, the next callback raises `ConsumerClosed`.
+    The function runs in its own thread, but never at the same time as the consumer of the items: so
+    both behave as in a single thread, in a reproducible order. An exception of the function is
+    raised where the next item is requested. If the generator is closed, the next callback raises
+    `ConsumerClosed`.
     """
     exchange = _CallbackChannel(work)
     # Settings such as numpy's errstate belong to the context.

@@ -30,14 +30,14 @@ def check_real(
     minimum: float = -math.inf,
     upper: float = math.inf,
 ) -> float:
-    """Return `value` as a finite float in (`above`, `upper`] and at least `minimum`, or refuse it."""  # noqa: E501
+    """Return `value` as a finite float in (`above`, `upper`], >= `minimum`, or raise."""
     value = unwrap_scalar(name, value)
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{name}={brief_repr(value)} must be a number.")
     try:
         number = float(value)
     except OverflowError:
-        raise InputError(f"{name} must be finite, and is too large for a float.") from None
+        raise InputError(f"{name} must be a smaller number: it is too large for a float.") from None
     if not math.isfinite(number):
         raise InputError(f"{name}={value} must be finite.")
     if number <= above:
@@ -50,7 +50,7 @@ def check_real(
 
 
 def unwrap_scalar(name: str, value: Any) -> Any:
-    """Return the number in an array of one entry; raise for other arrays, pass other values on."""
+    """Return the entry of a one-entry array; raise for other arrays, return other values."""
     if not isinstance(value, np.ndarray):
         return value
     if value.size != 1:
@@ -79,8 +79,8 @@ def check_file_name(name: str, value: str) -> str:
     """Return `value` if it is a portable file name, else raise."""
     if not re.fullmatch(r"[^\W_][\w .+-]{0,99}", value):
         raise InputError(
-            f"{name}={value!r:.100} becomes a file's name: use letters, digits, spaces, hyphens, "
-            "dots and underscores."
+            f"{name}={value!r:.100} must be usable as a file name: use letters, digits, spaces, "
+            "hyphens, dots and underscores."
         )
     return value
 
@@ -95,7 +95,7 @@ def check_finite_array(
         reason = str(error).partition(". ")[0]
         raise InputError(f"{name} must be an array of numbers ({reason}).") from error
     if shape is not None and array.shape != shape:
-        raise InputError(f"{name} has shape {array.shape} where {shape} is needed.")
+        raise InputError(f"{name} must have shape {shape}, not {array.shape}.")
     flat = array.ravel()
     if not all(np.isfinite(flat[part]).all() for part in chunk_slices(flat.size)):
         bad = np.flatnonzero(~np.isfinite(flat))

@@ -18,8 +18,9 @@ _ACCENTS: Mapping[str, str] = MappingProxyType(
 def find_cited_paper_keys(source: str) -> tuple[str, ...]:
     """Return the keys of the papers that a source cites, by key or by authors and year.
 
-    ``Reddi, Sra, Poczos, Smola 2016 (NIPS)`` distinguishes papers of one year by the end of the
-    key; ``et al.`` stands for all authors but the first.
+    In ``Reddi, Sra, Poczos, Smola 2016 (NIPS)`` the word in brackets is the end of the key, which
+    distinguishes papers of the same authors and year. ``et al.`` stands for all authors but the
+    first.
     """
     keys = (
         key
@@ -34,7 +35,7 @@ def _citations_by_key(part: str) -> Iterator[str]:
 
 
 def _citations_by_authors(part: str) -> Iterator[str]:
-    """Yield one paper for each first author and year in a text."""
+    """Yield the key of one paper for each first author and year in a text."""
     named = [key for key in REFERENCES if _cites_paper(part, key)]
     for _, group in groupby(sorted(named, key=_author_and_year), key=_author_and_year):
         keys = list(group)
@@ -44,7 +45,7 @@ def _citations_by_authors(part: str) -> Iterator[str]:
 
 
 def _cites_paper(part: str, key: str) -> bool:
-    """Return whether a text has a paper's year and authors, of whom `et al.` may replace some."""
+    """Return whether a text has the year and the authors (or `et al.`) of a paper."""
     reference = REFERENCES[key]
     authors = [_strip_accents(surname) for surname in surnames(reference)]
     needed = authors[:1] if "et al" in part else authors

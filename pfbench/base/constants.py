@@ -104,5 +104,5 @@ class Constants:
 
     @property
     def L(self) -> float:
-        """Single L of papers on stochastic methods: max(L_f, L_ms)."""
+        """Smoothness constant L of stochastic methods: max(L_f, L_ms)."""
         return max(self.L_f, self.L_ms)

@@ -13,8 +13,8 @@ from pfbench.base.names import unknown_name_error
 class OracleKind(StrEnum):
     """Kind of counted oracle calls; its text is the name of its count.
 
-    A new kind is a member here, a field of `Counts` and `Budget`, a counting method of the oracle
-    bundle, and a word of ``cli/schemas/spec.json``. All other lists derive from this one.
+    To add a kind, add a member here, a field to `Counts` and `Budget`, a counting method to the
+    oracle bundle, and a word to ``cli/schemas/spec.json``. All other lists derive from this one.
     """
 
     meaning: str
@@ -45,7 +45,7 @@ class OracleKind(StrEnum):
     )
     LO = ("lo", "linear minimisations over the feasible set", "LO calls")
     PO = ("po", "proximal maps or projections", "PO calls")
-    FV = ("fv", "component function values that the algorithm asks for", "FV (component values)")
+    FV = ("fv", "component function values that the algorithm queries", "FV (component values)")
 
 
 COUNTED = tuple(kind.value for kind in OracleKind)

@@ -90,7 +90,7 @@ class ErrorCollector:
         InputError
             If there is one error.
         InputErrors
-            If there are several errors; of very many, with the first ones.
+            If there are several errors; the message has at most `_MOST_MISTAKES` of them.
         """
         noted = list(self._errors)
         if len(noted) == 1:

@@ -8,9 +8,9 @@ _FORMULA = frozenset("=+-@\t\r")
 def escape_text(text: str, keep: str = "") -> str:
     r"""Return a text with every control or invisible character in Python's escaped form.
 
-    These are control characters (C0 with newlines and tabs, C1), characters that change the
-    direction of writing or have no width, line separators, surrogates, and unassigned code
-    points: an escape becomes ``\\x1b``, a newline ``\
+    The escaped characters are: control characters (C0 with newlines and tabs, C1), characters that
+    change the direction of writing or have no width, line separators, surrogates, and unassigned
+    code points. An escape becomes ``\\x1b``, a newline ``\
     ``.
 
     Parameters

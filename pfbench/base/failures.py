@@ -38,7 +38,7 @@ class SourceLocation(NamedTuple):
 
 
 def locate_error(error: BaseException) -> SourceLocation | None:
-    """Return the line of a method that raised: the innermost one outside libraries.
+    """Return the innermost line outside libraries that led to an error of a method.
 
     Return None if the traceback has neither user code nor a built-in method.
     """
@@ -69,7 +69,7 @@ def brief_error_text(error: BaseException) -> str:
     try:
         text = f"{error}{suggest_attribute(error)}"
     except (Exception, SystemExit) as another:  # of its own __str__
-        text = f"its text raises {type(another).__name__}"
+        text = f"no text, as str(error) raises {type(another).__name__}"
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} ... ({len(text):,} characters)"
     return text.encode("utf-8", "backslashreplace").decode()
@@ -86,7 +86,7 @@ def end_sentence(text: object) -> str:
 
 
 def add_location(text: object, location: SourceLocation | None, then: str = "") -> str:
-    """Return a text as a sentence, with the line of code in brackets and a continuation."""
+    """Return a text as a sentence, followed by the line of code in brackets and by `then`."""
     if location is None and not then:
         return end_sentence(text)
     other_location = "" if location is None else f" ({location})"

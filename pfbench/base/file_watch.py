@@ -28,7 +28,7 @@ class FileWatch:
     Attributes
     ----------
     opened
-        Digest of each file, by its name in the code and its full path.
+        Digest of each file, by the pair of its name in the code and its full path.
     created
         Files that this process created; these are not inputs.
     """
@@ -70,7 +70,7 @@ def process_file_watch() -> FileWatch:
 
 @contextmanager
 def record_opened_files() -> Iterator[dict[str, str]]:
-    """Yield a mapping that has, after the block, its opened files; see `FileWatch.digests`."""
+    """Yield a mapping that gets, after the block, the digests of the files opened in it."""
     existing, digests = process_file_watch(), dict[str, str]()
     opened, created = existing.opened, existing.created
     existing.opened, existing.created = {}, set()
@@ -86,7 +86,7 @@ def call_and_record_files(
 ) -> tuple[Any, dict[str, str]]:
     """Call a function; return its value and the files that user-defined code has read.
 
-    In a worker these are all files read since its start, as code may keep their content.
+    In a worker process these are all files read since its start: the code may keep their content.
     """
     with record_opened_files() as files:
         value = function(*arguments)
@@ -129,7 +129,7 @@ def is_user_file(path: str) -> bool:
 
 
 def _is_opened_by_user_code() -> bool:
-    """Return whether user-defined code opens a file, as opposed to importing a library from it."""
+    """Return whether user-defined code opens a file other than by importing a library."""
     frame = sys._getframe(2)
     while frame:
         name = frame.f_code.co_filename

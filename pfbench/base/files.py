@@ -84,7 +84,7 @@ def require_pyarrow(subject: str) -> None:
     Raises
     ------
     InputError
-        If it is not installed; `subject` begins the sentence.
+        If pyarrow is not installed; `subject` begins the message.
     """
     if find_spec("pyarrow") is None:
         raise InputError(f'{subject} needs pyarrow: pip install "pfbench[parquet]".')
@@ -105,8 +105,7 @@ def check_writable(
 ) -> None:
     """Raise if a file or folder cannot be written, before any work is done for it.
 
-    It creates nothing, and leaves nothing behind even if the process is killed. Free disk space is
-    not checked.
+    The check leaves nothing behind, even if the process is killed. Free disk space is not checked.
 
     Parameters
     ----------

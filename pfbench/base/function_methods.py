@@ -108,7 +108,7 @@ class FunctionMethod(metaclass=_FunctionMethodType):
 
 
 def is_method(function: Any) -> bool:
-    """Return whether a function is a method: of (ask, x, rng), or of a gradient and x0."""
+    """Return whether a function takes the arguments (ask, x, rng), or a gradient and x0."""
     if not inspect.isfunction(function):
         return False
     is_generator = tuple(inspect.signature(function).parameters)[:3] == _GENERATOR
@@ -116,7 +116,7 @@ def is_method(function: Any) -> bool:
 
 
 def _map_solver_arguments(function: Any, names: Mapping[str, str]) -> dict[str, str]:
-    """Return the role of each solver argument by name; an empty mapping for any other function."""
+    """Return the role of each argument of a solver; empty if the function is not a solver."""
     mapped = {reference: _ROLES[name] for name, reference in names.items() if name in _ROLES}
     roles = {**_ROLES, **mapped}
     results = {p: roles[p] for p in inspect.signature(function).parameters if p in roles}
@@ -135,7 +135,7 @@ def _make_method_class(
     unknown = [reference for reference in back if reference not in signature]
     if unknown:
         raise InputError(
-            f"{function.__name__} has no parameter {unknown[0]}, which names maps: it has "
+            f"{function.__name__} has no parameter {unknown[0]}, which `names` maps: map one of "
             f"{', '.join(signature)}."
         )
     selected = arguments or dict.fromkeys([*signature][:3])
@@ -189,8 +189,8 @@ def method_class(
     A function ``mine(ask, x, rng, **parameters)`` yields states. A solver takes some of ``f``,
     ``grad``, ``batch_grad``, ``lmo``, ``project``, ``x0``, ``rng``, ``n``, ``callback``. Its
     iterates are the points that it passes to `callback` or yields; otherwise the points at which it
-    queries a gradient, and the point that it returns. Both kinds have a parameter `iterations` that
-    ends the run, unless they state their own. The attributes ``requires``, ``deterministic``,
+    queries a gradient, and the point that it returns. Both kinds get a parameter `iterations` that
+    ends the run, unless the function has one. The attributes ``requires``, ``deterministic``,
     ``output``, ``names`` of the function become those of the method.
 
     Parameters
@@ -198,14 +198,15 @@ def method_class(
     function
         The function.
     names
-        Its parameters by the names that pfbench uses: ``{"step": "learning_rate"}``.
+        The function's name for each parameter whose name in pfbench is another, as in ``{"step":
+        "learning_rate"}``.
     requires
-        The oracles that it queries; by default those that its code names.
+        The oracles that the function queries; by default those that its code names.
 
     Raises
     ------
     InputError
-        If it lacks a parameter that `names` maps.
+        If the function lacks a parameter that `names` maps.
     """
     value = names if names is not None else getattr(function, "names", {})
     if requires is None:

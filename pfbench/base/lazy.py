@@ -17,8 +17,9 @@ def public_modules(package: str, listing: str = "") -> dict[str, str]:
     package
         Name of the package.
     listing
-        Name of its module that imports the public names; if empty, they are the names that the
-        package imports under ``if TYPE_CHECKING:``. Neither is executed here.
+        Name of the module of the package that imports the public names. If empty, they are the
+        names that the package imports under ``if TYPE_CHECKING:``. The imports are parsed, not
+        executed.
     """
     module = sys.modules[package]
     file = str(module.__file__)

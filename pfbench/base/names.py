@@ -10,18 +10,18 @@ from pfbench.base.errors import InputError
 T = TypeVar("T")
 
 _MOST_LISTED = 40
-"""Maximum number of names listed in an error; of more, the first ten."""
+"""Maximum number of names that an error lists in full; of a longer list it has ten."""
 
 
 def find_entry(kind: str, name: Any, entries: Mapping[str, T]) -> T:
-    """Return the entry of a name; raise as `unknown_name_error` if there is none."""
+    """Return the entry of a name; raise `unknown_name_error` if there is none."""
     if not isinstance(name, str) or name not in entries:
         raise unknown_name_error(kind, name, entries)
     return entries[name]
 
 
 def check_names(kind: str, names: Iterable[str], existing: Collection[str]) -> None:
-    """Raise for the first unknown name, as `unknown_name_error`."""
+    """Raise `unknown_name_error` for the first unknown name."""
     for name in names:
         if name not in existing:
             raise unknown_name_error(kind, name, existing)

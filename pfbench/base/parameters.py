@@ -2,8 +2,8 @@
 
     rows: int = parameter(2000, "number of rows")
 
-`integer`, `positive`, `nonnegative` and `one_of_values` also restrict the values. A field
-without `about` in its metadata is no parameter.
+`integer`, `positive`, `nonnegative` and `one_of_values` also restrict the values. A field without
+`about` in its metadata is not a parameter.
 """
 
 import math
@@ -52,10 +52,10 @@ class Parameter:
 def parameter(
     default: Any, description: str, words: str = "", check: Check | None = None, **options: Any
 ) -> Any:
-    """Return the field of a parameter: default, description, and a computed default in words.
+    """Return the dataclass field of a parameter.
 
-    A required parameter has the default `MISSING`; options are those of `dataclasses.field`. For
-    `check` see `check_field_values`.
+    A required parameter has the default `MISSING`. `words` describes a default that is computed.
+    `check` is called by `check_field_values`; `options` are those of `dataclasses.field`.
     """
     metadata = {"about": description, "check": check} | ({"words": words} if words else {})
     return field(default=default, metadata=metadata, **options)

@@ -5,7 +5,7 @@ In the `pyproject.toml` of the package::
     [project.entry-points."pfbench.algorithms"]
     my-spider = "my_package.methods:MySpider"
 
-Nothing is imported here.
+This module imports no plug-in.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def find_plugin(kind: str, name: str) -> Plugin | None:
     results = [plugin for plugin in list_plugins(kind) if plugin.name == name]
     if len(results) > 1:
         both = " and ".join(f"{plugin.package} ({plugin.target})" for plugin in results)
-        raise InputError(f"the {kind} {name} is in {both}: name one of them MODULE:NAME.")
+        raise InputError(f"the {kind} {name} is in {both}: name one of them as MODULE:NAME.")
     return results[0] if results else None
 
 

@@ -75,7 +75,7 @@ class OracleProtocol(Protocol):
 
 
 class Backend(OracleProtocol, Protocol):
-    """Oracles of one run without counting; unaware of the caller."""
+    """Uncounted oracles of one run, independent of the caller."""
 
     @property
     def n(self) -> int:
@@ -145,7 +145,7 @@ class FeasibleSet(Protocol):
 
 
 class Penalty(Protocol):
-    """A convex penalty h >= 0 with an easy proximal map."""
+    """Convex penalty h >= 0 with a computable proximal map."""
 
     def value(self, x: Any) -> float:
         """Return h(x)."""
@@ -155,7 +155,7 @@ class Penalty(Protocol):
 
 
 class Problem(Protocol):
-    """Finite sum over a feasible set, with its constants; the same for every run.
+    """Finite sum over a feasible set, with its constants; all runs share it.
 
     The base class of all problems is `pfbench.problems.base.FiniteSum`.
     """

@@ -1,8 +1,7 @@
 """Parameters as formulas of the problem's constants: ``step=3/L``, ``period=ceil(n/8)``.
 
-A formula has numbers, the names of `pfbench.base.constants.MEANING`, L (the larger of L_f and
-L_ms, as in `Constants.L`), + - * /, parentheses, ceil and sqrt. It becomes a number once the
-problem is known.
+A formula may have numbers, the names of `pfbench.base.constants.MEANING`, L (see `Constants.L`),
+``+ - * /``, parentheses, ceil and sqrt. It is evaluated once the problem is known.
 """
 
 import ast
@@ -34,7 +33,7 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], float]] = MappingP
 
 
 def is_constant_formula(value: Any) -> bool:
-    """Return whether a value is a formula: only the allowed parts, a constant and an operator."""
+    """Return whether a value is a formula: allowed parts only, a constant and an operator."""
     if not isinstance(value, str) or len(value) > LONGEST:
         return False
     formula = _TOKENS.fullmatch(value) and _CONSTANT.search(value)
@@ -93,4 +92,4 @@ def _evaluate(node: ast.expr, constants: Constants, purpose: str) -> int | float
         case ast.Call(func=ast.Name(id="sqrt"), args=[item], keywords=[]):
             return math.sqrt(_evaluate(item, constants, purpose))
         case _:
-            raise ValueError(f"{ast.unparse(node)} is no part of one")
+            raise ValueError(f"{ast.unparse(node)} is not allowed in a formula")

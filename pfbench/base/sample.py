@@ -30,7 +30,8 @@ class Sample:
     Raises
     ------
     InputError
-        If the two are not integer arrays of one length, or a count is negative or too large.
+        If `indices` and `counts` are not integer arrays of one length, or a count is negative or
+        too large.
     """
 
     indices: Integers
@@ -43,13 +44,13 @@ class Sample:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         if self.indices.shape != self.counts.shape:
-            raise InputError("a Sample needs indices and counts of one common length.")
+            raise InputError("a Sample needs indices and counts of the same length.")
         counts = self.counts.tolist()
         size = sum(counts)
         if min(counts, default=0) < 0:
             raise InputError("a Sample's counts must not be negative.")
         if size > MOST_COUNTED:
-            raise InputError(f"a Sample of {size} draws is too large: its counts sum to 2^53.")
+            raise InputError(f"a Sample of {size} draws is too large: draw fewer than 2^53.")
         object.__setattr__(self, "_size", size)
 
     def __len__(self) -> int:
@@ -93,7 +94,7 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
     Raises
     ------
     InputError
-        If it is not a one-dimensional integer array, or an index is above the largest int64.
+        If `value` is not a one-dimensional integer array, or an index is above the largest int64.
     """
     if not isinstance(value, np.ndarray):
         raise InputError(
@@ -105,7 +106,7 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
             f"{value.shape}."
         )
     if value.dtype == np.uint64 and value.size and int(value.max()) > np.iinfo(np.int64).max:
-        raise InputError(f"{name} has an index above 2^63.")
+        raise InputError(f"{name} must have indices below 2^63.")
     return (
         value
         if value.__class__ is np.ndarray and value.dtype == _INDEX
@@ -125,7 +126,7 @@ _ONCE.setflags(write=False)
 def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
     """Return indices (k,), the number of draws of each, and their total.
 
-    The counts have shape (k,), or (0,) where each index stands for one draw.
+    The counts have shape (k,), or (0,) if each index is one draw.
 
     Raises
     ------

@@ -16,7 +16,7 @@ FILE = ".py"
 """Suffix of the file in a name such as ``my_methods.py:MySpider``."""
 
 USER_PARTS = frozenset({"set", "penalty", "optimizer"})
-"""Parameters that may be user-defined, MODULE:NAME or FILE.py:NAME."""
+"""Parameters whose value may be user-defined code: MODULE:NAME or FILE.py:NAME."""
 
 _PATH = r"(?=\S)[^\[\]=,\"'\x00-\x1f]+\.py"
 # Before a name nothing else stands, so that its path may have what ends a value.
@@ -74,10 +74,10 @@ class Selector:
         }
 
     def with_parameters(self, extra: Mapping[str, Any]) -> "Selector":
-        """Return the selector with additional parameters; raise for one that it has already."""
+        """Return the selector with additional parameters; raise for one that is already set."""
         for name in extra:
             if name in self.parameters:
-                raise InputError(f"{name} is given twice, in {str(self)!r} and outside of it.")
+                raise InputError(f"{name} is given twice: remove it from {str(self)!r}.")
         return Selector(self.name, {**self.parameters, **extra}, self.texts)
 
     def __str__(self) -> str:
@@ -89,12 +89,12 @@ class Selector:
 
 @lru_cache(maxsize=1024)
 def _parse_cached(text: str) -> Selector:
-    """Return the selector of a text, cached because the runs of a store repeat few texts."""
+    """Return the selector of a text; cached, because the runs of a store share few texts."""
     bracket = re.match(r"[^\[\]]*([\[\]])[^=]*/[^=]*\.py(:|$)", text)
     if bracket is not None:
         raise InputError(
-            f"cannot read {text!r}: the path of a file must not have {bracket[1]!r} in it: "
-            "rename that folder, or start from inside it."
+            f"cannot read {text!r}: the path of a file must not contain {bracket[1]!r}: "
+            "rename that folder, or run the command inside it."
         )
     match = _FORM.fullmatch(strip_quotes(text))
     if match is None:
@@ -111,7 +111,7 @@ def _parse_cached(text: str) -> Selector:
         if not key or not equals or not value:
             raise InputError(f"cannot read {part.strip()!r} in {text!r}: write key=value.")
         if key in texts:
-            raise InputError(f"{key} is given twice in {text!r}.")
+            raise InputError(f"{key} is given twice in {text!r}: remove one.")
         texts[key] = value
     values = {key: _parse_value(value) for key, value in texts.items()}
     return Selector(name, MappingProxyType(values), MappingProxyType(texts))
@@ -152,7 +152,7 @@ def list_user_code_names(selector: str) -> list[str]:
     Raises
     ------
     InputError
-        If it names a part, and cannot be read.
+        If the selector names user-defined code but cannot be parsed.
     """
     name, bracket, _ = selector.partition("[")
     user_names = [name.strip()] if ":" in name else []
@@ -168,7 +168,7 @@ def replace_file_by_module(selector: str) -> str:
 
 
 def resolve_relative_files(selector: str, file: Path) -> str:
-    """Return a selector with paths relative to another file's folder made relative to this one."""
+    """Return a selector with its paths, relative to the folder of `file`, resolved."""
     return _map_file_names(selector, lambda path: str(file.parent / path))
 
 

@@ -32,7 +32,7 @@ def is_builtin(module: str) -> bool:
 
 
 def name_format_error(name: str) -> InputError:
-    """Return the error for a name of a file alone, or with nothing after the colon."""
+    """Return the error for a name without a part before or after the colon."""
     return InputError(
         f"{name!r} must have the form FILE.py:NAME or MODULE:NAME, as in my_methods.py:MySpider."
     )
@@ -44,14 +44,14 @@ def load_user_object(name: str) -> Any:
     A function that is a method, as in `pfbench.base.function_methods`, becomes a class.
 
     This executes the module; its output goes to the standard error. Names come from the command
-    line or a spec, and are shown before. A file is imported under its own name, and can import
-    modules next to it, as when Python runs it.
+    line or a spec, and are shown before the import. A file is imported under its own name, and can
+    import modules next to it, as when Python runs it.
 
     Raises
     ------
     InputError
-        If the name has another form, there is no such file, module or name, or its import fails or
-        takes more than `IMPORT_LIMIT` seconds.
+        If the name does not have this form, there is no such file, module or name, or its import
+        fails or takes more than `IMPORT_LIMIT` seconds.
     """
     location, _, attribute = name.rpartition(":")
     if not (location and attribute):
@@ -62,8 +62,8 @@ def load_user_object(name: str) -> Any:
             result = importlib.import_module(module)
     except _ImportTimeout:
         raise InputError(
-            f"the module of {name} has not been imported after {IMPORT_LIMIT:g} s: see what its "
-            "top level waits for."
+            f"the import of {name} has not ended after {IMPORT_LIMIT:g} s: check what the top "
+            "level of its module waits for."
         ) from None
     except ModuleNotFoundError as error:
         raise InputError(
@@ -91,7 +91,7 @@ class _ImportTimeout(BaseException):
 
 @contextmanager
 def _limit_import() -> Iterator[None]:
-    """Stop the block after `IMPORT_LIMIT` seconds, where the system can: in the main thread."""
+    """Stop the block after `IMPORT_LIMIT` seconds; in the main thread of a Unix system only."""
     if (
         not hasattr(signal, "setitimer")
         or threading.current_thread() is not threading.main_thread()
@@ -133,7 +133,7 @@ def _check_importable_file(path: Path, module: str) -> None:
     """Raise for a file that Python would not import by its name."""
     if not module.isidentifier() or iskeyword(module):
         raise InputError(
-            f"Python can not import {path}: rename it, with letters, digits and underscores alone."
+            f"Python cannot import {path}: rename it, using only letters, digits and underscores."
         )
     try:
         spec = find_spec(module)
@@ -150,7 +150,7 @@ def instantiate(selector: Selector) -> Any:
     Raises
     ------
     InputError
-        If it cannot be loaded, a parameter is unknown or missing, or it raises.
+        If the object cannot be loaded, a parameter is unknown or missing, or the call raises.
     """
     return instantiate_class(load_user_object(selector.name), selector)
 
@@ -172,7 +172,7 @@ def instantiate_class(
     """
     if not isinstance(obj, type) and not inspect.isroutine(obj):
         if selector.parameters:
-            raise InputError(f"{selector.name} is no class or function: leave its parameters out.")
+            raise InputError(f"{selector.name} is not a class or function: omit its parameters.")
         return obj
     if any(base.__module__.startswith("torch.optim") for base in getattr(obj, "__mro__", ())):
         raise InputError(
@@ -190,7 +190,7 @@ def load_user_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
     Raises
     ------
     InputError
-        If it cannot be instantiated, or lacks one of the parts.
+        If the object cannot be instantiated, or lacks one of the required attributes.
     """
     algorithm: Algorithm = instantiate(selector)
     lacks = [part for part in parts if not hasattr(algorithm, part)]

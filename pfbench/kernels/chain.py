@@ -125,7 +125,7 @@ def sum_of_values(x: Floats, length: int, inverse: float) -> float:
 def add_gradients(
     indices: Integers, weights: Floats, x: Floats, length: int, inverse: float, g: Floats
 ) -> None:
-    """Add ``weights * grad H(inverse * block)`` of the sampled blocks of x to those of g."""
+    """For each sampled block of x, add weight * grad H(inverse * block) to that block of g."""
     check_size(x, g.size)
     slopes = np.empty(length)
     for s in range(indices.size):
@@ -139,7 +139,7 @@ def add_gradients(
 def add_differences(
     indices: Integers, weights: Floats, x: Floats, y: Floats, length: int, inverse: float, g: Floats
 ) -> None:
-    """Add ``weights`` times the gradient differences of sampled blocks of x and y to those of g."""
+    """For each sampled block, add weight * (gradient at x - gradient at y) to that of g."""
     check_size(x, g.size)
     check_size(y, g.size)
     at_x, at_y = np.empty(length), np.empty(length)
@@ -193,7 +193,7 @@ def add_hessian_products(
     v: Floats,
     g: Floats,
 ) -> None:
-    """Add ``weights`` times the sampled blocks' Hessians times those of v to those of g."""
+    """For each sampled block, add weight * Hessian * block of v to that block of g."""
     check_size(v, g.size)
     length = diagonals.shape[1]
     for s in range(indices.size):

@@ -13,7 +13,7 @@ _IS_SAID = "PFBENCH_NO_CODE_CACHE"
 
 
 def enable_cache(dispatcher: Any) -> None:
-    """Enable numba's disk cache of a loop, if there is a folder for it."""
+    """Enable numba's disk cache of a loop, or warn if no cache folder can be written."""
     try:
         dispatcher._cache = _forgiving_cache()(dispatcher.py_func)
     except (RuntimeError, OSError):
@@ -32,8 +32,8 @@ def warn_uncached_loops(reason: str) -> None:
     if _IS_SAID not in os.environ:
         os.environ[_IS_SAID] = "1"
         print(
-            f"pfbench: loops are compiled in each process, as {reason}: set NUMBA_CACHE_DIR to a "
-            "folder with space to compile them once.",
+            f"pfbench: each process compiles its loops, because {reason}: set NUMBA_CACHE_DIR to a "
+            "writable folder to compile them once.",
             file=sys.stderr,
             flush=True,
         )
@@ -48,7 +48,7 @@ def _forgiving_cache() -> type[Any]:
         """Cache that treats an unreadable or unwritable entry as a missing one."""
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
-            """Return the loop, None if it cannot be read."""
+            """Return the compiled loop, or None if it cannot be read from the cache."""
             try:
                 return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
             except Exception:  # a damaged file raises whatever pickle meets
@@ -56,7 +56,7 @@ def _forgiving_cache() -> type[Any]:
                 return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            """Store the loop if there is space."""
+            """Store the compiled loop, unless the cache folder cannot be written."""
             self._try(super().save_overload, sig, data)
 
         def _try(self, action: Any, *arguments: Any) -> None:

@@ -91,9 +91,9 @@ def follow_path(choice: Integers, heads: Integers, source: int, sink: int) -> In
 def max_path_difference(order: Integers, graph: Graph, origin: int, destination: int) -> int:
     """Return the largest number of edges that are on exactly one of two paths.
 
-    Two units of flow are sent, where an edge gains 1 with the first unit and loses it with the
-    second: the first one takes a longest path, the second one a shortest path in the residual
-    graph (Dijkstra, with the longest distances as potentials).
+    The number is that of a flow of two units, in which an edge counts 1 for a first unit and -1 for
+    a second. The first unit takes a longest path. The second takes a shortest path in the residual
+    graph, by Dijkstra with the longest distances as potentials.
     """
     nodes = graph.indptr.size - 1
     longest = np.full(nodes, -1)

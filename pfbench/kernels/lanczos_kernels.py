@@ -28,7 +28,7 @@ _BLOCK = 1024
 """Number of entries of a vector that stay in the first-level cache during a pass over a basis."""
 
 UNORDINARY = -1
-"""Returned instead of a number of steps if the first square overflows, underflows, or is NaN."""
+"""Returned as the number of steps if the first squared norm is not finite or too small or large."""
 
 
 class LanczosBasis(NamedTuple):
@@ -38,7 +38,7 @@ class LanczosBasis(NamedTuple):
     ----------
     right, left
         Rows of V, shape (room + 1, N), and of U, shape (room, M). Step k needs only the previous
-        one: where vectors are not needed, U has two rows and step k uses row k mod 2.
+        row of U: if no vectors are requested, U has two rows and step k uses row k mod 2.
     alphas, betas
         Diagonal and superdiagonal of B.
     a, b
@@ -46,7 +46,7 @@ class LanczosBasis(NamedTuple):
     q
         The leading eigenvector of B'B.
     inner
-        <G, x> of the goal, shape (1,); 0 if the goal has no x.
+        <G, x> for the x of the stopping rule, shape (1,); 0 if the rule has no x.
     """
 
     right: Floats
@@ -65,14 +65,14 @@ class StoppingRule(NamedTuple):
     Attributes
     ----------
     tolerance
-        Of the residual, or of the certified interval.
+        Relative tolerance of the residual, or of the certified interval.
     needs_certificate
-        Whether it is that of the certified interval.
+        Whether `tolerance` is that of the certified interval.
     target
         Value of the logarithm of the Lanczos polynomial at the certified upper bound.
     share, offset, weight, x
-        A residual of at most share (sigma + offset + weight <G, x>) is also small enough; x has the
-        values on the entries of a sparse G, or is empty.
+        A residual of at most share (sigma + offset + weight <G, x>) also ends the steps; x has one
+        value for each entry of a sparse G, or is empty.
     """
 
     tolerance: float
@@ -90,8 +90,8 @@ def extend_lanczos_basis(
 ) -> tuple[bool, float]:
     """Complete step k from its products, which are in row k of U and in right[k + 1].
 
-    `square` is the sum of squares of the former, `theta` the previous largest eigenvalue. Returns
-    whether this was the last step, and the largest eigenvalue.
+    `square` is the sum of squares of that row of U, and `theta` the previous largest eigenvalue.
+    The results are whether this was the last step, and the largest eigenvalue.
     """
     u, v, y = basis.left[k % basis.left.shape[0]], basis.right[k], basis.right[k + 1]
     alphas, betas, a, b, q = basis.alphas, basis.betas, basis.a, basis.b, basis.q
@@ -126,7 +126,7 @@ def extend_lanczos_basis(
 
 @compile_serial
 def is_safely_scaled(square: float) -> bool:
-    """Return whether the first square is far from overflow and underflow."""
+    """Return whether the first squared norm is far from overflow and underflow."""
     return 1e-100 < square < 1e100
 
 
@@ -174,7 +174,7 @@ def take_steps_parallel(
     k: int,
     theta: float,
 ) -> tuple[int, bool, float]:
-    """Take steps as `take_steps_serial`, with one thread for each pair of consecutive `bounds`."""
+    """Parallel `take_steps_serial`: one thread for each pair of consecutive `bounds`."""
     done = False
     while not done and k + 1 < basis.right.shape[0]:
         before, locations = max(k - 1, 0), basis.left.shape[0]

@@ -49,8 +49,9 @@ def use_recorded_blas_in_child_processes(recorded: str, current: str) -> Iterato
     Yields
     ------
     str
-        The kernels; empty if they are not used: both environments have the same, they are not
-        OpenBLAS's of one name, this processor does not support them, or they are already set.
+        Name of the kernels that child processes use; empty if nothing changes. Nothing changes if
+        both environments are equal, the recorded one does not have a single name of OpenBLAS
+        kernels, this processor does not support them, or the user has set the kernels.
     """
     named = (
         set(_KERNELS.findall(recorded))

@@ -279,10 +279,9 @@ def replace_slopes(
     g: Floats,
     mean: Floats,
 ) -> None:
-    """Add as `add_changes_from_stored_slopes`, then store the slopes and update `mean`.
+    """Run `add_changes_from_stored_slopes`, then store the slopes and update `mean`.
 
-    `mean` changes by the resulting change of the mean gradient. A repeated index finds its slope
-    stored: it changes nothing the second time.
+    `mean`, the mean of the stored gradients, is updated once for each distinct index.
     """
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)

@@ -1,8 +1,8 @@
 """Loops over the rows of several tasks for the loss (y - 1/(1 + exp(z)))^2, z = <a, theta_t> + b_t.
 
 With s = 1/(1 + exp(-c z)), c = 1 for y = 1 and c = -1 for y = 0, the loss is s^2. The parameters
-are read as one contiguous row for each task (the transpose of Theta), and the full passes read each
-row of the data once.
+are read as one contiguous row for each task (the transpose of Theta). A full pass reads each row of
+the data once.
 """
 
 import math
@@ -79,7 +79,7 @@ def write_losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
 
 @compile_parallel
 def write_losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
-    """Write the sums as `write_losses_serial`, with the tasks shared among threads; same bits."""
+    """Parallel `write_losses_serial`, with tasks shared among threads; bitwise equal."""
     for t in prange(out.size):
         out[t] = task_loss(t, rows, theta)
 
@@ -93,7 +93,7 @@ def add_gradient_serial(rows: TaskData, theta: Floats, scale: float, g: Floats) 
 
 @compile_parallel
 def add_gradient_parallel(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
-    """Add the gradient as `add_gradient_serial`, with the tasks shared among threads; same bits."""
+    """Parallel `add_gradient_serial`, with tasks shared among threads; bitwise equal."""
     for t in prange(g.shape[0]):
         add_task_gradient(t, rows, theta, scale, g)
 

@@ -93,7 +93,7 @@ def set_threads(number: int) -> None:
 
 @compile_serial
 def check_index(index: int, n: int) -> int:
-    """Return a sampled index; raise if it is outside, which compiled loops do not check."""
+    """Return an index; raise IndexError unless it is in 0 .. n - 1, as loops do not check."""
     if index < 0 or index >= n:
         raise IndexError("a sampled component index is outside 0 .. n - 1")
     return index
@@ -101,13 +101,13 @@ def check_index(index: int, n: int) -> int:
 
 @compile_serial
 def check_size(x: Floats, size: int) -> None:
-    """Raise for an array of another size, beyond which compiled loops would access any memory."""
+    """Raise IndexError unless x has `size` entries: compiled loops do not check bounds."""
     if x.size != size:
         raise IndexError("a point or gradient has another size than the problem's")
 
 
 def warn_if_uncached() -> None:
-    """Warn if compiled loops cannot be cached, before each child process does so."""
+    """Warn if compiled loops cannot be cached, so that no child process repeats it."""
     if not os.access(os.path.dirname(__file__), os.W_OK):
         check_index.dispatcher()  # type: ignore[attr-defined]
 

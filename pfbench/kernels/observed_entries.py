@@ -99,7 +99,7 @@ def inner_with_rank_one_rows(
 def inner_with_rank_one_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, u: Floats, v: Floats
 ) -> float:
-    """Return the sum as `inner_with_rank_one_rows` over all rows, in a fixed order."""
+    """Return `inner_with_rank_one_rows` for all rows, summed in a fixed order."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
         parts[t] = inner_with_rank_one_rows(bounds[t], bounds[t + 1], rows, g, u, v)
@@ -125,7 +125,7 @@ def inner_with_iterate_rows(
 def inner_with_iterate_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, x: EntryView
 ) -> float:
-    """Return the sum as `inner_with_iterate_rows` over all rows, in a fixed order of summation."""
+    """Return `inner_with_iterate_rows` for all rows, summed in a fixed order."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
         parts[t] = inner_with_iterate_rows(bounds[t], bounds[t + 1], rows, g, x)
@@ -167,8 +167,8 @@ def lanczos_sweep_rows(
 ) -> float:
     """Perform one fused sweep of Golub-Kahan-Lanczos over some rows.
 
-    Writes ``u = G v - beta * previous`` for these rows, adds ``G' u`` to y while each row is
-    still in cache, and returns the sum of squares of u.
+    The sweep writes ``u = G v - beta * previous`` for these rows, and adds ``G' u`` to y while each
+    row is still in cache. It returns the sum of squares of u.
     """
     indptr, indices = rows
     square = 0.0
@@ -211,7 +211,7 @@ def lanczos_sweep_parallel(
 def first_lanczos_sweep_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """Perform the first `lanczos_sweep_rows`, without a previous u; also return <g, x>."""
+    """Perform `lanczos_sweep_rows` without a previous u; also return <g, x>."""
     indptr, indices = rows
     square = inner = 0.0
     for i in range(first, last):

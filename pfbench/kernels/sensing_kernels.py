@@ -1,7 +1,7 @@
 """Loops over dense rows z_i, shape (n, p), for losses of <z_i, x>; each row is read once.
 
 Rows are processed four at a time, so that x and the sum are read and written a quarter as often.
-They may be stored in single precision; all sums are in double precision. An error raised in a
+The rows may be stored in single precision; all sums are in double precision. An error raised in a
 thread is lost, so `check_indices` checks the indices before the loops.
 """
 
@@ -27,7 +27,7 @@ def check_indices(indices: Integers, n: int) -> None:
 def write_products(
     first: int, last: int, rows: Dense, indices: Integers, x: Floats, out: Floats
 ) -> None:
-    """Write <z_i, x> to out for the sampled rows of the positions first .. last - 1."""
+    """Write <z_i, x> to out for the sample's positions first .. last - 1."""
     for s in range(first, last):
         row = rows[indices[s]]
         total = 0.0
@@ -66,7 +66,7 @@ def replace_slopes(
 ) -> None:
     """Add the rows times `changes` to g, store the slopes, and update `mean`.
 
-    A repeated index finds its slope stored: it changes nothing the second time.
+    `mean`, the mean of the stored gradients, is updated once for each distinct index.
     """
     for s in range(indices.size):
         i = indices[s]

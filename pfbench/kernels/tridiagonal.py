@@ -27,7 +27,7 @@ def _next_pivot(
 def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
     """Return log det(x - T) - sum log b and its derivative in x, for x above T's eigenvalues.
 
-    Returns minus infinity where x is not above them (to rounding).
+    The first is minus infinity if x is not above them, to rounding.
     """
     log = 0.0
     slope = 0.0

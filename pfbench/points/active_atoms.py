@@ -14,7 +14,7 @@ class ActiveSet:
     """Vertices of a point and their weights: x = sum of lambda_v v.
 
     Weights are multiples of 2^-52 that sum to 1 exactly; a vertex of weight 0 is dropped. A step's
-    length is rounded to such a multiple.
+    length is rounded to a multiple of 2^-52.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ActiveSet:
         self._correct_weight_sum(to)
 
     def max_away_step(self, index: int) -> float:
-        """Return lambda_v/(1 - lambda_v), the maximum step away from one of several vertices."""
+        """Return lambda_v/(1 - lambda_v), the maximum step away from the indexed vertex v."""
         share = float(self.weights[index])
         return share / (1.0 - share)
 
@@ -95,7 +95,7 @@ class ActiveSet:
         self._drop_zero_weights()
 
     def _correct_weight_sum(self, deficit_index: int) -> None:
-        """Correct the sum of the weights: add a deficit here, take an excess off the largest."""
+        """Correct the weight sum: add a deficit at the index, take an excess off the largest."""
         rest = _WHOLE - int(self._weights.sum())
         self._weights[deficit_index if rest >= 0 else int(np.argmax(self._weights))] += rest
         self._drop_zero_weights()

@@ -10,7 +10,7 @@ from pfbench.base.arrays import Floats
 from pfbench.points.vertices import RankOne
 
 _ATOM_BYTES = 1 << 28
-"""Memory above which atoms are recompressed by an SVD, as above twice the smaller dimension."""
+"""Number of bytes of atoms above which an SVD recompresses them; see `max_atoms`."""
 
 
 class Factors(NamedTuple):
@@ -109,7 +109,7 @@ def max_atoms(shape: tuple[int, int]) -> int:
 
 
 def select_atoms(atoms: Atoms, weights: Floats) -> Factors:
-    """Return the atoms of nonzero weight, as views if these are the first ones."""
+    """Return the atoms of nonzero weight; they are views if no weight is 0."""
     used = np.flatnonzero(weights)
     count = len(weights)
     if used.size == count:
@@ -118,7 +118,7 @@ def select_atoms(atoms: Atoms, weights: Floats) -> Factors:
 
 
 def as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
-    """Return a list of these atoms only, with their weights."""
+    """Return a new list of the atoms of a factored matrix, with their weights."""
     count = len(factors.weights)
     atoms = Atoms((factors.left.shape[1], factors.right.shape[1]), max(16, 2 * count))
     atoms.atom_count = count
@@ -163,7 +163,7 @@ def frobenius_norm(*terms: Factors) -> float:
 def matrix_entries(
     factors: Factors, rows: npt.NDArray[np.integer], columns: npt.NDArray[np.integer]
 ) -> Floats:
-    """Return single entries, shape (k,), of a factored matrix."""
+    """Return the entries of a factored matrix at k positions, shape (k,)."""
     out = np.empty(len(rows))
     for start in range(0, len(rows), 4096):
         part = slice(start, start + 4096)

@@ -2,7 +2,8 @@
 
 `combine` only *records* a step ``(1 - w) x + w v`` towards a vertex v; the next gradient or move
 applies it during its own sweep over the entries. Until then, and for one step after, the previous
-point can still be read (reading undoes the step). An older point is lost, unless `keep` copied it.
+point can still be read, because reading undoes the step. An older point can no longer be read,
+unless `keep` copied it.
 
 The points of one sequence share their storage: one vector of values, and its current position.
 """
@@ -33,9 +34,7 @@ from pfbench.points.vertices import RankOne
 _UNDOABLE = 1e-3
 """Smallest 1 - w for which reading undoes a step: rounding grows by 1/(1 - w)."""
 
-_GONE = (
-    "this point is older than the newest two of its sequence: take keep(x) of it before moving on."
-)
+_GONE = "this point is older than the newest two of its sequence: call keep(x) before moving on."
 
 
 class IterateStorage:
@@ -64,7 +63,7 @@ class FactoredMatrix:
     Attributes
     ----------
     is_borrowed
-        Whether it is a result of `view` that is not a copy yet.
+        Whether this is a result of `view` that has not been copied yet.
     """
 
     _trail: IterateStorage
@@ -124,7 +123,7 @@ class FactoredMatrix:
         Raises
         ------
         StalePoint
-            If the sequence has moved on too far.
+            If the sequence has moved on by more than one step, or by a step that cannot be undone.
         """
         trail = self._trail
         if self._token is trail.current:
@@ -136,7 +135,7 @@ class FactoredMatrix:
             if 1.0 - w >= _UNDOABLE:
                 return _make_entry_view(trail, 1.0 / (1.0 - w), -w / (1.0 - w), vertex)
             raise StalePoint(
-                f"the point before a step of weight {w:g} is gone: take keep(x) of it first."
+                f"the point before a step of weight {w:g} is lost: call keep(x) before it."
             )
         raise StalePoint(_GONE)
 
@@ -175,7 +174,7 @@ class FactoredMatrix:
         return math.isfinite(self._weight * vertex.scale * vertex.u[0] * vertex.v[0])
 
     def entries(self, rows: npt.ArrayLike, columns: npt.ArrayLike) -> Floats:
-        """Return single entries, shape (k,), at positions rows (k,) and columns (k,)."""
+        """Return the entries at the positions (rows, columns); all three have shape (k,)."""
         return matrix_entries(self.factors(), np.asarray(rows), np.asarray(columns))
 
     # --- moving -------------------------------------------------------------------------------
@@ -214,7 +213,7 @@ class FactoredMatrix:
         if not recorded and self._token is not self._trail.current:
             raise StalePoint(
                 "only the newest point of a sequence can be moved or differentiated in place: "
-                "take keep(x) of this one first."
+                "call keep(x) and use the copy."
             )
         loop(self.entry_view())
         if recorded:

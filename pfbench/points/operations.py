@@ -32,7 +32,7 @@ def combine(x: Any, v: Any, w: float) -> Any:
     StalePoint
         If x is factored and not the newest point of its sequence.
     InputError
-        If x and v do not belong together.
+        If x and v are not of one shape or one pattern.
     """
     if isinstance(x, np.ndarray):
         if _have_same_dense_shape(x, v):
@@ -45,7 +45,7 @@ def combine(x: Any, v: Any, w: float) -> Any:
             return out
         end = _as_dense_array(v)
         if end.shape != x.shape:
-            raise InputError(f"cannot move a point of shape {x.shape} to one of {end.shape}.")
+            raise InputError(f"cannot move a point of shape {x.shape} to one of shape {end.shape}.")
         w = _weight_as_float(w)
         return (1.0 - w) * x + w * end
     if not isinstance(x, FactoredMatrix):
@@ -84,7 +84,7 @@ def keep(x: Any) -> Any:
 
 
 def view(x: Any) -> Any:
-    """Return a view of x, copied only before it moves."""
+    """Return a view of x, which is copied only when it would move."""
     return x.view() if isinstance(x, FactoredMatrix) else x.copy()
 
 
@@ -112,11 +112,11 @@ def inner(g: Any, x: Any) -> float:
     Raises
     ------
     InputError
-        If g and x do not belong together.
+        If g and x are not of one shape or one pattern.
     """
     if isinstance(x, np.ndarray) and isinstance(g, np.ndarray):
         if g.shape != x.shape:
-            raise InputError(f"no inner product of arrays of shapes {g.shape} and {x.shape}.")
+            raise InputError(f"inner(g, x) needs arrays of one shape, not {g.shape} and {x.shape}.")
         return float(np.vdot(g, x))
     if isinstance(g, TiltedOperator):
         return g.inner(x) if isinstance(x, RankOne) else g.inner_point(x)
@@ -129,7 +129,7 @@ def inner(g: Any, x: Any) -> float:
         if x.pattern is not None:
             return _make_observed_matrix(x.pattern, g).inner(x)
         return x.scale * float(x.u @ (g @ x.v))
-    raise InputError(f"no inner product of {describe(g)} and {describe(x)}.")
+    raise InputError(f"inner(g, x) is not defined for {describe(g)} and {describe(x)}.")
 
 
 def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
@@ -138,7 +138,7 @@ def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
     Raises
     ------
     InputError
-        If they do not belong together.
+        If g, x and v are not of one shape or one pattern.
     """
     if _have_same_dense_shape(g, x) and _have_same_dense_shape(x, v):
         at_x, at_v, square = dense.inner_products_and_distance(g.ravel(), x.ravel(), v.ravel())
@@ -159,7 +159,7 @@ def distance(x: Any, y: Any) -> float:
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         dense, other = _as_dense_array(x), _as_dense_array(y)
         if dense.shape != other.shape:
-            raise InputError(f"no distance between shapes {dense.shape} and {other.shape}.")
+            raise InputError(f"distance needs one shape, not {dense.shape} and {other.shape}.")
         return norm(dense - other)
     if isinstance(x, FactoredMatrix) and isinstance(y, FactoredMatrix):
         return frobenius_norm(combine_factors(x, y, 1.0, -1.0))
@@ -172,7 +172,7 @@ def distance(x: Any, y: Any) -> float:
             if isinstance(y, FactoredMatrix)
             else distance(x.matrix(), _as_dense_array(y))
         )
-    raise InputError(f"no distance between {describe(x)} and {describe(y)}.")
+    raise InputError(f"distance(x, y) is not defined for {describe(x)} and {describe(y)}.")
 
 
 def _make_observed_matrix(pattern: Pattern, g: Any) -> SparseOperator:

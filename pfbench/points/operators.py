@@ -120,8 +120,8 @@ class SparseOperator:
 class TiltedOperator:
     """Matrix ``G + c (X - U)`` for a sparse G and the current values of two factored points.
 
-    Where both points share their list of atoms, `shared` is that list with the weights of
-    ``c (X - U)``; otherwise `apart` is X's list, U's list and weights, and c.
+    If both points share their list of atoms, the operator keeps that list and the weights of its
+    sum. Otherwise it keeps both lists, the weights of U, and c.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class TiltedOperator:
         """Return <G + c (X - U), x - vertex> and the distance of x and the vertex.
 
         The values are those of `inner` and `inner_point`, computed from cached products of atoms.
-        None where x is not X, or so near to the vertex that the distance would cancel.
+        Return None if x is not X, or is so near to the vertex that the distance would cancel.
         """
         atoms, weights = x.atoms_and_weights()
         count, scale = len(weights), vertex.scale

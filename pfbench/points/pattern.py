@@ -51,7 +51,8 @@ class Pattern:
         Raises
         ------
         InputError
-            If there is no position, or one is not an integer, outside the shape or repeated.
+            If there is no position, or a position is not an integer, is outside the shape or is
+            repeated.
         """
         i, j = check_positions("observed", rows, columns, shape)
         N = shape[1]
@@ -133,7 +134,8 @@ def check_positions(
     Raises
     ------
     InputError
-        If they are not integer vectors of one length, or a position is outside; `kind` names them.
+        If `rows` and `columns` are not integer vectors of one length, or a position is outside. The
+        message names the positions by `kind`.
     """
     i, j = np.asarray(rows), np.asarray(columns)
     if i.shape != j.shape or i.ndim != 1:

@@ -37,7 +37,7 @@ class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return the dense matrix if points are arrays."""
         if self.pattern is not None:
-            raise TypeError("a vertex of factored points is no array: move towards it by combine")
+            raise TypeError("a vertex of factored points is not an array: use combine(x, v, w)")
         return self.matrix() if dtype is None else self.matrix().astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
@@ -50,7 +50,7 @@ class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the dense matrix if points are arrays: `copy`, `ravel`, `T`."""
         if name.startswith("_") or self.pattern is not None:
-            raise AttributeError(f"a vertex of rank one has no {name}")
+            raise AttributeError(f"a vertex of rank one has no attribute {name}")
         return getattr(self.matrix(), name)
 
     def __getitem__(self, key: Any) -> Any:

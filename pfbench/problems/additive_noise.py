@@ -31,8 +31,9 @@ def make_noise(
 ) -> Floats:
     """Return the s_i, of mean 0 and mean square sigma^2, shape (n, *shape).
 
-    two-point: sigma and -sigma in the first entry; skewed: there 3 t once and -t three times,
-    sigma = t sqrt 3; normal: `components` normal vectors, centred.
+    "two-point" has sigma and -sigma in the first entry; "skewed" has 3 t once and -t three times in
+    the first entry, t = sigma/sqrt 3; "normal" has `components` centred normal vectors; "none" is
+    0, n = 1.
     """
     check_choice("noise", kind, NOISES)
     check_real("sigma", sigma, minimum=0.0)
@@ -81,7 +82,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
                 f"{self.set.shape}: make them equal."
             )
         if np.abs(noise.mean(axis=0)).max() > 1e-12 * max(1e-300, float(np.abs(noise).max())):
-            raise InputError("the noise must have mean 0: subtract it.")
+            raise InputError("the noise must have mean 0: subtract its mean.")
 
     @property
     def n(self) -> int:

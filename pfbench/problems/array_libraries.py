@@ -64,7 +64,7 @@ def load_array_library(name: str) -> ArrayLibrary:
     Raises
     ------
     InputError
-        If the name is unknown, the library is not installed, or it has no such device.
+        If the name is unknown, the library is not installed, or the library has no such device.
     """
     base, _, device = check_text("arrays", name, "torch:cuda").partition(":")
     module, install = find_entry("array library", base, _MODULES)
@@ -86,13 +86,13 @@ def _device(base: str, name: str) -> Any:
         return import_module("torch").device(name)
     if base == "cupy":
         return import_module("cupy").cuda.Device(int(name))
-    raise ValueError("it has only its own")
+    raise ValueError("only torch and cupy take a device")
 
 
 class ArrayOperator(DenseOperator):
     """Dense matrix, multiplied on the device of an array library.
 
-    It is copied there once; each step of Golub-Kahan-Lanczos transfers only vectors.
+    The matrix is copied there once. Each step of Golub-Kahan-Lanczos transfers only vectors.
     """
 
     def __init__(self, library: ArrayLibrary, array: Floats) -> None:

@@ -55,7 +55,7 @@ class ArrayLoss(ABC):
     rows
         The data, shape (n, d).
     columns
-        Columns of X, and the number of them that a component reads.
+        Number of columns of X. `width` is the number of columns that a component reads.
     """
 
     ridge = 0.0
@@ -84,13 +84,13 @@ class ArrayLoss(ABC):
         return curvatures * u
 
     def take(self, array: Any, numbers: slice | Integers) -> Any:
-        """Return the entries, or rows, of some components."""
+        """Return the entries or rows of an array that belong to some components."""
         if isinstance(numbers, slice):
             return array[numbers, ...]
         return self.xp.take(array, self.library.integers(numbers), axis=0)
 
     def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
-        """Yield components, all or those of a sample, in blocks."""
+        """Yield all components, or those of a sample, in blocks."""
         k = self.n if numbers is None else numbers.size
         step = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
         for first in range(0, k, step):
@@ -107,7 +107,7 @@ class ArrayLoss(ABC):
 
 
 class SigmoidLoss(ArrayLoss):
-    """s^2, s = 1/(1 + exp(-c (z + b))): see `MultitaskSigmoid`. Rows are ordered by task."""
+    """Loss s^2, s = 1/(1 + exp(-c (z + b))), of `MultitaskSigmoid`; rows are ordered by task."""
 
     def __init__(self, library: ArrayLibrary, problem: MultitaskSigmoid) -> None:
         data = problem._data

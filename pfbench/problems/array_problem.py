@@ -41,7 +41,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
     Parameters
     ----------
     inner
-        The problem; constants, set and measures are its own.
+        The problem, which determines the constants, the set and the measures.
     library
         Name of the library; see `load_array_library`.
     """
@@ -150,11 +150,11 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> Table:
-        """Return a table with every component gradient at x; loss (8) uses compiled loops."""
+        """Return a table with every component gradient at x; for loss (8) that of `inner`."""
         return self.inner.table(x) if self.loss.ridge else HostSlopeTable(self, x)
 
     def apply_to_component_products(self, x: Floats, function: Reads) -> Floats:
-        """Apply a function to z of every component at x; return shape (n, width), as a NumPy array.
+        """Return the values of a function of z for every component at x, shape (n, width).
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Base class of problems: a finite sum over a set, or with a penalty.
 
-A problem defines `n`, `set`, `value` and `gradient`, and component gradients if it is a sum. All
-else follows from these, or is missing for a reason in `lacks`.
+A problem defines `n`, `set`, `value` and `gradient`, and component gradients if n > 1. Everything
+else follows from these, or is missing for a reason that `lacks` states.
 """
 
 import hashlib
@@ -114,7 +114,7 @@ class FiniteSum(IndexSampling, ABC):
         parameters = MappingProxyType({})
 
     def __init_subclass__(cls, **further: Any) -> None:
-        """Keep the short representation in dataclasses, whose own would show all arrays."""
+        """Keep `__repr__` in dataclasses: the generated one would show all arrays."""
         cls.__repr__ = vars(cls).get("__repr__", FiniteSum.__repr__)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
@@ -178,26 +178,26 @@ class FiniteSum(IndexSampling, ABC):
         if "set" in lacks:
             lacks["polytope"] = lacks["set"]
         elif not getattr(self.set, "polytope", False):
-            lacks["polytope"] = f"the set {self.set.name} is none"
+            lacks["polytope"] = f"the set {self.set.name} is not a polytope"
         return lacks | unmet_norm_requirement_reasons(self) | self._missing_function_oracles()
 
     def _missing_function_oracles(self) -> dict[str, str]:
         """Return the reason why an oracle of f is missing, by verb."""
         lacks: dict[str, str] = {}
         if self.n > 1 and not (self._defines_verb("batch") or self._defines_verb("component")):
-            reason = "it states neither component(i, x) nor batch(sample, x)"
+            reason = "it defines neither component(i, x) nor batch(sample, x)"
             lacks |= dict.fromkeys(("batch", "difference", "table"), reason)
         if not self._defines_verb("hessian"):
-            lacks["hessian"] = "it states no Hessians"
+            lacks["hessian"] = "it defines no Hessians"
         if not self._defines_verb("component_smoothness"):
             lacks["component_smoothness"] = (
-                "it states no L_i, the smoothness of each component, by which sampling=importance "
-                "draws"
+                "it defines no L_i, the smoothness of each component, which sampling=importance "
+                "needs"
             )
         return lacks
 
     def _defines_verb(self, verb: str) -> bool:
-        """Return whether a subclass defines this verb itself."""
+        """Return whether a subclass overrides the oracle named `verb`."""
         return getattr(type(self), verb) is not getattr(FiniteSum, verb)
 
     def start(self) -> Any:
@@ -215,7 +215,7 @@ class FiniteSum(IndexSampling, ABC):
         return None
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the problem's own measures, by name; with a norm, those of the norm."""
+        """Return the measures that only this problem has, by name; by default those of its norm."""
         return {} if self.norm is None else OF_NORMS
 
     def open(self, rng: np.random.Generator) -> Backend:
@@ -268,7 +268,7 @@ class FiniteSum(IndexSampling, ABC):
 
         The gradient of f_i is L_i-Lipschitz; the constant `L_mean` is their mean.
         """
-        raise RefusedError(f"{self.name} states no L_i, the smoothness of each component.")
+        raise RefusedError(f"{self.name} defines no L_i, the smoothness of each component.")
 
     # --- the set ----------------------------------------------------------------------------------
 
@@ -288,7 +288,7 @@ class FiniteSum(IndexSampling, ABC):
         return self.set.minimum(g)
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""
+        """Return the projection, or the proximal map of lam h, of the point x - lam g."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
 
@@ -297,7 +297,7 @@ def check_dense_point(x: Any, shape: tuple[int, ...]) -> Floats:
     """Return x; raise unless it is an array of this shape, which compiled loops do not check."""
     if not isinstance(x, np.ndarray) or x.shape != shape:
         text = x.shape if isinstance(x, np.ndarray) else type(x).__name__
-        raise InputError(f"a point of shape {text} was given where {shape} is needed.")
+        raise InputError(f"a point must be an array of shape {shape}, not {text}.")
     return x
 
 
@@ -314,7 +314,7 @@ def content_digest(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDA
 
 
 def iterate_chunks(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
-    """Iterate over an array in chunks of another type."""
+    """Yield a vector in chunks, each converted to `dtype`."""
     complete = np.asarray(array)
     return (np.asarray(complete[part], dtype=dtype) for part in chunk_slices(complete.size))
 
@@ -333,7 +333,8 @@ class ComponentHessiansAtPoint:
     Parameters
     ----------
     applied
-        Takes a sample, None for all, and u; returns the mean of its component Hessians times u.
+        Function of a sample (None for all components) and u; returns the mean component Hessian
+        times u.
     """
 
     def __init__(self, applied: Callable[[Indices | None, Any], Gradient]) -> None:
@@ -353,10 +354,10 @@ class ConstantHessians(FiniteSum):
 
     @abstractmethod
     def apply_mean_hessian(self, sample: Indices | None, u: Any) -> Gradient:
-        """Return the mean of the component Hessians of a sample, None for all, times u."""
+        """Return the mean Hessian of a sample (None: all components) times u."""
 
     def difference(self, sample: Indices, x: Any, y: Any) -> Gradient:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, as at one point."""
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample: its Hessian times x - y."""
         return self.apply_mean_hessian(sample, x - y)
 
     def hessian(self, s: Any) -> ComponentHessiansAtPoint:
@@ -365,7 +366,7 @@ class ConstantHessians(FiniteSum):
 
 
 class BackendWithStatefulLmo:
-    """Oracles of one run: those of the problem, and a linear minimisation with a state.
+    """Oracles of one run: those of the problem, except a linear minimisation with a state.
 
     Parameters
     ----------

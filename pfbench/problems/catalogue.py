@@ -24,10 +24,10 @@ from pfbench.problems.family import AnySetFamily, ProblemFamily
 from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
 
 _TOO_LARGE = ("Maximum allowed dimension", "array is too big")
-"""Parts of NumPy's messages for arrays with too many entries."""
+"""Starts of NumPy's messages about arrays with too many entries."""
 
 _FEW = 3
-"""Maximum number of sets named in the description of a parameter that only they have."""
+"""Maximum number of sets that the description of a parameter names as having it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class ProblemEntry:
 
     @property
     def only_set(self) -> str:
-        """Its feasible set, if there is only one; else empty."""
+        """Name of its feasible set if it has only one; otherwise empty."""
         return "" if self.family.points else self.family.only_set
 
     def accepts_any(self, kind: str, points: str) -> bool:
@@ -72,7 +72,7 @@ class ProblemEntry:
         return dict(_set_and_penalty_parameters(self))
 
     def parameters(self) -> dict[str, Parameter]:
-        """Return its parameters: its own, those of its sets and penalties, and of its sources."""
+        """Return the parameters of the problem, its sets, its penalties and its data sources."""
         of_sources = merge_parameters(
             {name: collect_declared_parameters(cls) for name, cls in self.family.sources.items()}
         )
@@ -83,7 +83,7 @@ class ProblemEntry:
         }
 
     def parameters_with_user_parts(self, parameters: Mapping[str, Any]) -> dict[str, Parameter]:
-        """Return its parameters, with those of a user-defined set or penalty in `parameters`."""
+        """Return its parameters, and those of the user-defined parts that `parameters` names."""
         return {**_user_part_parameters(parameters), **self.parameters()}
 
     def build(self, parameters: Mapping[str, Any]) -> FiniteSum:
@@ -114,7 +114,7 @@ class ProblemEntry:
 
 @cache
 def _set_and_penalty_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
-    """Return the parameters of the sets and penalties that it takes, by name; cached."""
+    """Return the parameters of the sets and penalties that an entry takes, by name; cached."""
     kinds = (("set", SETS), ("penalty", PENALTIES))
     parameters: dict[str, dict[str, Parameter]] = {}
     for kind, entries in kinds:
@@ -224,7 +224,7 @@ def _build(name: str, value: Mapping[str, Any]) -> FiniteSum:
         finite_sum = entry.build(parameters).with_selector(name, parameters)
         if parameters is not value and finite_sum.shape != value["set"].shape:
             raise InputError(
-                f"set has points of shape {value['set'].shape}, and {name} of {finite_sum.shape}."
+                f"set must have points of shape {finite_sum.shape}, not {value['set'].shape}."
             )
         return finite_sum
     except (MemoryError, OverflowError, ValueError) as error:

@@ -60,8 +60,8 @@ class ScaledClasses:
 class SyntheticClasses:
     """Isotropic rows on the unit sphere, and classes by the model with a low-rank matrix.
 
-    The class of a row a is drawn with the probabilities softmax(W'a), W = 5 U V' with U and V
-    standard normal, shapes (columns, rank) and (classes, rank).
+    The class of a row a is drawn with the probabilities softmax(W'a), W = 5 U V'. U and V are
+    standard normal, of shapes (columns, rank) and (classes, rank).
     """
 
     seed: int = parameter(0, "seed of the problem's data")
@@ -96,9 +96,9 @@ class SyntheticClasses:
 class SyntheticTasks:
     """Tasks of qu2018 section 6.1.2; its m, K, n, d are kinds, copies, rows, columns.
 
-    Task (i, k) has rows from N(0, U_i (D_i + D_ik) U_i'), U_i standard normal, the diagonal of D_i
-    uniform in (1, 2) and that of D_ik in (0, 0.1); its label is 1 with probability
-    1/(1 + exp(<a, theta_i> + b_i)), the entries of theta_i and b_i being -1 or 1 with equal
+    Task (i, k) has rows a from N(0, U_i (D_i + D_ik) U_i'). U_i is standard normal; the diagonal of
+    D_i is uniform in (1, 2), and that of D_ik in (0, 0.1). The label of a row is 1 with probability
+    1/(1 + exp(<a, theta_i> + b_i)). The entries of theta_i and b_i are -1 or 1 with equal
     probability.
     """
 
@@ -142,16 +142,17 @@ class SyntheticTasks:
 class ClassTasks:
     """The tasks of qu2018 section 6.2, from a data set with several classes.
 
-    For each class: its rows with label 1, and as many rows of other classes, uniform without
-    replacement, with label 0 (all others, if there are fewer). Of these, `copies` noisy versions,
-    each one task: every feature, scaled to [-1, 1], plus normal noise of standard deviation
-    `noise`. There is no offset. The paper gives neither the law nor the size of its "small noise".
+    A class gives a set of rows: its own with label 1, and as many rows of other classes with label
+    0, drawn uniformly without replacement (all others, if there are fewer). Each of `copies` noisy
+    versions of the set is one task: every feature, scaled to [-1, 1], gets normal noise of standard
+    deviation `noise`. There is no offset. The paper gives neither the law nor the size of its
+    "small noise".
     """
 
     seed: int = parameter(0, "seed of the problem's data")
     copies: int = parameter(5, "noisy versions of each class (K)")
     noise: float = parameter(0.05, "standard deviation of the noise of a feature")
-    rows: int | None = parameter(None, "most rows of each class, drawn uniformly", "all")
+    rows: int | None = parameter(None, "maximum rows of each class, drawn uniformly", "all")
 
     def draw(self, name: str) -> TaskRows:
         """Return the rows of all tasks.

@@ -70,13 +70,13 @@ class LinearFamily(AnySetFamily):
     set: str | None = parameter(
         None,
         "feasible set, see `pfbench list sets`; none for the whole space",
-        "l1 where there is no penalty; none for the whole space",
+        "l1; with a penalty, the whole space",
     )
     penalty: str | None = parameter(
         None, "penalty h on the whole space, see `pfbench list sets`", "none"
     )
     start: str = parameter(
-        "own", "where runs start: own (that of the set; 0 without), or normal (standard normal)"
+        "own", "start of runs: own (that of the set; 0 without one), or normal (standard normal)"
     )
     start_seed: int = parameter(0, "seed of a random start")
 
@@ -187,7 +187,7 @@ class RecoveryFamily(ProblemFamily):
     )
     tolerance: float = lmo_tolerance_field()
     gap_share: float = parameter(
-        0.0, "by what part the gap along a vertex may be too small in a run; 0: tolerance alone"
+        0.0, "relative error of the gap along a vertex that a run accepts; 0: only tolerance counts"
     )
 
     def build(self) -> RobustMatrixRecovery:
@@ -225,7 +225,7 @@ class MatrixFamily(AnySetFamily):
     )
     tolerance: float = lmo_tolerance_field()
     arrays: str | None = parameter(
-        None, "array library for the sums, as torch or torch:cuda", "our compiled loops"
+        None, "array library for the sums, such as torch or torch:cuda", "compiled loops"
     )
 
     def _move_to_arrays(self, problem: Dense) -> FiniteSum:
@@ -376,7 +376,7 @@ class FiniteSumChainFamily(ProblemFamily):
 
     n: int = parameter(16, "number of components")
     epsilon: float = parameter(0.003, "accuracy for which the instance is hard")
-    smoothness: float = parameter(1.0, "L of the instance, the mean-squared one")
+    smoothness: float = parameter(1.0, "L of the instance, its mean-squared smoothness")
     delta: float = parameter(1.0, "upper bound of f(0) - inf f")
 
     def build(self) -> FiniteSumChain:

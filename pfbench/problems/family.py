@@ -23,7 +23,7 @@ _NONE: Classes = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemFamily(ABC):
-    """Family of problems; the fields that declare themselves are the parameters of its selector.
+    """Family of problems; fields made by `parameter` are the parameters of its selector.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class ProblemFamily(ABC):
     points
         Kind of points if it takes any set of them: vectors or matrices.
     only_set
-        Its only feasible set, or its default set.
+        Name of its only feasible set, or of its default set.
     default_radius
         Default radius of that set.
     allows_no_set
@@ -75,7 +75,7 @@ class AnySetFamily(ProblemFamily):
     of_set: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "see below")
     norm: str | None = parameter(
-        None, "norm instead of the set, as spectral[radius=2], or in addition to it", "none"
+        None, "norm, such as spectral[radius=2], instead of a set or in addition to it", "none"
     )
 
     def _add_norm(self, problem: FiniteSum) -> FiniteSum:

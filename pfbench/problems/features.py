@@ -23,8 +23,8 @@ def as_csr(features: Any) -> Any:
     Raises
     ------
     InputError
-        If it is not a matrix of finite numbers, its index arrays are inconsistent (scipy does not
-        check them once they are set), or it is too large.
+        If `features` is not a matrix of finite numbers, is too large, or has inconsistent index
+        arrays, which scipy does not check after construction.
     """
     try:
         if scipy.sparse.issparse(features):
@@ -36,14 +36,14 @@ def as_csr(features: Any) -> Any:
     if matrix.ndim != 2:
         raise InputError("the features must be a matrix of numbers, one row for each label.")
     if max(matrix.nnz, matrix.shape[1]) > MOST_ENTRIES:
-        raise InputError(f"the features have {matrix.nnz} entries: at most 2^32 - 1 are read.")
+        raise InputError(f"the features must have at most 2^32 - 1 entries, not {matrix.nnz}.")
     matrix.sum_duplicates()
     check_finite_array("the features", matrix.data)
     return matrix
 
 
 def _check_indices(features: Any) -> None:
-    """Raise ValueError if a sparse matrix points outside itself."""
+    """Raise ValueError if an index of a sparse matrix is out of range."""
     if features.format in ("csr", "csc", "bsr"):
         features.check_format(full_check=True)
     elif features.format == "coo":

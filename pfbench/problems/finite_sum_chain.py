@@ -2,10 +2,10 @@
 
 f_i(x) = lambda H_K(x_[i]/beta), x_[i] the i-th block of K coordinates, beta = sqrt 2 epsilon l/L,
 lambda = 2 epsilon^2 l sqrt n/L, K = Delta/(12 lambda) rounded down; l is the certified smoothness
-of H_K. A call of f_i at a point that is 0 beyond coordinate k of block i shows at most coordinate
-k + 1, so |grad f| > epsilon until at least n K/2 component gradients were used, by every method
-that starts at 0 and moves within the span of the answers. This is pfbench's version: no rotation
-of the coordinates, no bounded domain, no quadratic.
+of H_K. The gradient of f_i at a point that is 0 beyond coordinate k of block i is 0 beyond
+coordinate k + 1. So a method that starts at 0 and moves within the span of the answers has |grad f|
+> epsilon until it has used at least n K/2 component gradients. Unlike the paper's, pfbench's
+version has no rotation of the coordinates, no bounded domain and no quadratic term.
 """
 
 import math
@@ -34,7 +34,7 @@ from pfbench.sets.whole_space import WholeSpace
 
 @dataclass(frozen=True, eq=False)
 class FiniteSumChain(FiniteSum):
-    """n chains of K links on blocks of their own, over the whole space R^(n K).
+    """n chains of K links, each on its own block of the whole space R^(n K).
 
     Attributes
     ----------

@@ -6,15 +6,14 @@ e <= (1 + k) d in each step of Frank-Wolfe with steps w_t, then for f of curvatu
     sum_t w_t e_t <= (1 + k) (f(x_0) - min f + C/2 sum_t w_t^2),
 
 by summing f(x_{t+1}) <= f(x_t) - w_t d_t + w_t^2 C/2, the definition of C: 1 + k times the bound of
-an exact minimisation, as in Lacoste-Julien 2016. It is the inexact minimisation of Jaggi 2013 with
-an error of at most k d_t, where Jaggi has a share of the step times C, which is not known. The
-factor 1 + k is derived by pfbench.
+an exact minimisation, as in Lacoste-Julien 2016. This is the inexact minimisation of Jaggi 2013
+with an error of at most k d_t. Jaggi allows a share of the step times C instead, but C is not
+known. The factor 1 + k is derived by pfbench.
 
-The residual of the pair is at most 2 k d over the radius, from which e <= (1 + k) d follows if the
-pair is the leading one. That is a heuristic, as a fixed tolerance is: nothing but a certificate
-excludes another pair. Measured gaps are certified separately. The vertex consists of u and of the
-direction of g'u, which is available: this only increases d, and the next minimisation starts
-nearer.
+The singular pair is computed to a residual of at most 2 k d/radius. If it is the leading pair, then
+e <= (1 + k) d. This is a heuristic, as is a fixed tolerance: only a certificate excludes another
+leading pair. Measured gaps are certified separately. The vertex consists of u and of the direction
+of g'u, which is available: this only increases d, and the next minimisation starts nearer.
 """
 
 from collections.abc import Callable
@@ -43,9 +42,9 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
     problem
         Source of all answers but `lo`.
     operator
-        Returns its gradients as matrices.
+        Function that returns a gradient of the problem as a matrix.
     minimiser
-        Linear minimisation over its set.
+        Linear minimisation over the problem's set.
     share
         Relative error of the gap along the vertex, k above.
     """
@@ -81,7 +80,7 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
     def _take_gap_share_of_last_point(self, g: Any) -> GapResidualLimit | None:
         """Return the stopping rule for the last queried point's gap, and forget that point.
 
-        None if that gap is not available. With a residual r, sigma^2 is within r sigma of an
+        Return None if that gap is not available. With a residual r, sigma^2 is within r sigma of an
         eigenvalue of g'g, and sigma within r/2 of the largest, if that is the one.
         """
         x, self._last_point = self._last_point, None

@@ -34,16 +34,16 @@ _FOUND: Mapping[str, tuple[float, str, int, float]] = MappingProxyType(
         "13b5ad4ce0d7ff5f": (0.34618110513376366, "accelerated proximal gradients", 5, 3.6e-13),
     }
 )
-"""Value, method, number of its 5 runs that end there, and norm of the gradient mapping."""
+"""Least value, its method, number of 5 runs that reach it, norm of the gradient mapping."""
 
 LEAST_KNOWN: Mapping[str, tuple[float, str]] = MappingProxyType(
     {
         function: (
             value,
-            f"least of 5 runs of {method}, of which {runs} end there; "
+            f"least value of 5 runs of {method}, reached by {runs} of them; "
             f"norm of the gradient mapping {norm:.1e}",
         )
         for function, (value, method, runs, norm) in _FOUND.items()
     }
 )
-"""Best known value and its origin, by the hash of the function (`LinearModel.function_digest`)."""
+"""Best known value and its origin, by `LinearModel.digest_without_start`."""

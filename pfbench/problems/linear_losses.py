@@ -13,13 +13,13 @@ class Loss:
     Attributes
     ----------
     kind
-        Its number in `pfbench.kernels.linear`.
+        Number of the loss in `pfbench.kernels.loop_inputs`.
     slope, curvature, third
         sup |phi'|, sup |phi''|, sup |phi'''|.
     lower
         -inf phi'', 0 for a convex loss.
     words
-        The bounds in words, with the points that attain them.
+        The bounds in words, with the points at which they are attained.
     """
 
     kind: int

@@ -107,8 +107,8 @@ class LinearModel(FiniteSum):
     def best_known(self) -> tuple[float, str] | None:
         """Best known value of f + h with its origin, None if none is known.
 
-        It is known if least squares solve the problem (the square loss, or another loss of the
-        residual if the residuals vanish), and for the problems of `least_known`.
+        The value is known for the problems of `least_known`, and if least squares solve the
+        problem: for the square loss, or for another loss of residuals that vanish.
         """
         if self.digest_without_start in LEAST_KNOWN:
             return LEAST_KNOWN[self.digest_without_start]
@@ -283,9 +283,10 @@ class LinearModel(FiniteSum):
         )
 
     def _bound_second_moment(self, start: Floats, D: float) -> float:
-        """Return a bound of E |phi'|^2 |a|^2 over the set.
+        """Return an upper bound of E |phi'|^2 |a|^2 over the set.
 
-        For an unbounded residual phi': by Cauchy and Schwarz from the start, row by row.
+        The slope of the square loss, a residual, is bounded in each row by |<a, start> - b| + |a|
+        D.
         """
         squares = self._row_norms_squared
         if math.isfinite(self.loss.slope):
@@ -310,8 +311,8 @@ class LinearModel(FiniteSum):
 class LinearTable(SlopeTable):
     """Slope phi' of every row, with the regulariser gradient at its last query.
 
-    All rows replaced in one call share one regulariser gradient, so the memory is 16 n bytes plus
-    8 d for each call whose rows are still in the table (none without regulariser).
+    All rows replaced in one call share one regulariser gradient. So the memory is 16 n bytes, plus
+    8 d for each call whose rows are still in the table (0 without a regulariser).
     """
 
     def __init__(self, problem: LinearModel, x: Floats) -> None:

@@ -1,9 +1,9 @@
 """Finite sums over matrices of moderate size: points are dense arrays.
 
-Each component reads a matrix X, shape (d, m), through one data row: f_i(X) = phi_i(z_i), where
-z_i is linear in X. Multiclass: z_i = X'a_i, all m classes. Multitask: z_i = <a_i, x_t>, the column
-of the row's task. A component gradient is therefore a_i and the slope of phi_i, m numbers or one.
-Internally a matrix is read as its transpose, one contiguous row for each class or task.
+Each component reads a matrix X, shape (d, m), through one data row: f_i(X) = phi_i(z_i), where z_i
+is linear in X. Multiclass: z_i = X'a_i, all m classes. Multitask: z_i = <a_i, x_t>, the column of
+the row's task. So a component gradient consists of a_i and the slope of phi_i, which has m numbers
+or one. Internally a matrix is read as its transpose, one contiguous row for each class or task.
 """
 
 from abc import abstractmethod
@@ -143,7 +143,7 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def take(self, numbers: Numbers) -> Any:
-        """Return some rows by number, in the form that the loops below read."""
+        """Return some rows by number, in the form that the following methods read."""
 
     @abstractmethod
     def component_slopes(self, rows: Any, view: Floats) -> Floats:
@@ -181,7 +181,7 @@ class MatrixModel(MatrixProblem):
         Parameters
         ----------
         sample
-            Component numbers; None for all.
+            Sample of component numbers; None for all components.
         slopes
             Called with rows and their component numbers; returns shape (k, width).
         """

@@ -33,8 +33,8 @@ class MatrixProblem(FiniteSum):
         check_real("tolerance", self.tolerance, above=0.0, upper=1.0)
         if self.set.shape != self.shape:
             raise InputError(
-                f"the set is of points of shape {self.set.shape}, the problem's have shape "
-                f"{self.shape}: make them equal."
+                f"the set has points of shape {self.set.shape}, and the problem has points of "
+                f"shape {self.shape}: make them equal."
             )
 
     def open(self, rng: np.random.Generator) -> Backend:

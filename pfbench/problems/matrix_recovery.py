@@ -65,8 +65,8 @@ class RobustMatrixRecovery(FiniteSum):
         Relative residual at which a run's linear minimisation stops (heuristic; the measured gap
         is certified separately).
     gap_share
-        Relative error allowed in the gap along a vertex during a run, in addition; see
-        `pfbench.problems.gap_accuracy`. 0: only `tolerance` matters.
+        Relative error of the gap along a vertex that a run also accepts; see
+        `pfbench.problems.gap_accuracy`. With 0, only `tolerance` matters.
 
     Raises
     ------
@@ -164,7 +164,7 @@ class RobustMatrixRecovery(FiniteSum):
         )
 
     def _iterate_positions(self) -> Iterator[Iterator[Integers]]:
-        """Yield the rows and the columns of the observations, as int64, in chunks."""
+        """Yield an iterator over int64 chunks of the observed rows, then one of the columns."""
         data = self.observations
         if isinstance(data, OrderedObservations):
             yield (data.pattern.row_numbers(part) for part in data.pattern.parts())
@@ -175,12 +175,12 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def scale(self) -> float:
-        """The factor of each psi in f: 1/n, or 1 for scaling="sum"."""
+        """Factor of each psi in f: 1/n, or 1 for scaling="sum"."""
         return 1.0 / self.n if self.scaling == "mean" else 1.0
 
     @property
     def component_scale(self) -> float:
-        """The factor of psi in one f_i: n times `scale`."""
+        """Factor of psi in one f_i: n times `scale`."""
         return self.scale * self.n
 
     @cached_property
@@ -252,7 +252,7 @@ class RobustMatrixRecovery(FiniteSum):
     def entry_view(self, x: FactoredMatrix) -> EntryView:
         """Return the values of a point for compiled loops; raise for another pattern."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
-            raise InputError(f"{describe(x)} is no point of {self.name}: it has another pattern.")
+            raise InputError(f"{describe(x)} is not a point of {self.name}: the pattern differs.")
         return x.entry_view()
 
     def minimum(self, g: Any) -> tuple[float, float]:

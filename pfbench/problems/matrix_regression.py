@@ -275,7 +275,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 class RegressionTable(SlopeTable):
     """One number <Z_i, x> for each component and, for loss (8), the points x themselves.
 
-    All components replaced in one call share their x, so the memory is 16 n bytes and, for loss
+    All components replaced in one call share their x. So the memory is 16 n bytes, plus, for loss
     (8), 8 M N for each call of which some component is still in the table.
     """
 

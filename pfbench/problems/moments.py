@@ -43,9 +43,10 @@ def moment_upper_bound(rows: Any, weights: Floats) -> float:
     Returns
     -------
     float
-        Above the exact value by a relative 1e-12. If n and d are both above 1500 it is the
-        certified bound of `leading_singular_triple`, which fails with probability at most 1e-9 over
-        its random start; it is above by about 2e-6, more if 300 Lanczos steps do not reach that.
+        The eigenvalue, increased by a relative 1e-12. If n and d are both above 1500, it is instead
+        the certified bound of `leading_singular_triple`, which fails with probability at most 1e-9
+        over its random start. That bound is larger by a relative 2e-6, or more if 300 Lanczos steps
+        do not reach this.
     """
     n, d = rows.shape
     if not _is_sparse(rows) and d <= min(n, DENSE):
@@ -75,8 +76,8 @@ def moment_lower_bound(rows: Any, weights: Floats) -> float:
     Returns
     -------
     float
-        0 if not known to be positive: d is above n or 1500, or it is below the rounding error of
-        the Gram matrix and its eigenvalues, 4 (n + d) units of its trace.
+        The eigenvalue less 4 (n + d) eps times the trace, for the rounding errors of the Gram
+        matrix and its eigenvalues. 0 if this is negative, or d is above n or 1500.
     """
     scaled = _weight_rows(rows, weights)
     n, d = scaled.shape

@@ -1,9 +1,10 @@
 """Problems with a norm: unmet requirements, measures and constants.
 
-The smoothness L_norm of |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f. Where
-0 <= Hess f(x) <= G (x) I for a positive semidefinite G that acts on the rows of a matrix, it is at
-most the maximum of <X, G X> over |X| <= 1, by Cauchy-Schwarz, and equal to it if f is that
-quadratic. A convex function is largest at an extreme point of the ball: `max_quadratic_form`.
+The smoothness L_norm of |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f. Let 0 <=
+Hess f(x) <= G (x) I for a positive semidefinite G that acts on the rows of a matrix. Then L_norm is
+at most the maximum of <X, G X> over |X| <= 1, by Cauchy-Schwarz. It is equal to this maximum if f
+is the quadratic with that Hessian. A convex function is largest at an extreme point of the ball:
+`max_quadratic_form`.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ Stated = dict[str, tuple[float, str]]
 
 
 def unmet_norm_requirement_reasons(problem: Any) -> dict[str, str]:
-    """Return, by unmet norm requirement, the reason why the problem does not meet it."""
+    """Return the reason for each requirement of a norm that the problem does not meet."""
     if problem.norm is None:
         return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), "it has no norm")
     if problem.is_bounded:
@@ -51,12 +52,12 @@ def dual_norm(problem: Any, state: State) -> float:
 
 
 def lmo_lower(problem: Any, state: State) -> float | None:
-    """Return <M, O>/|M|_* of the step's linear minimisation -rho O at its estimate M."""
+    """Return <M, O>/|M|_* for the estimate M and its linear minimiser -rho O; 1 if exact."""
     return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).lower)
 
 
 def lmo_upper(problem: Any, state: State) -> float | None:
-    """Return |O| of the step's linear minimisation -rho O at its estimate."""
+    """Return |O| for the linear minimiser -rho O at the estimate; 1 if exact."""
     return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).upper)
 
 
@@ -82,7 +83,7 @@ OF_NORMS: Mapping[str, Measure] = MappingProxyType(
 def norm_constants(
     norm: NormBall | None, L_f: float, other_L_norm_bound: tuple[float, str] | None = None
 ) -> Stated:
-    """Return L_norm, rho, zeta and omega; none of them without a norm.
+    """Return L_norm, rho, zeta and omega with their derivations; empty without a norm.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def max_quadratic_form(norm: NormBall, G: Floats, columns: int) -> tuple[float, 
     Parameters
     ----------
     norm
-        Norm of matrices with `columns` columns, or of vectors if that is 1.
+        Norm of matrices with `columns` columns, or of vectors if `columns` is 1.
     G
         Positive semidefinite, shape (m, m).
     columns

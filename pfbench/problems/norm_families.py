@@ -29,11 +29,11 @@ class NoisyFamily(AnySetFamily):
 
     set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "none")
     noise: str = parameter(
-        "none", f"what the components add to f: {', '.join(NOISES)}; none has n = 1"
+        "none", f"noise of the components: {', '.join(NOISES)}; with none, n = 1"
     )
-    sigma: float = parameter(1.0, "root of the noise's variance, which is exact")
-    components: int = parameter(64, "n of normal noise")
-    seed: int = parameter(0, "seed of what is drawn")
+    sigma: float = parameter(1.0, "standard deviation of the noise, exact")
+    components: int = parameter(64, "number of components (n) of normal noise")
+    seed: int = parameter(0, "seed of the random data")
 
     def _make_rng(self) -> np.random.Generator:
         return np.random.default_rng(check_integer("seed", self.seed, minimum=0))
@@ -52,7 +52,7 @@ class SeparableFamily(NoisyFamily):
 
     columns: int = parameter(11, "length of a point (d)")
     condition: float | None = parameter(None, "kappa", "d")
-    begin: float = parameter(1.0, "each entry of the start, where it is in the set")
+    begin: float = parameter(1.0, "value of each entry of the start, if that is in the set")
     centre: float = parameter(0.0, "each entry of c")
 
     def build(self) -> FiniteSum:
@@ -116,7 +116,7 @@ class TwoLayerFamily(AnySetFamily):
         None, "feasible set, see `pfbench list sets`; none for the whole space", "l2"
     )
     norm: str | None = parameter(
-        None, "norm of both layers, or of each, as spectral*linf[radius=0.5]", "none"
+        None, "norm of both layers, or of each, such as spectral*linf[radius=0.5]", "none"
     )
     rows: int = parameter(40, "n")
     columns: int = parameter(5, "inputs (m)")

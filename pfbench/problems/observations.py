@@ -55,7 +55,7 @@ class Observations:
 
 @dataclass(frozen=True, eq=False)
 class OrderedObservations:
-    """Observed entries in row order, without held-out entries: no position is stored twice.
+    """Observed entries in row order, without held-out ones; positions are stored once.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class SyntheticEntries:
     rank: int = parameter(5, "rank of the underlying matrix")
     largest: float = parameter(50.0, "largest singular value of the underlying matrix")
     decay: float = parameter(2.0, "factor from one of its singular values to the next larger one")
-    noise: float = parameter(10.0, "uniform in [-noise, noise] on the outliers")
+    noise: float = parameter(10.0, "the outliers get uniform noise in [-noise, noise]")
     outliers: float = parameter(0.05, "share of all entries that are changed by noise")
     density: float = parameter(0.1, "share of all entries that are observed")
 
@@ -145,7 +145,7 @@ class SyntheticEntries:
         n = round(check_real("density", density, above=0.0, upper=1.0) * M * N)
         if n < 1:
             raise InputError(
-                f"density={density} observes no entry of a {M} x {N} matrix: raise it."
+                f"density={density} observes no entry of a {M} x {N} matrix: raise density."
             )
         left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
         decay = check_real("decay", self.decay, minimum=1.0)
@@ -176,12 +176,12 @@ def _evaluate_entries(factors: Factors, pattern: Pattern) -> Floats:
 
 
 def draw_synthetic_entries(**overrides: Any) -> OrderedObservations:
-    """Draw `SyntheticEntries` with these parameters."""
+    """Draw the entries of `SyntheticEntries` with these parameters."""
     return SyntheticEntries(**overrides).draw()
 
 
 def _draw_hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: int) -> int:
-    """Draw the number of good ones in `sample`; NumPy's is limited to populations below 10^9."""
+    """Draw the number of good items in a sample; NumPy's version is limited to 10^9 items."""
     if good + bad < 1_000_000_000:
         return int(rng.hypergeometric(good, bad, sample))
     # Exact up to a relative error of sample/population, by independent draws.

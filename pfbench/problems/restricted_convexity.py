@@ -1,7 +1,7 @@
-"""Restricted strong convexity of matrix regression (li2019 (4), lemma 1), on the data drawn.
+"""Restricted strong convexity of matrix regression on given data (li2019 (4), lemma 1).
 
-For a quadratic f it says (1/2) q(V) >= (sigma/2) |V|_F^2 - tau |V|_*^2 for all V, where q(V) =
-E <Z, V>^2 - w |V|_F^2. Lemma 1 promises it for some c in tau = c xi d/n with high probability; here
+For a quadratic f this means (1/2) q(V) >= (sigma/2) |V|_F^2 - tau |V|_*^2 for all V, where q(V) = E
+<Z, V>^2 - w |V|_F^2. Lemma 1 promises it for some c in tau = c xi d/n with high probability; here
 tau is estimated by a search, since the guarantees depend on its size.
 """
 
@@ -53,9 +53,9 @@ class RestrictedConvexity:
 def compute_restricted_convexity(data: SensingData) -> RestrictedConvexity:
     """Return sigma, tau and sigma_hat on these data.
 
-    If f is strongly convex: its own modulus, and tau = 0. Else sigma of li2019 lemma 1 with
-    the corrected constants, sigma/2 = lambda_min(Sigma_x)/4 for loss (7) and /8 for loss (8),
-    and the largest tau that `find_worst_direction` finds: an estimate from below.
+    If f is strongly convex, sigma is its modulus and tau is 0. Otherwise sigma is that of li2019
+    lemma 1 with corrected constants, sigma/2 = lambda_min(Sigma_x)/4 for loss (7) and /8 for loss
+    (8). Then tau is the largest that `find_worst_direction` finds, an estimate from below.
     """
     own = data.least_eigenvalue - data.sensing_variance
     if own > 0.0:
@@ -93,7 +93,7 @@ def compute_restricted_convexity(data: SensingData) -> RestrictedConvexity:
 def find_worst_direction(
     data: SensingData, alpha: float, *, rank: int = 1, starts: int = 4, seed: int = 0
 ) -> WorstDirection:
-    """Search the direction that needs the largest tau for a curvature alpha.
+    """Search for the direction that needs the largest tau for a curvature alpha.
 
     The second-order part of f is q(V)/2, q(V) = E <Z, V>^2 - w |V|_F^2. The target is the smallest
     tau >= 0 with q(V)/2 >= alpha |V|_F^2 - tau |V|_*^2 for all V; local searches give a lower bound

@@ -18,7 +18,7 @@ class SyntheticRows:
     seed: int = parameter(0, "seed of the problem's data")
     rows: int = parameter(2000, "number of rows (n)")
     columns: int = parameter(20, "length of a row (d)")
-    noise: float = parameter(0.1, "standard deviation of what is added to a label")
+    noise: float = parameter(0.1, "standard deviation of the noise added to a label")
 
     def draw(self, name: str = "synthetic") -> tuple[Any, Floats]:
         """Return features (n, d) and labels (n,): <a_i, w> plus noise, w standard normal.
@@ -59,7 +59,7 @@ class BinaryData:
 
 
 def draw_synthetic_rows(signs: bool = False, **overrides: Any) -> tuple[Floats, Floats]:
-    """Draw `SyntheticRows` with these parameters; with `signs`, labels become signs, +1 for 0."""
+    """Draw the data of `SyntheticRows`; with `signs`, labels become signs, +1 for 0."""
     features, labels = SyntheticRows(**overrides).draw()
     return features, label_signs_zero_positive(labels) if signs else labels
 

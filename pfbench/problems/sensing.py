@@ -88,8 +88,8 @@ class SensingData:
             raise InputError("the sensing matrices must be an array of float64 or float32.")
         if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != M * N:
             raise InputError(
-                f"the sensing matrices have shape {rows.shape} where (n, {M * N}), n >= 1, is "
-                "needed: one row vec(Z_i) each."
+                f"the sensing matrices must have shape (n, {M * N}), n >= 1, one row vec(Z_i) "
+                f"each, not {rows.shape}."
             )
         for block in row_blocks(*rows.shape):
             check_finite_array(f"the sensing matrices from row {block.start} on", rows[block])
@@ -180,7 +180,7 @@ class SensingData:
     def max_weighted_eigenvalue(self, weights: Floats, *, centred: bool = False) -> float:
         """Return the largest eigenvalue of E weights z z', rounded up.
 
-        Of E weights z z' - (E z z')^2 if `centred`.
+        With `centred`, it is that of E weights z z' - (E z z')^2.
         """
         n, p = self.rows.shape
         core = self._rows_in_span_basis
@@ -221,7 +221,7 @@ class SensingData:
     def least_eigenvalue(self) -> float:
         """Smallest eigenvalue of E vec(Z) vec(Z)', rounded down; 0 if n < M N.
 
-        Above M N = 2500 it is 0 too, a lower bound.
+        For M N above 2500 it is also 0, a lower bound.
         """
         n, p = self.rows.shape
         if n < p or p > _LEAST_SIDE:
@@ -248,12 +248,12 @@ class SyntheticSensing:
     columns: int = parameter(20, "columns of the matrix (N)")
     rank: int = parameter(5, "rank of the underlying matrix")
     n: int | None = parameter(None, "number of sensing matrices", "10 rank max(rows, columns)")
-    noise: float = parameter(1.0, "standard deviation of what is added to a target")
+    noise: float = parameter(1.0, "standard deviation of the noise added to a target")
     spike: float = parameter(
         100.0, "variance of the first entry of a sensing matrix; the others have 1"
     )
     storage: str = parameter(
-        "float64", "of the sensing matrices: float64, or float32 (rounded, half the memory)"
+        "float64", "type of the sensing matrices: float64, or float32 (rounded, half the memory)"
     )
     sensing_variance: float = parameter(
         0.0, "w, variance of noise in the sensing matrices: 0 is loss (7), else (8)"
@@ -308,7 +308,7 @@ class SyntheticSensing:
 
 
 def draw_synthetic_sensing(**overrides: Any) -> SensingData:
-    """Draw `SyntheticSensing` with these parameters."""
+    """Draw the data of `SyntheticSensing` with these parameters."""
     return SyntheticSensing(**overrides).draw()
 
 

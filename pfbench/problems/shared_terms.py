@@ -1,4 +1,4 @@
-"""Storage of SAGA's tables for component gradients with a part that is a whole point."""
+"""Storage of SAGA's tables for component gradients that include a full vector."""
 
 from abc import ABC, abstractmethod
 
@@ -14,10 +14,10 @@ Drawn = tuple[Integers, Integers, int]
 
 
 class SharedTerms:
-    """Array for each of n components; all that are stored in one call share one array.
+    """Array for each of n components; components stored in one call share one array.
 
-    The memory is 8 n bytes and at most two arrays for each call of which some component was still
-    stored when their number was largest.
+    The memory is 8 n bytes and at most 2 k arrays, where k is the largest number of calls whose
+    arrays were in use at one time.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class SharedTerms:
 
 
 class SlopeTable(ABC):
-    """Number for each of n components, and a whole point that all stored in one call share.
+    """Slope of each of n components, and a vector that components stored in one call share.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ class SlopeTable(ABC):
 
     @abstractmethod
     def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
-        """Add the mean change over a sample of the gradients by their numbers at x to g."""
+        """Add to g the mean change of the gradients of a sample due to their slopes at x."""
 
     @abstractmethod
     def _replace_numbers(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
-        """Call `_add_changes`, then store the numbers; add the change of their mean to `mean`."""
+        """Call `_add_changes`, then store the slopes, and add the change of the mean to `mean`."""
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample, of the shape of x."""

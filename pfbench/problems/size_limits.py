@@ -12,8 +12,8 @@ def check_length(subject: str, entries: int) -> None:
     """Raise for an array of more than `MOST_ENTRIES` entries."""
     if entries > MOST_ENTRIES:
         raise InputError(
-            f"{subject} would have {entries:,} entries, more than {MOST_ENTRIES:,}: choose numbers "
-            "that make it smaller."
+            f"{subject} would have {entries:,} entries, more than {MOST_ENTRIES:,}: choose smaller "
+            "numbers."
         )
 
 

@@ -3,12 +3,11 @@
 f_i(W_1, W_2) = |W_2 tanh(W_1 a_i) - b_i|^2/2. A point is a vector: the entries of W_1, shape
 (h, m), then those of W_2, shape (k, h), in C order.
 
-On |x| <= R, with z = W_1 a, u = tanh z, r = W_2 u - b: |u|^2 <= h, |W_2| <= R and
-|r| <= R sqrt h + |b|. In a direction (P, Q) of length 1 the second derivative is
-|Q u + W_2 (tanh'(z) P a)|^2 + <r, 2 Q (tanh'(z) P a) + W_2 (tanh''(z) (P a)^2)>, with |tanh'| <= 1
-and |tanh''| <= c = 4/(3 sqrt 3), so that f_i is smooth with L_i = h + R^2 |a|^2 +
-(R sqrt h + |b|)(|a| + c R |a|^2). A component gradient has a square of at most
-(R sqrt h + |b|)^2 (h + R^2 |a|^2).
+On |x| <= R, with z = W_1 a, u = tanh z, r = W_2 u - b: |u|^2 <= h, |W_2| <= R and |r| <= R sqrt h +
+|b|. In a direction (P, Q) of length 1 the second derivative is |Q u + W_2 (tanh'(z) P a)|^2 + <r, 2
+Q (tanh'(z) P a) + W_2 (tanh''(z) (P a)^2)>, where |tanh'| <= 1 and |tanh''| <= c = 4/(3 sqrt 3). So
+f_i is smooth with L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2). A component gradient has
+a square of at most (R sqrt h + |b|)^2 (h + R^2 |a|^2).
 """
 
 import math
@@ -70,8 +69,8 @@ class TwoLayerNetwork(FiniteSum):
         check_finite_array("the start", self.begin, shape=self.shape)
         if self.set.shape != self.shape:
             raise InputError(
-                f"the set is of points of shape {self.set.shape}, the problem's have shape "
-                f"{self.shape}: make them equal."
+                f"the set has points of shape {self.set.shape}, and the problem has points of "
+                f"shape {self.shape}: make them equal."
             )
 
     @property
@@ -138,7 +137,7 @@ class TwoLayerNetwork(FiniteSum):
         return self.hidden + R * R * a2 + residual * (np.sqrt(a2) + _CURVED * R * a2)
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants on the ball |x| <= R that the set is in; n and delta without one."""
+        """Return the constants on the ball |x| <= R around the set; without a set, n and delta."""
         R, h = self.set.max_norm, float(self.hidden)
         location = f"on |x| <= {R:.6g}"
         (a2, residual), each = self._row_norms_and_max_residuals(), self.component_smoothness()

@@ -18,21 +18,21 @@ from pfbench.sets.norms import NormBall
 class NormedProblem(ProblemWrapper):
     """Wrapper that adds a norm to a problem.
 
-    Without a set its linear minimisation is over the norm's ball, which points may leave, D stays
-    infinite, and no gap is measured. With a set the minimisation is over the set, and the norm only
-    adds its constants and measures.
+    Without a set, the linear minimisation is over the norm's ball. Points may leave that ball, so D
+    stays infinite and no gap is measured. With a set, the minimisation is over the set, and the
+    norm only adds its constants and measures.
 
     Parameters
     ----------
     problem
-        The problem; without a penalty, and with arrays for points.
+        The problem. It has no penalty, and its points are arrays.
     norm
-        The ball of the norm, of the same points.
+        The ball of the norm, for points of the same shape.
 
     Raises
     ------
     InputError
-        If it has a penalty, or other points.
+        If the problem has a penalty, or points of another shape.
     """
 
     source: ClassVar[str] = "Pethick et al. 2025"
@@ -44,7 +44,7 @@ class NormedProblem(ProblemWrapper):
             )
         if problem.shape != norm.shape:
             raise InputError(
-                f"the norm is of points of shape {norm.shape}, the problem's have shape "
+                f"the norm has points of shape {norm.shape}, and the problem has points of shape "
                 f"{problem.shape}: make them equal."
             )
         value: Any = {"name": problem.name, "inner": problem, "norm": norm}
@@ -58,7 +58,7 @@ class NormedProblem(ProblemWrapper):
 
     @property
     def digest(self) -> str:
-        """Hash of the problem's own digest and the norm."""
+        """Hash of the digest of the problem without the norm, and of the norm."""
         return content_digest((self.inner.digest, self.norm))
 
     @property
@@ -77,7 +77,7 @@ class NormedProblem(ProblemWrapper):
         return self.inner.open(rng) if self.is_bounded else self
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the problem's own measures, and those of norms."""
+        """Return the measures of the problem without the norm, and those of norms."""
         return {**self.inner.measures(), **OF_NORMS}
 
     def constants(self, start: Any) -> Constants:

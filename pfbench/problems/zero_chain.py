@@ -1,9 +1,9 @@
 """Zero chain over a Euclidean ball: a lower bound for linear minimisation (shen2019, 7.1).
 
 f(x) = |x|^2/10 + H_T(V'x) on the ball of radius 230 sqrt T, V with T orthonormal columns. At a
-point whose last coordinate <v_T, x> is 0 the Frank-Wolfe gap is at least 0.08 R = 0.04 D, and a
-method that starts at 0 and moves within the span of the answers finds one v_k after the other. For
-a fixed V that holds for such methods only; the resisting oracle makes it hold for all.
+point whose last coordinate <v_T, x> is 0, the Frank-Wolfe gap is at least 0.08 R = 0.04 D. A method
+that starts at 0 and moves within the span of the answers finds one v_k after the other. For a fixed
+V the bound holds for such methods only; the resisting oracle extends it to all methods.
 """
 
 import math
@@ -67,7 +67,7 @@ def random_directions(d: int, T: int, seed: int) -> Floats:
     Raises
     ------
     InputError
-        If that is above 10^8 entries.
+        If the matrix has more than 10^8 entries.
     """
     check_length("the matrix of directions", d * T)
     rng = np.random.default_rng(np.random.SeedSequence(seed))

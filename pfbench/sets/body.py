@@ -24,9 +24,9 @@ def as_finite_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
     Raises
     ------
     InputError
-        If it is no array of that shape.
+        If `value` is not an array of that shape.
     DivergedError
-        If it has NaN or infinite entries.
+        If `value` has NaN or infinite entries.
     """
     array = as_float_array(subject, value, shape)
     if not np.isfinite(array).all():
@@ -40,7 +40,7 @@ def as_float_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
     Raises
     ------
     InputError
-        If it is no array of real numbers of that shape, or a masked one.
+        If `value` is not an array of real numbers of that shape, or is a masked array.
     """
     if value.__class__ is np.ndarray and value.dtype is _FLOAT and value.shape == shape:
         array: Floats = value
@@ -54,17 +54,17 @@ def as_float_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def check_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the gradient of a linear minimisation, checked by `as_finite_array`."""
+    """Return the gradient passed to a linear minimisation, checked by `as_finite_array`."""
     return as_finite_array(_GRADIENT, g, shape)
 
 
 def as_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the gradient of a linear minimisation, whose entries may be non-finite."""
+    """Return the gradient passed to a linear minimisation as an array, finite or not."""
     return as_float_array(_GRADIENT, g, shape)
 
 
 def check_projectable(y: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the point of a projection, checked by `as_finite_array`."""
+    """Return the point to be projected, checked by `as_finite_array`."""
     return as_finite_array("the point to project", y, shape)
 
 
@@ -196,7 +196,7 @@ class ConvexBody(ArrayDataclass, ABC):
         DivergedError
             If y has NaN or infinite entries.
         RefusedError
-            If there is no closed form, or it would form too large a matrix.
+            If there is no closed form, or the projection would form too large a matrix.
         """
         raise RefusedError(
             f"there is no closed form of the projection onto the set {self.name}: use a "

@@ -34,7 +34,7 @@ class Box(VectorConvexBody):
     Raises
     ------
     InputError
-        If d is below 1, a bound is not finite, or a lower one exceeds its upper one.
+        If d is below 1, a bound is not finite, or a lower bound exceeds the upper one.
     """
 
     name: ClassVar[str] = "box"

@@ -140,7 +140,7 @@ def _load_user_class(kind: str, name: str, base: type) -> Any:
     if not isinstance(data, type) or not issubclass(data, base):
         raise InputError(f"{name} is not a {kind}: it must be a class that derives from {home}.")
     if not is_dataclass(data):
-        raise InputError(f"{name} must be a dataclass: its fields are what runs are known by.")
+        raise InputError(f"{name} must be a dataclass: runs are identified by its fields.")
     if inspect.isabstract(data):
         raise InputError(
             f"{name} is not a {kind}: it lacks {', '.join(sorted(data.__abstractmethods__))}."

@@ -26,7 +26,7 @@ def check_edges(edges: Any, kind: str) -> Integers:
     Raises
     ------
     InputError
-        If there is no edge, or one is no pair of nodes 0, 1, ...
+        If there is no edge, or an edge is not a pair of nodes 0, 1, ...
     """
     array = np.asarray(edges)
     if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
@@ -65,7 +65,7 @@ class UnitFlowPolytope(VectorConvexBody):
     name: ClassVar[str] = "unit-flow"
     polytope: ClassVar[bool] = True
     summary: ClassVar[str] = "unit flows through a directed acyclic graph: convex hull of its paths"
-    required_arguments: ClassVar[str] = "a graph: UnitFlow(edges, origin, destination)"
+    required_arguments: ClassVar[str] = "a graph: UnitFlowPolytope(edges, origin, destination)"
     source: ClassVar[str] = "shortest path in topological order: Cormen et al. 2022, chapter 22"
 
     edges: Integers
@@ -77,7 +77,7 @@ class UnitFlowPolytope(VectorConvexBody):
         for name in ("origin", "destination"):
             node = check_integer(name, getattr(self, name), minimum=0)
             if node >= self._node_count:
-                raise InputError(f"{name}={node} is no end of an edge: name a node of the graph.")
+                raise InputError(f"{name}={node} is not on an edge: name a node of the graph.")
         if self.origin == self.destination:
             raise InputError(
                 f"origin and destination are both {self.origin}: name two different nodes."
@@ -122,7 +122,7 @@ class UnitFlowPolytope(VectorConvexBody):
 
     @cached_property
     def _some_next_edges(self) -> Integers:
-        """Edge towards the destination for each node, -1 where there is none."""
+        """One edge towards the destination for each node, -1 if there is none."""
         return self._cheapest_next_edges(np.zeros(self.d))
 
     def _cheapest_next_edges(self, costs: Floats) -> Integers:

@@ -29,7 +29,7 @@ def check_groups(d: int, groups: Any) -> Groups:
     Raises
     ------
     InputError
-        If they are not disjoint, or do not cover all d entries.
+        If the groups are not disjoint, or do not cover all d entries.
     """
     if isinstance(groups, Sequence | np.ndarray) and not isinstance(groups, str):
         lists = tuple(

@@ -1,12 +1,13 @@
 """The largest singular triple by Golub-Kahan-Lanczos, with a certificate.
 
-From a start with a random part, k steps give a lower bound (the Ritz value) and, because the k-th
-Lanczos polynomial is at most 1/|gamma| at the largest eigenvalue, where gamma is the start's
-component along the leading vector, an upper bound that fails with a stated probability:
-J. van Dorsselaer, M. Hochstenbach, H. van der Vorst, "Computing probabilistic bounds for extreme
+From a start with a random part, k steps give two bounds. The lower one is the Ritz value. The upper
+one holds because the k-th Lanczos polynomial is at most 1/|gamma| at the largest eigenvalue, where
+gamma is the start's component along the leading vector. It fails with a stated probability: J. van
+Dorsselaer, M. Hochstenbach, H. van der Vorst, "Computing probabilistic bounds for extreme
 eigenvalues of symmetric matrices with the Lanczos method" (SIMAX 22, 2000); M. Hochstenbach,
 "Probabilistic upper bounds for the matrix two-norm" (J. Sci. Comput. 57, 2013). A small residual
-alone certifies nothing: on clustered spectra it is wrong in up to two thirds of the cases.
+alone certifies nothing: on clustered spectra it belongs to another singular value in up to two
+thirds of the cases.
 """
 
 import math
@@ -37,7 +38,7 @@ RANDOM_PART = 0.3
 """Size of the random part added to a warm start, relative to the unit start vector."""
 
 SMALL_PART = 0.1
-"""Size of the random part where the gap may be inexact: a smaller one needs fewer steps."""
+"""Size of the random part with a `gap_share`: a smaller part needs fewer steps."""
 
 _ROOM = 24
 """Number of steps for which memory is allocated at first."""
@@ -108,15 +109,15 @@ def leading_singular_triple(
     failure
         Probability with which the upper bound may be wrong.
     warm
-        A right vector to start near, shape (N,).
+        Right vector near which the steps start, shape (N,).
     most_steps
         Maximum number of steps; `upper` is valid after any number, but less sharp.
     vectors
-        Whether u and v are computed: without them 8 M bytes a step are not needed.
+        Whether to compute u and v. Without them, each step needs 8 M bytes less.
     gap_share
-        Without `failure`: a further residual that is small enough (except where squares of the
-        matrix overflow or underflow). Then v is the direction of ``G' u``, so that sigma may be
-        larger than the value at which the residual was measured.
+        Without `failure`: another limit of the residual that ends the steps (except where squares
+        of the matrix overflow or underflow). Then v is the direction of ``G' u``, so that sigma may
+        be larger than the value at which the residual was measured.
 
     Raises
     ------
@@ -213,7 +214,7 @@ def _extend_basis(
 def _allocate_basis(
     shape: tuple[int, int], room: int, left_vectors: int, most_steps: int
 ) -> LanczosBasis:
-    """Return a basis with memory for `room` steps, with separate left vectors."""
+    """Return a basis with memory for `room` steps and for `left_vectors` rows of U."""
     M, N = shape
     right, before = np.empty((room + 1, N)), np.empty((left_vectors, M))
     before[0] = 0.0
@@ -230,7 +231,7 @@ def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
 def _with_rescaling(
     operator: LinearOperator, recompute: Callable[..., SingularTriple], warm: Floats | None
 ) -> SingularTriple:
-    """Handle zero matrices, and rescale those whose squares overflow or underflow."""
+    """Return the triple of a zero matrix, or recompute it from another start or scale."""
     M, N = operator.shape
     largest = operator.magnitude()
     if not math.isfinite(largest):

@@ -46,8 +46,8 @@ class Matroid(ArrayDataclass, ABC):
     def max_basis_exchange(self) -> int:
         """Return an upper bound of the number of elements of a basis that another one lacks.
 
-        Here min(r, d' - r) for rank r and d' elements that are independent on their own; calls
-        `is_independent` for each element.
+        This default returns min(r, d' - r) for rank r and d' elements that are independent on their
+        own. It calls `is_independent` for each element.
         """
         rank = self.greedy_basis(np.arange(self.d)).size
         useful = sum(self.is_independent(np.array([i])) for i in range(self.d))
@@ -255,7 +255,8 @@ class _BasisPolytope(GreedyPolytope):
     def diameter(self) -> float:
         """Upper bound: two bases differ in at most twice min(r, d - r) elements for rank r.
 
-        Elements that are in no basis do not count in d. Exact for uniform and partition matroids.
+        The bound is exact for uniform and partition matroids. Elements that are in no basis do not
+        count in d.
         """
         return math.sqrt(2.0 * self._matroid.max_basis_exchange())
 
@@ -278,8 +279,8 @@ class _BasisPolytope(GreedyPolytope):
     def _greedy_vertex(self, order: Integers) -> Floats:
         """Return the incidence vector of the greedy basis, of minimum weight g along increasing g.
 
-        Exact in floating point: only entries of g are compared. d independence tests (a graph:
-        O(d log d) in all).
+        The result is exact in floating point: only entries of g are compared. It takes d
+        independence tests; for a graph O(d log d) in all.
         """
         return self._fill_vector(self._matroid.greedy_basis(order), 1.0)
 
@@ -309,12 +310,12 @@ class MatroidBasePolytope(_BasisPolytope):
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
         """Return k, the rank of a uniform matroid; others are built in Python."""
-        description = "rank of the uniform matroid; MatroidBase(matroid) takes any other"
+        description = "rank of a uniform matroid; MatroidBasePolytope(matroid) takes any matroid"
         return {"k": Parameter(description, "")}
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
-        """Build the convex hull of all sets of k entries."""
+        """Build the convex hull of the incidence vectors of all sets of k entries."""
         return cls(UniformMatroid(shape[0], **parameters))
 
     @property
@@ -336,12 +337,12 @@ class SpanningTreePolytope(_BasisPolytope):
     Raises
     ------
     InputError
-        If an edge is no pair of two different nodes, or the graph is not connected.
+        If an edge is not a pair of two different nodes, or the graph is not connected.
     """
 
     name: ClassVar[str] = "spanning-tree"
     summary: ClassVar[str] = "convex hull of the spanning trees of a connected graph"
-    required_arguments: ClassVar[str] = "a graph: SpanningTree(edges)"
+    required_arguments: ClassVar[str] = "a graph: SpanningTreePolytope(edges)"
     source: ClassVar[str] = "Kruskal 1956; Edmonds 1971"
 
     edges: Integers
@@ -352,8 +353,8 @@ class SpanningTreePolytope(_BasisPolytope):
         if self.rank < graph.node_count - 1:
             raise InputError(
                 f"the graph on {graph.node_count} nodes is not connected (it falls into "
-                f"{graph.node_count - self.rank} parts): add edges, or use MatroidBase(GraphicMatroid) "  # noqa: E501
-                "for its spanning forests."
+                f"{graph.node_count - self.rank} parts): add edges, or take MatroidBasePolytope of "
+                "a GraphicMatroid for its spanning forests."
             )
 
     @cached_property

@@ -50,7 +50,7 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
         return ball if len(shape) == 1 else EntrywiseBall(shape, ball)
     if len(shape) != 2:
         raise InputError(
-            f"the norm {selector.name} is one of matrices, and these points have shape {shape}: "
+            f"the norm {selector.name} is for matrices, and these points have shape {shape}: "
             f"choose one of {', '.join(_ENTRIES)}."
         )
     norm_ball: NormBall = cls(shape, **selector.parameters)
@@ -73,7 +73,7 @@ def product_norm_ball(text: str, shapes: Sequence[Shape]) -> NormProduct:
     Raises
     ------
     InputError
-        If the number of norms is neither 1 nor the number of blocks, or as `norm_ball`.
+        If the number of norms is neither 1 nor the number of blocks, or if `norm_ball` raises it.
     """
     parts = text.split("*")
     if len(parts) not in (1, len(shapes)):

@@ -1,10 +1,10 @@
 """Norm balls, for methods that use a norm in place of a feasible set.
 
 |g|_* = max <g, x> over |x| <= 1 is the dual norm. With zeta = max |x|_*/|x|_2 and rho_2 the largest
-Euclidean norm in the ball of radius rho, zeta = rho_2/rho: both are the maximum of <x, v> over
-|x| <= 1 and |v|_2 <= 1, taken in either order. With omega = max |x|/|x|_2, a Euclidean smoothness
-L_2 and the smoothness L of |grad f(x) - grad f(y)|_* <= L |x - y| satisfy L_2 <= omega^2 L and
-L <= zeta^2 L_2. These three are pfbench's own; the balls are those of Pethick et al. 2025.
+Euclidean norm in the ball of radius rho, zeta = rho_2/rho: both are the maximum of <x, v> over |x|
+<= 1 and |v|_2 <= 1, taken in either order. With omega = max |x|/|x|_2, a Euclidean smoothness L_2
+and the smoothness L of |grad f(x) - grad f(y)|_* <= L |x - y| satisfy L_2 <= omega^2 L and L <=
+zeta^2 L_2. These relations are derived by pfbench; the balls are those of Pethick et al. 2025.
 """
 
 import math
@@ -23,9 +23,9 @@ from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_
 
 
 class LmoQuality(NamedTuple):
-    """Accuracy of a linear minimisation at g: <g, O> >= lo |g|_*, |O| <= hi, O = -lmo(g)/rho.
+    """Accuracy of O = -lmo(g)/rho: <g, O> = lower |g|_* and |O| = upper.
 
-    An exact linear minimisation has lo = hi = 1.
+    An exact linear minimisation has lower = upper = 1.
     """
 
     lower: float
@@ -69,7 +69,7 @@ class NormBall(ConvexBody):
 
     @property
     def block_norm_names(self) -> frozenset[str]:
-        """Names of the norms that this ball has; a product has those of all its blocks."""
+        """Names of the norms of the blocks; one name unless the ball is a product."""
         return frozenset({self.name})
 
     @property
@@ -84,8 +84,9 @@ class NormBall(ConvexBody):
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return a minimiser of <g, v> over the ball that is 0 where g leaves it undetermined.
 
-        That is at g = 0, at an entry, row or column that is 0, and in singular directions without a
-        singular value: sgn(0) = 0. Raises `DivergedError` as `lo` does.
+        For example sgn(0) = 0. The minimiser is undetermined at g = 0, in entries, rows or columns
+        of g that are 0, and in singular directions of singular value 0. Raises `DivergedError` as
+        `lo` does.
         """
         if not check_gradient(g, self.shape).any():
             return np.zeros(self.shape)
@@ -93,7 +94,7 @@ class NormBall(ConvexBody):
         return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
     def lmo_quality(self, g: Floats) -> LmoQuality:
-        """Return the accuracy of `steepest_direction` at g, exact to rounding; (1, 1) at g = 0."""
+        """Return the accuracy of `lo_zero_if_undetermined` at g, to rounding; (1, 1) at g = 0."""
         size = self.dual_norm(g)
         if size == 0.0:
             return LmoQuality(1.0, 1.0)
@@ -122,7 +123,7 @@ class EntrywiseBall(NormBall):
 
     def __post_init__(self) -> None:
         if self.ball.shape != (math.prod(self.shape),):
-            raise InputError(f"a ball of shape {self.ball.shape} is none of {self.shape} entries.")
+            raise InputError(f"ball must have the entries of {self.shape}, not {self.ball.shape}.")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -179,7 +180,7 @@ class NormProduct(NormBall):
     """
 
     name: ClassVar[str] = "product"
-    summary: ClassVar[str] = "blocks of which each is in a ball of its own"
+    summary: ClassVar[str] = "product of the balls of several blocks"
     source: ClassVar[str] = "Pethick et al. 2025"
     has_projection: ClassVar[bool] = True
 
@@ -189,7 +190,7 @@ class NormProduct(NormBall):
 
     def __post_init__(self) -> None:
         if not self.balls:
-            raise InputError("a product of no balls has no points: give one for each block.")
+            raise InputError("a product needs at least one ball: give one for each block.")
 
     @cached_property
     def _block_ends(self) -> list[int]:
@@ -257,7 +258,7 @@ class NormProduct(NormBall):
         )
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return the `steepest_direction` of each block."""
+        """Return `lo_zero_if_undetermined` of each block, as one vector."""
         pairs = self._balls_and_blocks(check_gradient(g, self.shape))
         return self._concatenate_blocks(
             ball.lo_zero_if_undetermined(block) for ball, block in pairs

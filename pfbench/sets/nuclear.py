@@ -84,8 +84,8 @@ class NuclearBall(MatrixBall, NormBall):
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return bounds of the minimum of <g, v>, which is -radius times the spectral norm of g.
 
-        For up to 250 000 entries both are the exact value (to rounding). Above, they are certified
-        by Lanczos to a relative width of 1e-3; the lower one fails with probability 1e-9.
+        For up to 250 000 entries both are the exact value, to rounding. For larger matrices Lanczos
+        certifies them to a relative width of 1e-3; the lower one fails with probability 1e-9.
         """
         operator = self._check_operator(g)
         M, N = operator.shape
@@ -106,7 +106,7 @@ class NuclearBall(MatrixBall, NormBall):
         if not hasattr(g, "dense"):
             return as_operator(as_gradient(g, self.shape))
         if g.shape != self.shape:
-            raise InputError(f"the gradient is of shape {g.shape}, the set of {self.shape}.")
+            raise InputError(f"the gradient must have shape {self.shape}, not {g.shape}.")
         operator: LinearOperator = g
         return operator
 
@@ -144,7 +144,7 @@ class NuclearBall(MatrixBall, NormBall):
         return Factors(s[:rank], np.ascontiguousarray(u[:, :rank].T), vt[:rank])
 
     def _projection_threshold(self, s: Floats) -> float:
-        """Return the amount by which a projection lowers singular values; 0 if s leaves it open."""
+        """Return the decrease of singular values by a projection; 0 if s leaves it open."""
         return float(s[0] - project_simplex(s, self.radius)[0]) if s.sum() > self.radius else 0.0
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -181,7 +181,7 @@ class NuclearLmo:
     def lo(self, g: Any, gap_share: GapResidualLimit | None = None) -> RankOne:
         """Return a vertex v that (nearly) minimises <g, v> over the ball.
 
-        `gap_share` is a residual that suffices where `tolerance` is stricter.
+        `gap_share` is a second limit of the residual, which suffices if `tolerance` is stricter.
         """
         operator = as_operator(g)
         triple = leading_singular_triple(

@@ -32,8 +32,8 @@ def inverse_sqrt_coefficients(degree: int) -> tuple[float, ...]:
 def newton_schulz(X: Floats, degree: int, steps: int) -> Floats:
     """Return X after a number of Newton-Schulz steps; singular values in (0, 1] stay there.
 
-    Each step multiplies by a polynomial in XX', or in X'X where that is smaller; for a number
-    instead of a matrix see `newton_schulz_scalar`.
+    Each step multiplies by a polynomial in XX', or in X'X if that is smaller;
+    `newton_schulz_scalar` does the same to singular values.
     """
     tall = X.shape[0] > X.shape[1]
     X = X.T if tall else X
@@ -72,9 +72,9 @@ def quintic_scalar(s: Any) -> Any:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OrthogonalisedBall(SpectralBall):
-    """Spectral ball whose `lo_zero_if_undetermined` may be an inexact one by matrix products.
+    """Spectral ball whose `lo_zero_if_undetermined` may be inexact, by matrix products only.
 
-    Everything else is that of the ball itself: measures, dual norms and constants are exact.
+    Everything else is that of `SpectralBall`: measures, dual norms and constants are exact.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class OrthogonalisedBall(SpectralBall):
     Raises
     ------
     InputError
-        If one of them is out of range.
+        If a parameter is out of range.
     """
 
     source: ClassVar[str] = "Kim, Oh 2026; Jordan et al. 2024"

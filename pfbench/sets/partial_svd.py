@@ -5,11 +5,11 @@ by a threshold and drop those below: only those above are needed. They are compu
 Krylov space (C. Musco, C. Musco, "Randomized block Krylov methods for stronger and faster
 approximate singular value decomposition", NeurIPS 2015), with full reorthogonalisation.
 
-With orthonormal U and V of the values that are kept, Y differs by no more than the residuals
-``Y V - U S`` and ``Y'U - V S`` from a matrix that has these triplets exactly. Soft-thresholding
-does not expand distances, so the result is that near to the right one if no other singular value is
-above the threshold; that is certified by Lanczos. The checks do not depend on how the triplets were
-computed.
+Let U and V be the orthonormal vectors of the values that are kept. Then Y differs from a matrix
+with exactly these triplets by no more than the residuals ``Y V - U S`` and ``Y'U - V S``.
+Soft-thresholding does not expand distances, so the result is that near to the right one if no other
+singular value is above the threshold; that is certified by Lanczos. The checks do not depend on how
+the triplets were computed.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ _SHARE = 5
 """Reciprocal of the largest Krylov space, as a share of the rows or columns."""
 
 _FEW = 48
-"""Size at which a space with no value below the threshold is abandoned: too many are above."""
+"""Size at which a space with no value below the threshold is abandoned for a full SVD."""
 
 _NOTHING = 1e-14
 """Relative size below which a part of a block is rounding."""

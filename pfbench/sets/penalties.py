@@ -97,7 +97,7 @@ class L1Penalty(NormPenalty):
         return self.weight * float(np.abs(x).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with its moduli reduced by t weight, to 0 at least (soft threshold); O(d)."""
+        """Return y with moduli reduced by t weight, to no less than 0 (soft threshold); O(d)."""
         threshold = self._compute_threshold(y, t)
         return np.asarray(y - np.minimum(np.maximum(y, -threshold), threshold))
 
@@ -149,7 +149,7 @@ class GroupPenalty(NormPenalty):
     Parameters
     ----------
     weight
-        Factor of the sum; groups have no weights of their own.
+        Factor of the sum; the groups all have the same weight.
     d
         Length of a vector.
     groups

@@ -17,8 +17,9 @@ def hull_distance_bounds(
 ) -> tuple[float, float]:
     """Return bounds of the distance of x to the convex hull of the results of `lo`.
 
-    Both are proved: the upper one by a point of the hull, the lower one by a separating hyperplane.
-    The search ends as soon as the upper one is at most `enough`, or the lower one exceeds it.
+    Both are proved: the upper bound by a point of the hull, the lower one by a separating
+    hyperplane. The search ends as soon as the upper bound is at most `enough`, or the lower bound
+    exceeds it.
 
     Wolfe's minimum-norm-point algorithm ("Finding the nearest point in a polytope", Mathematical
     Programming 11, 1976), with an updated QR factorisation of the affinely independent atoms. Each
@@ -31,7 +32,7 @@ def hull_distance_bounds(
     x
         The point, shape (d,).
     enough
-        The distance of interest.
+        Distance with which the bounds are compared.
     """
     atoms = [lo(-x) - x]
     weights = np.ones(1)

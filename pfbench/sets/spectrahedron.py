@@ -65,10 +65,10 @@ class Spectrahedron(ConvexBody):
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return certified bounds of the minimum of <g, v>: radius times the least eigenvalue.
 
-        The upper one is a Rayleigh quotient. The lower one mu is proved by a Cholesky factorisation
-        of g - mu I that runs to its end, with a margin for its rounding errors: S. Rump,
-        "Verification of positive definiteness" (BIT 46, 2006). The width is of the order
-        d^2 2^-53 times the norm of g.
+        The upper bound is a Rayleigh quotient. The lower bound mu is proved by a successful
+        Cholesky factorisation of g - mu I, with a margin for rounding errors: S. Rump,
+        "Verification of positive definiteness" (BIT 46, 2006). The width is of the order d^2 2^-53
+        times the norm of g.
         """
         scaled, exponent = scale_to_unit(check_gradient(g, self.shape))
         S = _check_symmetric(scaled)

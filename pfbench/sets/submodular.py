@@ -42,7 +42,7 @@ class SubmodularBasePolytope(GreedyPolytope):
 
     name: ClassVar[str] = "submodular-base"
     summary: ClassVar[str] = "base polytope of a submodular function"
-    required_arguments: ClassVar[str] = "a function: SubmodularBase(d, function)"
+    required_arguments: ClassVar[str] = "a function: SubmodularBasePolytope(d, function)"
     source: ClassVar[str] = "Edmonds 1970 (greedy algorithm); Bach 2013"
     diameter_is_exact: ClassVar[bool] = False
 
@@ -64,7 +64,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         Raises
         ------
         InputError
-            If it is not a finite number.
+            If the value is not a finite number.
         """
         value = float(self.function(members))
         if not math.isfinite(value):
@@ -74,7 +74,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         return value
 
     def _spot_check_submodular(self) -> None:
-        """Raise if f is not submodular on one of some random S, i, j."""
+        """Raise if f violates submodularity for one of some random S, i and j."""
         rng = np.random.default_rng(0)
         for _ in range(_SPOT_CHECKS if self.d > 1 else 0):
             order = rng.permutation(self.d)
@@ -113,7 +113,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         return float(np.linalg.norm(upper - lower))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is within tolerance times the size of the set of it.
+        """Return whether the distance of x to the set is at most tolerance times the set's size.
 
         The size is that of the bounding box of 0 and the set: its largest entry times sqrt d.
         Decided by Wolfe's algorithm, which needs up to some multiple of d greedy vertices.
@@ -135,7 +135,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         return zero if inside else self._greedy_vertex(np.arange(self.d))
 
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the vertex of marginal values along an order; d values of f.
+        """Return the vertex of marginal values along an order; takes d values of f.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Permutahedron(GreedyPolytope):
     Raises
     ------
     InputError
-        If there is no entry or one is not finite.
+        If there is no entry, or an entry is not finite.
     """
 
     name: ClassVar[str] = "permutahedron"
@@ -180,12 +180,12 @@ class Permutahedron(GreedyPolytope):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the radius, that of `standard`; other polytopes are built in Python."""
+        """Return the radius, the parameter of `standard`; other polytopes are built in Python."""
         return {"radius": Parameter("size of the set, positive", "1.0")}
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> "Permutahedron":
-        """Build the standard one; see `standard`."""
+        """Build the `standard` permutahedron."""
         return cls.standard(shape[0], **parameters)
 
     @classmethod
@@ -236,7 +236,7 @@ class Permutahedron(GreedyPolytope):
         return zero if self.contains(zero, 1e-15) else self.entries.copy()
 
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the entries with the largest at the first index of an order, and so on."""
+        """Return the vertex with the largest entry at the first index of an order, and so on."""
         vertex = np.empty(self.d)
         vertex[order] = self.entries
         return vertex

@@ -24,13 +24,13 @@ class _WholeSpaceBase(ConvexBody):
         return math.inf
 
     def lo(self, g: Floats) -> Floats:
-        """Refuse: a linear function has no minimum on the whole space."""
+        """Raise RefusedError: a linear function has no minimum on the whole space."""
         raise RefusedError(
             "there is no linear minimisation without a feasible set: choose set=l1, l2 …"
         )
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Refuse, as `lo` does."""
+        """Raise RefusedError, as `lo` does."""
         raise RefusedError("a linear function has no minimum without a feasible set.")
 
     def project(self, y: Floats) -> Floats:
@@ -42,7 +42,7 @@ class _WholeSpaceBase(ConvexBody):
         return is_point(x, self.shape)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Refuse: there is no vertex."""
+        """Raise RefusedError: there is no vertex."""
         raise RefusedError("the whole space has no vertex.")
 
 

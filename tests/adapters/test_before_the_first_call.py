@@ -90,7 +90,7 @@ def test_partial_fit_begins_at_0_and_refuses_another_start():
     data = {"features": np.ones((2, 3)), "labels": np.ones(2), "iterations": 2}
     with pytest.raises(InputError) as refused:
         pf.solve(squared(), PartialFit(estimator=regressor, **data))
-    assert_one_sentence(refused, "begins at 0")
+    assert_one_sentence(refused, "starts at 0")
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,4 @@ def test_an_lmo_that_is_nan_at_0_is_named():
     given = (lambda x: float(x @ x), lambda x: 2 * x, lmo)
     with pytest.raises(InputError) as refused:
         pf.adapters.from_functions(*given, start=np.zeros(3))
-    assert_one_sentence(refused, "lmo(0) has NaN", "any vertex")
+    assert_one_sentence(refused, "lmo(0) returns NaN", "any vertex")

@@ -69,7 +69,7 @@ def test_what_nobody_counted_is_left_open(tmp_path):
     secant = read_trajectory(path, step="Secant")
     assert secant.table["lo"].isna().all()
     assert secant.table["objective"].notna().all()
-    with pytest.raises(InputError, match="does not tell fo, sfo, lo, fv: record what"):
+    with pytest.raises(InputError, match="lacks the counts fo, sfo, lo, fv: record"):
         secant.as_run("log-cosh", "FrankWolfe.jl")
     store = tmp_path / "store"
     read_trajectory(path, step="Agnostic", n=ROWS).store(store, "log-cosh", "FrankWolfe.jl")
@@ -82,8 +82,8 @@ def test_what_nobody_counted_is_left_open(tmp_path):
     ("text", "given", "says"),
     [
         ("[]", {}, "has no rows"),
-        ("[[1, 2, 3]]", {}, "row 1 of .* has 3 numbers where columns has 5"),
-        ("[[1, 2, 3, 4, NaN]]", {}, "row 1 .* not finite"),
+        ("[[1, 2, 3]]", {}, "row 1 of .* has 3 numbers, and columns has 5"),
+        ("[[1, 2, 3, 4, NaN]]", {}, "row 1 .* NaN or Inf"),
         ("{oh", {}, "has no rows of numbers"),
         ('{"fw": [[1,2,3,4,5]]}', {"entry": "fww"}, "did you mean 'fw'"),
         ("[[1]]", {"columns": ["t"]}, "columns lacks primal"),
@@ -92,7 +92,7 @@ def test_what_nobody_counted_is_left_open(tmp_path):
             for ts, says in [
                 ((1, 2, 3, 1, 2), "row 4 .* t=1 after 3"),
                 ((2, 1), "row 2 .* t=1 after 2"),
-                ((1.5,), "row 1 .* t=1.5, no whole number"),
+                ((1.5,), "row 1 .* t=1.5: write a whole number"),
                 ((-3,), "row 1 .* t=-3 after 0"),
             ]
         ],
@@ -107,7 +107,7 @@ def test_what_nobody_counted_is_left_open(tmp_path):
             for calls, row, value in [(0, 2, "0 after 1"), (1.5, 2, "1.5"), (2, 3, "-3 after 2")]
         ],
         ("[[1,1,1,null,0]]", {}, "row 1 .* null"),
-        ("[" * 3000 + "]" * 3000, {}, "nested deeply"),
+        ("[" * 3000 + "]" * 3000, {}, "nests lists deeply"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path, text, given, says):

@@ -79,7 +79,7 @@ def test_a_wrong_lmo_is_found():
     def flipped(g):
         return -BALL.lo(g)
 
-    with pytest.raises(InputError, match=r"see that it minimises <g, v>"):
+    with pytest.raises(InputError, match=r"check that lmo minimises <g, v>"):
         from_functions(f, grad, flipped, start=ZERO)
     assert not pf.check(FunctionSet(flipped, ZERO)).is_passed
     report = pf.check(FunctionSet(lambda g: 0.9 * BALL.lo(g), ZERO, contains=BALL.contains))
@@ -114,9 +114,9 @@ BAD = {
     "sum": ({"components": (ROWS, lambda x, i: part(x, i) * len(i))}, "the mean over the indices"),
     "constant": ({"constants": {"lipschitz": 1.0}}, "unknown constant"),
     "property": ({"properties": ("konvex",)}, "convex"),
-    "outside": ({"start": np.ones(4)}, "outside the set that lmo"),
+    "outside": ({"start": np.ones(4)}, "outside the set of lmo"),
     "vertex": ({"lmo": lambda g: g[:2]}, "returns an array of shape"),
-    "jac": ({"jac": lambda x: x[:2]}, "gradient at the start has shape"),
+    "jac": ({"jac": lambda x: x[:2]}, "gradient at the start must have shape"),
     "fun": ({"fun": lambda x: 1 / 0}, "fun fails with ZeroDivisionError"),
     "matrix": ({"lmo": None, "start": np.zeros((2, 2))}, "flatten it"),
 }

@@ -136,7 +136,7 @@ def test_losses_that_mix_inputs_are_refused(torch, outputs, targets, loss):
     }
     layers = [torch.nn.Linear(1, 1)] + ([torch.nn.Flatten(0)] if len(outputs) == 1 else [])
     X, y = torch.arange(4.0)[:, None], torch.arange(4.0).reshape(targets)
-    with pytest.raises(InputError, match="depends on the others"):
+    with pytest.raises(InputError, match="depends on the other inputs"):
         from_module(torch.nn.Sequential(*layers), kinds[loss], X, y)
 
 

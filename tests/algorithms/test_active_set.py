@@ -93,7 +93,7 @@ def test_it_runs_on_matrices(name):
 @pytest.mark.parametrize(
     ("over", "words"),
     [
-        ({"set": "l2", "radius": 1}, "is for problems over a polytope, .*: the set l2 is none"),
+        ({"set": "l2", "radius": 1}, "is for problems over a polytope, .*: the set l2 is not a"),
         ({"set": "none"}, "queries lo, .*it has no feasible set"),
     ],
 )

@@ -39,7 +39,7 @@ def test_numbers_are_returned_as_float(value):
         (math.nan, ["step=nan", "finite"]),
         (math.inf, ["step=inf", "finite"]),
         (-math.inf, ["step=-inf", "finite"]),
-        pytest.param(10**400, ["step", "finite"], id="too large for a float"),
+        pytest.param(10**400, ["step", "too large"], id="too large for a float"),
         ("0.5", ["step='0.5'", "number"]),
         (True, ["step=True", "number"]),
         (None, ["step=None", "number"]),
@@ -78,7 +78,7 @@ def test_finite_arrays_become_contiguous_floats():
     ("value", "words"),
     [
         ([1.0, math.nan, math.inf], ["2 NaN or infinite", "flat index 1", "clean"]),
-        ([1.0, 2.0], ["shape (2,)", "(3,)"]),
+        ([1.0, 2.0], ["not (2,)", "shape (3,)"]),
         ([[1.0, 2.0], [3.0]], ["array of numbers"]),  # numpy's own message is three sentences
         (["a", "b", "c"], ["array of numbers", "'a'"]),
         ([1j, 0, 0], ["array of numbers"]),

@@ -47,7 +47,7 @@ def test_the_mean_over_nothing_is_refused(empty):
 @pytest.mark.parametrize(
     ("indices", "counts", "words"),
     [
-        ([1, 2], [1], ["one common length"]),
+        ([1, 2], [1], ["same length"]),
         ([[1]], [[1]], ["indices", "vector of integers"]),
         ([1, 2], [1, -1], ["negative"]),
     ],

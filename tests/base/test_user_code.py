@@ -88,7 +88,7 @@ def test_an_import_that_hangs_ends_at_a_limit_by_name(tmp_path, monkeypatch, top
     monkeypatch.setattr("pfbench.base.user_code.IMPORT_LIMIT", 0.3)
     text = f"import threading\n\nlock = threading.Lock()\n{top}\n"
     (tmp_path / "hanging_for_tests.py").write_text(text)
-    words = "module of hanging_for_tests:A has not been imported after 0.3 s"
+    words = "import of hanging_for_tests:A has not ended after 0.3 s"
     with pytest.raises(InputError, match=words):
         load_user_object("hanging_for_tests:A")
     assert load_user_object("mine_for_tests:MySpider").__name__ == "MySpider"

@@ -135,7 +135,7 @@ def test_a_start_without_anything_to_reach_is_refused():
 
 def test_a_sweep_says_why_a_method_was_refused_and_fails_where_it_fits_nowhere(pfbench, suite):
     outcome = pfbench("run", suite, "--store", "s", "--jobs", 0)
-    assert "the set l2 is none" in " ".join(outcome.out.split())
+    assert "the set l2 is not a polytope" in " ".join(outcome.out.split())
     assert (outcome.status, "pairwise fits no problem of mine" in outcome.err) == (1, True)
 
 

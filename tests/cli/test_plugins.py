@@ -369,7 +369,7 @@ def test_of_two_packages_with_one_name_neither_is_taken(pfbench, package):
     outcome = pfbench("solve", "-p", "my-bowl", "-a", "my-steps[iterations=2]")
     assert outcome.refusal == (
         "the problem my-bowl is in mine-for-tests 1.5 (plugged_for_tests:Bowl) and "
-        "other-for-tests 2 (elsewhere:Cup): name one of them MODULE:NAME."
+        "other-for-tests 2 (elsewhere:Cup): name one of them as MODULE:NAME."
     )
 
 

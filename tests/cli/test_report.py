@@ -237,7 +237,7 @@ def test_several_go_on_one_page(pfbench, folder, spec, drawn):
     outcome = pfbench("report", "--store", "a/store", "--store", "b/store", "--combine", "two")
     ((read, *_),) = drawn
     assert [study.key for study in read.spec.studies] == ["a-store", "b-store"]
-    assert "becomes a file's name" in report(pfbench, "--combine", "../up").refusal
+    assert "must be usable as a file name" in report(pfbench, "--combine", "../up").refusal
 
 
 def test_a_report_in_the_terminal_needs_no_files(pfbench, folder, spec, drawn, monkeypatch):

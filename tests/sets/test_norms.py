@@ -76,7 +76,7 @@ def test_a_product_reads_its_blocks_in_their_order():
     ("text", "shape", "words"),
     [
         ("spectrall", (2, 2), "did you mean 'spectral'"),
-        ("spectral", (4,), "is one of matrices"),
+        ("spectral", (4,), "is for matrices"),
         ("linf[lmo=quintic]", (4,), "unknown parameter of the norm linf 'lmo'"),
         ("spectral[lmo=svd]", (2, 2), "lmo"),
         ("spectral[radius=0]", (2, 2), "radius"),

@@ -40,7 +40,7 @@ def cache_folder() -> Path:
 
 
 def require_data_file(record: DataSet) -> DataFile:
-    """Return the file of a set that has one.
+    """Return the file of a data set; raise for a set that comes with scikit-learn.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Records of the data sets: description, home, and checksums.
 
-The recorded sums are of three kinds, from the strongest: of the unpacked bytes as the home
-publishes them, of the home's archive, of the parsed arrays in canonical form. A set without any of
-them is loaded if its shape and counts match, and is called *unverified*.
+A record may have up to three checksums, from the strongest: that of the unpacked bytes as the home
+publishes them, that of the home's archive, and that of the parsed arrays in canonical form. A set
+without a checksum is loaded if its shape and counts match, and is called *unverified*.
 """
 
 from collections.abc import Mapping
@@ -23,17 +23,17 @@ class DataFile:
     Attributes
     ----------
     url
-        The home's address, for the download.
+        Address from which the file is downloaded.
     folder
-        Its folder in the cache.
+        Folder of the file in the cache.
     filename
-        Its name there after a download.
+        Name of the downloaded file in the cache.
     member
         Name of the unpacked file; the cache may hold it uncompressed, as ``.bz2`` or as ``.gz``.
     sha256_archive
-        Recorded sum of the bytes that the home sends, if there is one.
+        Recorded checksum of the bytes that the home sends; None if there is none.
     sha256_raw
-        Recorded sum of the unpacked bytes, if they are the home's own.
+        Recorded checksum of the unpacked bytes, if the home publishes the same bytes.
     """
 
     url: str
@@ -79,7 +79,7 @@ class DataSet:
     file
         Its file, None for the format ``scikit-learn``.
     sha256_arrays
-        Recorded sum of the arrays as loaded, in canonical form, if there is one: of the indptr
+        Recorded checksum of the arrays as loaded, in canonical form, if there is one: of the indptr
         (int64), indices (int32), data and labels (float64) of labelled rows; of users, items
         (int32) and ratings (float64), sorted by user and item; of the matrix (float64).
     """
@@ -182,7 +182,7 @@ def _movielens(
     items: int,
     unpacked_checksum: str | None = None,
 ) -> DataSet:
-    """Return one variant of MovieLens; `unpacked_checksum` is the recorded sum of the unpacked bytes."""  # noqa: E501
+    """Return one variant of MovieLens; `unpacked_checksum` is of the unpacked bytes."""
     name = f"ml-{edition}"
     archive = _MOVIELENS_ARCHIVES.get(edition)
     return DataSet(
@@ -362,7 +362,7 @@ def data_set(name: str | DataSet) -> DataSet:
     Raises
     ------
     InputError
-        If there is none of that name; it suggests the nearest.
+        If there is no set of that name; the message suggests the nearest name.
     """
     if isinstance(name, DataSet):
         return name

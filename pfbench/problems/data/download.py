@@ -8,26 +8,26 @@ from pfbench.base.errors import DataError
 from pfbench.problems.data.cache import EXTRA
 
 Progress = Callable[[int, int | None], None]
-"""Takes the number of bytes that have arrived, and of all bytes (None: not known)."""
+"""Function of the number of bytes received and of all bytes (None if unknown)."""
 
 _TIMEOUT = 30.0
 """Seconds to wait for the connection, and for the next bytes."""
 
 
 class _ProgressBar:
-    """A progress bar for pooch that reports to a function."""
+    """Progress bar for pooch that reports to a function."""
 
     def __init__(self, report: Progress) -> None:
         self.total, self._done, self._report = 0, 0, report
 
     def update(self, size: int) -> None:
-        """Add the bytes that have arrived."""
+        """Add received bytes to the count, and report it."""
         if size:  # at last pooch passes the total, 0 if it is not known
             self._done = min(self._done + size, self.total or self._done + size)
             self._report(self._done, self.total or None)
 
     def reset(self) -> None:
-        """Begin again."""
+        """Reset the count to 0."""
         self._done = 0
 
     def close(self) -> None:
@@ -44,13 +44,13 @@ def download(
     url
         Address of the file.
     path
-        Where it is put when all of it has arrived, in an existing folder.
+        Path of the file, written once it is complete; its folder must exist.
     name
         The data set's name, for messages.
     progress
-        Is called after each piece.
+        Called after each received piece.
     retries
-        Further tries after one that failed; the first after a second, the next after two.
+        Number of further tries after a failed one: the first after 1 s, the next after 2 s.
 
     Raises
     ------

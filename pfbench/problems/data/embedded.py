@@ -15,7 +15,7 @@ DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 
 
 def digits() -> tuple[Floats, Floats]:
-    """Return the images of handwritten digits, one a row, and the digits."""
+    """Return the images of handwritten digits, one in each row, and their labels 0 to 9."""
     bunch = _load_sklearn_set("digits")
     images = np.ascontiguousarray(bunch.data, dtype=np.float64)
     return images, np.asarray(bunch.target, dtype=np.float64)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PACKED = (".bz2", ".gz", ".xz", ".zip")
-"""The packed forms that are read, by the end of the file's name."""
+"""Supported compression formats, by the suffix of a file."""
 
 RATINGS_MEMBERS = ("ratings.csv", "ratings.dat", "u.data")
-"""The names that a file of ratings has in the archives of MovieLens."""
+"""Names of the ratings file in the archives of MovieLens."""
 
 LOWEST, HIGHEST = 0.5, 5.0
 """The scale of the ratings, in stars."""
@@ -41,7 +41,7 @@ _LINES = 1 << 18
 
 
 class ContentError(Exception):
-    """Raised when a data file's content is refused; the message is a clause for the caller."""
+    """Raised for invalid content of a data file; the caller completes the message."""
 
 
 class SparseRows(NamedTuple):
@@ -74,17 +74,18 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.
     path
         The file.
     form
-        The name that tells how it is packed (``.bz2``, ``.gz``, ``.xz``, ``.zip``; else: not);
-        it is apart from `path` because a download is checked before it gets its name.
+        File name whose suffix tells the compression: ``.bz2``, ``.gz``, ``.xz``, ``.zip``; any
+        other means none. It can differ from `path`, because a download is checked before it gets
+        its name.
     members
-        Names of the wanted file inside a zip, whatever its folder there; the first that is found
-        is taken, and it may itself be packed as ``.gz``, ``.bz2`` or ``.xz``.
+        Names of the wanted file inside a zip, in any folder. The first one found is taken; it may
+        itself be compressed as ``.gz``, ``.bz2`` or ``.xz``.
 
     Raises
     ------
     ContentError
-        If the file cannot be read, is damaged or truncated, or lacks the member; also when that
-        shows only while the stream is being read.
+        If the file cannot be read, is damaged or truncated, or lacks the member. Some damage is
+        found only while the stream is read.
     """
     suffix = PurePosixPath(form).suffix
     try:
@@ -146,7 +147,7 @@ def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
     try:
         matrix, labels = load_svmlight_file(stream, n_features=features, zero_based=False)
     except (ValueError, OverflowError) as error:
-        raise ContentError(f"it is no LIBSVM text of {features} features ({error})") from error
+        raise ContentError(f"it is not LIBSVM text of {features} features ({error})") from error
     return _check_rows(matrix.indptr, matrix.indices, matrix.data, labels)
 
 
@@ -177,7 +178,7 @@ def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
 
 
 def _check_rows(indptr: Any, indices: Any, data: Any, labels: Any) -> SparseRows:
-    """Return rows of the canonical types, refused if there are none or a number is not finite."""
+    """Return rows of the canonical types; raise if there are none or one is not finite."""
     if not labels.size:
         raise ContentError("it is empty")
     wrong = np.flatnonzero(~np.isfinite(data))
@@ -198,8 +199,8 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
     Raises
     ------
     ContentError
-        If there is no rating, a column is missing, an id is no integer in 0..2**31 - 1, a rating
-        is not a number from 0.5 to 5, or a user has rated an item twice.
+        If there is no rating, a column is missing, an id is not an integer in 0..2**31 - 1, a
+        rating is not a number from 0.5 to 5, or a user has rated an item twice.
     """
     line = stream.peek(1 << 16).partition(b"\n")[0]
     separator, columns, header = _detect_ratings_layout(line)
@@ -213,7 +214,7 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
         users, items, values = (frame[column].to_numpy() for column in columns)
         ids = np.concatenate([users, items])
         if ids.min() < 0 or ids.max() >= 2**31:
-            raise ContentError("it holds a user or an item that is no integer in 0..2**31 - 1")
+            raise ContentError("it has a user or an item that is not an integer in 0..2**31 - 1")
         wrong = np.flatnonzero(~((values >= LOWEST) & (values <= HIGHEST)))  # NaN among them
         if wrong.size:
             raise ContentError(
@@ -241,7 +242,7 @@ def _detect_ratings_layout(line: bytes) -> tuple[str, list[int], int]:
 
 
 def _sort_ratings(users: Any, items: Any, values: Any) -> RatingTriples:
-    """Sort by user, then item, and refuse a pair that occurs twice."""
+    """Return ratings sorted by user, then item; raise for a pair that occurs twice."""
     pair = (users.astype(np.int64) << 32) | items
     order = np.argsort(pair, kind="stable")
     twice = order[1:][np.diff(pair[order]) == 0]
@@ -256,7 +257,7 @@ def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator
     Raises
     ------
     ContentError
-        If there is no line, or pandas refuses one.
+        If there is no line, or pandas cannot parse a line.
     """
     import pandas as pd
 
@@ -276,18 +277,18 @@ def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator
     except pd.errors.EmptyDataError as error:
         raise ContentError("it is empty") from error
     except (ValueError, OverflowError, IndexError) as error:
-        raise ContentError(f"it is no table of numbers ({str(error).strip()})") from error
+        raise ContentError(f"it is not a table of numbers ({str(error).strip()})") from error
 
 
 class HashedStream(io.RawIOBase):
-    """A stream that hashes what is read of it.
+    """Stream that hashes the bytes that are read from it.
 
     Parameters
     ----------
     stream
-        Bytes.
+        Binary stream to read from.
     digest
-        Object of `hashlib`.
+        Hash object of `hashlib`, which receives the bytes.
     """
 
     def __init__(self, stream: IO[bytes], digest: Any) -> None:

@@ -60,14 +60,14 @@ class ClassificationData:
         Samples as rows, shape (n, d), float64, indices sorted in each row, in the file's order
         and not scaled, except breast-cancer (see `load_classification`).
     labels
-        Shape (n,), float64: -1 and +1 for a binary task, else 0 to classes - 1 in the order of
-        the file's own labels.
+        Shape (n,), float64: -1 and +1 for a binary task, else 0 to classes - 1, in increasing order
+        of the labels in the file.
     classes
         Number of distinct labels.
     digest
         SHA-256 of indptr (int64), indices (int32), data and labels (float64), as hex.
     verified
-        Whether a recorded sum matched.
+        Whether a recorded checksum matched.
     """
 
     name: str
@@ -85,15 +85,15 @@ class RatingsData:
     Attributes
     ----------
     name
-        Its name in the catalogue, or the file's own name.
+        Name in the catalogue, or the name of the file.
     users, items
-        The file's own numbers, shape (n,), int32.
+        User and item numbers as in the file, shape (n,), int32.
     values
         Ratings from 0.5 to 5 stars, shape (n,), float64.
     digest
         SHA-256 of users, items and values, as hex.
     verified
-        Whether a recorded sum matched.
+        Whether a recorded checksum matched.
     """
 
     name: str
@@ -219,9 +219,9 @@ def load_multiclass(name: str) -> ClassificationData:
     Raises
     ------
     InputError
-        If there is no such set, or it has not several classes.
+        If there is no such set, or it is not a set with several classes.
     DataError
-        As `load_classification`; also if scikit-learn's digits are not the known ones.
+        If `load_classification` raises it, or scikit-learn's digits are not the known ones.
     """
     if name != "digits":
         return load_classification(_find_record(name, ("multiclass",)))
@@ -247,7 +247,7 @@ def load_classification_file(record: DataSet, path: Path, form: str) -> Classifi
     Raises
     ------
     ContentError
-        If it is not the set.
+        If the content of the file is not that of the set.
     """
     read: Callable[..., SparseRows] = parse_svmlight
     if record.format != "svmlight":
@@ -270,7 +270,7 @@ def load_ratings_file(record: DataSet, path: Path, form: str) -> RatingsData:
 def _parse_and_hash(
     record: DataSet, path: Path, form: str, read: Callable[..., Content]
 ) -> tuple[Content, bool]:
-    """Parse a set's file with `read`; return the result, and whether a recorded sum matched."""
+    """Parse a file with `read`; return the result and whether a recorded checksum matched."""
     file = require_data_file(record)
     verified = _check_bytes(record, path, form)
     digest = hashlib.sha256()
@@ -286,7 +286,7 @@ def _parse_and_hash(
 
 @contextmanager
 def _translate_scikit_learn_errors(record: DataSet) -> Iterator[None]:
-    """Raise DataError that names the scikit-learn set where the body raises ContentError."""
+    """Convert a ContentError of the block to a DataError that names the scikit-learn set."""
     try:
         yield
     except ContentError as fault:
@@ -297,12 +297,12 @@ def _translate_scikit_learn_errors(record: DataSet) -> Iterator[None]:
 
 
 def _find_record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
-    """Return the record; raise if it serves none of the tasks."""
+    """Return the record of a data set; raise unless its task is one of `tasks`."""
     record = data_set(name)
     if record.task not in tasks:
         usable = [other.name for other in DATA_SETS.values() if other.task in tasks]
         raise InputError(
-            f"the data set {record.name} is of the kind {record.task!r}, not "
+            f"the data set {record.name} is for the task {record.task!r}, not "
             f"{' or '.join(map(repr, tasks))}: choose one of {', '.join(usable)}."
         )
     return record
@@ -314,7 +314,7 @@ def _resolve_edition(source: str) -> DataSet | Path:
     Raises
     ------
     InputError
-        If it is neither.
+        If the text is neither the name of a variant nor the path of a file.
     """
     short = source.lower().removeprefix("movielens-").removeprefix("ml-")
     if short in EDITIONS:
@@ -349,12 +349,12 @@ def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
 
 
 def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
-    """Compare the packed bytes with the sum of the home's archive, or of the first download.
+    """Check the packed bytes against the checksum of the archive or of the first download.
 
     Returns
     -------
     bool
-        Whether a recorded sum was compared, which makes the set verified.
+        Whether a recorded checksum of the archive matched, which makes the set verified.
     """
     file = require_data_file(record)
     first = checksum_path(path.with_name(form))
@@ -378,7 +378,7 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
 def _check_classification(
     record: DataSet, rows: SparseRows, *, verified: bool
 ) -> ClassificationData:
-    """Check shape, counts and sum of labelled rows, and normalise their labels."""
+    """Check shape, counts and checksum of labelled rows; return them with normalised labels."""
     from scipy.sparse import csr_array
 
     _check_equal("number of rows", rows.labels.size, record.rows)
@@ -418,6 +418,6 @@ def _compare_with_recorded_digest(subject: str, digest: str, recorded: str | Non
 
 
 def _abbreviate(value: object) -> str:
-    """Return a value for a message; a sum by its first digits."""
+    """Return a value as text for a message; only the first digits of a checksum."""
     text = str(value)
     return f"{text[:16]}..." if isinstance(value, str) and len(text) > 16 else text

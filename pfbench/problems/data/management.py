@@ -27,8 +27,8 @@ class DataSetStatus:
     state
         ``embedded`` (comes with scikit-learn), ``cached`` or ``absent``.
     verified
-        Whether a recorded sum is compared at each load of the present file, or of a future
-        download; otherwise only shape and counts are: the set is *unverified*.
+        Whether each load of the present file, or of a future download, compares a recorded
+        checksum. Otherwise only shape and counts are compared, and the set is *unverified*.
     method
         The compared values, in words.
     path
@@ -105,7 +105,7 @@ def check(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
     InputError
         If there is no such set.
     DataError
-        If it is not in the cache, or is damaged, truncated or not the set.
+        If its file is not in the cache, is damaged or truncated, or is not that of the set.
     """
     record = data_set(name)
     digest, verified = _load(record, folder)
@@ -121,9 +121,9 @@ def fetch(
 ) -> DataSetStatus:
     """Download a data set from its home into the cache, unless an intact file exists.
 
-    What arrives is checked before it gets its name; a file that was
-    there and is not the set is kept next to it as ``.damaged``. The sum of an unverified set's
-    first download is kept, and later files of that name must have it.
+    The download is checked before it gets its name. An existing file that is not the set is renamed
+    to end in ``.damaged``. The checksum of an unverified set's first download is stored, and later
+    files of that name must match it.
 
     Parameters
     ----------
@@ -132,9 +132,9 @@ def fetch(
     folder
         The cache folder; by default that of `cache_folder`. It is created if necessary.
     progress
-        Receives the bytes that have arrived, and how many there will be (None if not known).
+        Function of the number of bytes received and of all bytes (None if unknown).
     retries
-        Further tries after one that failed.
+        Number of further tries after a failed one.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def _load_file(record: DataSet, path: Path, form: str) -> Loaded:
 
 
 def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
-    """Load a set; return its digest, and whether a recorded sum matched."""
+    """Load a set; return its digest, and whether a recorded checksum matched."""
     if record.task == "matrix":
         return arrays_digest(loading.load_digits_matrix()), True
     if record.task == "ratings":

@@ -99,13 +99,13 @@ def test_a_set_that_is_absent_says_how_to_get_it(tmp_path):
     ("text", "reason"),
     [
         (TEXT[:-4], "number of rows is 2 instead of 3"),
-        (TEXT[:-7], "no LIBSVM text of 3 features"),
+        (TEXT[:-7], "not LIBSVM text of 3 features"),
         (TEXT.replace(b"2:0.5", b"2:0.25"), "sha256 of arrays is .* instead of"),
         (TEXT.replace(b"2:0.5", b""), "number of nonzeros is 2 instead of 3"),
         (TEXT.replace(b"+1", b"-1"), "number of classes is 1 instead of 2"),
         (TEXT.replace(b"-1", b"+1", 1), r"rows in each class is \(1, 2\) instead of \(2, 1\)"),
         (TEXT.replace(b"+1", b"+2"), r"pair of labels is \[-1.0, 2.0\]"),
-        (TEXT.replace(b"3:2", b"4:2"), "no LIBSVM text of 3 features"),
+        (TEXT.replace(b"3:2", b"4:2"), "not LIBSVM text of 3 features"),
         (b"", "it is empty"),
     ],
 )
@@ -197,7 +197,7 @@ def test_aloi_is_read_as_what_it_is_and_called_unverified(tmp_path):
 @pytest.mark.parametrize("load", [load_classification, load_ratings])
 def test_a_set_of_another_kind_is_refused(load, tmp_path):
     record = catalogue.data_set("digits")
-    with pytest.raises(InputError, match="the data set digits is of the kind 'matrix'"):
+    with pytest.raises(InputError, match="the data set digits is for the task 'matrix'"):
         load(record, folder=tmp_path)
 
 

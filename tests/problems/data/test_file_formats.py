@@ -120,7 +120,7 @@ def test_svmlight_rows_are_read():
     ],
 )
 def test_a_malformed_svmlight_line_is_refused(line):
-    with pytest.raises(ContentError, match=r"no LIBSVM text of 9 features|row 2 holds a number"):
+    with pytest.raises(ContentError, match=r"not LIBSVM text of 9 features|row 2 holds a number"):
         read_rows(b"1 1:1\n" + line + b"\n1 1:1\n")
 
 
@@ -179,7 +179,7 @@ def test_decimals_are_read_exactly(table, separator):
 )
 def test_a_malformed_table_line_is_refused(line, separator):
     text = f"1,2,3\n{line}\n1,2,3\n".replace(",", separator)
-    with pytest.raises(ContentError, match=r"no table of numbers|row 2 holds|has . columns"):
+    with pytest.raises(ContentError, match=r"not a table of numbers|row 2 holds|has . columns"):
         read_table(text.encode(), separator=separator)
 
 
@@ -238,7 +238,7 @@ def test_a_column_that_is_not_used_may_hold_anything(cell, form):
     ],
 )
 def test_a_malformed_rating_is_refused(form, line):
-    with pytest.raises(ContentError, match=r"no table|no integer in|not a number from|rates item"):
+    with pytest.raises(ContentError, match=r"not a(n integer in| table| number from)|rates item"):
         read_ratings(rated(form, b"1,1,3,9", line, b"3,1,3,9"))
 
 

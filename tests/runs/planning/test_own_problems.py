@@ -44,7 +44,7 @@ def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
         ("Quadratc", "'Quadratic'"),
         ("Quadratic[colums=3]", "'columns'"),
         ("needs", "needs rows: write own_things:needs[rows=...]"),
-        ("ready[rows=3]", "leave its parameters out"),
+        ("ready[rows=3]", "omit its parameters"),
         ("raises[seed=3]", "own_things:raises[seed=3] fails with ValueError: no such file"),
         ("refuses", "seed=0 must be greater than 0"),
         ("nothing", "NoneType does not derive from pfbench.problems.FiniteSum"),
@@ -58,7 +58,7 @@ def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
         ("Listed", "must be an array, not list"),
         ("Whole", "float64, not int64"),
         ("NotFinite", "value(start) of own_things:NotFinite=nan must be finite"),
-        ("WrongShape", "has shape (2,) where (3,) is needed"),
+        ("WrongShape", "must have shape (3,), not (2,)"),
         ("FailsAtTheStart", "gradient(start) of own_things:FailsAtTheStart fails with ZeroDiv"),
         ("OtherConstants", "with n=20"),
         ("OtherComponents", "its n=20 components"),
@@ -121,7 +121,7 @@ def test_oracles_that_are_left_out_follow_from_the_set_and_the_batch():
     constants = problem.constants(x)
     assert (constants.n, constants.D) == (ROWS, 1.4)
     assert set(constants.derivations) == {"n", "D"}
-    assert problem.lacks["hessian"] == "it states no Hessians"
+    assert problem.lacks["hessian"] == "it defines no Hessians"
     with pytest.raises(RefusedError, match="offers no Hessians"):
         backend.hessian(x)
 
@@ -156,7 +156,7 @@ def test_without_component_gradients_a_method_that_needs_them_is_refused():
     lacks = {name for name in problem.lacks if not name.startswith("norm")}
     missing = {"hessian", "batch", "difference", "table", "component_smoothness"}
     assert lacks == {"smooth", "polytope", *missing}
-    with pytest.raises(RefusedError, match="states neither component"):
+    with pytest.raises(RefusedError, match="defines neither component"):
         solve(problem, algorithm("sfw", iterations=2, step=0.1, batch=3))
     with pytest.raises(RefusedError, match="no component gradients"):
         problem.component(0, np.zeros(3))
