@@ -58,12 +58,12 @@ class ActiveSetMethod(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Return `requires`, and function values if the step size is searched."""
+        """Oracles: `requires`, and function values if the step size is searched."""
         return self.requires | {"value"} if self.step == "line-search" else self.requires
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; the smoothness defaults to L_f."""
+        """Return the algorithm with explicit parameters; `smoothness` defaults to L_f."""
         if "smoothness" not in overrides:
             overrides["smoothness"] = constants.require("L_f", f"{cls.name} without smoothness")
         cls.check_zero_bound(overrides, "smoothness", constants.L_f)
@@ -82,7 +82,7 @@ class ActiveSetMethod(Algorithm):
 
     @abstractmethod
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move S from x, w = LO(g)."""
+        """Move the active set S, in place, by one step from x; w = LO(g)."""
 
     def step_size(
         self,
@@ -93,9 +93,9 @@ class ActiveSetMethod(Algorithm):
         upper: float,
         end: Callable[[], Point],
     ) -> float:
-        """Return gamma, at most gamma_max; 0 if d is not a descent direction.
+        """Return the step size gamma <= `upper` along d; 0 if d is not a descent direction.
 
-        `end` returns x + gamma_max d as a combination of vertices: trial points between x and that
+        `end` returns x + upper d as a combination of vertices. So trial points between x and that
         point stay in the set despite rounding.
         """
         descent = -inner(g, d)
@@ -187,7 +187,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     def move_lazily(
         self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, phi: float
     ) -> float:
-        """Move S as `move` does if its own pair is not enough; return phi."""
+        """Move S by its own pair if that descends by phi/2, else query LO; return the new phi."""
         a, low = S.argmax_and_argmin_product(g)
         pair = S.vertex(low) - S.vertex(a)
         if len(S) > 1 and -inner(g, pair) >= phi / 2.0:

@@ -60,7 +60,7 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class AlgorithmChoice:
-    """Algorithm name with explicit parameters; `resolve` instantiates the algorithm."""
+    """Algorithm name with its explicit parameters; `resolve` instantiates the algorithm."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -93,9 +93,9 @@ class AlgorithmChoice:
         return set(self.algorithm_class.schedule_parameters & set(self.parameters))
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
-        """Return the algorithm with all its parameters, and the schedule's name.
+        """Return the algorithm with all its parameters, and the name of its schedule.
 
-        A formula as a parameter, such as ``step=3/L``, is evaluated for these constants.
+        A parameter may be a formula, such as ``step=3/L``: it is evaluated for these constants.
 
         Raises
         ------
@@ -146,7 +146,7 @@ _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
         "schedule": Parameter("theory, practical or explicit", "as the others say", text=True),
     }
 )
-"""Parameters of every algorithm in addition to its own."""
+"""Parameters that every algorithm has in addition to its fields."""
 
 
 def select_algorithm(selector: Selector) -> AlgorithmChoice:

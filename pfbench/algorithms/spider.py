@@ -1,7 +1,7 @@
 """SARAH, SPIDER and the momentum form of Prox-SpiderBoost.
 
 The three share the recursive estimate v_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] +
-v_{t-1} with a reference gradient at the start of each epoch, and differ in how they move.
+v_{t-1}, with a reference gradient at the start of each epoch. They differ in how they move.
 """
 
 import math
@@ -28,7 +28,7 @@ _NEEDS = frozenset({"gradient", "difference"})
 
 @dataclass(frozen=True, kw_only=True)
 class RecursiveMethod(EstimatorAlgorithm):
-    """Base class of the three methods: T, S, the epoch length, and the estimate."""
+    """Base class of the three methods, with T, S, the epoch length, and the estimate."""
 
     iterations: int = integer(MISSING, "T")
     batch: int = integer(MISSING, "S")
@@ -63,7 +63,7 @@ class SARAH(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take one outer loop of p steps: E|grad f|^2 <= 2 h0/(eta p) <= epsilon, b = sqrt n.
+        """One outer loop of p steps: E|grad f|^2 <= 2 h0/(eta p) <= epsilon, b = sqrt n.
 
         eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1; p is the least that satisfies the bound.
         """

@@ -1,8 +1,8 @@
 """Generated faults that keep the theorem of their method, each with one line of proof.
 
 A fault that changes a number that a theorem prints (a count, a parameter of its schedule) is never
-admissible. A stop of condg that is stricter than printed changes none: the source requires a gap of
-at most eta.
+admissible. A condg that stops at a smaller gap than eta changes no such number, as the source
+requires only a gap of at most eta.
 """
 
 from pfbench.verification.faults.fault import AdmissibleFault
@@ -68,7 +68,7 @@ _STRICTER = (
     (frozenset({"cgs-convex"}), "ConvexCGS.run", "term", "(k * ((2.0 * k + 1.0)))"),
     (frozenset({"cgs-convex"}), "ConvexCGS.run", "constant", "/ (k * (k + 2.0)))"),
 )
-"""Stops of condg at half of eta, or between that and eta."""
+"""Stopping rules of condg at a gap of eta/2, or between eta/2 and eta."""
 
 _SHORTER = (
     ("factor", "xi = min(1.0, (0.5 * "),
@@ -78,7 +78,7 @@ _SHORTER = (
     ("factor", "combine(x, v, (0.5 * xi))"),
     ("late-factor", "combine(x, v, (0.5 * xi if "),
 )
-"""Steps of condg between half of exact line search's and the full one."""
+"""Step rules of condg between half and all of the exact line search's step."""
 
 ADMISSIBLE = (
     *(
