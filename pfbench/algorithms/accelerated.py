@@ -157,11 +157,11 @@ class KatyushaNS(ProxKatyushaNS):
 class ProxRSAG(AcceleratedMethod):
     """Randomised stochastic accelerated gradient with a constant batch.
 
-        alpha_k = 2/(k+1)
-        x_md = (1 - alpha_k) x_ag + alpha_k x
-        G = mean over S of grad f_i(x_md)  (batch = n: the full gradient, without a draw)
-        x = prox_{lambda_k h}(x - lambda_k G),   x_ag = prox_{beta h}(x_md - beta G)
-        lambda_k = (1 + alpha_k/4) beta (non-convex), k beta/2 (convex)
+    alpha_k = 2/(k+1)
+    x_md = (1 - alpha_k) x_ag + alpha_k x
+    G = mean over S of grad f_i(x_md)  (batch = n: the full gradient, without a draw)
+    x = prox_{lambda_k h}(x - lambda_k G),   x_ag = prox_{beta h}(x_md - beta G)
+    lambda_k = (1 + alpha_k/4) beta (non-convex), k beta/2 (convex)
     """
 
     name = "prox-rsag"
@@ -185,7 +185,7 @@ class ProxRSAG(AcceleratedMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """The deterministic case on a bounded set: b = n, beta = 1/(2L), lambda_k = k beta/2.
+        """Deterministic case on a bounded set: b = n, beta = 1/(2L), lambda_k = k beta/2.
 
         With exact proximal maps, the method is ncgs with option 2. So qu2018 theorem 1 II applies:
         N is the least with min |G|^2 <= 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.

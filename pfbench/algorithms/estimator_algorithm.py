@@ -1,8 +1,8 @@
 """Methods that consist of a gradient estimator and a move; all share one loop.
 
-    for t = 0 .. T-1:
-        g_t = estimate at x_t
-        x_{t+1} = move of x_t along g_t
+for t = 0 .. T-1:
+    g_t = estimate at x_t
+    x_{t+1} = move of x_t along g_t
 """
 
 from abc import abstractmethod

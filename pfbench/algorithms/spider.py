@@ -63,7 +63,7 @@ class SARAH(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """One outer loop of p steps: E|grad f|^2 <= 2 h0/(eta p) <= epsilon, b = sqrt n.
+        """Take one outer loop of p steps: E|grad f|^2 <= 2 h0/(eta p) <= epsilon, b = sqrt n.
 
         eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1; p is the least that satisfies the bound.
         """
