@@ -9,9 +9,10 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Printed:
-    """Return theorem 3.1's step epsilon/(L D) and T = L Delta/epsilon^2, with table 1's S and p.
+    """Return the step epsilon/(L D) and T = L Delta/epsilon^2 of theorem 3.1, with S and p.
 
-    Table 1's S times 1, 4, 4, 1, 4/3, with which condition (9) holds: the least such is 2 for 4/3.
+    S and p are those of table 1, but S is multiplied by 1, 4, 4, 1, 4/3 for GE 1 to 5, so that
+    condition (9) holds: 2 is the least integer from 4/3 on.
     """
     epsilon, c = request.epsilon, request.constants
     L, n = max(c.L_f, c.L_ms), c.n

@@ -180,7 +180,7 @@ def max_inner(ball: NormBall, x: Floats) -> float:
 
 
 def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
-    """Return how far lmo(g) is from minimal or feasible, whichever is worse.
+    """Return the error of lmo(g): in its value or in its norm, whichever is larger.
 
     The first is the relative error of <g, lmo(g)> against -rho |g|_*, the second the excess of
     |lmo(g)| over rho.
@@ -204,7 +204,7 @@ def _free_entry_error(oracles: Any, ball: NormBall) -> float:
 
 
 def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -> float:
-    """Return by how much p = project(y) violates the two conditions of a projection.
+    """Return the violation of the two conditions of a projection by p = project(y).
 
     They are |p| <= rho and rho |y - p|_* <= <y - p, p>.
     """

@@ -1,4 +1,4 @@
-"""Means of gaps and of squared mappings under the schedules of methods that have no epochs of SVRG.
+"""Mean gaps and mean squared mappings under the schedules of methods without SVRG epochs.
 
 The bounds are pfbench's but for sliding: a conditional error and one step of descent, summed up.
 
@@ -39,7 +39,7 @@ from pfbench.verification.units import GRADIENT, NUMBER, SQUARE, VALUE, formula
 
 
 def storm_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return the gamma that is best for long runs, alpha = L gamma D/sigma and b0 = 1/alpha."""
+    """Return the best gamma for long runs, alpha = L gamma D/sigma and b0 = 1/alpha."""
     sigma = math.sqrt(c.sigma2)
     gamma = (2.0 * c.delta**2 / (c.L * sigma * c.D**3 * T * T)) ** (1.0 / 3.0)
     alpha = c.L * gamma * c.D / sigma
@@ -56,7 +56,10 @@ def storm_gap_bound(c: Constants, parameters: Any) -> float:
 
 
 QUIET = make_instance(make_signed_curvature_problem, radius=1.0, spread=0.1)
-"""Where sigma is a tenth of the curvature's size, so that the bound is far below the first gap."""
+"""Problem in which sigma is a tenth of the curvature's size.
+
+So the bound is far below the first gap.
+"""
 
 STORM = Claim(
     name="relatives-gap-storm-fw",
@@ -78,11 +81,11 @@ STORM = Claim(
 # --- normalised updates ---------------------------------------------------------------------------
 
 SMALL = 0.02
-"""epsilon in units of sqrt(L h0), which is near 0.3 here."""
+"""epsilon in units of sqrt(L h0)/0.3; sqrt(L h0) is near 0.3 here."""
 
 
 def nfwu_parameters(c: Constants, *, kind: type[NFWU]) -> dict[str, Any]:
-    """Return the schedule for an epsilon of `SMALL`, a gradient."""
+    """Return the schedule for epsilon = `SMALL` sqrt(L h0)/0.3."""
     nfwu = kind.theory(SMALL * math.sqrt(c.L * c.delta) / 0.3, c)
     names = ("iterations", "step", "batch", "refresh", "alpha", "snapshot")
     return {name: getattr(nfwu, name) for name in names if hasattr(nfwu, name)}
@@ -121,12 +124,12 @@ UPDATES = (
 
 
 def compute_squared_error_limit(epsilon: float) -> float:
-    """Return epsilon^2/4, which E|g_t - grad f(x_t)|^2 may be."""
+    """Return epsilon^2/4, the limit of E|g_t - grad f(x_t)|^2."""
     return epsilon**2 / 4.0
 
 
 def check_squared_error(trial: Trial, *, kind: type[NFWU]) -> Evidence:
-    """Compare the mean over t of E|g_t - grad f(x_t)|^2 with what it may be."""
+    """Compare the mean over t of E|g_t - grad f(x_t)|^2 with its limit."""
     (item,) = trial.claim.instances
     problem = item()
     c = problem.constants(problem.start())
@@ -227,7 +230,7 @@ CONVEX = (
 
 
 def convex_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return N, L_f and D."""
+    """Return the parameters N, L_f and D."""
     return {"iterations": steps, "smoothness": c.L_f, "diameter": c.D}
 
 
@@ -237,7 +240,10 @@ def convex_suboptimality_bound(c: Constants, parameters: Any, t: int) -> float:
 
 
 def convex_lo_bound(c: Constants, parameters: Any) -> float:
-    """Return 9N(N+1) + N: 6 beta D^2/eta = 18 k of them in the k-th step, and one more."""
+    """Return 9N(N+1) + N, the bound of LO in N steps.
+
+    The k-th step needs at most 6 beta D^2/eta = 18 k, and one more.
+    """
     steps: int = parameters.iterations
     return 9.0 * steps * (steps + 1.0) + steps
 

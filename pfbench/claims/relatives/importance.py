@@ -57,11 +57,17 @@ FEW = (
         "two of 4, against each other"
     ),
 )
-"""Where all batches of two are enumerated; on the second f is nearly flat, and the bound binds."""
+"""Instances on which all batches of two are enumerated.
+
+On the second, f is nearly flat, and the bound binds.
+"""
 
 
 def variance_bound(L: float, moved: float, batch: int) -> float:
-    """Return L^2 |x - y|^2/b, the bound of E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2."""
+    """Return L^2 |x - y|^2/b, the bound of E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2.
+
+    `moved` is |x - y|.
+    """
     return (L * moved) ** 2 / batch
 
 
@@ -114,7 +120,10 @@ LAW = Claim(
 
 
 def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return the sizes of `shared_instances.of_sliding`, with the mean of the L_i, by which it draws."""  # noqa: E501
+    """Return the sizes of `shared_instances.sliding_parameters`, with the mean of the L_i.
+
+    Components are drawn in proportion to their L_i.
+    """
     sizes = shared_instances.sliding_parameters(c, steps=steps, root=ROOT)
     return {**sizes, "smoothness": c.L_mean, **BY_SMOOTHNESS}
 
@@ -161,14 +170,14 @@ SLIDING = Claim(
 
 
 def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return b = q = sqrt n, and the gamma that is best for 3/2."""
+    """Return b = q = sqrt n, and the gamma that minimises the bound with 1/2 + c = 3/2."""
     gamma = math.sqrt(c.delta / (1.5 * c.L_mean * c.D**2 * T))
     sizes = {"iterations": T, "batch": ROOT, "period": ROOT}
     return {**sizes, "step": gamma, **BY_SMOOTHNESS}
 
 
 def mean_gap_bound(c: Constants, parameters: Any, *, error: float | None = None) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, c^2 = (q-1)/b unless it is given."""
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma; `error` is c, by default sqrt((q-1)/b)."""
     gamma: float = parameters.step
     deviation = math.sqrt((parameters.period - 1) / parameters.batch) if error is None else error
     curvature = (0.5 + deviation) * c.L_mean * c.D**2
@@ -196,11 +205,11 @@ GAP = Claim(
 )
 
 ACCURACY = 2.0
-"""Accuracy of a gap that is 7.8 at the start of the instance."""
+"""Target gap; the gap at the start of the instance is 7.8."""
 
 
 def uniform_draw_parameters(c: Constants) -> dict[str, Any]:
-    """Return the schedule of uniform draws, which has the root of the mean square for L."""
+    """Return the schedule of uniform draws, whose L is the root mean square of the L_i."""
     return get_parameters(SpiderFW.theory(ACCURACY, c))
 
 
