@@ -21,14 +21,14 @@ class CoinEstimateFunction:
     Parameters
     ----------
     estimate
-        (x_t, heads) -> g_t; the first call has heads.
+        Function (x_t, heads) -> g_t; the first call has heads.
     rng, chance
         The random stream, and the probability of heads.
 
     Attributes
     ----------
     coin
-        Whether the newest coin fell heads; None before the first.
+        Whether the latest coin fell heads; None before the first flip.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class CoinEstimateFunction:
 
 
 def latest_coin(estimate_function: Estimate) -> bool | None:
-    """Return whether the newest coin of an estimate function fell heads; None if there is none."""
+    """Return whether the latest coin of an estimate function fell heads; None without a coin."""
     return getattr(estimate_function, "coin", None)
 
 
@@ -57,8 +57,8 @@ class Estimator(ABC):
     Attributes
     ----------
     unbiased
-        Whether its mean over all draws, along fixed points, is the gradient: true of recursive
-        differences, but not of averages over old points.
+        Whether the mean of the estimate over all draws, along fixed points, is the gradient. This
+        holds for recursive differences, but not for averages over old points.
 
     Raises
     ------
@@ -82,7 +82,7 @@ class Estimator(ABC):
     def draw(
         self, ask: AlgorithmOracles, rng: np.random.Generator
     ) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-        """Draw S, shape (batch,)."""
+        """Draw the batch S; shape (batch,)."""
         return rng.integers(ask.n, size=self.batch)
 
 

@@ -25,7 +25,7 @@ _TESTED = {
     "slope": (make_instance(ConstantSlopeProblem, n=64, g=0.1, gap=1.0, sigma=0.5), 200),
     "chain": (make_instance(chain, n=16, links=3), 600),
 }
-"""The problems, each with its K."""
+"""Instances by title, each with its K."""
 
 
 THM1 = Claim(
