@@ -10,10 +10,7 @@ from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.schedules import Printed, ScheduleRequest
 
 CONSTANTS = USUAL
-"""Constants for which schedules are compared; L_f < L_ms < L_max, and n is no power.
-
-With epsilon from 0.4 to 0.002, both regimes of the curvature-aided estimators occur.
-"""
+"""Constants for which schedules are compared; L_f < L_ms < L_max, and n is no power."""
 
 SMALLEST = tuple(replace(CONSTANTS[0], n=n, delta=1e-3, sigma2=1e-3) for n in (1, 20))
 """Constants for which, at a large epsilon, integers of a schedule are 1 (all if n = 1)."""

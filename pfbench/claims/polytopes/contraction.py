@@ -22,10 +22,7 @@ INSTANCES = tuple(
         *(("cube", 3, 2.0, 1), ("l1", 3, 2.0, 3)),
     )
 )
-"""Polytopes on which plain Frank-Wolfe zigzags.
-
-On the first it reaches half a million times the bound.
-"""
+"""Polytopes on which plain Frank-Wolfe zigzags, on the first 500,000 times above the bound."""
 
 _LONGEST = 1500
 

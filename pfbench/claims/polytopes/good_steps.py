@@ -32,11 +32,7 @@ INSTANCES = tuple(
     )
     for turn in turns
 )
-"""Polytopes on which the bounds are nearly attained.
-
-Pairwise steps attain the bound of the gap on "l1 3, 9", and good away steps nearly attain theirs on
-l1. A vertex is dropped on the last one.
-"""
+"""Polytopes on which the bounds are nearly attained; the last one drops a vertex."""
 
 _MOST = 400
 

@@ -56,10 +56,7 @@ def storm_gap_bound(c: Constants, parameters: Any) -> float:
 
 
 QUIET = make_instance(make_signed_curvature_problem, radius=1.0, spread=0.1)
-"""Problem in which sigma is a tenth of the curvature's size.
-
-So the bound is far below the first gap.
-"""
+"""Problem with so small a sigma that the bound is far below the first gap."""
 
 STORM = Claim(
     name="relatives-gap-storm-fw",

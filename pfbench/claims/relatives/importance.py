@@ -57,10 +57,7 @@ FEW = (
         "two of 4, against each other"
     ),
 )
-"""Instances on which all batches of two are enumerated.
-
-On the second, f is nearly flat, and the bound binds.
-"""
+"""Instances whose batches of two are enumerated; on the second the bound binds."""
 
 
 def variance_bound(L: float, moved: float, batch: int) -> float:

@@ -39,8 +39,8 @@ def _error_ratios_by_reading(
     estimator
         Name of the estimator.
     error_ratios_by_distance
-        E|g - grad f|^2 over its bound at j = 0 .. p-1, shape (p,), on a path in R^2. There the error
-        is a sum of means of S signs; E|.| of it is sampled.
+        E|g - grad f|^2 over its bound at j = 0 .. p-1, shape (p,), on a path in R^2. The error is a
+        sum of means of S signs; E|.| of it is sampled.
     S, n
         Batch and number of components.
     rng

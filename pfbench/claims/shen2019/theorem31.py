@@ -120,10 +120,7 @@ _RUNS = 48
 """Runs on a family; 45 suffice to confirm means below 0.4 of their bounds."""
 
 _RANGE = 2.0
-"""Upper limit of a run's mean squared error, as a multiple of its bound.
-
-One square may exceed its mean by a factor equal to the batch size; a mean of hundreds does not.
-"""
+"""Upper limit of a run's mean squared error over its bound; it averages hundreds of squares."""
 
 
 def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, Decision]:

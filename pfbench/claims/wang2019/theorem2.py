@@ -18,10 +18,7 @@ def bound(L: float, Delta: float, K: int) -> float:
 
 
 _of_norm_3 = partial(make_instance, noiseless_model, scale=3.0)
-"""Maker of instances with rows of norm 3.
-
-With norm 1, eta = 1 would hide a penalty that is taken without eta.
-"""
+"""Rows of norm 3: at norm 1, eta = 1 would hide a penalty that is taken without eta."""
 
 _TESTED = {
     "robust regression": (_of_norm_3(kind=RobustRegression, n=64, d=4, weight=0.05), 640),
