@@ -50,7 +50,7 @@ class ProxASVRG(AcceleratedMethod):
     assumes = frozenset({"convex"})
 
     period: int = integer(MISSING, "m, iterations between full gradients")
-    smoothness: float | None = positive(None, "L; the first weight is at least 1/2 whatever it is")
+    smoothness: float | None = positive(None, "L of the first weight, at least 1/2 for every L")
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:

@@ -43,7 +43,7 @@ from pfbench.points.active_atoms import ActiveSet
 class ActiveSetMethod(Algorithm):
     """Frank-Wolfe with an active set of vertices; a subclass defines the move."""
 
-    counts = "T iterations: FO T, SFO nT, LO T; line-search also n FV for each value it asks"
+    counts = "T iterations: FO T, SFO nT, LO T; line-search also n FV for each queried value"
     requires = frozenset({"gradient", "lo", "polytope"})
     deterministic = True
     anytime = True
@@ -51,9 +51,9 @@ class ActiveSetMethod(Algorithm):
     line_search: ClassVar[Callable[..., float]] = staticmethod(line_search)
 
     step: str = one_of_values("short", "short, or line-search", ("short", "line-search"))
-    iterations: int = integer(MISSING, "T; the first goes to a vertex")
+    iterations: int = integer(MISSING, "T; the first iteration moves to a vertex")
     smoothness: float = nonnegative(
-        MISSING, "L of the short step, which line-search tries, too; the problem's L_f if not given"
+        MISSING, "L of the short step, a trial step of line-search; the problem's L_f if not given"
     )
 
     @property
@@ -157,7 +157,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     cites = ("tsuji2022",)
     counts = f"{ActiveSetMethod.counts}; lazy: LO at most T"
 
-    lazy: bool = parameter(False, "true: answers of the active set take the place of LO")
+    lazy: bool = parameter(False, "true: query LO only if no active pair descends enough")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to l, or move toward w, whichever is the better descent direction."""

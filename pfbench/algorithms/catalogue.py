@@ -117,11 +117,11 @@ class AlgorithmChoice:
         if schedule == "theory" and replaced:
             raise InputError(
                 f"schedule=theory of {self.name} sets {', '.join(sorted(replaced))} itself: "
-                "leave schedule or these out."
+                "leave out schedule or these parameters."
             )
         if schedule == "explicit" and not replaced:
             raise InputError(
-                f"schedule=explicit of {self.name} takes no epsilon: leave epsilon or schedule out."
+                f"schedule=explicit of {self.name} takes no epsilon: leave out one of them."
             )
         practical = cls.practical if schedule == "practical" else cls.theory
         try:
@@ -134,16 +134,16 @@ class AlgorithmChoice:
                     "give the parameters explicitly instead of epsilon."
                 ) from None
             raise InputError(
-                f"epsilon={epsilon} is too small for the schedule of {self.name}: its numbers "
-                "would exceed the range of floating point."
+                f"epsilon={epsilon} is too small for the schedule of {self.name}, whose "
+                "numbers would overflow: give a larger epsilon."
             ) from None
         return algorithm, self.schedule
 
 
 _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
     {
-        "epsilon": Parameter("accuracy that the schedule is for", "none"),
-        "schedule": Parameter("theory, practical or explicit", "as the others say", text=True),
+        "epsilon": Parameter("accuracy for which the schedule is made", "none"),
+        "schedule": Parameter("theory, practical or explicit", "theory with epsilon", text=True),
     }
 )
 """Parameters that every algorithm has in addition to its fields."""

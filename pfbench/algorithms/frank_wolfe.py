@@ -121,15 +121,15 @@ class FrankWolfe(Algorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.step != "open-loop" and self.offset != 2.0:
-            raise InputError(f"step={self.step} takes no offset: that is for the open loop.")
+            raise InputError(f"step={self.step} takes no offset: only step=open-loop takes it.")
         if self.step == "adaptive" and self.curvature is None:
             raise InputError("step=adaptive needs curvature, a number C >= C_f.")
         if self.step == "short" and self.smoothness is None:
             raise InputError("step=short needs smoothness, a number L >= L_f.")
         if self.step == "backtracking" and self.curvature is not None:
-            raise InputError("step=backtracking estimates the curvature: leave curvature out.")
+            raise InputError("step=backtracking estimates the curvature: leave out curvature.")
         if self.step == "short" and self.curvature is not None:
-            raise InputError("step=short goes by smoothness: leave curvature out.")
+            raise InputError("step=short uses smoothness: leave out curvature.")
         if self.step not in _OF_L and self.smoothness is not None:
             raise InputError(
                 f"step={self.step} takes no smoothness: that is for short and backtracking."

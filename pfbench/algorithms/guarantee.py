@@ -8,10 +8,10 @@ from pfbench.base.constants import Constants
 
 WHERE: Mapping[str, str] = MappingProxyType(
     {
-        "least": "the least of all iterates of a run; the output may be above",
-        "output": "in expectation at the output, over all runs; a single run may be above",
-        "last": "of the last iterate of every run",
-        "mean": "in expectation of the last iterate; a single run may be above",
+        "least": "for the best iterate of every run; the output may exceed it",
+        "output": "in expectation at the output, over all runs; a single run may exceed it",
+        "last": "for the last iterate of every run",
+        "mean": "in expectation at the last iterate; a single run may exceed it",
     }
 )
 """Points for which a guarantee holds, and whether it holds for every run."""

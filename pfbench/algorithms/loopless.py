@@ -172,7 +172,7 @@ class ZeroSARAHMethod(ProximalMethod):
     """ZeroSARAH, unconstrained; with table=zero it queries no full gradient."""
 
     name = "zerosarah"
-    summary = "ZeroSARAH, unconstrained: recursive differences drawn to a table of gradients"
+    summary = "ZeroSARAH, unconstrained: recursive differences, corrected by a table of gradients"
     source = "Li, Hanzely, Richtarik 2021, algorithm 2"
     cites = ("li2021zerosarah",)
     counts = "T iterations: SFO n + 2b(T-1); table=zero: SFO b + 2b(T-1)"
@@ -182,7 +182,7 @@ class ZeroSARAHMethod(ProximalMethod):
 
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
     table_weight: float = positive(MISSING, "lambda, weight of the table's mean", upper=1.0)
-    table: str = one_of_values("full", "it begins full of gradients, or of zeros", ("full", "zero"))
+    table: str = one_of_values("full", "initial table: gradients, or zeros", ("full", "zero"))
 
     @property
     def estimator(self) -> ZeroSARAH:
@@ -245,7 +245,7 @@ class StormMethod(Algorithm):
     iterations: int = integer(MISSING, "T")
     step: float = positive(MISSING, "k/w^(1/3), the largest eta")
     alpha: float = positive(MISSING, "c k^2/w^(2/3), the largest a, in (0, 1]", upper=1.0)
-    floor: float = positive(MISSING, "w, added to the squared gradients that were seen")
+    floor: float = positive(MISSING, "w, added to the sum of squared gradient norms")
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update; see the class's pseudo-code."""

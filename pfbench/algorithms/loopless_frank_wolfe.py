@@ -245,7 +245,7 @@ class ConvexFW(EstimatorAlgorithm):
 
     output: str = parameter("last", "last (the bound's), or uniform")
     iterations: int = integer(MISSING, "T")
-    step: float | None = positive(None, "gamma, in (0, 1]; it falls if not given", upper=1.0)
+    step: float | None = positive(None, "gamma, in (0, 1]; it decreases if not given", upper=1.0)
 
     def gamma(self, t: int) -> float:
         """Return the step gamma_t."""
@@ -265,7 +265,7 @@ class OneSampleFW(ConvexFW):
 
     batch: int = integer(1, "b, drawn uniformly with replacement")
     alpha: float | None = positive(
-        None, "weight of the newest gradient, in (0, 1]; it fades if not given", upper=1.0
+        None, "weight of the newest gradient, in (0, 1]; it decreases if not given", upper=1.0
     )
 
 

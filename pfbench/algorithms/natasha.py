@@ -43,14 +43,14 @@ class Natasha15(Algorithm):
     schedule_parameters = frozenset(
         {"iterations", "step", "sigma", "snapshot", "subepochs", "batch"}
     )
-    scale_dependence = "sigma is at least epsilon L, epsilon being a gradient, as the source has it"
+    scale_dependence = "as in the source, sigma >= epsilon L, where epsilon is a gradient norm"
 
     iterations: int = integer(MISSING, "T, inner steps")
     step: float = positive(MISSING, "alpha")
     sigma: float = nonnegative(MISSING, "lower curvature, between epsilon L and L")
     snapshot: int = integer(MISSING, "B, batch of the reference gradient, at most n")
     subepochs: int = integer(MISSING, "p, sub-epochs in an epoch")
-    batch: int = integer(1, "b inside (the source has 1)")
+    batch: int = integer(1, "b, batch of each step (1 in the source)")
 
     def __post_init__(self) -> None:
         super().__post_init__()

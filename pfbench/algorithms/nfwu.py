@@ -52,7 +52,7 @@ class NFWU(EstimatorAlgorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.restarts is not None and self.probability is not None:
-            raise InputError("restarts and probability both set the number of runs: give one.")
+            raise InputError("restarts and probability both set the number of runs: give only one.")
 
     @property
     def run_count(self) -> int:

@@ -200,9 +200,7 @@ class ProxSVRGPlus(ProxSVRG):
     requires = ProxSVRG.requires | {"batch"}
     schedule_parameters = ProximalMethod.schedule_parameters | {"snapshot"}
     guarantee = mapping_guarantee("1/(6 L)")
-    scale_dependence = (
-        "b = min(n, 1/epsilon)^(2/3) compares n with an accuracy, as the source has it"
-    )
+    scale_dependence = "b = min(n, 1/epsilon)^(2/3) compares n with an accuracy, as in the source"
 
     snapshot: int | None = integer(None, "B, batch of the reference gradient (online form)")
     online: bool = parameter(
@@ -255,7 +253,7 @@ class ProxSVRGPlus(ProxSVRG):
             If a parameter is missing.
         """
         if overrides.get("online") and overrides.get("snapshot") is None:
-            raise InputError(f"online=true of {cls.name} needs epsilon, or snapshot, its B.")
+            raise InputError(f"online=true of {cls.name} needs snapshot (B): give it or epsilon.")
         return super().explicit(constants, **overrides)
 
 

@@ -49,8 +49,8 @@ def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Po
         xi = min(1.0, gap * lam / length**2)
         if xi < _MOVES:
             raise InputError(
-                f"condg comes to no gap of eta={eta:g}: rounding leaves {gap:.3g} of it; give a "
-                "larger tolerance."
+                f"condg cannot reach a gap of eta={eta:g}, as rounding keeps it at {gap:.3g}: give "
+                "a larger tolerance."
             )
         x = combine(x, v, xi)
 
@@ -68,7 +68,7 @@ class SlidingMethod(Algorithm):
     requires = frozenset({"gradient", "lo"})
     schedule_parameters = frozenset({"iterations", "smoothness", "tolerance", "batch", "period"})
     scale_dependence = (
-        "the source has eta = chi = 1/N, a gap, so that its bounds add multiples of L to L Delta"
+        "the source sets the gap eta = chi = 1/N, so its bounds add multiples of L to L Delta"
     )
 
     @property

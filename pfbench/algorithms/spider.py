@@ -58,7 +58,7 @@ class SARAH(RecursiveMethod):
     requires = _NEEDS | SMOOTH
     guarantee = gradient_guarantee()
 
-    output: str = parameter("uniform", "uniform: each outer loop goes on from a random x_t")
+    output: str = parameter("uniform", "uniform: each outer loop starts at a random x_t; or last")
     step: float = positive(MISSING, "eta")
 
     @classmethod
@@ -123,7 +123,7 @@ class Spider(RecursiveMethod):
     step: float = positive(MISSING, "length of a step, epsilon/(L n0)")
     lam: float | None = positive(None, "option 2: largest multiple of v, 1/(2 L n0)")
     option: int = one_of_values(2, "1 or 2, as in the source", (1, 2))
-    tolerance: float = nonnegative(0.0, "option 1 stops at twice this")
+    tolerance: float = nonnegative(0.0, "option 1 stops where |v| <= 2 tolerance")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:

@@ -124,7 +124,7 @@ class SAGAFW(StochasticFrankWolfe):
     guarantee = gap_guarantee()
 
     option: str = one_of_values(
-        "repaired", "batch of epsilon: repaired n^(2/3), claimed n^(1/3)", ("repaired", "claimed")
+        "repaired", "schedule's batch: repaired n^(2/3), claimed n^(1/3)", ("repaired", "claimed")
     )
 
     @property

@@ -26,24 +26,24 @@ _DRAWS = (
 
 _ONE_OPTION = (
     "without a set prox(x, g, eta) = x - eta g = x + tau (z+ - z) with z+ = z - (eta/tau) g, so "
-    "that both options are one, up to rounding (Allen-Zhu 2018, Katyusha^ns)"
+    "that both options are the same, up to rounding (Allen-Zhu 2018, Katyusha^ns)"
 )
 
 _STOP = (
-    "the source asks of condg a gap of at most eta, which one of at most eta/2 is; the linear "
-    "minimisations, at most 1 + 6 D^2/(lambda eta) (Jaggi 2013, theorem 2), at most double, and "
-    "their order is printed; methods-count says that they are more"
+    "the source requires of condg a gap of at most eta, so eta/2 is allowed; the number of LO, at "
+    "most 1 + 6 D^2/(lambda eta) (Jaggi 2013, theorem 2), at most doubles, and only its order is "
+    "printed; methods-count reports the additional LO"
 )
 
 _STEP = (
-    "li2019 asks of a Frank-Wolfe that it comes to a gap of eta; a step of xi in [xi*/2, xi*], xi* "
-    "that of exact line search, takes phi down by (2a - a^2) >= 3/4 of what xi* does, a = xi/xi*, "
-    "or by 3/8 of the gap where xi* = 1; of the linear minimisations (14) has the order"
+    "li2019 requires only that Frank-Wolfe reaches a gap of eta; a step xi = a xi* with a in [1/2, "
+    "1], xi* that of exact line search, decreases phi by (2a - a^2) >= 3/4 of the decrease of xi*, "
+    "or by 3/8 of the gap where xi* = 1; (14) states the number of LO in order only"
 )
 
 _OPTION = (
-    "theorem 3 is on an output drawn uniformly; output=weighted is an option of pfbench, which no "
-    "theorem is on"
+    "theorem 3 holds for an output drawn uniformly; output=weighted is an option of pfbench that "
+    "no theorem covers"
 )
 
 _LI = frozenset({"cgs", "storc"})

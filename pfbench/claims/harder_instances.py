@@ -79,16 +79,16 @@ class HardestInstance:
     def format(self) -> str:
         """Return the result as text."""
         if not self.tried:
-            return f"{self.claim}: no instance of the catalogue's claims fits it."
-        text = f" (not known of it: {', '.join(self.lacks)})" if self.lacks else ""
+            return f"{self.claim}: no instance of the catalogue's claims meets its assumptions."
+        text = f" (not known to satisfy: {', '.join(self.lacks)})" if self.lacks else ""
         over = ', with statistic="mean"' if self.mean else ""
         if self.verdict == Verdict.VIOLATED:
-            end = f"If the theorem speaks of it, put it among the claim's instances{over}."
+            end = f"If the theorem covers it, add it to the claim's instances{over}."
         else:
-            end = f"Put it among the claim's instances to have it tested there, too{over}."
+            end = f"Add it to the claim's instances to test it there, too{over}."
         if self.source_claim in FAMILIES:
             return (
-                f"{self.claim}: {self.source_claim}, the hardest family known, as {self.instance}{text}: "  # noqa: E501
+                f"{self.claim}: on {self.source_claim}, the hardest family known, as {self.instance}{text}: "  # noqa: E501
                 f"{self.verdict} there, {self.numbers}. {end}"
             )
         return (
@@ -156,7 +156,7 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
     if is_refutable_rate(claim):
         return _check_hardest_family(claim, effort, seed)
     if not bounds_quantity_other_than_calls(claim):
-        raise InputError(f"{claim.name} has no bound that other instances could be nearer to.")
+        raise InputError(f"{claim.name} is no rate, and bounds no quantity other than calls.")
     sharp = _with_usual_runs_and_mean(claim)
     candidates = sorted(_iterate_fitting_instances(claim), key=lambda candidate: candidate.size)
     started, results = process_time(), list[tuple[float, _Candidate]]()

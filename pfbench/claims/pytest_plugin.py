@@ -76,13 +76,13 @@ _SNAPSHOTS = pytest.StashKey[dict[str, "Snapshot"]]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option and the setting for the counts file."""
     group = parser.getgroup("pfbench")
-    group.addoption("--update-counts", action="store_true", help="write the counts of the tests")
-    parser.addini("pfbench_counts", "file of the counts", default="pfbench-counts.txt")
+    group.addoption("--update-counts", action="store_true", help="write the tests' oracle counts")
+    parser.addini("pfbench_counts", "file of the oracle counts", default="pfbench-counts.txt")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
-    config.addinivalue_line("markers", "claims: puts a claim about an algorithm to the test")
+    config.addinivalue_line("markers", "claims: tests a claim about an algorithm")
     if config.getoption("--update-counts") and getattr(config.option, "numprocesses", None):
         raise pytest.UsageError("--update-counts writes one file: run it with -n0.")
 

@@ -177,8 +177,8 @@ class Oracles:
         L = np.array(self._backend.component_smoothness(), dtype=np.float64)
         if L.shape != (self.n,) or not (np.isfinite(L).all() and L.min() >= 0.0 < L.max()):
             raise InputError(
-                f"component_smoothness() must be {self.n} finite numbers L_i of at least 0, not all"
-                " of them 0: state them so, or take sampling=uniform."
+                f"component_smoothness() must return {self.n} finite numbers L_i >= 0, not all 0: "
+                "correct it, or take sampling=uniform."
             )
         return L
 

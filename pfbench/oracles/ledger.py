@@ -129,7 +129,7 @@ class Ledger:
             self.overflowing = total > MOST_COUNTED
             excess = f"the budget of {limit:.15g}"
             if self.overflowing:
-                excess = "2^53 - 1, the most that is counted exactly"
-            self.end_reason = f"the next call would make {total} {COUNTED[kind]}, beyond {excess}"
+                excess = "2^53 - 1, the largest exact count"
+            self.end_reason = f"the next call makes {total} {COUNTED[kind].upper()}, above {excess}"
             self.limits[:] = self.untimed_calls[:] = [-1] * len(COUNTED)
         raise BudgetExhausted(self.end_reason)

@@ -140,7 +140,7 @@ def check_lower_bound(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
         h = problem.value(np.asarray(last.state.x)) - problem.minimum_value
         parts[f"{instance.name}, run"] = decide_inequality([suboptimality_floor(1.0, 2.0, T) / h])
         same = abs(h * (T + 2.0) ** 2 / right - 1.0) <= 1e-3
-        statement = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g}, and {right:.6g} in decimals."
+        statement = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g} in floats, {right:.6g} in decimals."
         parts[f"{instance.name}, decimals"] = decide_exact(
             same, statement, statement, {"run": right}
         )
@@ -188,13 +188,13 @@ _loop = partial(Mutant.from_edits, FrankWolfe, FrankWolfe.run)
 MUTANTS = (
     _loop(
         "worst-start-half-way",
-        "Goes half the way of an exact line search.",
+        "Makes half the step of an exact line search.",
         {"self._line_search(ask, x, v, gap)": "self._line_search(ask, x, v, gap) / 2.0"},
         WORST,
     ),
     _loop(
         "worst-start-quarter-of-the-gradient",
-        "Moves along the gradient by 1/4, whatever LO answers.",
+        "Steps by 1/4 of the gradient, and ignores the answer of LO.",
         {"x, combine(x, v, gamma)": "x, x - 0.25 * gradient"},
         WORST,
     ),

@@ -181,7 +181,7 @@ def check_invariant_interval(trial: Trial) -> Evidence:
         "entered from": all(smallest_start_reaching(q) <= s for q, s in REACHED.items()),
     }
     parts = {
-        name: decide_exact(true, "It is as stated.", f"{name} is not so.", {"top": top})
+        name: decide_exact(true, "It is as stated.", "It is not as stated.", {"top": top})
         for name, true in facts.items()
     }
     for instance in trial.claim.instances:
@@ -198,7 +198,7 @@ def check_invariant_interval(trial: Trial) -> Evidence:
         parts[instance.stream_key] = decide_exact(
             low >= LOW - 5e-5 and high <= HIGH,
             "All singular values are in I.",
-            f"A singular value is {low:.4g} or {high:.4g}.",
+            f"Singular values range from {low:.4g} to {high:.4g}.",
             {"least": low, "largest": high},
         )
     return Evidence(combine_all(parts), {"least": LOW, "largest": HIGH}, len(parts))
@@ -231,7 +231,7 @@ def check_four_cycle(trial: Trial) -> Evidence:
         M[0, 0], M[1, 1] = s
         visited.append(abs(float(np.asarray(ask.lo(M))[1, 1])) / problem.norm.radius)
     deviation = float(np.abs(np.sort(visited) - CYCLE).max())
-    words = f"The last four are {', '.join(f'{item:.3f}' for item in sorted(visited))}."
+    words = f"The last four values are {', '.join(f'{item:.3f}' for item in sorted(visited))}."
     parts["orbit of 1/2"] = decide_exact(deviation < 1e-3, words, words, {"off": deviation})
     return Evidence(combine_all(parts), {"off": 0.0}, len(parts))
 

@@ -93,7 +93,7 @@ def _decide_all_zero(differences: list[float]) -> Decision:
     decision = decide_inequality(np.divide(differences, PATHS))
     measured = {"checks": decision.measured["checks"], "difference": max(differences)}
     met = decision.verdict != Verdict.VIOLATED
-    return decide_exact(met, "They coincide.", "They come apart.", measured)
+    return decide_exact(met, "They coincide.", "They differ.", measured)
 
 
 # --- the claim ------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ MUTANTS = (
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-replayed",
-        "Minimises every earlier gradient again in each iteration: its vertices are not kept.",
+        "Minimises over every earlier gradient again in each iteration, as it keeps no vertices.",
         {
             "yield State(": "for _ in range(t):\n                ask.lo(gradient)\n"
             "            yield State("

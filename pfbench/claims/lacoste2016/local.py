@@ -100,7 +100,7 @@ MUTANTS = (
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-halved-gradient",
-        "Minimises half the gradient, a factor 2 forgotten: so it reads off half the gap.",
+        "Minimises over half the gradient (a lost factor 2), and so observes half the gap.",
         {"= ask.gradient(x)": "= ask.gradient(x) / 2.0"},
         LOCAL,
     ),

@@ -160,7 +160,7 @@ _search = partial(Mutant.from_edits, FrankWolfe, FrankWolfe._line_search)
 MUTANTS = (
     _loop(
         "frank-wolfe-stale-gradient",
-        "Minimises the gradient of the iteration before.",
+        "Minimises over the gradient of the previous iteration.",
         {
             "gradient = ask.gradient(x)": "newest = ask.gradient(x)\n"
             "            gradient, before = before if t else newest, newest"
@@ -176,7 +176,7 @@ MUTANTS = (
     ),
     _loop(
         "frank-wolfe-mean-gradient",
-        "Minimises the mean of all gradients so far.",
+        "Minimises over the mean of all gradients so far.",
         {
             "gradient = ask.gradient(x)": "newest = ask.gradient(x)\n"
             "            gradient = (t * gradient + newest) / (t + 1) if t else newest"
@@ -185,20 +185,20 @@ MUTANTS = (
     ),
     _adaptive(
         "frank-wolfe-double-step",
-        "Takes the step 2g/C: the half of the quadratic bound is forgotten.",
+        "Makes the step 2g/C: the factor 1/2 of the quadratic bound is lost.",
         {"max(gap": "2.0 * max(gap"},
         DESCENT,
     ),
     _adaptive(
         "frank-wolfe-unclipped",
-        "Takes the step g/C without the minimum with 1.",
+        "Makes the step g/C, which is not capped at 1.",
         {"min(max(gap, 0.0) / self.curvature, 1.0)": "gap / self.curvature"},
         DESCENT,
         THEOREM1,
     ),
     _loop(
         "frank-wolfe-always-open-loop",
-        "Takes 2/(t+2) whatever step rule is requested.",
+        "Makes the step 2/(t+2) for every step rule.",
         {"at, x = x, combine(x, v, gamma)": "at, x = x, combine(x, v, 2.0 / (t + 2.0))"},
         DESCENT,
     ),

@@ -165,9 +165,7 @@ def follow_inner_iterations(
     if index < N * restarts:
         if index and step.counts().sfo == tested.problem.n * N * restarts:
             raise NotTestable(f"it yields {index} states in {N * restarts} inner iterations")
-        raise ClaimBroken(
-            f"it makes {index} inner iterations where the schedule has {N * restarts}"
-        )
+        raise ClaimBroken(f"it makes {index} inner iterations, but the schedule has {N * restarts}")
 
 
 def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:

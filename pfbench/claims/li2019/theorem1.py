@@ -225,13 +225,13 @@ _schedule = partial(Mutant.from_edits, CGS, CGS)
 MUTANTS = (
     _schedule(
         "li2019-short-period",
-        "An outer iteration is one inner iteration short.",
+        "Each outer iteration lacks one inner iteration.",
         {"math.sqrt(L / sigma)),": "math.sqrt(L / sigma)) - 1,"},
         FO,
     ),
     _schedule(
         "li2019-one-restart-less",
-        "The outer iterations are rounded down.",
+        "The number of outer iterations is rounded down.",
         {"restarts=max(1, round_up(": "restarts=max(1, round_down("},
         FO,
     ),
@@ -239,7 +239,7 @@ MUTANTS = (
         CGS,
         condg,
         "li2019-double-lo",
-        "condg asks each linear minimisation twice.",
+        "condg queries each linear minimisation twice.",
         {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
         LO,
     ),

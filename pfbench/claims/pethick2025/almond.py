@@ -73,7 +73,7 @@ def check_settling_distance(trial: Trial) -> Evidence:
             "least": min(mean_final_distances) / tau,
             "most": max(mean_final_distances) / tau,
         }
-        statement = f"It settles from {numbers['least']:.3g} to {numbers['most']:.3g} tau."
+        statement = f"It settles between {numbers['least']:.3g} and {numbers['most']:.3g} tau."
         parts[name] = decide_exact(right, statement, statement, numbers)
     return Evidence(combine_all(parts), {"least": FLOOR, "most": BELOW}, 3 * _SEEDS)
 

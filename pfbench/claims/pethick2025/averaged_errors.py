@@ -306,14 +306,14 @@ MUTANTS = (
     ),
     _weighs(
         "uscg-half-weight",
-        "Averages over twice as many gradients: less noise, and more bias.",
+        "Averages over twice as many gradients: less noise, but more bias.",
         {"= self.weight(k)": "= 1.0 if k == 1 else 0.5 * self.weight(k)"},
         CONSTANT,
         VANISHING,
     ),
     _weighs(
         "uscg-averaged-twice",
-        "Averages the averages once more: less noise, and twice the bias.",
+        "Averages the averages again: less noise, but twice the bias.",
         {
             "d: Any = 0.0": "d: Any = 0.0\n        e: Any = 0.0",
             "at, x = x": "e = (1.0 - alpha) * e + alpha * d\n            at, x = x",

@@ -61,7 +61,7 @@ def decide_identical_paths(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
         decided[name] = decide_exact(
             deviation <= ROUNDING,
             "The iterates are the same.",
-            f"They are {deviation:.3g} apart.",
+            f"The iterates differ by {deviation:.3g}.",
             {"off": deviation},
         )
     return Evidence(combine_all(decided), {"off": 0.0}, len(decided))
@@ -262,7 +262,7 @@ _decaying = partial(Mutant.from_edits, USCG, WeightDecayAlgorithm.update)
 MUTANTS = (
     _muon(
         "muon-nesterov-on",
-        "Muon with Nesterov's momentum on.",
+        "Uses Nesterov's momentum in Muon.",
         {
             "self.batch_gradient(ask, x, rng)": "(g := self.batch_gradient(ask, x, rng))",
             "ask.lo(M)": "ask.lo(g + self.beta * M)",
@@ -271,14 +271,14 @@ MUTANTS = (
     ),
     _muon(
         "muon-signs-of-entries",
-        "Takes the signs of all entries for the polar factor.",
+        "Takes the signs of all entries instead of the polar factor.",
         {"ask.lo(M)": "-np.sign(M) + 0.0 * ask.lo(M)"},
         MUON,
         DIAGONAL,
     ),
     _decaying(
         "uscg-decay-ahead",
-        "Decays the new point in place of the old one.",
+        "Decays the new point instead of the old one.",
         {"* x + self.step * v": "* (x + self.step * v)"},
         DECAYS,
     ),
@@ -288,7 +288,7 @@ MUTANTS = (
         SCG,
         ConditionalGradient.update,
         "scg-leaves-the-ball",
-        "Steps along the vertex, and does not leave its point.",
+        "Adds the step along the vertex without shrinking the point.",
         {"combine(x, v, self.step)": "x + self.step * v"},
         HELD,
     ),

@@ -236,7 +236,7 @@ MUTANTS = (
         USCG,
         ConditionalGradient.run,
         "uscg-gradient-step",
-        "Steps along the averaged gradient itself, by no minimiser, which is paid.",
+        "Steps along the averaged gradient itself; LO is paid for, but not used.",
         {"self.update(x, ask.lo(d))": "x - self.step * 0.01 * d + 0.0 * ask.lo(d)"},
         LEMMA_1,
         CONSTANT,

@@ -126,7 +126,7 @@ def check_after_transient(trial: Trial, *, T: int) -> Evidence:
                 bound_at = face_bound(t, S, 1.0, 1.0, D, G, 1.0 - abs(along))
                 ratios.append(suboptimality(problem, x) / bound_at)
                 tips += sum(problem.set.lo(g)[1] > 0.0 for g in step.lo_inputs)
-        statement = f"From step {S} on {tips} LO answer with the tip."
+        statement = f"From step {S} on, {tips} LO answers are the tip."
         parts[f"{instance.name}: LO"] = decide_exact(
             tips == 0, statement, statement, {"tips": float(tips)}
         )
@@ -224,7 +224,7 @@ _loop = partial(Mutant.from_edits, FrankWolfe, FrankWolfe.run)
 MUTANTS = (
     _loop(
         "openloop-short-step",
-        "Calls the exact short step of |x - z|^2/2 an open loop.",
+        "Makes the exact short step of |x - z|^2/2 instead of the open-loop step.",
         {
             "gamma = l / (t + l)": "d = x - v\n                gamma = min("
             "1.0, max(0.0, inner(gradient, d)) / max(1e-300, inner(d, d)))"
@@ -233,7 +233,7 @@ MUTANTS = (
     ),
     _loop(
         "openloop-constant-step",
-        "Calls a constant step an open loop.",
+        "Makes a constant step instead of the open-loop step.",
         {"gamma = l / (t + l)": "gamma = 0.5"},
         GENERAL,
         FACE,

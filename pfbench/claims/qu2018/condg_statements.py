@@ -173,7 +173,7 @@ _loop = partial(Mutant.from_edits, NCGS, NCGS.run)
 MUTANTS = (
     _inner(
         "ncgs-one-inner-step",
-        "Makes one inner Frank-Wolfe step at most, whatever gap is left.",
+        "Makes at most one inner Frank-Wolfe step, whatever the gap.",
         {"x = combine(x, v, xi)": "return combine(x, v, xi)"},
         STOP,
         DISTANCE,
@@ -186,14 +186,14 @@ MUTANTS = (
     ),
     _inner(
         "ncgs-inverted-lambda",
-        "Takes lambda where condg wants 1/lambda.",
+        "Takes lambda where condg needs 1/lambda.",
         {"x = keep(u)": "x, lam = keep(u), 4.0 * lam"},
         STOP,
         DISTANCE,
     ),
     _inner(
         "ncgs-double-call",
-        "Asks the linear minimisation twice in each inner step.",
+        "Queries the linear minimisation twice in each inner step.",
         {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
         COUNT,
     ),
@@ -205,7 +205,7 @@ MUTANTS = (
     ),
     _loop(
         "ncgs-first-gradient",
-        "Goes on with the gradient of the first iteration.",
+        "Reuses the gradient of the first iteration in all later ones.",
         {"g = ask.gradient(md)": "g = ask.gradient(md) if k == 1 else g"},
         STOP,
     ),

@@ -323,7 +323,7 @@ MUTANTS = (
     ),
     _loop(
         "ncgs-wrong-sign",
-        "Goes up: the sign of the gradient is wrong.",
+        "Moves uphill: the gradient has the wrong sign.",
         {"g = ask.": "g = -ask."},
         OPTION1,
         OPTION2,

@@ -109,7 +109,7 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
             squares.append(mapping_sq(problem, step.estimate_point, g, 0.5 / L))
         count = len(squares)
         if count != N:
-            raise NotTestable(f"it yields {count} states in {N} iterations, and one each is needed")
+            raise NotTestable(f"it yields {count} states in {N} iterations, not one in each")
         average = float(np.average(squares, weights=weights))
         return average / bound, count * (count + 1) / 2, step.counts().sfo
 
@@ -200,7 +200,7 @@ MUTANTS = (
     ),
     _loop(
         "ncgs-stochastic-two-batches",
-        "Draws another batch for the second condg, so that it pays twice.",
+        "Draws another batch for the second condg, and pays for both.",
         {
             "ag = self.condg(": "ask.batch(rng.integers(ask.n, size=k), md)\n"
             "            ag = self.condg("

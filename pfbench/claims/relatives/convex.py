@@ -137,7 +137,7 @@ def check_returned_iterate(trial: Trial) -> Decision:
     problem = trial.claim.instances[0].example()
     c = problem.constants(problem.start())
     output = getattr(trial.make_scheduled(c.delta, c), "output", "last")
-    wrong = f"Its schedule returns the output {output}, and the bound is of the last iterate."
+    wrong = f"Its schedule has output={output}, but the bound is for the last iterate."
     return decide_exact(output == "last", "The last iterate is returned.", wrong, {})
 
 
@@ -225,7 +225,7 @@ MUTANTS = (
         PAGEConvexFW,
         PAGEConvexFW,
         "page-fw-convex-never-again",
-        "Takes its full gradient once.",
+        "Takes its full gradient only once.",
         {"self.batch, self.refresh": "self.batch, 1e-12"},
         PAGE_CONVEX,
     ),
@@ -233,7 +233,7 @@ MUTANTS = (
         SpiderConvexFW,
         DoublingSPIDER,
         "spider-fw-convex-small-batches",
-        "Its batches do not grow, and its first epoch does not end.",
+        "Its batches do not grow, and its first epoch never ends.",
         {"size=size": "size=1", "number == size": "number == 1"},
         SPIDER_CONVEX,
     ),

@@ -76,9 +76,9 @@ def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[C
                 None,
                 created,
             )
-        right = f"Each of {len(pairs)} calls is its source's."
+        right = f"All {len(pairs)} calls match the source."
         if unknown:
-            right += f" Where {unknown} of them go rounding decides."
+            right += f" Rounding decides the steps of {unknown} of them."
         parts[instance.name] = decide_exact(not wrong, right, wrong, {"other calls": float(other)})
         if extra and not wrong:
             parts[instance.name] = replace(
@@ -133,7 +133,7 @@ MUTANTS = (
         ConvexCGS,
         ConvexCGS.run,
         "cgs-convex-hasty",
-        "Stops condg at four times eta.",
+        "Stops condg at a gap of 4 eta.",
         {"L * self.diameter": "4.0 * L * self.diameter"},
         CONDG,
     ),
@@ -141,7 +141,7 @@ MUTANTS = (
         NCGSSpider,
         NCGSSpider.move,
         "ncgs-spider-hasty",
-        "Stops condg at four times eta.",
+        "Stops condg at a gap of 4 eta.",
         {"self.eta": "4.0 * self.eta"},
         RECURSIVE,
     ),

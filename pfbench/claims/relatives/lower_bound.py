@@ -73,7 +73,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
             ratios.append(gradient_norm_floor(c.L_f, c.delta, n, k) / max(size, 1e-300))
             if spent <= n / 2:
                 early.append(math.sqrt(c.L_f * c.delta) / max(size, 1e-300))
-        statement = f"{excess} of its points have parts along more components than it asked."
+        statement = f"{excess} of its points have parts along more components than it queried."
         decisions |= {
             f"{instance.name}, span": decide_exact(
                 excess == 0, statement, statement, {"beyond": float(excess)}
@@ -112,7 +112,7 @@ MUTANTS = (
         ProxSGD,
         EstimatorAlgorithm.run,
         "lb-n-outside-the-span",
-        "Moves a little in a random direction, too.",
+        "Also moves a little in a random direction.",
         {"g, t)": "g, t) + 1e-3 * self.step * rng.standard_normal(x.shape)"},
         SPANS,
     ),
@@ -120,7 +120,7 @@ MUTANTS = (
         ProxSGD,
         EstimatorAlgorithm.run,
         "lb-n-all-slopes",
-        "Knows the mean of all slopes, which it asks for, as a batch of one.",
+        "Takes the mean of all slopes, but pays for a batch of one.",
         {"g = estimate(x)": "_, g = estimate(x), ask._backend.gradient(x)"},
         SPANS,
     ),

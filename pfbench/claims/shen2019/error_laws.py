@@ -238,7 +238,7 @@ def _decide_exponent(
 ) -> Decision:
     """Decide an exponent; it is inconclusive if an estimate has no error, as without draws."""
     if not np.all(rows(1)):
-        return Decision("inconclusive", "An estimate had no error: it has no exponent.", {}, None)
+        return Decision("inconclusive", "Without an error there is no exponent.", {}, None)
     return decide_exponent(make_fit_function(point, rows, **options), claimed, LAW_MARGIN)
 
 
@@ -277,7 +277,7 @@ MUTANTS = (
         NFWUCASVRG,
         CASVRG,
         "casvrg-wrong-sign",
-        "CASVRG that subtracts the correction.",
+        "Subtracts the correction of CASVRG instead of adding it.",
         {"+ mean + c": "+ mean - c"},
         LAW["casvrg"],
     ),
@@ -285,7 +285,7 @@ MUTANTS = (
         NFWUCASPIDERG,
         CASPIDERG,
         "caspiderg-wrong-sign",
-        "CASPIDERG that subtracts the correction.",
+        "Subtracts the correction of CASPIDERG instead of adding it.",
         {"+ g + c": "+ g - c"},
         LAW["caspiderg"],
     ),
@@ -293,7 +293,7 @@ MUTANTS = (
         NFWUCASPIDERG,
         EstimatorAlgorithm.move,
         "caspiderg-twice-the-step",
-        "Moves twice as far as its step says.",
+        "Moves twice as far as its step size.",
         {"self.step": "min(1.0, 2.0 * self.step)"},
         LAW["caspiderg"],
     ),

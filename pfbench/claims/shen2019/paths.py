@@ -68,9 +68,7 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
     """
     results = list(iterate_errors(problem, steps))
     if len(results) != T:
-        raise NotTestable(
-            f"it yields {len(results)} states in {T} iterations, and one each is needed"
-        )
+        raise NotTestable(f"it yields {len(results)} states in {T} iterations, not one in each")
     return results
 
 
@@ -94,9 +92,9 @@ def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decisi
     if process.has_rejected:
         return Decision("violated", f"The e-process rejects {subject}.", measured, p_value)
     if is_doubtful(p_value):
-        reason = f"The e-process speaks against {subject}, but not surely."
+        reason = f"The e-process is evidence against {subject}, but rejects nothing."
         return Decision("inconclusive", reason, measured, p_value)
-    return Decision("holds", f"Nothing speaks against {subject}.", measured, p_value)
+    return Decision("holds", f"The e-process does not reject {subject}.", measured, p_value)
 
 
 def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p: int) -> Floats:

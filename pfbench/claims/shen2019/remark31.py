@@ -189,7 +189,7 @@ MUTANTS = (
     ),
     _best_of(
         "spiderg-first-of-runs",
-        "Outputs the sample of its first run, and pays for all.",
+        "Outputs the sample of its first run, but pays for all runs.",
         {"gap < lower": "lower == math.inf"},
         REMARK,
     ),

@@ -223,7 +223,7 @@ MUTANTS = (
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-gradient-steps",
-        "Moves along gradients that no linear minimisation has seen.",
+        "Moves along gradients, without linear minimisation.",
         {
             "v = ask.lo(gradient)": "v = ask.lo(gradient) if t % 2 else x",
             "combine(x, v, gamma)": "x - gradient / 200.0",
@@ -234,7 +234,7 @@ MUTANTS = (
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-random-step",
-        "Declares itself deterministic and draws its step.",
+        "Declares itself deterministic, but draws its step.",
         {"combine(x, v, gamma)": "combine(x, v, rng.random() / (t + 2.0))"},
         LOWER_BOUND,
     ),

@@ -179,7 +179,7 @@ def _sample_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
         decision = Decision("violated", words, measured, None)
     elif p_value <= LEVEL:
         decision = Decision(
-            "violated", f"The mean is off by {deviation:.3g} of it.", measured, p_value
+            "violated", f"The mean is off by {deviation:.3g} of the gradient.", measured, p_value
         )
     elif half <= 0.1:
         decision = Decision("holds", "The sampled mean is the gradient.", measured, p_value)
@@ -236,7 +236,7 @@ MUTANTS = (
         NFWUSVRG,
         SVRG,
         "svrg-wrong-point",
-        "SVRG with the difference to the point before instead of the snapshot.",
+        "Takes SVRG's difference to the previous point, not to the snapshot.",
         {
             "return ask.difference(self.draw(ask, rng), x, s)": "y, s = s, keep(x)\n"
             "            return ask.difference(self.draw(ask, rng), x, y)"
@@ -247,7 +247,7 @@ MUTANTS = (
         NFWUCASVRG,
         CASVRG,
         "casvrg-no-mean",
-        "CASVRG that leaves out the full Hessian's product.",
+        "Omits the product with the full Hessian in CASVRG.",
         {"c = H.product(x, s)": "c = 0.0 * H.product(x, s)"},
         UNBIASED["casvrg"],
     ),

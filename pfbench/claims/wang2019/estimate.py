@@ -56,13 +56,13 @@ def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict
             process.add(ratio)
     measured = {"sampled ratio": float(np.mean(samples)), "log_e_value": process.log_largest}
     if process.has_rejected:
-        law_kept = Decision("violated", "Its error is larger.", measured, process.p_value)
+        law_kept = Decision("violated", "The error exceeds the law.", measured, process.p_value)
     else:
         law_kept = Decision("holds", "The law matches the reference.", measured, process.p_value)
     reference = decide_exact(
         longest < q,
         "Each epoch begins with the gradient itself.",
-        f"{longest} estimates in succession are not exact, where an epoch has {q}.",
+        f"{longest} successive estimates are not exact, but an epoch has {q}.",
         {"longest": float(longest)},
     )
     return {"reference gradients": reference, "error of the estimate": law_kept}

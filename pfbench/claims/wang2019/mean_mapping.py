@@ -77,7 +77,7 @@ def _decide_on_problem(
             raise MethodFailed("it makes no step")
         count, counts = len(moves), moves[-1][1].counts()
         if count < K and _sfo_ratio(problem, counts, count) > 1.0 >= _sfo_ratio(problem, counts, K):
-            raise NotTestable(f"it yields {count} states in {K} steps, and one each is needed")
+            raise NotTestable(f"it yields {count} states in {K} steps, not one in each")
         calls.extend(_ratios_to_claimed_calls(problem, counts, count))
         return float(np.mean([square(x) for x, _ in moves])) / upper
 

@@ -163,7 +163,7 @@ MUTANTS = (
     ),
     _schedule(
         "prox-spiderboost-batch-of-a-tenth",
-        "Draws S = n/10, a batch of practice.",
+        "Draws S = n/10, a batch often used in practice.",
         {"batch=round_up(root)": "batch=math.ceil(constants.n / 10)"},
         TABLE["prox-spiderboost"],
     ),

@@ -68,7 +68,7 @@ MUTANTS = (
     ),
     _estimate(
         "spiderboost-from-snapshot",
-        "Takes the difference to the snapshot and adds it to v_{k-1} all the same.",
+        "Adds the difference to the snapshot, instead of to x_{k-1}, to v_{k-1}.",
         {"previous) + g": "previous) + g\n                return g"},
         THM1,
     ),
@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     _estimate(
         "spiderboost-batch-again",
-        "Takes its first batch again and again.",
+        "Uses its first batch in every iteration.",
         {
             "partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"  # noqa: E501
         },
@@ -104,7 +104,7 @@ MUTANTS = (
     ),
     _estimate(
         "spiderboost-reference-before",
-        "Takes the reference gradient at the point before.",
+        "Takes the reference gradient at the previous point.",
         {"(ask, x, rng)": "(ask, x if previous is None else previous, rng)"},
         THM1,
     ),

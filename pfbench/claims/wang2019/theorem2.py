@@ -61,13 +61,13 @@ MUTANTS = (
     ),
     _step(
         "prox-spiderboost-penalty-without-step",
-        "Takes the proximal map of h and not of eta h.",
+        "Takes the proximal map of h instead of eta h.",
         {"ask.prox(x, g, self.step)": "ask.prox(x, self.step * g, 1.0)"},
         THM2,
     ),
     _step(
         "prox-spiderboost-two-maps",
-        "Takes a second proximal map to look at its progress.",
+        "Queries a second proximal map to monitor its progress.",
         {"return ask": "ask.prox(x, g, self.step)\n        return ask"},
         THM2,
     ),
