@@ -179,7 +179,8 @@ MUTANTS = (
         "Minimises over the mean of all gradients so far.",
         {
             "gradient = ask.gradient(x)": "newest = ask.gradient(x)\n"
-            "            gradient = (t * gradient + newest) / (t + 1) if t else newest"
+            "            gradient = (t * gradient + newest) / (t + 1) if t else newest",
+            "del gradient": "pass",
         },
         DESCENT,
     ),
