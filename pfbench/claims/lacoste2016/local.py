@@ -1,4 +1,4 @@
-"""Section 3 of lacoste2016: where f is convex near x_t, the gap bounds how far f can fall."""
+"""Section 3 of lacoste2016: if f is convex near x_t, the gap bounds the decrease left there."""
 
 from collections.abc import Callable
 from itertools import islice

@@ -32,9 +32,9 @@ def minimiser_distances(problem: IndefiniteQuadratic) -> tuple[float, float]:
 def momentum_reach(N: int) -> float:
     """Return the reach of N iterations of option II on a slope g, in units of beta g.
 
-    It is theta_md_N + 1, or a later theta. On f = -g x without an end, theta moves by lambda_k g =
-    (k/2) beta g, and theta_ag to one beta g beyond theta_md. So with this much room every mapping
-    is still g.
+    It is the larger of theta_md_N + 1 and theta_{N-1}. On f = -g x without an end, theta moves by
+    lambda_k g = (k/2) beta g, and theta_ag to one beta g beyond theta_md. So with this much room
+    every mapping is still g.
     """
     theta = ag = md = 0.0
     for k in range(1, N + 1):

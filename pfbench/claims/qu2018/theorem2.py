@@ -117,7 +117,7 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test SFO and LO of the schedule for eps, and that |G|^2 of its output averages to eps."""
+    """Test SFO and LO of the schedule for eps, and that |G|^2 of its output has a mean <= eps."""
 
     def sweep(problem: Instance, first: int) -> ScheduleSweep:
         def max_tolerance(c: Constants) -> float:

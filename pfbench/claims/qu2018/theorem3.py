@@ -126,7 +126,7 @@ def _make_mean_sample(
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test SFO to the target in eps and n, all LO in eps, and that outputs average to eps.
+    """Test SFO to the target in eps and n, all LO in eps, and the mean |G|^2 of outputs.
 
     The growth of SFO as n^(2/3) is by schedule: an iteration costs that much, whatever it does.
     """

@@ -5,7 +5,7 @@ q_i, has the mean grad f(x) - grad f(y), and a mean square of at most
 
     sum of |grad f_i(x) - grad f_i(y)|^2/(n^2 q_i) <= (1/n) sum of L L_i |x - y|^2 = L^2 |x - y|^2.
 
-Uniform draws have the mean of the L_i^2 there, which is up to n times as large.
+Uniform draws have the mean of the L_i^2 in place of L^2, which is up to n times as large.
 
 Sliding with x+ = condg(G, x, 1/L, eta), full gradients every T steps and batches of b > 4T between,
 s = sqrt(T/b). Write d = |x+ - x|^2 and e = |G - grad f(x)|^2; over a run sum e <= s^2 L^2 sum d, in

@@ -34,7 +34,7 @@ PERIODS = (1, 2)
 def turning(n: int = 400, curvature: float = 4.0, d: int = 64) -> RotatingBowl:
     """Return a bowl with L = 1 on which the gradient decays slowly and estimates err.
 
-    With steps 1/2, the gradient decays by 1/e in 2/curvature times sqrt n steps. An error of the
+    With steps 1/2, the gradient decays e-fold in 2/curvature times sqrt n steps. An error of the
     estimate remains until the next reference gradient, and the bowl turns it into a gradient. So
     with a batch far below sqrt n, or much longer epochs, no run comes near the minimum.
     """

@@ -40,8 +40,9 @@ def check_call_rate(trial: Trial) -> Evidence:
 def decide_if_momentum_is_admissible(trial: Trial) -> Decision:
     """Decide whether a run on a constant slope has an admissible momentum.
 
-    The range of admissible first coordinates, in units of beta times the slope, starts at k. It
-    contains every choice of lambda_k that the theorem allows, as z_k grows with each of them.
+    In units of beta times the slope, the distance moved must lie between k and an upper limit.
+    Every choice of lambda_k that the theorem allows lies between them, as z_k grows with each
+    lambda_k.
     """
     q, K = 4, 24
     problem = _CONSTANT()
