@@ -1,4 +1,4 @@
-"""Accelerated baselines that wang2019 runs: ASVRG, Katyusha^ns and RSAG, with proximal forms.
+"""Accelerated baselines of wang2019: ASVRG, Katyusha^ns, RSAG, and their proximal forms.
 
 ASVRG and Katyusha have theory for convex f only; on non-convex losses they are heuristics.
 """
@@ -22,7 +22,7 @@ from pfbench.points import combine, keep, shift
 
 @dataclass(frozen=True, kw_only=True)
 class AcceleratedMethod(Algorithm):
-    """Base class of the three methods: T, a batch and a step."""
+    """Base class of the three methods, with their iterations T, batch and step."""
 
     anytime = True
 
@@ -50,7 +50,7 @@ class ProxASVRG(AcceleratedMethod):
     assumes = frozenset({"convex"})
 
     period: int = integer(MISSING, "m, iterations between full gradients")
-    smoothness: float | None = positive(None, "L; the first weight is at least 1/2 whatever it is")
+    smoothness: float | None = positive(None, "L of the first weight, at least 1/2 for every L")
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
@@ -60,7 +60,10 @@ class ProxASVRG(AcceleratedMethod):
         return super().explicit(constants, **overrides)
 
     def first_weight(self, n: int) -> float:
-        """Return w_0 = 1 - tau L eta/(1 - L eta), tau = (n-b)/(b(n-1)), L at most 1/(3 eta)."""
+        """Return w_0 = 1 - tau L eta/(1 - L eta), where tau = (n-b)/(b(n-1)).
+
+        L is the smoothness, but at most 1/(3 eta).
+        """
         product = min((self.smoothness or math.inf) * self.step, 1.0 / 3.0)
         tau = max(n - self.batch, 0) / (self.batch * max(n - 1, 1))
         return 1.0 - tau * product / (1.0 - product)
@@ -156,7 +159,7 @@ class ProxRSAG(AcceleratedMethod):
 
     alpha_k = 2/(k+1)
     x_md = (1 - alpha_k) x_ag + alpha_k x
-    G = mean over S of grad f_i(x_md)  (batch = n: over all, once, without a draw)
+    G = mean over S of grad f_i(x_md)  (batch = n: the full gradient, without a draw)
     x = prox_{lambda_k h}(x - lambda_k G),   x_ag = prox_{beta h}(x_md - beta G)
     lambda_k = (1 + alpha_k/4) beta (non-convex), k beta/2 (convex)
     """
@@ -182,10 +185,10 @@ class ProxRSAG(AcceleratedMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Deterministic case, b = n, beta = 1/(2L), lambda_k = k beta/2 on a bounded set.
+        """Deterministic case on a bounded set: b = n, beta = 1/(2L), lambda_k = k beta/2.
 
-        qu2018 theorem 1 II with exact proximal maps, which ncgs, option 2, is then: min |G|^2 <=
-        192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
+        With exact proximal maps, the method is ncgs with option 2. So qu2018 theorem 1 II applies:
+        N is the least with min |G|^2 <= 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
         """
         L, ell, D, M, n = cls.schedule_constants(constants, "L", "ell", "D", "M", "n")
 
@@ -226,7 +229,7 @@ class RSAG(ProxRSAG):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Deterministic case, b = n: min |grad|^2 <= 6 L h0/N <= epsilon, beta = 1/(2L)."""
+        """min |grad|^2 <= 6 L h0/N <= epsilon; the deterministic case, b = n, beta = 1/(2L)."""
         L, h0, n = cls.schedule_constants(constants, "L", "delta", "n")
         return cls.from_schedule(
             overrides,

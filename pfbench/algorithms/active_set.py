@@ -43,7 +43,7 @@ from pfbench.points.active_atoms import ActiveSet
 class ActiveSetMethod(Algorithm):
     """Frank-Wolfe with an active set of vertices; a subclass defines the move."""
 
-    counts = "T iterations: FO T, SFO nT, LO T; line-search also n FV for each value it asks"
+    counts = "T iterations: FO T, SFO nT, LO T; line-search also n FV for each queried value"
     requires = frozenset({"gradient", "lo", "polytope"})
     deterministic = True
     anytime = True
@@ -51,19 +51,19 @@ class ActiveSetMethod(Algorithm):
     line_search: ClassVar[Callable[..., float]] = staticmethod(line_search)
 
     step: str = one_of_values("short", "short, or line-search", ("short", "line-search"))
-    iterations: int = integer(MISSING, "T; the first goes to a vertex")
+    iterations: int = integer(MISSING, "T; the first iteration moves to a vertex")
     smoothness: float = nonnegative(
-        MISSING, "L of the short step, which line-search tries, too; the problem's L_f if not given"
+        MISSING, "L of the short step, a trial step of line-search; the problem's L_f if not given"
     )
 
     @property
     def asks(self) -> frozenset[str]:
-        """Return `requires`, and function values if the step size is searched."""
+        """Oracles: `requires`, and function values if the step size is searched."""
         return self.requires | {"value"} if self.step == "line-search" else self.requires
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; the smoothness defaults to L_f."""
+        """Return the algorithm with explicit parameters; `smoothness` defaults to L_f."""
         if "smoothness" not in overrides:
             overrides["smoothness"] = constants.require("L_f", f"{cls.name} without smoothness")
         cls.check_zero_bound(overrides, "smoothness", constants.L_f)
@@ -82,7 +82,7 @@ class ActiveSetMethod(Algorithm):
 
     @abstractmethod
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move S from x, w = LO(g)."""
+        """Move the active set S, in place, by one step from x; w = LO(g)."""
 
     def step_size(
         self,
@@ -93,9 +93,9 @@ class ActiveSetMethod(Algorithm):
         upper: float,
         end: Callable[[], Point],
     ) -> float:
-        """Return gamma, at most gamma_max; 0 if d is not a descent direction.
+        """Return the step size gamma <= `upper` along d; 0 if d is not a descent direction.
 
-        `end` returns x + gamma_max d as a combination of vertices: trial points between x and that
+        `end` returns x + upper d as a combination of vertices. So trial points between x and that
         point stay in the set despite rounding.
         """
         descent = -inner(g, d)
@@ -157,7 +157,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     cites = ("tsuji2022",)
     counts = f"{ActiveSetMethod.counts}; lazy: LO at most T"
 
-    lazy: bool = parameter(False, "true: answers of the active set take the place of LO")
+    lazy: bool = parameter(False, "true: query LO only if no active pair descends enough")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to l, or move toward w, whichever is the better descent direction."""
@@ -187,7 +187,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     def move_lazily(
         self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, phi: float
     ) -> float:
-        """Move S as `move` does if its own pair is not enough; return phi."""
+        """Move S by its own pair if that descends by phi/2, else query LO; return the new phi."""
         a, low = S.argmax_and_argmin_product(g)
         pair = S.vertex(low) - S.vertex(a)
         if len(S) > 1 and -inner(g, pair) >= phi / 2.0:

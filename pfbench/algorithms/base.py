@@ -32,7 +32,7 @@ def round_up(number: float) -> int:
     Raises
     ------
     OverflowError
-        If it is above 2^62, which no run reaches.
+        If `number` is above 2^62, which no run reaches.
     """
     if number > _MOST:
         raise OverflowError(f"{number:g} is above 2^62")
@@ -45,12 +45,18 @@ def round_down(number: float) -> int:
 
 
 def smallest_integer(condition: Callable[[int], bool]) -> int:
-    """Return the smallest integer, at least 1, from which on a monotone condition holds."""
+    """Return the smallest integer, at least 1, that meets a monotone condition.
+
+    Raises
+    ------
+    OverflowError
+        If it is above 2^62.
+    """
     high = 1
     while not condition(high):
         high *= 2
         if high > _MOST:
-            raise OverflowError("the least integer that meets the condition is above 2^62")
+            raise OverflowError("the least integer that meets the condition exceeds 2^62")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -75,12 +81,12 @@ class Algorithm(ABC):
     counts
         The exact counts of a run, as a formula.
     requires
-        The oracles that it queries, by verb.
+        The oracles that the method queries, by verb.
     assumes
         Assumptions of its theorem beyond smooth f_i and a convex set, by the names of
         `pfbench.base.assumptions`; schedule=theory is refused for a problem not known to meet them.
     deterministic
-        Whether it draws no random numbers.
+        Whether the method draws no random numbers.
     schedule_parameters
         The parameters that its theorem's schedule sets.
     guarantee
@@ -157,12 +163,12 @@ class Algorithm(ABC):
 
     @classmethod
     def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return a schedule for accuracy `epsilon` with practical instead of theoretical constants.
+        """Return a schedule for accuracy `epsilon` with practical, not theoretical, constants.
 
         Raises
         ------
         RefusedError
-            If there is none.
+            If the method has no practical schedule.
         """
         raise RefusedError(
             f"{cls.name} has no practical schedule for epsilon: take schedule=theory, or give its "
@@ -187,7 +193,7 @@ class Algorithm(ABC):
 
     @classmethod
     def schedule_constants(cls, constants: Constants, *names: str) -> list[float]:
-        """Return the constants that a schedule needs; "L" stands for that of stochastic methods.
+        """Return the constants that a schedule needs; "L" stands for max(L_f, L_ms).
 
         Raises
         ------
@@ -202,13 +208,13 @@ class Algorithm(ABC):
 
     @classmethod
     def check_zero_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
-        """Raise for an explicit upper bound of 0, unless the problem's constants derive 0."""
+        """Raise if an upper bound is given as 0, but the problem's constants derive another."""
         if parameters.get(name) is not None and derived != 0.0:
             check_real(name, parameters[name], above=0.0)
 
     @classmethod
     def from_schedule(cls, parameters: Mapping[str, Any], **schedule: Any) -> Self:
-        """Return the algorithm with these parameters, and the schedule's for the others."""
+        """Return the algorithm with these parameters; the schedule sets the others."""
         return cls(**schedule | dict(parameters))
 
     @classmethod

@@ -60,7 +60,7 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class AlgorithmChoice:
-    """Algorithm name with explicit parameters; `resolve` instantiates the algorithm."""
+    """Algorithm name with its explicit parameters; `resolve` instantiates the algorithm."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -93,9 +93,9 @@ class AlgorithmChoice:
         return set(self.algorithm_class.schedule_parameters & set(self.parameters))
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
-        """Return the algorithm with all its parameters, and the schedule's name.
+        """Return the algorithm with all its parameters, and the name of its schedule.
 
-        A formula as a parameter, such as ``step=3/L``, is evaluated for these constants.
+        A parameter may be a formula, such as ``step=3/L``: it is evaluated for these constants.
 
         Raises
         ------
@@ -117,11 +117,11 @@ class AlgorithmChoice:
         if schedule == "theory" and replaced:
             raise InputError(
                 f"schedule=theory of {self.name} sets {', '.join(sorted(replaced))} itself: "
-                "leave schedule or these out."
+                "leave out schedule or these parameters."
             )
         if schedule == "explicit" and not replaced:
             raise InputError(
-                f"schedule=explicit of {self.name} takes no epsilon: leave epsilon or schedule out."
+                f"schedule=explicit of {self.name} takes no epsilon: leave out one of them."
             )
         practical = cls.practical if schedule == "practical" else cls.theory
         try:
@@ -134,19 +134,19 @@ class AlgorithmChoice:
                     "give the parameters explicitly instead of epsilon."
                 ) from None
             raise InputError(
-                f"epsilon={epsilon} is too small for the schedule of {self.name}: its numbers "
-                "would exceed the range of floating point."
+                f"epsilon={epsilon} is too small for the schedule of {self.name}, whose "
+                "numbers would overflow: give a larger epsilon."
             ) from None
         return algorithm, self.schedule
 
 
 _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
     {
-        "epsilon": Parameter("accuracy that the schedule is for", "none"),
-        "schedule": Parameter("theory, practical or explicit", "as the others say", text=True),
+        "epsilon": Parameter("accuracy for which the schedule is made", "none"),
+        "schedule": Parameter("theory, practical or explicit", "theory with epsilon", text=True),
     }
 )
-"""Parameters of every algorithm in addition to its own."""
+"""Parameters that every algorithm has in addition to its fields."""
 
 
 def select_algorithm(selector: Selector) -> AlgorithmChoice:

@@ -1,8 +1,8 @@
-"""Methods that are a gradient estimate and a move: one loop for all of them.
+"""Methods that consist of a gradient estimator and a move; all share one loop.
 
 for t = 0 .. T-1:
-g_t = estimate at x_t
-x_{t+1} = move of x_t along g_t
+    g_t = estimate at x_t
+    x_{t+1} = move of x_t along g_t
 """
 
 from abc import abstractmethod
@@ -24,9 +24,9 @@ class EstimatorAlgorithm(Algorithm):
     Attributes
     ----------
     iterations
-        T.
+        Number of iterations, T.
     step
-        The weight of the vertex in a step of Frank-Wolfe.
+        Weight of the vertex in a Frank-Wolfe step.
     """
 
     iterations: int
@@ -39,11 +39,11 @@ class EstimatorAlgorithm(Algorithm):
 
     @property
     def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
+        """Whether no iterate depends on `iterations`; see `Algorithm.anytime`."""
         return True
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Run the module's pseudo-code."""
+        """Yield a state after each update; see the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         for t in range(self.iterations):
             g = estimate(x)
@@ -51,5 +51,5 @@ class EstimatorAlgorithm(Algorithm):
             yield State(x, at, g, coin=latest_coin(estimate))
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return x_{t+1}: a step of Frank-Wolfe, unless a subclass says otherwise."""
+        """Return x_{t+1}: a Frank-Wolfe step, unless a subclass overrides it."""
         return combine(x, ask.lo(g), self.step)

@@ -42,7 +42,7 @@ from pfbench.points import combine, distance, inner, keep
 STEPS = ("line-search", "adaptive", "short", "open-loop", "log-adaptive", "backtracking")
 
 _OF_L = ("short", "backtracking")
-"""Step rules that use L_f, and not the curvature."""
+"""Step rules that use the smoothness L, not the curvature C."""
 
 _LINE_SEARCH_TOLERANCE = 1e-10
 
@@ -50,14 +50,17 @@ _GROWTH, _DECAY = 2.0, 0.9
 """tau and eta of backtracking, with the values of its source."""
 
 _PROBE = 1e-3
-"""Part of the first direction over which the initial estimate compares gradients."""
+"""Fraction of the first direction over which the initial estimate compares gradients."""
 
 _ROUNDING = 1e-12
 """Relative error of a function value that backtracking allows for."""
 
 
 def line_search(value: Callable[[float], float], upper: float, *rest: float) -> float:
-    """Return the best of Brent's minimiser of a function on [0, upper], both ends, and others."""
+    """Return the best of three kinds of steps: Brent's on [0, upper], both ends, and `rest`.
+
+    Brent's step is that of SciPy's bounded minimiser of `value`.
+    """
 
     def try_step(gamma: float) -> float:
         return _replace_nan(value(gamma))
@@ -81,7 +84,7 @@ def _replace_nan(value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class FrankWolfe(Algorithm):
-    """Frank-Wolfe with exact or backtracking line search, a step of the gap, or the open loop."""
+    """Frank-Wolfe with line search, backtracking, a step from the gap, or an open-loop step."""
 
     name = "frank-wolfe"
     summary = "Frank-Wolfe: full gradients, one linear minimisation an iteration"
@@ -118,15 +121,15 @@ class FrankWolfe(Algorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.step != "open-loop" and self.offset != 2.0:
-            raise InputError(f"step={self.step} takes no offset: that is for the open loop.")
+            raise InputError(f"step={self.step} takes no offset: only step=open-loop takes it.")
         if self.step == "adaptive" and self.curvature is None:
             raise InputError("step=adaptive needs curvature, a number C >= C_f.")
         if self.step == "short" and self.smoothness is None:
             raise InputError("step=short needs smoothness, a number L >= L_f.")
         if self.step == "backtracking" and self.curvature is not None:
-            raise InputError("step=backtracking estimates the curvature: leave curvature out.")
+            raise InputError("step=backtracking estimates the curvature: leave out curvature.")
         if self.step == "short" and self.curvature is not None:
-            raise InputError("step=short goes by smoothness: leave curvature out.")
+            raise InputError("step=short uses smoothness: leave out curvature.")
         if self.step not in _OF_L and self.smoothness is not None:
             raise InputError(
                 f"step={self.step} takes no smoothness: that is for short and backtracking."
@@ -145,10 +148,10 @@ class FrankWolfe(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """lacoste2016 (6): max{2 h0, C}/sqrt(t+1) <= epsilon, for a gap of at most epsilon.
+        """lacoste2016 (6): the gap is at most max{2 h0, C}/sqrt(t+1) <= epsilon.
 
-        Backtracking has C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1});
-        the short step lowers f by at least as much as g/C with C = L D^2.
+        With backtracking C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}).
+        With the short step C = L D^2, as that step decreases f at least as much as the step g/C.
         """
         cls._check_zero_constants(constants, overrides)
         (h0,) = cls.schedule_constants(constants, "delta")
@@ -168,7 +171,7 @@ class FrankWolfe(Algorithm):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; the curvature defaults to L_f D^2."""
+        """Return the algorithm with explicit parameters; the curvature defaults to L_f D^2."""
         cls._check_zero_constants(constants, overrides)
         if overrides.get("step") == "adaptive" and overrides.get("curvature") is None:
             constants.require("L_f", "the adaptive step without curvature")
@@ -211,14 +214,14 @@ class FrankWolfe(Algorithm):
             del gradient  # as large as the problem: the next one takes its room
 
     def _adaptive_step(self, gap: float) -> float:
-        """Return gamma; 1 if f is linear, where the full step is the best."""
+        """Return the step min(g/C, 1); for C = 0, where f is linear, the full step."""
         assert self.curvature is not None
         if self.curvature == 0.0:
             return 1.0 if gap > 0.0 else 0.0
         return min(max(gap, 0.0) / self.curvature, 1.0)
 
     def _compute_short_step_size(self, gap: float, length: float) -> float:
-        """Return the minimiser on [0, 1] of the bound of f by L; 0 without a descent."""
+        """Return the minimiser on [0, 1] of the quadratic upper bound of f; 0 without descent."""
         assert self.smoothness is not None
         if not gap > 0.0 < length:
             return 0.0
@@ -226,7 +229,7 @@ class FrankWolfe(Algorithm):
         return min(gap / curvature, 1.0) if curvature > 0.0 else 1.0
 
     def _line_search(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Return the best step to v; the adaptive one is a candidate if C is known."""
+        """Return the best step toward v; if C is known, the adaptive step is one candidate."""
         adaptive = () if self.curvature is None else (self._adaptive_step(gap),)
         return self.line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *adaptive)
 
@@ -253,7 +256,7 @@ class BacktrackingState:
     def from_start(
         cls, ask: AlgorithmOracles, x: Point, gradient: Any, v: Point, M: float | None
     ) -> Self:
-        """Query f(x_0), and one more gradient if there is no initial estimate M."""
+        """Create the state at x_0: query f(x_0) and, without an initial M, one more gradient."""
         value = _replace_nan(ask.value(x))
         if M is None:
             length = distance(v, x)
@@ -263,7 +266,7 @@ class BacktrackingState:
         return cls(M, value)
 
     def find_step_size(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Return gamma; 0, without any query, if there is no descent."""
+        """Return gamma by backtracking; without descent return 0 and query nothing."""
         if gap <= 0.0:
             return 0.0
         square = distance(v, x) ** 2

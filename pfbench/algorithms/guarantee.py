@@ -8,10 +8,10 @@ from pfbench.base.constants import Constants
 
 WHERE: Mapping[str, str] = MappingProxyType(
     {
-        "least": "the least of all iterates of a run; the output may be above",
-        "output": "in expectation at the output, over all runs; a single run may be above",
-        "last": "of the last iterate of every run",
-        "mean": "in expectation of the last iterate; a single run may be above",
+        "least": "for the best iterate of every run; the output may exceed it",
+        "output": "in expectation at the output, over all runs; a single run may exceed it",
+        "last": "for the last iterate of every run",
+        "mean": "in expectation at the last iterate; a single run may exceed it",
     }
 )
 """Points for which a guarantee holds, and whether it holds for every run."""
@@ -42,11 +42,11 @@ class Guarantee:
     bound_text
         The bound as a formula.
     location
-        The points it holds for, a key of `WHERE`.
+        The points for which the bound holds, a key of `WHERE`.
     measure
-        The measure that is the same quantity; "excess" is f + h minus its minimum.
+        Name of the measure that the criterion is a power of; "excess" is f + h minus its minimum.
     power
-        The criterion is this power of the measure.
+        The criterion is the measure to this power.
     bound
         Value of the bound for an accuracy and the constants of a problem; by default the accuracy.
     """
@@ -72,7 +72,7 @@ def gap_guarantee(bound_text: str = "epsilon", bound: Bound = epsilon_bound) -> 
 def mapping_guarantee(
     lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
-    """Return the guarantee of a bound on the squared gradient mapping at a lambda."""
+    """Return the guarantee of a bound on |G_lambda|^2, the squared gradient mapping."""
     return _make_squared_guarantee(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
 
 

@@ -1,4 +1,4 @@
-"""Conditional gradient sliding of Lan and Zhou, and with SPIDER's estimate for non-convex sums.
+"""Conditional gradient sliding of Lan and Zhou, and its SPIDER form for non-convex sums.
 
 condg(l, u, lambda, eta) is that of `sliding`: it minimises <l, x> + |x - u|^2/(2 lambda) over C
 from u until its Frank-Wolfe gap is at most eta.
@@ -53,7 +53,7 @@ class ConvexCGS(Algorithm):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; smoothness and diameter default to the problem's if known."""
+        """Return the algorithm; `smoothness` and `diameter` default to known problem constants."""
         existing = {"smoothness": constants.L_f, "diameter": constants.D}
         return super().explicit(
             constants, **{k: v for k, v in existing.items() if math.isfinite(v)} | overrides
@@ -88,8 +88,8 @@ class ConvexCGS(Algorithm):
 class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
     """Sliding for non-convex sums: x+ = condg(G, x, 1/L, eta) with SPIDER estimates G.
 
-    The source draws components in proportion to their constants L_i, and uses their mean for L:
-    so does sampling=importance. The uniform draws, added by pfbench, use the L of the mean square.
+    The source draws components in proportion to their constants L_i, and L is the mean of the L_i;
+    sampling=importance does the same. Uniform draws, which pfbench adds, use L_ms for L.
     """
 
     name = "ncgs-spider"
@@ -127,11 +127,11 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
 
     @property
     def estimator(self) -> SPIDERG:
-        """SPIDER."""
+        """The SPIDER estimator."""
         return SPIDERG(self.batch, self.period, sampling=self.sampling)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the end of condg from x."""
+        """Return the point at which condg ends, started from x."""
         return self.condg(ask, g, x, 1.0 / self.smoothness, self.eta)
 
 

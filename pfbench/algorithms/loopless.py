@@ -1,4 +1,4 @@
-"""PAGE, L-SVRG, ZeroSARAH and STORM: gradient and proximal steps along estimates without epochs.
+"""PAGE, L-SVRG, ZeroSARAH and STORM: gradient and proximal steps without epochs.
 
 Notation: eta the step, b the batch, p the chance of a full gradient, T iterations, h0 = F(x_0) -
 inf F.
@@ -8,10 +8,10 @@ inf F.
         x_{t+1} = prox_{eta h}(x_t - eta g_t)
     output: uniform among x_0 .. x_{T-1}
 
-Schedules. Where E|g_t - grad f(x_t)|^2, summed over t, is at most c^2 L^2 times the summed squared
-lengths of the steps, descent along g_t gives, summed, E|grad f|^2 <= 2 h0/(eta T) if (eta L c)^2 +
-eta L <= 1; the largest such step has eta L = 2/(1 + sqrt(1 + 4 c^2)). The c of each estimator
-follows from its conditional error; steps and T are pfbench's, and no paper's.
+Schedules. Suppose that the sum over t of E|g_t - grad f(x_t)|^2 is at most c^2 L^2 times the sum of
+the squared step lengths. Then descent along g_t gives a mean E|grad f|^2 <= 2 h0/(eta T) if (eta L
+c)^2 + eta L <= 1; the largest such step has eta L = 2/(1 + sqrt(1 + 4 c^2)). The c of each
+estimator follows from its conditional error. The steps and T are pfbench's, not those of a paper.
 """
 
 import math
@@ -40,44 +40,48 @@ _SQUARED = gradient_guarantee(bound_text="epsilon^2", bound=epsilon_squared_boun
 
 
 def page_parameters(n: int) -> dict[str, Any]:
-    """Return b = sqrt n rounded up and p = b/(n + b), of PAGE."""
+    """Return the batch b = sqrt n, rounded up, and the probability p = b/(n + b) of PAGE."""
     b = round_up(math.sqrt(n))
     return {"batch": b, "refresh": b / (n + b)}
 
 
 def page_error_constant(batch: int, refresh: float) -> float:
-    """Return c^2 = (1-p)/(pb): the conditional error, summed."""
+    """Return c^2 = (1-p)/(pb) of PAGE; `refresh` is the probability p."""
     return (1.0 - refresh) / (refresh * batch)
 
 
 def lsvrg_error_constant(batch: int, refresh: float) -> float:
-    """Return c^2 = 2(1-p)(2-p)/(p^2 b).
+    """Return c^2 = 2(1-p)(2-p)/(p^2 b) of L-SVRG; `refresh` is the probability p.
 
-    From E y_t <= (1 - p/2) y_{t-1} + ((1-p)(2-p)/p) |x_t - x_{t-1}|^2 of y_t = |x_t - w|^2.
+    It follows from E y_t <= (1 - p/2) y_{t-1} + ((1-p)(2-p)/p) |x_t - x_{t-1}|^2 for y_t = |x_t -
+    w|^2.
     """
     return 2.0 * (1.0 - refresh) * (2.0 - refresh) / (refresh**2 * batch)
 
 
 def table_entry_refresh_probability(n: int, batch: int) -> float:
-    """Return q = 1 - (1 - 1/n)^b, the probability that a step stores an entry of a table again."""
+    """Return q = 1 - (1 - 1/n)^b, the probability that a step replaces a given table entry."""
     return 1.0 - (1.0 - 1.0 / n) ** batch
 
 
 def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
-    """Return c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2), a = lam (2 - lam), of a full table."""
+    """Return c^2 of ZeroSARAH with a full table.
+
+    c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2) with a = lam (2 - lam).
+    """
     q, a = table_entry_refresh_probability(n, batch), lam * (2.0 - lam)
     return 2.0 / (a * batch) * (1.0 + 2.0 * lam**2 * (1.0 - q) * (2.0 - q) / q**2)
 
 
 def max_step_schedule(error_constant: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
-    """Return the largest step for c^2 = error, and T with 2 h0/(eta T) <= epsilon^2."""
+    """Return the largest step for c^2 = `error_constant`, and T: 2 h0/(eta T) <= epsilon^2."""
     step = 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * error_constant)))
     return {"step": step, "iterations": max(1, round_up(2.0 * h0 / (step * epsilon**2)))}
 
 
 @dataclass(frozen=True, kw_only=True)
 class LooplessMethod(ProximalMethod):
-    """Proximal steps along an estimate with a coin."""
+    """Proximal steps along an estimate that a coin refreshes."""
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R)"
     requires = frozenset({"gradient", "difference"}) | SMOOTH
@@ -90,7 +94,7 @@ class LooplessMethod(ProximalMethod):
 
     @property
     def estimator(self) -> Estimator:
-        """The class's estimator with this batch and chance."""
+        """The class's estimator with this batch and probability."""
         return self.estimator_class(self.batch, self.refresh)
 
 
@@ -104,7 +108,7 @@ class PAGEMethod(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """b = sqrt n, p = b/(n + b), so c = 1 and eta = 0.618/L; T of 2 h0/(eta T) <= epsilon^2."""
+        """2 h0/(eta T) <= epsilon^2 with b = sqrt n, p = b/(n + b); so c = 1 and eta = 0.618/L."""
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         sizes = page_parameters(constants.n)
         return cls.from_schedule(
@@ -127,9 +131,9 @@ class ProxPAGE(LooplessMethod):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G_eta|^2 <= 16 L h0/T <= epsilon^2 with eta = 1/(4L), b = sqrt n, p = b/(n + b).
 
-        By the three-point inequality, at x_{t+1} against the exact step and at that against x_t: F
-        falls by (1/(2 eta) - L) eta^2 |G|^2 + (1/(2 eta) - L/2) |x_{t+1} - x_t|^2 - eta |e_t|^2/2
-        at least; c^2 <= 12 is what is needed, and here c = 1.
+        Apply the three-point inequality twice: at x_{t+1} against the exact step, and at the exact
+        step against x_t. Then F decreases at least by (1/(2 eta) - L) eta^2 |G|^2 + (1/(2 eta) -
+        L/2) |x_{t+1} - x_t|^2 - eta |e_t|^2/2. This needs c^2 <= 12, and here c = 1.
         """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         return cls.from_schedule(
@@ -165,10 +169,10 @@ class LSVRGMethod(LooplessMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroSARAHMethod(ProximalMethod):
-    """ZeroSARAH, unconstrained; with table=zero no full gradient is ever asked."""
+    """ZeroSARAH, unconstrained; with table=zero it queries no full gradient."""
 
     name = "zerosarah"
-    summary = "ZeroSARAH, unconstrained: recursive differences drawn to a table of gradients"
+    summary = "ZeroSARAH, unconstrained: recursive differences, corrected by a table of gradients"
     source = "Li, Hanzely, Richtarik 2021, algorithm 2"
     cites = ("li2021zerosarah",)
     counts = "T iterations: SFO n + 2b(T-1); table=zero: SFO b + 2b(T-1)"
@@ -178,21 +182,21 @@ class ZeroSARAHMethod(ProximalMethod):
 
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
     table_weight: float = positive(MISSING, "lambda, weight of the table's mean", upper=1.0)
-    table: str = one_of_values("full", "it begins full of gradients, or of zeros", ("full", "zero"))
+    table: str = one_of_values("full", "initial table: gradients, or zeros", ("full", "zero"))
 
     @property
     def estimator(self) -> ZeroSARAH:
-        """ZeroSARAH."""
+        """The ZeroSARAH estimator."""
         return ZeroSARAH(self.batch, self.table_weight, filled=self.table == "full")
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles: with a table of zeros, which the method keeps itself, only batches."""
+        """Oracles: `requires`; with a table of zeros, which the method keeps, only batches."""
         return self.requires if self.table == "full" else frozenset({"batch"}) | SMOOTH
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take b = sqrt n, lambda = q/2 with q = 1 - (1 - 1/n)^b, so c is about 2; as for PAGE.
+        """b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b, so c is about 2; eta and T as for PAGE.
 
         Raises
         ------
@@ -216,7 +220,7 @@ class ZeroSARAHMethod(ProximalMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class StormMethod(Algorithm):
-    """STORM: one component a step, and steps that shrink with the gradients that were seen.
+    """STORM: one component in each step, and steps that shrink as squared gradients add up.
 
     The source has eta_t = k/(w + G_0^2 + .. + G_t^2)^(1/3), G_t = |grad f_i(x_t)| of the component
     i drawn for x_t, and a_{t+1} = c eta_t^2. Here k = step w^(1/3) and c = alpha/step^2, so that
@@ -241,7 +245,7 @@ class StormMethod(Algorithm):
     iterations: int = integer(MISSING, "T")
     step: float = positive(MISSING, "k/w^(1/3), the largest eta")
     alpha: float = positive(MISSING, "c k^2/w^(2/3), the largest a, in (0, 1]", upper=1.0)
-    floor: float = positive(MISSING, "w, added to the squared gradients that were seen")
+    floor: float = positive(MISSING, "w, added to the sum of squared gradient norms")
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update; see the class's pseudo-code."""

@@ -1,4 +1,4 @@
-"""Frank-Wolfe along SPIDER, PAGE, L-SVRG, ZeroSARAH, STORM and a heavy ball.
+"""Frank-Wolfe along SPIDER, PAGE, L-SVRG, ZeroSARAH, STORM and heavy-ball estimates.
 
 Notation: gamma_t the step, b the batch, p the chance of a full gradient, T iterations, h0 = f(x_0)
 - min f, sigma^2 the variance.
@@ -9,9 +9,9 @@ Notation: gamma_t the step, b the batch, p the chance of a full gradient, T iter
         x_{t+1} = x_t + gamma_t (v_t - x_t)
     output: uniform among x_0 .. x_{T-1}; the last iterate where f is convex
 
-A step moves by gamma D at most. Where that keeps E|g_t - grad f(x_t)|^2 at most (c L gamma D)^2,
-the mean gap is at most h0/(T gamma) + (1/2 + c) L D^2 gamma, as for `svfw`. The schedules are made
-by that, and are pfbench's: of the sources their rates agree, and no constant is theirs.
+A step has length gamma D at most. If E|g_t - grad f(x_t)|^2 is then at most (c L gamma D)^2, the
+mean gap is at most h0/(T gamma) + (1/2 + c) L D^2 gamma, as for `svfw`. The schedules follow from
+this bound and are pfbench's: they have the rates of the sources, but not their constants.
 """
 
 import math
@@ -88,7 +88,7 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class LooplessFW(StochasticFrankWolfe):
-    """Frank-Wolfe along an estimate with a coin."""
+    """Frank-Wolfe along an estimate that a coin refreshes."""
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R), LO T"
     requires = _DIFFERENCES
@@ -205,11 +205,12 @@ class StormFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take b = 1, alpha = min(1, L gamma D/sigma), b0 = 1/alpha.
+        """b = 1, alpha = min(1, L gamma D/sigma), b0 = 1/alpha.
 
         Then E|g_t - grad f(x_t)|^2 <= 2 L gamma D sigma. T is the least with h0/(T gamma) + L D^2
         gamma/2 + D sqrt(2 L gamma D sigma) <= epsilon for gamma = min(1, (2 h0^2/(L sigma D^3
-        T^2))^(1/3), sqrt(2 h0/(L D^2 T))): 2.39 (L sigma D^3 h0/T)^(1/3) in the limit.
+        T^2))^(1/3), sqrt(2 h0/(L D^2 T))). In the limit the left side is 2.39 (L sigma D^3
+        h0/T)^(1/3).
         """
         L, D, h0, sigma2 = cls.schedule_constants(constants, "L", "D", "delta", "sigma2")
         sigma = math.sqrt(sigma2)
@@ -244,27 +245,27 @@ class ConvexFW(EstimatorAlgorithm):
 
     output: str = parameter("last", "last (the bound's), or uniform")
     iterations: int = integer(MISSING, "T")
-    step: float | None = positive(None, "gamma, in (0, 1]; it falls if not given", upper=1.0)
+    step: float | None = positive(None, "gamma, in (0, 1]; it decreases if not given", upper=1.0)
 
     def gamma(self, t: int) -> float:
-        """Return gamma_t."""
+        """Return the step gamma_t."""
         return 2.0 / (t + 2.0) if self.step is None else self.step
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the step of Frank-Wolfe with gamma_t."""
+        """Return the end of the Frank-Wolfe step with gamma_t."""
         return combine(x, ask.lo(g), self.gamma(t))
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneSampleFW(ConvexFW):
-    """Steps 2/(t+2) along an average with decreasing weights of the newest gradient."""
+    """Frank-Wolfe with steps 2/(t+2) along an average whose newest weight decreases."""
 
     counts = "T iterations: SFO b + 2b(T-1), LO T"
     requires = _BATCHES
 
     batch: int = integer(1, "b, drawn uniformly with replacement")
     alpha: float | None = positive(
-        None, "weight of the newest gradient, in (0, 1]; it fades if not given", upper=1.0
+        None, "weight of the newest gradient, in (0, 1]; it decreases if not given", upper=1.0
     )
 
 
@@ -283,10 +284,10 @@ class OneSFW(OneSampleFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take the least T of (4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1).
+        """(4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1) <= epsilon.
 
-        (t+1)^2 E|e_t|^2 <= t^2 E|e_{t-1}|^2 + 2 sigma^2 + 8 L^2 D^2, and t(t+1)(f(x_t) - min f)
-        telescopes.
+        It follows from (t+1)^2 E|e_t|^2 <= t^2 E|e_{t-1}|^2 + 2 sigma^2 + 8 L^2 D^2, as
+        t(t+1)(f(x_t) - min f) telescopes.
         """
         L, D, sigma2 = cls.schedule_constants(constants, "L", "D", "sigma2")
         error = 4.0 / 3.0 * D * math.sqrt(2.0 * sigma2 + 8.0 * L * L * D * D)
@@ -297,7 +298,7 @@ class OneSFW(OneSampleFW):
 
 
 class MomentumSFW(OneSampleFW):
-    """Frank-Wolfe along a heavy ball with alpha_t = (t+1)^(-2/3)."""
+    """Frank-Wolfe along a heavy-ball average with alpha_t = (t+1)^(-2/3)."""
 
     name = "momentum-sfw"
     summary = "stochastic Frank-Wolfe with momentum for convex f"
@@ -312,10 +313,11 @@ class MomentumSFW(OneSampleFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take the least T of (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1), L = L_f.
+        """(6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1) <= epsilon with L = L_f.
 
-        E|e_t| is at most (sigma + 2.06 L D)/(t+1)^(1/3): noise by induction, and 2.06 is above the
-        largest that the recursion of the bias takes, computed for t up to 2 10^6; its limit is 2.
+        It follows from E|e_t| <= (sigma + 2.06 L D)/(t+1)^(1/3). The term of the noise is by
+        induction. 2.06 exceeds the largest value that the recursion of the bias takes for t up to 2
+        10^6; its limit is 2.
         """
         L, D, sigma2 = cls.schedule_constants(constants, "L_f", "D", "sigma2")
         error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
@@ -342,7 +344,7 @@ class PAGEConvexFW(ConvexFW):
     delay: int = integer(MISSING, "s of the steps 2/(t+s), at least 2", minimum=2)
 
     def gamma(self, t: int) -> float:
-        """Return gamma_t."""
+        """Return the step gamma_t = 2/(t+s)."""
         return 2.0 / (t + self.delay) if self.step is None else self.step
 
     @property
@@ -354,8 +356,8 @@ class PAGEConvexFW(ConvexFW):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = sqrt n, p = b/(n + b), s = 5/p; K = (2-p)/(pb), C = L D^2 (1/2 + sqrt K).
 
-        E|e_t|^2 <= K (L D gamma_t)^2, as gamma falls by p/5 of itself at most, and f(x_t) - min f
-        <= ((s-1)(s-2) h0 + 4 C t)/((t+s-1)(t+s-2)).
+        E|e_t|^2 <= K (L D gamma_t)^2, as gamma decreases by at most the share p/5 in a step. So
+        f(x_t) - min f <= ((s-1)(s-2) h0 + 4 C t)/((t+s-1)(t+s-2)).
         """
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         sizes = page_parameters(constants.n)
@@ -391,10 +393,11 @@ class SpiderConvexFW(ConvexFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take the least T of 10 L D^2/(T+1) <= epsilon.
+        """10 L D^2/(T+1) <= epsilon.
 
-        2^s steps of at most 2D/(2^s + 1) make |e_t| at most 4 L D/(t+2) in the mean square, and
-        t(t+1)(f(x_t) - min f) grows by (8 + 2) L D^2 a step at most.
+        An epoch has 2^s steps of length at most 2D/(2^s + 1). So |e_t| is at most 4 L D/(t+2) in
+        the root mean square, and t(t+1)(f(x_t) - min f) grows by at most (8 + 2) L D^2 in each
+        step.
         """
         L, D = cls.schedule_constants(constants, "L", "D")
         return cls.from_schedule(

@@ -43,14 +43,14 @@ class Natasha15(Algorithm):
     schedule_parameters = frozenset(
         {"iterations", "step", "sigma", "snapshot", "subepochs", "batch"}
     )
-    scale_dependence = "sigma is at least epsilon L, epsilon being a gradient, as the source has it"
+    scale_dependence = "as in the source, sigma >= epsilon L, where epsilon is a gradient norm"
 
     iterations: int = integer(MISSING, "T, inner steps")
     step: float = positive(MISSING, "alpha")
     sigma: float = nonnegative(MISSING, "lower curvature, between epsilon L and L")
     snapshot: int = integer(MISSING, "B, batch of the reference gradient, at most n")
     subepochs: int = integer(MISSING, "p, sub-epochs in an epoch")
-    batch: int = integer(1, "b inside (the source has 1)")
+    batch: int = integer(1, "b, batch of each step (1 in the source)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,15 +61,15 @@ class Natasha15(Algorithm):
 
     @property
     def period(self) -> int:
-        """Number m of steps of a sub-epoch: B/(p b), at least 1."""
+        """Number m of steps in a sub-epoch: B/(p b), at least 1."""
         return max(1, self.snapshot // (self.subepochs * self.batch))
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """B = V/epsilon^2 (at most n), p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2) (Theta).
+        """B = min(n, V/epsilon^2), p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2), in order.
 
-        The source states orders only; the constants here are 1, and T is
-        L^(2/3) sigma^(1/3) h0 B^(2/3)/epsilon^2, its count of proximal maps.
+        The source states orders only; the constants here are 1. T is L^(2/3) sigma^(1/3) h0
+        B^(2/3)/epsilon^2, the source's count of proximal maps.
         """
         L, h0, V = cls.schedule_constants(constants, "L_max", "delta", "sigma2")
         n = constants.n

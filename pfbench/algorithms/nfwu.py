@@ -9,8 +9,9 @@ length, S the batch. The parameter `step` is the convex-combination weight eta/D
         x_{t+1} = x_t + (eta/D) (v_t - x_t)
     output x_{t0}, t0 uniform
 
-Each theorem's schedule is that of shen2019: eta = epsilon/L, T = ceil(L Delta/epsilon^2), and the
-table's S times 1, 4, 4, 1, 4/3, so that E|g_t - grad f(x_t)|^2 <= epsilon^2/4.
+The schedules of GE 1 to 5 are those of shen2019: eta = epsilon/L and T = ceil(L Delta/epsilon^2).
+The S of the paper's table is multiplied by 1, 4, 4, 1 and 4/3, respectively, so that E|g_t - grad
+f(x_t)|^2 <= epsilon^2/4.
 """
 
 import math
@@ -51,7 +52,7 @@ class NFWU(EstimatorAlgorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.restarts is not None and self.probability is not None:
-            raise InputError("restarts and probability both set the number of runs: give one.")
+            raise InputError("restarts and probability both set the number of runs: give only one.")
 
     @property
     def run_count(self) -> int:
@@ -62,7 +63,7 @@ class NFWU(EstimatorAlgorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles: `requires`, and the full gradient if it chooses the best of several runs."""
+        """Oracles: `requires`, and the full gradient to choose the best of several runs."""
         return self.requires | {"gradient"} if self.run_count > 1 else self.requires
 
     @property
@@ -80,7 +81,7 @@ class NFWU(EstimatorAlgorithm):
     def run_restarts(
         self, ask: AlgorithmOracles, x0: Point, rng: np.random.Generator
     ) -> Iterator[State]:
-        """Run k times from x0; output the sampled iterate with the smallest Frank-Wolfe gap."""
+        """Run k times from x0; output the sampled iterate with the least Frank-Wolfe gap."""
         nfwu = replace(self, restarts=None, probability=None)
         start, best, lower = keep(x0), keep(x0), math.inf
         for _ in range(self.run_count):
@@ -106,7 +107,7 @@ class NFWU(EstimatorAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the schedule of shen2019 theorem 3.1 with condition (9) true.
+        """Return the schedule of shen2019 theorem 3.1, whose estimates satisfy condition (9).
 
         Raises
         ------
@@ -218,7 +219,10 @@ class NFWUCASVRG(CurvatureNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """p = L^.8 L2^-.4 n^.2 epsilon^-.4, S = n/p; S = 1, p = L/sqrt(L2 epsilon) if small."""
+        """p = L^.8 L2^-.4 n^.2 epsilon^-.4, S = n/p.
+
+        For epsilon <= L^2/(L2 n^2): S = 1, p = L/sqrt(L2 epsilon).
+        """
         n, L2 = constants.n, cls.schedule_constants(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**2):
             return {"batch": 1, "period": round_down(L / math.sqrt(L2 * epsilon))}
@@ -237,7 +241,10 @@ class NFWUCASPIDERG(CurvatureNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """p = L L2^-.5 n^.25 epsilon^-.5, S = 4n/(3p); S = 4/3, p = (L^2/(L2 epsilon))^(2/3)."""
+        """p = L L2^-.5 n^.25 epsilon^-.5, S = 4n/(3p).
+
+        For epsilon <= L^2/(L2 n^1.5): S = ceil(4/3), p = (L^2/(L2 epsilon))^(2/3).
+        """
         n, L2 = constants.n, cls.schedule_constants(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**1.5):
             p = round_down((L**2 / (L2 * epsilon)) ** (2 / 3))
@@ -251,7 +258,7 @@ class NFWUCASPIDERG(CurvatureNFWU):
 
 @dataclass(frozen=True, kw_only=True)
 class LooplessNFWU(NFWU):
-    """NFWU with an estimator that takes a full gradient by a coin."""
+    """NFWU with an estimator whose full gradients are taken by a coin."""
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2S(T-1-R), LO T"
     requires = frozenset({"gradient", "difference", "lo"})
@@ -277,7 +284,10 @@ class NFWUPAGE(LooplessNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
-        """q = min(1, sqrt(8/n)), S = 4(1-q)/q: the error is (1-q) epsilon^2/(qS) at most."""
+        """q = min(1, sqrt(8/n)), S = 4(1-q)/q.
+
+        The squared error is at most (1-q) epsilon^2/(qS).
+        """
         q = min(1.0, math.sqrt(8.0 / constants.n))
         return {"batch": max(1, round_up(4.0 * (1.0 - q) / q)), "refresh": q}
 
@@ -293,7 +303,10 @@ class NFWULSVRG(LooplessNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
-        """q = min(1, (32/n)^(1/3)), S = 4(1-q)(2-q)/q^2, four times the age's mean square."""
+        """q = min(1, (32/n)^(1/3)), S = 4(1-q)(2-q)/q^2.
+
+        S is four times the mean square of the snapshot's age.
+        """
         q = min(1.0, (32.0 / constants.n) ** (1 / 3))
         return {"batch": max(1, round_up(4.0 * (1.0 - q) * (2.0 - q) / q**2)), "refresh": q}
 
@@ -322,7 +335,8 @@ class NFWUSTORM(NFWU):
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
         """alpha = min(1, epsilon/sigma), S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2.
 
-        The error is at most max(sigma^2/b0, 2 epsilon sigma/S), where a step has length epsilon/L.
+        With steps of length epsilon/L, the squared error is at most max(sigma^2/b0, 2 epsilon
+        sigma/S).
         """
         (sigma2,) = cls.schedule_constants(constants, "sigma2")
         ratio = math.sqrt(sigma2) / epsilon

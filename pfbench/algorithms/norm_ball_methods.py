@@ -38,7 +38,10 @@ INITIAL_MOMENTA = ("gradient", "zero")
 
 @dataclass(frozen=True, kw_only=True)
 class MomentumAlgorithm(Algorithm):
-    """Base class of methods that step by linear minimisation at a momentum of batch gradients."""
+    """Base class of methods that step to, or along, the linear minimiser at a momentum.
+
+    The momentum averages batch gradients.
+    """
 
     requires = frozenset({"batch", "lo", "norm"})
     counts = "K iterations: SFO bK, LO K"
@@ -57,7 +60,7 @@ class MomentumAlgorithm(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalGradient(MomentumAlgorithm):
-    """Base class of scg and uscg: an average of gradients, the newest of weight alpha."""
+    """Base class of scg and uscg: a gradient average whose newest term has the weight alpha."""
 
     alpha: float | None = positive(
         None, "alpha, weight of the newest gradient, in (0, 1]; k^(-1/2) if not given", upper=1.0
@@ -90,7 +93,7 @@ class ConditionalGradient(MomentumAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class SCG(ConditionalGradient):
-    """Stochastic conditional gradient with momentum: over a set, or the ball of a norm."""
+    """Stochastic conditional gradient with momentum, over a set or the ball of a norm."""
 
     name = "scg"
     summary = "stochastic conditional gradient with momentum, over a set or the ball of a norm"
@@ -103,7 +106,7 @@ class SCG(ConditionalGradient):
 
 @dataclass(frozen=True, kw_only=True)
 class WeightDecayAlgorithm(MomentumAlgorithm):
-    """Base class of steps that may leave the ball, with weight decay."""
+    """Base class of methods with weight decay, whose iterates may leave the ball."""
 
     decay: float = nonnegative(0.0, "mu, weight decay: gamma mu x is subtracted in a step")
 
@@ -154,13 +157,13 @@ class USCGMVR(EstimatorAlgorithm):
         return STORM(self.batch, self.alpha, self.snapshot)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the step along the minimiser at the estimate."""
+        """Return the end of the step along the linear minimiser at the estimate."""
         return x + self.step * ask.lo(g)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Almond(MomentumAlgorithm):
-    """Almond: average of linear minimisers instead of gradients."""
+    """Almond: it averages linear minimisers instead of gradients."""
 
     name = "almond"
     summary = "steps along averages of minimisers over the ball of a norm"
@@ -252,7 +255,7 @@ class Signum(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class NormalisedSGD(Signum):
-    """Steps of a fixed length along averaged gradients; the step is eta = gamma rho."""
+    """Steps of a fixed length along averaged gradients; their length is eta = gamma rho."""
 
     name = "normalised-sgd"
     summary = "normalised gradient steps with momentum, over the l2 norm"

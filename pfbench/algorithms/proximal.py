@@ -1,4 +1,4 @@
-"""Proximal steps along a gradient estimate: one loop for the gradient, SG, SVRG, SAGA and SPIDER.
+"""Proximal steps along a gradient estimate: full gradient, SG, SVRG, SAGA or SPIDER.
 
 Notation: eta the step, h the penalty or the indicator of the set, T iterations, b the batch, m or p
 the epoch length, h0 = F(x_0) - inf F.
@@ -8,9 +8,9 @@ the epoch length, h0 = F(x_0) - inf F.
         x_{t+1} = prox_{eta h}(x_t - eta g_t)
     output: uniform among x_0 .. x_{T-1}
 
-Where there is neither a set nor a penalty the proximal map is the identity and counts nothing; the
-smooth forms are these methods, refused elsewhere. Bounds: E|G_eta|^2 <= epsilon for Reddi et al.
-and Li & Li, |G| <= epsilon for the gradient method and wang2019.
+Without a set and a penalty, the proximal map is the identity and counts nothing. The smooth forms
+are the same methods, but refuse problems with a set or a penalty. The schedules of Reddi et al. and
+of Li & Li bound E|G_eta|^2 by epsilon; those of the gradient method and of wang2019 bound |G|.
 """
 
 import math
@@ -72,7 +72,7 @@ class ProxGD(ProximalMethod):
 
     @property
     def estimator(self) -> FullGradient:
-        """The full gradient."""
+        """The full gradient, as an estimator."""
         return FullGradient()
 
     @classmethod
@@ -114,9 +114,10 @@ class ProxSGD(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """E|G|^2 <= 8 L h0/T + 6 sigma^2/b <= epsilon with step 1/(2L), half of it for each term.
+        """E|G|^2 <= 8 L h0/T + 6 sigma^2/b <= epsilon with step 1/(2L); each term is epsilon/2.
 
-        From their descent with alpha gamma - L gamma^2 = 1/(4L), and |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
+        The bound follows from the source's descent with alpha gamma - L gamma^2 = 1/(4L), and from
+        |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
         """
         L, h0, sigma2 = cls.schedule_constants(constants, "L", "delta", "sigma2")
         return cls.from_schedule(
@@ -132,7 +133,7 @@ class ProxSGD(ProximalMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSVRG(ProximalMethod):
-    """Proximal SVRG; the snapshot is the last iterate of the epoch before."""
+    """Proximal SVRG; the snapshot is the last iterate of the previous epoch."""
 
     name = "prox-svrg"
     summary = "proximal SVRG for non-convex f"
@@ -187,7 +188,7 @@ class ProjectedSVRG(ProxSVRG):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSVRGPlus(ProxSVRG):
-    """ProxSVRG+: epochs of sqrt(b) steps; with `snapshot` or `online` the online form."""
+    """ProxSVRG+: epochs of sqrt(b) steps; `snapshot` or `online` selects the online form."""
 
     name = "prox-svrg-plus"
     summary = "ProxSVRG+, a constant step for every batch"
@@ -199,9 +200,7 @@ class ProxSVRGPlus(ProxSVRG):
     requires = ProxSVRG.requires | {"batch"}
     schedule_parameters = ProximalMethod.schedule_parameters | {"snapshot"}
     guarantee = mapping_guarantee("1/(6 L)")
-    scale_dependence = (
-        "b = min(n, 1/epsilon)^(2/3) compares n with an accuracy, as the source has it"
-    )
+    scale_dependence = "b = min(n, 1/epsilon)^(2/3) compares n with an accuracy, as in the source"
 
     snapshot: int | None = integer(None, "B, batch of the reference gradient (online form)")
     online: bool = parameter(
@@ -222,10 +221,10 @@ class ProxSVRGPlus(ProxSVRG):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """36 L h0/T <= epsilon with eta = 1/(6L), m = sqrt b, b = min(n, 1/epsilon)^(2/3).
 
-        Online B = min(n, 6 sigma^2/epsilon), where n stands for the full gradient. Both follow from
-        E|G|^2 <= 18 L h0/T + 3 sigma^2/(2B): one step lowers F by |G|^2/(18L) - |e|^2/(12L) at
-        least, e the error of the estimate, plus 5L/2 times the square of its length, which pays for
-        the error that the epoch has gathered if m^2 <= b.
+        Online B = min(n, 6 sigma^2/epsilon), where n stands for the full gradient. T and B follow
+        from E|G|^2 <= 18 L h0/T + 3 sigma^2/(2B). One step decreases F by at least |G|^2/(18L) -
+        |e|^2/(12L), where e is the error of the estimate, plus 5L/2 times its squared length. The
+        last term covers the error that the epoch has accumulated if m^2 <= b.
         """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         best = round_up(min(constants.n, 1.0 / epsilon) ** (2 / 3))
@@ -246,7 +245,7 @@ class ProxSVRGPlus(ProxSVRG):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; the online form without epsilon needs its B.
+        """Return the algorithm with explicit parameters; the online form needs B or epsilon.
 
         Raises
         ------
@@ -254,7 +253,7 @@ class ProxSVRGPlus(ProxSVRG):
             If a parameter is missing.
         """
         if overrides.get("online") and overrides.get("snapshot") is None:
-            raise InputError(f"online=true of {cls.name} needs epsilon, or snapshot, its B.")
+            raise InputError(f"online=true of {cls.name} needs snapshot (B): give it or epsilon.")
         return super().explicit(constants, **overrides)
 
 
@@ -307,8 +306,8 @@ class SmoothSAGA(ProxSAGA):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|grad f|^2 <= 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))), b = 1, eta = 1/(3 L n^(2/3)).
 
-        The source's bound lacks the last factor. With equal f_i SAGA is gradient descent with this
-        step, whose exact worst case needs it.
+        The source's bound lacks the last factor. With equal f_i, SAGA is gradient descent with this
+        step, whose exact worst case needs that factor.
         """
         L, h0 = cls.schedule_constants(constants, "L_max", "delta")
         n = constants.n
@@ -327,7 +326,7 @@ class SmoothSAGA(ProxSAGA):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSpiderBoost(ProximalMethod):
-    """SPIDER estimates with the constant step 1/(2L); with `snapshot` the online form."""
+    """SPIDER estimates with the constant step 1/(2L); `snapshot` selects the online form."""
 
     name = "prox-spiderboost"
     summary = "proximal SpiderBoost"
@@ -381,7 +380,7 @@ class SpiderBoost(ProxSpiderBoost):
 
     @classmethod
     def bound_constant(cls) -> float:
-        """Return the constant of wang2019 theorem 1, derived (the paper prints O(.))."""
+        """Return the constant of wang2019 theorem 1, derived by pfbench (the paper prints O(.))."""
         return 4.0
 
 

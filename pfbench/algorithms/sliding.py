@@ -31,7 +31,8 @@ _MOVES = 1e-15
 def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
     """Return a point of C where the gap of phi is at most eta (qu2018 algorithm 1).
 
-    It is u itself if the gap is at most eta there. The result is a new point; u stays readable.
+    If the gap at u is at most eta, the result equals u. It is a new point in any case, and u is
+    unchanged.
 
     Raises
     ------
@@ -48,15 +49,15 @@ def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Po
         xi = min(1.0, gap * lam / length**2)
         if xi < _MOVES:
             raise InputError(
-                f"condg comes to no gap of eta={eta:g}: rounding leaves {gap:.3g} of it; give a "
-                "larger tolerance."
+                f"condg cannot reach a gap of eta={eta:g}, as rounding keeps it at {gap:.3g}: give "
+                "a larger tolerance."
             )
         x = combine(x, v, xi)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SlidingMethod(Algorithm):
-    """Base class of the sliding methods of qu2018: N, L, eta."""
+    """Base class of the sliding methods of qu2018, with their N, L and eta."""
 
     output: str = parameter("uniform", "uniform, weighted, or last")
     iterations: int = integer(MISSING, "N, updates of the main sequence")
@@ -67,7 +68,7 @@ class SlidingMethod(Algorithm):
     requires = frozenset({"gradient", "lo"})
     schedule_parameters = frozenset({"iterations", "smoothness", "tolerance", "batch", "period"})
     scale_dependence = (
-        "the source has eta = chi = 1/N, a gap, so that its bounds add multiples of L to L Delta"
+        "the source sets the gap eta = chi = 1/N, so its bounds add multiples of L to L Delta"
     )
 
     @property
@@ -108,7 +109,7 @@ class NCGS(SlidingMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """qu2018 theorem 1: the bound of the option on min_k |G|^2 is at most epsilon."""
+        """qu2018 theorem 1: the bound on min_k |G|^2 for this option is at most epsilon."""
         L, delta = cls.schedule_constants(constants, "L_f", "delta")
         if overrides.get("option", 1) == 1:
             N = max(1, round_up((12.0 * L * delta + 16.0 * L) / epsilon))
@@ -143,7 +144,7 @@ class NCGS(SlidingMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticNCGS(SlidingMethod):
-    """NCGS, option 2, with the mean of m_k = k fresh samples; both condg calls share a batch."""
+    """NCGS with option 2 and m_k = k fresh samples, a batch that both condg calls share."""
 
     name = "ncgs-stochastic"
     summary = "stochastic non-convex conditional gradient sliding"
@@ -214,11 +215,11 @@ class NCGSVR(SlidingMethod, EstimatorAlgorithm):
 
     @property
     def estimator(self) -> SVRG:
-        """SVRG that also asks its batch at the snapshot."""
+        """SVRG estimator that also queries its batch at the snapshot."""
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the end of condg from x."""
+        """Return the point at which condg ends, started from x."""
         return self.condg(ask, g, x, 1.0 / (3.0 * self.smoothness), self.eta)
 
 
@@ -257,9 +258,9 @@ class CGS(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take li2019 theorem 1: N = 8 sqrt(L/sigma_hat), restarts = log2(delta0/epsilon).
+        """li2019 theorem 1: N = 8 sqrt(L/sigma_hat), restarts = log2(delta0/epsilon).
 
-        L, sigma_hat and delta0 are explicit, else the problem's.
+        L, sigma_hat and delta0 are the explicit parameters, or else the problem's constants.
         """
         L = cls.resolve_constant("smoothness", constants, overrides)
         sigma = cls.resolve_constant("curvature", constants, overrides)
@@ -275,7 +276,7 @@ class CGS(Algorithm):
 
     @classmethod
     def resolve_constant(cls, name: str, constants: Constants, parameters: dict[str, Any]) -> float:
-        """Return the explicit value of a constant, else the problem's."""
+        """Return the explicit parameter `name`, or else the problem's constant."""
         if name in parameters:
             return check_real(name, parameters[name], above=0.0)
         constant = {"smoothness": "L_f", "curvature": "sigma_hat", "delta": "delta"}[name]
@@ -338,7 +339,7 @@ class STORC(CGS):
 
     @classmethod
     def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the theorem's schedule with m = n^(2/3) rounded down; its m is far above n."""
+        """Return the theorem's schedule with m = n^(2/3), as its own m is far above n."""
         batch = round_down(constants.n ** (2 / 3))
         return super().theory(epsilon, constants, **{"batch": batch} | overrides)
 
@@ -352,7 +353,7 @@ class STORC(CGS):
 
 
 def draw_batch(rng: np.random.Generator, n: int, size: int) -> Any:
-    """Return `size` indices uniform with replacement; above n as multinomial counts."""
+    """Draw `size` indices, uniform with replacement; above n, as multinomial counts."""
     if size <= n:
         return rng.integers(n, size=size)
     counts = rng.multinomial(size, np.full(n, 1.0 / n))

@@ -1,7 +1,7 @@
 """SARAH, SPIDER and the momentum form of Prox-SpiderBoost.
 
 The three share the recursive estimate v_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] +
-v_{t-1} with a reference gradient at the start of each epoch, and differ in how they move.
+v_{t-1}, with a reference gradient at the start of each epoch. They differ in how they move.
 """
 
 import math
@@ -28,7 +28,7 @@ _NEEDS = frozenset({"gradient", "difference"})
 
 @dataclass(frozen=True, kw_only=True)
 class RecursiveMethod(EstimatorAlgorithm):
-    """Base class of the three methods: T, S, the epoch length, and the estimate."""
+    """Base class of the three methods, with T, S, the epoch length, and the estimate."""
 
     iterations: int = integer(MISSING, "T")
     batch: int = integer(MISSING, "S")
@@ -58,7 +58,7 @@ class SARAH(RecursiveMethod):
     requires = _NEEDS | SMOOTH
     guarantee = gradient_guarantee()
 
-    output: str = parameter("uniform", "uniform: each outer loop goes on from a random x_t")
+    output: str = parameter("uniform", "uniform: each outer loop starts at a random x_t; or last")
     step: float = positive(MISSING, "eta")
 
     @classmethod
@@ -123,7 +123,7 @@ class Spider(RecursiveMethod):
     step: float = positive(MISSING, "length of a step, epsilon/(L n0)")
     lam: float | None = positive(None, "option 2: largest multiple of v, 1/(2 L n0)")
     option: int = one_of_values(2, "1 or 2, as in the source", (1, 2))
-    tolerance: float = nonnegative(0.0, "option 1 stops at twice this")
+    tolerance: float = nonnegative(0.0, "option 1 stops where |v| <= 2 tolerance")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:

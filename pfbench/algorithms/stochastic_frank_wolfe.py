@@ -9,8 +9,8 @@ min f.
         x_{t+1} = x_t + gamma (v_t - x_t)
     output: uniform among x_0 .. x_{T-1}
 
-The schedules make sum V(x_t)/T <= h0/(T gamma) + L D^2 gamma/2 + D E|g_t - grad f(x_t)| at most
-epsilon, with the error bounded by each estimator's law.
+The mean gap sum V(x_t)/T is at most h0/(T gamma) + L D^2 gamma/2 + D E|g_t - grad f(x_t)|. The
+schedules bound the error by each estimator's law, and make this sum at most epsilon.
 """
 
 import math
@@ -38,10 +38,10 @@ class StochasticFrankWolfe(EstimatorAlgorithm):
 def constant_step_schedule(
     error_constant: float, L: float, D: float, h0: float, epsilon: float
 ) -> dict[str, Any]:
-    """Return T and gamma for which h0/(T gamma) + error L D^2 gamma is at most epsilon.
+    """Return T and gamma with h0/(T gamma) + a L D^2 gamma <= epsilon, a = `error_constant`.
 
-    The best gamma is sqrt(h0/(error T L D^2)), which gives 2 sqrt(error L D^2 h0/T); T is raised
-    if gamma would exceed 1.
+    The best gamma is sqrt(h0/(a T L D^2)), which gives 2 sqrt(a L D^2 h0/T). T is raised if gamma
+    would exceed 1.
     """
     curvature = error_constant * L * D * D
     iterations = max(1, round_up(4.0 * curvature * h0 / epsilon**2), round_up(h0 / curvature))
@@ -97,7 +97,10 @@ class SVFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """m = n^(1/3) rounded up, b = m^2: the error is at most L gamma D, so 3/2 L D^2 gamma."""
+        """m = n^(1/3) rounded up, b = m^2: the error is at most L gamma D.
+
+        So the mean gap is at most h0/(T gamma) + (3/2) L D^2 gamma <= epsilon.
+        """
         m = round_up(constants.n ** (1 / 3))
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         schedule = constant_step_schedule(1.5, L, D, h0, epsilon)
@@ -121,7 +124,7 @@ class SAGAFW(StochasticFrankWolfe):
     guarantee = gap_guarantee()
 
     option: str = one_of_values(
-        "repaired", "batch of epsilon: repaired n^(2/3), claimed n^(1/3)", ("repaired", "claimed")
+        "repaired", "schedule's batch: repaired n^(2/3), claimed n^(1/3)", ("repaired", "claimed")
     )
 
     @property
@@ -133,8 +136,8 @@ class SAGAFW(StochasticFrankWolfe):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Repaired: b = n^(2/3), error at most sqrt 2 L gamma D n/b^(3/2), L = L_max.
 
-        A stored gradient is about n/b iterations old. With option=claimed b = n^(1/3) and the
-        source's step, as for svfw.
+        A stored gradient is about n/b iterations old. option=claimed has b = n^(1/3) and the
+        source's step, as for `svfw`.
         """
         L, D, h0 = cls.schedule_constants(constants, "L_max", "D", "delta")
         n = constants.n

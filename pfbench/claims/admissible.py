@@ -1,8 +1,8 @@
 """Generated faults that keep the theorem of their method, each with one line of proof.
 
 A fault that changes a number that a theorem prints (a count, a parameter of its schedule) is never
-admissible. A stop of condg that is stricter than printed changes none: the source requires a gap of
-at most eta.
+admissible. A condg that stops at a smaller gap than eta changes no such number, as the source
+requires only a gap of at most eta.
 """
 
 from pfbench.verification.faults.fault import AdmissibleFault
@@ -26,24 +26,24 @@ _DRAWS = (
 
 _ONE_OPTION = (
     "without a set prox(x, g, eta) = x - eta g = x + tau (z+ - z) with z+ = z - (eta/tau) g, so "
-    "that both options are one, up to rounding (Allen-Zhu 2018, Katyusha^ns)"
+    "that both options are the same, up to rounding (Allen-Zhu 2018, Katyusha^ns)"
 )
 
 _STOP = (
-    "the source asks of condg a gap of at most eta, which one of at most eta/2 is; the linear "
-    "minimisations, at most 1 + 6 D^2/(lambda eta) (Jaggi 2013, theorem 2), at most double, and "
-    "their order is printed; methods-count says that they are more"
+    "the source requires of condg a gap of at most eta, so eta/2 is allowed; the number of LO, at "
+    "most 1 + 6 D^2/(lambda eta) (Jaggi 2013, theorem 2), at most doubles, and only its order is "
+    "printed; methods-count reports the additional LO"
 )
 
 _STEP = (
-    "li2019 asks of a Frank-Wolfe that it comes to a gap of eta; a step of xi in [xi*/2, xi*], xi* "
-    "that of exact line search, takes phi down by (2a - a^2) >= 3/4 of what xi* does, a = xi/xi*, "
-    "or by 3/8 of the gap where xi* = 1; of the linear minimisations (14) has the order"
+    "li2019 requires only that Frank-Wolfe reaches a gap of eta; a step xi = a xi* with a in [1/2, "
+    "1], xi* that of exact line search, decreases phi by (2a - a^2) >= 3/4 of the decrease of xi*, "
+    "or by 3/8 of the gap where xi* = 1; (14) states the number of LO in order only"
 )
 
 _OPTION = (
-    "theorem 3 is on an output drawn uniformly; output=weighted is an option of pfbench, which no "
-    "theorem is on"
+    "theorem 3 holds for an output drawn uniformly; output=weighted is an option of pfbench that "
+    "no theorem covers"
 )
 
 _LI = frozenset({"cgs", "storc"})
@@ -68,7 +68,7 @@ _STRICTER = (
     (frozenset({"cgs-convex"}), "ConvexCGS.run", "term", "(k * ((2.0 * k + 1.0)))"),
     (frozenset({"cgs-convex"}), "ConvexCGS.run", "constant", "/ (k * (k + 2.0)))"),
 )
-"""Stops of condg at half of eta, or between that and eta."""
+"""Stopping rules of condg at a gap of eta/2, or between eta/2 and eta."""
 
 _SHORTER = (
     ("factor", "xi = min(1.0, (0.5 * "),
@@ -78,7 +78,7 @@ _SHORTER = (
     ("factor", "combine(x, v, (0.5 * xi))"),
     ("late-factor", "combine(x, v, (0.5 * xi if "),
 )
-"""Steps of condg between half of exact line search's and the full one."""
+"""Step rules of condg between half and all of the exact line search's step."""
 
 ADMISSIBLE = (
     *(

@@ -83,10 +83,10 @@ def claim(name: str) -> Claim:
 
 
 def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
-    """Return the claims to test: the named ones, else those of a quick or full verification.
+    """Return the claims to test: the named ones, or all of a quick or full verification.
 
-    The name of a method stands for all claims about it, a pattern like ``*-table1-*`` for all
-    claims that match it, FILE.py, FILE.py:NAME or MODULE:NAME for the user-defined claims there.
+    The name of a method stands for all claims about it, and a pattern like ``*-table1-*`` for all
+    claims that match it. FILE.py, FILE.py:NAME and MODULE:NAME stand for user-defined claims.
 
     Raises
     ------
@@ -105,18 +105,18 @@ def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Clai
 
 
 def load_named_claims(names: Iterable[str]) -> list[Claim]:
-    """Return the named claims for a search, which needs no instances of theirs.
+    """Return the named claims for `pfbench falsify`; they need no instances of their own.
 
     Raises
     ------
     InputError
-        If a name is unknown, or a pattern fits none.
+        If a name is unknown, or a pattern matches none.
     """
     return list({claim.name: claim for name in names for claim in _resolve_name(name)}.values())
 
 
 def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
-    """Return the sort key of claims for early results: method claims first, then by duration.
+    """Return a sort key of claims: claims about methods first, then by duration.
 
     Claims that test a method against its own source come first, as they reveal most faults.
     """
@@ -165,26 +165,26 @@ def select_mutants(claim_names: Iterable[str] = ()) -> list[Mutant]:
 
 
 def load_user_papers(claim_and_module_names: Iterable[str]) -> list[Paper]:
-    """Return the papers of user-defined claims in the files and modules among some names."""
+    """Return the papers of the user-defined claims in those names that are files or modules."""
     return [
         load_claims(name) for name in dict.fromkeys(claim_and_module_names) if is_user_defined(name)
     ]
 
 
 def find_paper(claim: Claim) -> Paper:
-    """Return the paper, or user file, that states a claim."""
+    """Return the paper, or the user file, that states a claim."""
     return load_claims(claim.user_source.reference) if claim.user_source else PAPERS[claim.paper]
 
 
 def paper_titles(papers: Iterable[Paper]) -> dict[str, str]:
-    """Return the titles of papers, by the keys that their claims' names begin with."""
+    """Return the titles of papers by key; the names of a paper's claims begin with its key."""
     return {claim.paper: paper.title for paper in papers for claim in paper.claims}
 
 
 def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, list[Claim]]:
     """Return the algorithm MODULE:NAME, and the claims to test it against.
 
-    These are the named ones, else those of its class attribute `claims`, else none.
+    These are the named claims, or else those of its class attribute `claims`, or else none.
 
     Raises
     ------
@@ -229,12 +229,12 @@ def verify(
     seed
         Seed of every random stream.
     case_seed
-        Seed of the sizes and the start of full-size runs; 0 the usual ones. By default random if
-        there is an `algorithm`, else 0.
+        Seed of the sizes and the start of full-size runs; 0 selects the usual ones. By default
+        random if there is an `algorithm`, else 0.
     jobs
         Number of worker processes on this machine.
     engine
-        Engine that executes the checks, instead of those processes.
+        Engine that executes the checks, instead of worker processes.
     store
         Store of verdicts, or its folder; without it, all are computed now and none is stored.
     progress
@@ -248,9 +248,9 @@ def verify(
     Raises
     ------
     InputError
-        If a name or an argument is unknown or out of range; nothing has run then.
+        If a name or an argument is unknown or out of range; no check has run in this case.
     StorageError
-        If the store cannot be written or read; entries stored before remain.
+        If the store cannot be written or read; entries that were stored before remain.
     """
     from pfbench.runs.engines.engine import MultiProcessEngine
     from pfbench.verification.session import (

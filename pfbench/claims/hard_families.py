@@ -8,14 +8,14 @@ from pfbench.problems.zero_chain import DEPTH, GAP, ZeroChain, chain_scaling, ch
 from pfbench.verification.instances import Instance, make_instance
 
 FAMILIES = ("finite-sum-chain", "zero-chain")
-"""Names in the catalogue; the set decides which of them applies."""
+"""Names of the families in the catalogue: unconstrained, and on a ball."""
 
 
 def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> FiniteSumChain:
-    """Return n chains with L = 1 on which |grad f| > epsilon for long, to `largest`.
+    """Return a sum of n chains, L = 1, on which |grad f| > epsilon for as long as possible.
 
-    On them every method that queries single components needs sqrt n/epsilon^2 of them, up to a
-    constant.
+    Every method that queries single components needs sqrt n/epsilon^2 of them, up to a constant.
+    `largest` is the largest epsilon of the family: it fixes Delta, and caps `epsilon`.
     """
     epsilon = min(epsilon, largest)
     delta = 24.0 * chain_bounds().smoothness_bound * n**0.5 * largest**2
@@ -23,9 +23,10 @@ def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> Finite
 
 
 def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
-    """Return a chain with L = 1 on a ball; its gap is above epsilon D for long, to `largest`.
+    """Return a chain with L = 1 on a ball whose gap stays above epsilon D as long as possible.
 
-    On it every method that minimises linearly needs 1/epsilon^2 calls, up to a constant.
+    Every method that uses linear minimisation needs 1/epsilon^2 calls, up to a constant. `largest`
+    is the largest epsilon of the family: it fixes Delta, and caps `epsilon`.
     """
     epsilon = min(epsilon, largest)
     delta = 1.001 * DEPTH / GAP**2 * chain_smoothness() * largest**2
@@ -34,7 +35,7 @@ def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
 
 
 def families(epsilons: Sequence[float]) -> list[tuple[str, str, Instance]]:
-    """Return each family for these accuracies: its name, its selector, and the instance."""
+    """Return the name, the selector and the instance of each family for these accuracies."""
     largest = max(epsilons)
     builds = zip(FAMILIES, (sum_chain, ball_chain), strict=True)
     return [

@@ -1,9 +1,9 @@
-"""Harder instances for user-defined bounds: those of the catalogue's claims, tested briefly.
+"""Harder instances for user-defined bounds: those of the catalogue, tested briefly.
 
-An easy instance decides little. The worst cases and hard families on which published bounds bind
-are tested instead of a claim's own, and the one on which most of the bound is measured gets the
-claim's own test, on other seeds. That changes no verdict: only the author knows whether the theorem
-covers that instance.
+An easy instance decides little. So pfbench tests a claim on the worst cases and hard families on
+which published bounds bind. On the instance whose measured share of the bound is largest, the
+claim's own check runs with other seeds. Its result changes no verdict: only the author knows
+whether the theorem covers that instance.
 """
 
 import re
@@ -31,38 +31,37 @@ from pfbench.verification.summaries import summarise_main_numbers
 from pfbench.verification.trial import Trial, claim_method
 
 SECONDS, EACH = 10.0, 1.0
-"""Seconds of processor time for all instances, and for one of them."""
+"""Limits of processor time in seconds: for all instances together, and for one of them."""
 
 _PILOTS = 3
-"""Number of runs on an instance, if random."""
+"""Number of pilot runs on an instance, if the runs are random."""
 
 
 @dataclass(frozen=True)
 class HardestInstance:
-    """Catalogue instance on which most of a bound was measured.
+    """Catalogue instance on which the largest share of a bound was measured.
 
     Attributes
     ----------
     claim
-        The name of the claim whose bound it is.
+        Name of the claim that states the bound.
     tried
-        Number of instances on which it could be tested; the rest is empty if 0.
+        Number of instances on which the claim could be tested; if 0, the later fields are empty.
     seconds
         Duration.
     instance
-        The hardest, as in `Claim.instances` and ``-p``.
+        Selector of the hardest instance, as in `Claim.instances` and ``-p``.
     source_claim
-        A claim of the catalogue that is tested on it.
+        A claim of the catalogue that is tested on that instance.
     lacks
-        Assumptions of the claim in its own words, and known properties of all of its own instances,
-        that this instance lacks.
+        What the instance is not known to have: assumptions of the claim in its author's words, and
+        properties that all of the claim's own instances have.
     mean
-        Whether the mean over the iterates was used for a uniform output, which varies more.
+        Whether the mean over the iterates replaced a uniform output, which varies more.
     verdict, reason, numbers
-        Result of the claim's check with this instance instead of its own, and with the default
-        number of runs of a bound.
+        Result of the claim's check on this instance, with the default number of runs of a bound.
     tests
-        Number of random tests behind it: they share the level of all.
+        Number of random tests in that check; they share the family-wise error rate.
     """
 
     claim: str
@@ -80,16 +79,16 @@ class HardestInstance:
     def format(self) -> str:
         """Return the result as text."""
         if not self.tried:
-            return f"{self.claim}: no instance of the catalogue's claims fits it."
-        text = f" (not known of it: {', '.join(self.lacks)})" if self.lacks else ""
+            return f"{self.claim}: no instance of the catalogue's claims meets its assumptions."
+        text = f" (not known to satisfy: {', '.join(self.lacks)})" if self.lacks else ""
         over = ', with statistic="mean"' if self.mean else ""
         if self.verdict == Verdict.VIOLATED:
-            end = f"If the theorem speaks of it, put it among the claim's instances{over}."
+            end = f"If the theorem covers it, add it to the claim's instances{over}."
         else:
-            end = f"Put it among the claim's instances to have it tested there, too{over}."
+            end = f"Add it to the claim's instances to test it there, too{over}."
         if self.source_claim in FAMILIES:
             return (
-                f"{self.claim}: {self.source_claim}, the hardest family known, as {self.instance}{text}: "  # noqa: E501
+                f"{self.claim}: on {self.source_claim}, the hardest family known, as {self.instance}{text}: "  # noqa: E501
                 f"{self.verdict} there, {self.numbers}. {end}"
             )
         return (
@@ -100,7 +99,7 @@ class HardestInstance:
 
 
 class _Candidate(NamedTuple):
-    """Catalogue instance: a claim about it, its selector, its size, and what it lacks."""
+    """Catalogue instance: a claim about it, its selector, its size, what it may not satisfy."""
 
     claim_name: str
     selector: str
@@ -122,7 +121,7 @@ class _TimeLimitedTrial(Trial):
     def follow_with_previous_point(
         self, problem: Any, algorithm: Any, seed: int = 0, **overrides: Any
     ) -> Iterator[Any]:
-        """Yield the moves of a trial's run until the time limit."""
+        """Yield the moves of a trial's run; raise at the time limit."""
         for move in super().follow_with_previous_point(problem, algorithm, seed, **overrides):
             if process_time() > self.deadline:
                 raise _TrialTimeout
@@ -130,7 +129,7 @@ class _TimeLimitedTrial(Trial):
 
 
 def bounds_quantity_other_than_calls(claim: Claim) -> bool:
-    """Return whether a claim bounds something other than calls, which follow from a schedule."""
+    """Return whether a claim bounds a quantity other than calls, which follow from a schedule."""
     return isinstance(claim.check, Bound) and not is_count(claim.check.quantity)
 
 
@@ -140,23 +139,24 @@ def is_refutable_rate(claim: Claim) -> bool:
 
 
 def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) -> HardestInstance:
-    """Return the catalogue's instance on which most of a claim's bound is measured.
+    """Return the catalogue instance on which the largest share of a claim's bound is measured.
 
-    Candidates have a set, a penalty and a norm as an instance of the claim has, meet all
-    assumptions of claim and method, and have the constants that the bound needs. Of those that
-    exceed the bound one that lacks nothing of the claim's own instances is preferred.
+    A candidate has a set, a penalty and a norm if an instance of the claim has them. It meets all
+    assumptions of the claim and the method, and has the constants that the bound needs. Among the
+    candidates that exceed the bound, one that lacks nothing of the claim's own instances is
+    preferred.
 
-    A rate gets its own test on the hardest known family that fits; see `hard_families`.
+    A rate is tested on the hardest known family that fits; see `hard_families`.
 
     Raises
     ------
     InputError
-        If the claim has no such bound.
+        If the claim is neither a bound on a quantity other than calls nor a rate.
     """
     if is_refutable_rate(claim):
         return _check_hardest_family(claim, effort, seed)
     if not bounds_quantity_other_than_calls(claim):
-        raise InputError(f"{claim.name} has no bound that other instances could be nearer to.")
+        raise InputError(f"{claim.name} is no rate, and bounds no quantity other than calls.")
     sharp = _with_usual_runs_and_mean(claim)
     candidates = sorted(_iterate_fitting_instances(claim), key=lambda candidate: candidate.size)
     started, results = process_time(), list[tuple[float, _Candidate]]()
@@ -206,7 +206,7 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
 
 
 def _with_usual_runs_and_mean(claim: Claim) -> Claim:
-    """Return the claim with the usual number of runs, and the mean for a uniform output."""
+    """Return the claim with the default number of runs, and a mean instead of uniform output."""
     check: Bound = claim.check  # type: ignore[assignment]
     uniform = (
         check.statistic == "output" and getattr(claim_method(claim), "output", "") == "uniform"
@@ -219,7 +219,7 @@ def _with_usual_runs_and_mean(claim: Claim) -> Claim:
 
 @cache
 def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
-    """Return the instances of the catalogue's claims, each with a claim and its selector."""
+    """Return the instances of the catalogue, each after the name of a claim and its selector."""
     from pfbench.claims.catalogue import CLAIMS
 
     instances: dict[str, tuple[str, str, Instance]] = {}
@@ -231,7 +231,7 @@ def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
 
 
 def instance_selector(item: Instance) -> str:
-    """Return the selector that rebuilds an instance; empty if there is none."""
+    """Return the selector that rebuilds an instance; empty if none does."""
     location = f"{getattr(item.build, '__module__', '')}:{getattr(item.build, '__qualname__', '')}"
     selector = str(Selector(location, dict(item.parameters)))
     try:
@@ -245,9 +245,10 @@ def instance_selector(item: Instance) -> str:
 def _iterate_fitting_instances(
     claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
 ) -> Iterator[_Candidate]:
-    """Yield the instances that have the parts of the claim's own, and meet its assumptions.
+    """Yield the instances with the features of the claim's own that meet its assumptions.
 
-    No problem is known to meet assumptions in other words than those of `ASSUMPTIONS`.
+    An assumption in words other than those of `ASSUMPTIONS` counts as one that every candidate
+    lacks.
     """
     own = [instance.example() for instance in claim.instances]
     parts = {_problem_features(problem) for problem in own}
@@ -272,7 +273,7 @@ def _iterate_fitting_instances(
 
 
 def _list_known_assumptions(problem: Any) -> frozenset[str]:
-    """Return the known assumptions of a problem: also convex if its curvature is at least 0."""
+    """Return the assumptions that a problem is known to meet; "convex" also if ell <= 0."""
     convex = problem.constants(problem.start()).ell <= 0.0
     return (
         list_known_assumptions(problem) | {"convex"} if convex else list_known_assumptions(problem)
@@ -280,19 +281,19 @@ def _list_known_assumptions(problem: Any) -> frozenset[str]:
 
 
 def _parse_assumptions(text: str) -> list[str]:
-    """Return the assumptions that a text names: "f convex" one, "f non-convex" none."""
+    """Return the known assumptions in a text: "f convex" has one, "f non-convex" none."""
     return [word for word in ASSUMPTIONS if re.search(rf"(?<![\w-]){word}\b", text)]
 
 
 def _problem_features(problem: Any) -> tuple[bool, ...]:
-    """Return the features of a problem: bounded, with a penalty, with a norm, on arrays."""
+    """Return whether a problem is bounded, has a penalty, has a norm, and is on arrays."""
     bounded = bool(np.isfinite(problem.set.diameter))
     norm = getattr(problem, "norm", None) is not None
     return bounded, problem.penalty is not None, norm, isinstance(problem.start(), np.ndarray)
 
 
 def _measure_pilot_ratio(claim: Claim, effort: str, seed: int) -> float | None:
-    """Return the approximate share of the bound measured on a claim's instance; None if none is."""
+    """Return the mean measured share of the bound on a claim's one instance; None on failure."""
     trial = _TimeLimitedTrial(claim, effort=effort, seed=seed, deadline=process_time() + EACH)
     check: Bound = claim.check  # type: ignore[assignment]
     (item,) = claim.instances

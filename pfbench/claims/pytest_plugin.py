@@ -1,6 +1,6 @@
-"""A pytest plugin: a test file says of its own algorithm what pfbench says of the published ones.
+"""A pytest plugin: user tests check their algorithms as pfbench checks the published ones.
 
-Installed with pfbench. In a test::
+It is installed with pfbench. In a test::
 
     @pytest.mark.claims
     def test_my_spider(holds):
@@ -54,7 +54,7 @@ class OraclesFixture(Protocol):
     """Type of the fixture `oracles`."""
 
     def __call__(self, problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
-        """Return the counting oracles of a problem, as `ask` of a method.
+        """Return the counting oracles of a problem, the `ask` of a method.
 
         They have `gradient`, `lo`, `batch` and so on, and `start`, `rng`, `n`, `D`. The calls are
         compared with the counts file after the test.
@@ -66,7 +66,7 @@ class OraclesFixture(Protocol):
         seed
             Seed of the random streams.
         tolerance
-            Relative range in which the counts may differ.
+            Relative difference up to which counts are equal.
         """
 
 
@@ -74,15 +74,15 @@ _SNAPSHOTS = pytest.StashKey[dict[str, "Snapshot"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option and the setting of count snapshots."""
+    """Add the option and the setting for the counts file."""
     group = parser.getgroup("pfbench")
-    group.addoption("--update-counts", action="store_true", help="write the counts of the tests")
-    parser.addini("pfbench_counts", "file of the counts", default="pfbench-counts.txt")
+    group.addoption("--update-counts", action="store_true", help="write the tests' oracle counts")
+    parser.addini("pfbench_counts", "file of the oracle counts", default="pfbench-counts.txt")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
-    config.addinivalue_line("markers", "claims: puts a claim about an algorithm to the test")
+    """Register the marker."""
+    config.addinivalue_line("markers", "claims: tests a claim about an algorithm")
     if config.getoption("--update-counts") and getattr(config.option, "numprocesses", None):
         raise pytest.UsageError("--update-counts writes one file: run it with -n0.")
 
@@ -124,7 +124,7 @@ def oracles(request: pytest.FixtureRequest) -> OraclesFixture:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Compare the counts of a test that passed, or write them."""
+    """Compare the counts of a test that passed with the counts file, or write them."""
     yield
     snapshots = item.stash.get(_SNAPSHOTS, None)
     if snapshots is None:

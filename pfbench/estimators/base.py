@@ -21,14 +21,14 @@ class CoinEstimateFunction:
     Parameters
     ----------
     estimate
-        (x_t, heads) -> g_t; the first call has heads.
+        Function (x_t, heads) -> g_t; the first call has heads.
     rng, chance
         The random stream, and the probability of heads.
 
     Attributes
     ----------
     coin
-        Whether the newest coin fell heads; None before the first.
+        Whether the latest coin fell heads; None before the first flip.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class CoinEstimateFunction:
 
 
 def latest_coin(estimate_function: Estimate) -> bool | None:
-    """Return whether the newest coin of an estimate function fell heads; None if there is none."""
+    """Return whether the latest coin of an estimate function fell heads; None without a coin."""
     return getattr(estimate_function, "coin", None)
 
 
@@ -57,8 +57,8 @@ class Estimator(ABC):
     Attributes
     ----------
     unbiased
-        Whether its mean over all draws, along fixed points, is the gradient: true of recursive
-        differences, but not of averages over old points.
+        Whether the mean of the estimate over all draws, along fixed points, is the gradient. This
+        holds for recursive differences, but not for averages over old points.
 
     Raises
     ------
@@ -80,7 +80,7 @@ class Estimator(ABC):
         """Return the estimate function of one run."""
 
     def draw(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Any:
-        """Draw S, a sample of size `batch`."""
+        """Draw the batch S, a sample of size `batch`."""
         return ask.sample(rng, self.batch)
 
 

@@ -1,8 +1,8 @@
 """PAGE and L-SVRG: loopless estimators, whose epochs end by a coin and have random length.
 
-The coin is flipped before each estimate but the first, which is the gradient. Heads, of chance p,
-is a full gradient. L-SVRG's source flips after the step, so that its snapshot lags one step behind;
-here the estimate at a new snapshot is exact.
+The coin is flipped before each estimate but the first, which is the full gradient. Heads, with
+probability p, gives a full gradient. L-SVRG's source flips after the step, so that its snapshot
+lags one step behind; here the estimate at a new snapshot is exact.
 """
 
 from dataclasses import dataclass

@@ -10,8 +10,8 @@ from pfbench.estimators.base import Estimate, Estimator
 class SAGA(Estimator):
     """``g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i``; then a_j = grad f_j(x_t).
 
-    I and J are independent, both of size S, uniform with replacement; each distinct j in J is
-    replaced once. The table is filled at the first point.
+    I and J are independent batches of size S, uniform with replacement. a_j is replaced once for
+    each distinct j in J. The table is filled at the first point.
     """
 
     name = "saga"

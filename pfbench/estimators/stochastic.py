@@ -14,7 +14,7 @@ from pfbench.estimators.base import EpochEstimator, Estimate, Estimator
 from pfbench.points import keep
 
 SAMPLINGS = ("uniform", "importance")
-"""Distributions of SPIDERG's draws: probability 1/n each, or in proportion to L_i."""
+"""Distributions of SPIDERG's draws: uniform, or in proportion to L_i."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class DoublingSPIDER(Estimator):
 class SPIDERG(EpochEstimator):
     """GE 3: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``.
 
-    With sampling=importance i is drawn with probability q_i = L_i/(sum of L_j), and its difference
-    divided by n q_i, as in Lan 2020, algorithm 7.12.
+    With sampling=importance, i is drawn with probability q_i = L_i/(sum of L_j), and its difference
+    is divided by n q_i, as in Lan 2020, algorithm 7.12.
     """
 
     name = "spiderg"
@@ -150,7 +150,10 @@ class SPIDERG(EpochEstimator):
     def _importance_mean_difference(
         self, ask: AlgorithmOracles, rng: np.random.Generator, L: Floats, x: Point, y: Point
     ) -> Gradient:
-        """Return the mean of the differences over n q_i; components of equal L_i share a query."""
+        """Return the mean of the differences, each over n q_i.
+
+        Components of equal L_i share a query.
+        """
         choice, mean = rng.choice(ask.n, size=self.batch, p=L / L.sum()), L.mean()
         groups = [choice[L[choice] == L_i] for L_i in np.unique(L[choice])]
         weighed = (mean / L[S[0]] * len(S) * ask.difference(S, x, y) for S in groups)

@@ -16,9 +16,9 @@ class ZeroSARAH(Estimator):
     """``g_t = (1 - lam) g_{t-1} + lam mean_i y_i + mean over S of d_i``, then y_i = grad f_i(x_t).
 
     ``d_i = grad f_i(x_t) - grad f_i(x_{t-1}) + lam (grad f_i(x_{t-1}) - y_i)``; each distinct i in
-    S is stored once. The table starts with all gradients at x_0; if `filled` is false it starts
-    with zeros, so that no full gradient is ever queried: then g_0 is the mean over a batch, which
-    is stored.
+    S is stored once. The table starts with all gradients at x_0. If `filled` is false it starts
+    with zeros, so that no full gradient is ever queried; then g_0 is the mean over a batch, whose
+    gradients are stored.
     """
 
     name = "zerosarah"
@@ -63,7 +63,7 @@ class ZeroTable:
     gradients
         The stored gradients, by component.
     mean
-        The mean of all n entries; the number 0 before the first is stored.
+        The mean of all n entries; the number 0 before any entry is stored.
     """
 
     ask: AlgorithmOracles
@@ -71,7 +71,7 @@ class ZeroTable:
     mean: Gradient = field(default_factory=lambda: np.zeros(()))
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean of grad f_i(x) - a_i over the sample."""
+        """Return the mean of grad f_i(x) - a_i over the sample, a_i the stored gradient."""
         return np.asarray(
             np.mean([fresh - old for _, fresh, old in self._query_components(sample, x)], axis=0)
         )

@@ -26,9 +26,9 @@ _ARRAY, _INDEX = np.ndarray, np.dtype(np.int64)
 class Oracles:
     """Oracles of one run: each checks arguments and budget, counts, and queries the backend.
 
-    The verbs of inner loops count without a function call while the ledger allows it, because one
-    more call would be visible in the run's time. Answers are checked in the other calls, which
-    include the first one.
+    The oracles of inner loops count without a function call while the ledger allows it, because one
+    more call would be visible in the run's time. Only the other calls check answers; the first call
+    is one of them.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Oracles:
     diameter
         Euclidean diameter of the feasible set.
     form
-        Format of points and gradients; None: nothing is checked.
+        Format of points and gradients; with None nothing is checked.
 
     Attributes
     ----------
@@ -191,13 +191,13 @@ class Oracles:
         Raises
         ------
         InputError
-            If they are not n numbers of at least 0, or all are 0.
+            If they are not n nonnegative numbers, or all are 0.
         """
         L = np.array(self._backend.component_smoothness(), dtype=np.float64)
         if L.shape != (self.n,) or not (np.isfinite(L).all() and L.min() >= 0.0 < L.max()):
             raise InputError(
-                f"component_smoothness() must be {self.n} finite numbers L_i of at least 0, not all"
-                " of them 0: state them so, or take sampling=uniform."
+                f"component_smoothness() must return {self.n} finite numbers L_i >= 0, not all 0: "
+                "correct it, or take sampling=uniform."
             )
         return L
 
@@ -320,7 +320,7 @@ def _accept_all(obj: Any) -> bool:
 
 @cache
 def restrict_oracles(verbs: frozenset[str]) -> type[Oracles]:
-    """Return the class of bundles that answer these verbs and raise for the others."""
+    """Return a subclass of `Oracles` that answers only these verbs, and raises for the others."""
     refused = {verb: _make_refusing_verb(verb, verbs) for verb in ORACLES if verb not in verbs}
     return type("Oracles", (Oracles,), {"__slots__": (), "__doc__": Oracles.__doc__, **refused})
 

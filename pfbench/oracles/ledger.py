@@ -17,10 +17,10 @@ Charges = tuple[tuple[int, int], ...]
 """Cost of a call: pairs of a count and an amount."""
 
 _QUIET_SECONDS = 1.2e-3
-"""Seconds after a call during which the ledger counts further ones without reading the clock."""
+"""Seconds after a timed call in which the ledger counts calls without reading the clock."""
 
 _QUIET_CALLS = 63
-"""Maximum number of calls like the last one that are counted without reading the clock."""
+"""Largest number of calls after a timed call that are counted without reading the clock."""
 
 
 class Ledger:
@@ -40,12 +40,12 @@ class Ledger:
     untimed_calls
         For SFO and LO, the count up to which calls check neither the clock nor the budget.
     seconds
-        Time spent inside the backend, in seconds; the time of quick calls is estimated, per
+        Time spent inside the backend, in seconds. The time of untimed calls is estimated, per
         component gradient or linear minimisation, from the next timed call.
     end_reason
         Reason why further calls raise; empty while the run may continue.
     overflowing
-        Whether the reason is that a count would no longer be exact, not the budget.
+        Whether that reason is a count that would no longer be exact, rather than the budget.
     """
 
     __slots__ = (
@@ -72,7 +72,7 @@ class Ledger:
         self._timed_calls = [0] * len(COUNTED)
 
     def start_clock(self, deadline: float) -> None:
-        """Start the run's clock: calls after this time of `time.perf_counter` raise."""
+        """Start the run's clock: calls after the time `deadline` of `time.perf_counter` raise."""
         self.deadline = deadline
 
     def stop_clock(self) -> None:
@@ -112,7 +112,7 @@ class Ledger:
     def charge_and_extend_untimed_calls(
         self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
     ) -> Answer:
-        """Count a call as `charge` does, and let quick calls after it skip the clock."""
+        """Count a call as `charge` does, and let later calls skip the clock for a while."""
         before = self.seconds
         untimed = self.counts_array[kind] - self._timed_calls[kind]
         answer = self.charge(((kind, amount),), call, *a)
@@ -129,7 +129,7 @@ class Ledger:
             self.overflowing = total > MOST_COUNTED
             excess = f"the budget of {limit:.15g}"
             if self.overflowing:
-                excess = "2^53 - 1, the most that is counted exactly"
-            self.end_reason = f"the next call would make {total} {COUNTED[kind]}, beyond {excess}"
+                excess = "2^53 - 1, the largest exact count"
+            self.end_reason = f"the next call makes {total} {COUNTED[kind].upper()}, above {excess}"
             self.limits[:] = self.untimed_calls[:] = [-1] * len(COUNTED)
         raise BudgetExhausted(self.end_reason)

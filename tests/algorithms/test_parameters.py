@@ -102,7 +102,7 @@ def test_an_epsilon_that_is_bad_or_whose_schedule_overflows_is_refused(constants
 
 
 def test_restarts_and_probability_together_are_refused(constants):
-    with pytest.raises(InputError, match="give one") as error:
+    with pytest.raises(InputError, match="give only one") as error:
         algorithm("nfwu-svrg", **GOOD, restarts=3, probability=0.1).resolve(constants)
     assert_one_sentence(error)
 

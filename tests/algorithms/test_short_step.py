@@ -44,7 +44,7 @@ def test_short_step_is_the_gap_over_L_times_the_squared_distance(instance, askin
     ("given", "words"),
     [
         ({"step": "short"}, "needs smoothness"),
-        ({"step": "short", "smoothness": 1.0, "curvature": 1.0}, "leave curvature out"),
+        ({"step": "short", "smoothness": 1.0, "curvature": 1.0}, "leave out curvature"),
         ({"step": "adaptive", "smoothness": 1.0, "curvature": 1.0}, "takes no smoothness"),
     ],
 )

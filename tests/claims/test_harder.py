@@ -36,7 +36,7 @@ def test_a_right_theorem_is_not_accused():
     found = harder_instances.find_hardest_instance(RIGHT)
     assert found.tried >= 5
     assert found.verdict in ("holds", "within-10", "attained", "inconclusive")
-    assert "Put it among the claim's instances to have it tested there" in found.format()
+    assert "Add it to the claim's instances to test it there" in found.format()
 
 
 def test_every_instance_is_made_again_by_its_selector():
@@ -67,7 +67,7 @@ def test_what_a_claim_assumes_binds_and_what_its_own_instances_are_is_told():
     words = harder_instances.HardestInstance(
         "a", 1, 1.0, "b", "c", ("convex",), False, "violated", "", ""
     ).format()
-    assert "(not known of it: convex)" in words
+    assert "(not known to satisfy: convex)" in words
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_what_takes_too_long_is_left_out():
 
 def test_calls_follow_from_the_schedule():
     cost = replace(SMALL, check=counts(lambda c, a: {"sfo": 1}, parameters={}))
-    with pytest.raises(InputError, match="walk-small has no bound"):
+    with pytest.raises(InputError, match="walk-small is no rate, and bounds no quantity"):
         harder_instances.find_hardest_instance(cost)
 
 

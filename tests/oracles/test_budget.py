@@ -65,7 +65,7 @@ def test_one_unit_too_little_refuses_the_call(verb):
     with pytest.raises(BudgetExhausted):
         call(oracles)
     assert getattr(ledger.counts(), kind) == 0
-    assert f"{amount} {kind}" in ledger.end_reason
+    assert f"{amount} {kind.upper()}" in ledger.end_reason
     assert f"budget of {amount - 1}" in ledger.end_reason
 
 

@@ -1,6 +1,6 @@
-"""Frank-Wolfe on the ball from its worst start, made backward from the optimum.
+"""Frank-Wolfe on the ball from its worst start, constructed backward from the optimum.
 
-The abstract and the introduction of the paper were read; the construction is derived here.
+The abstract and the introduction of the paper were read; pfbench derives the construction.
 """
 
 from pfbench.claims.halbey2026 import worst_start

@@ -1,14 +1,14 @@
-"""|x - p|^2/2 on the unit ball, |p| = 1, by exact line search: h_T (T+2)^2 >= 9/32 from one start.
+"""|x - p|^2/2 on the unit ball, exact line search: from one start h_T (T+2)^2 >= 9/32.
 
-e = x - p has the length r and the angle theta to -p, so v = -e/r. A step ends where e' is
+|p| = 1. e = x - p has the length r and the angle theta to -p, so v = -e/r. A step ends where e' is
 orthogonal to v - x, which makes r and theta a function of r' and theta':
 
     cos(phi) = cos(theta') - r',   r = r'/cos(phi),   theta = phi - theta' on the other side of p
 
-So a run is made backward from its end, theta = sqrt(2r/3) nearly, as long as the start is in the
-ball: 3/(4r) steps. Backward an error of theta halves at each step; forward it doubles, so that
-floats lose the run after some forty steps, and no search over starts finds it. Here it is made and
-run in decimals, many digits more than it loses.
+So a run is constructed backward from its end, where theta is nearly sqrt(2r/3), as long as the
+start is in the ball: about 3/(4r) steps. An error of theta halves at each backward step and doubles
+at each forward step. So floats deviate from the run after some forty steps, and no search over
+starts finds it. The runs here are constructed and run in decimals with enough additional digits.
 """
 
 from decimal import Decimal, localcontext
@@ -25,22 +25,22 @@ from pfbench.verification.trial import Trial
 from pfbench.verification.units import VALUE, formula
 
 ENDS = ("0.1", "0.03", "0.01", "0.003", "0.001")
-"""The r at which runs end: after 7, 24, 75, 250 and 750 steps."""
+"""The distances r at which runs end, after 7, 24, 75, 250 and 750 steps."""
 
 _DIGITS, _DOUBLES = 40, 0.31
-"""Digits in addition to those that a run loses, and log10(2) of them a step."""
+"""Digits in addition to those that a run loses; log10(2), the digits that a step loses."""
 
 Corner = tuple[Decimal, Decimal, Decimal]
-"""r, cos(theta), sin(theta)."""
+"""Polar coordinates of a point: r, cos(theta), sin(theta)."""
 
 
 def suboptimality_floor(L_f: float, D: float, T: int) -> float:
-    """Return 9 L D^2/(128 (T+2)^2), which h_T is at least; here L = 1 and D = 2."""
+    """Return 9 L D^2/(128 (T+2)^2), a lower bound of h_T; here L = 1 and D = 2."""
     return 9.0 * L_f * D**2 / (128.0 * (T + 2.0) ** 2)
 
 
 def construct_worst_start(end: str) -> tuple[Corner, int]:
-    """Return the start of the run that ends at r, and its number of steps."""
+    """Return the start of the run that ends at distance r = `end`, and its number of steps."""
     r = Decimal(end)
     current, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
     while True:
@@ -56,7 +56,7 @@ def construct_worst_start(end: str) -> tuple[Corner, int]:
 
 
 def suboptimality_after_run(start: Corner, T: int) -> Decimal:
-    """Return h_T of Frank-Wolfe with exact line search from a start, step by step."""
+    """Return h_T after T Frank-Wolfe steps with exact line search from a start, in decimals."""
     r, cos, sin = start
     ex, ey = -r * cos, r * sin
     for _ in range(T):
@@ -69,9 +69,10 @@ def suboptimality_after_run(start: Corner, T: int) -> Decimal:
 
 @cache
 def steps_and_scaled_suboptimality(end: str, moved: str = "0") -> tuple[int, float]:
-    """Return T and h_T (T+2)^2 of the run that ends at r; its start is moved by so much.
+    """Return T and h_T (T+2)^2 of the run that ends at the distance r = `end`.
 
-    All is computed in as many digits as it may lose, and forty more.
+    `moved` is added to sin(theta) of its start. The precision is the number of digits that the run
+    may lose, plus forty.
     """
     with localcontext() as context:
         context.prec = _DIGITS + 30
@@ -83,7 +84,7 @@ def steps_and_scaled_suboptimality(end: str, moved: str = "0") -> tuple[int, flo
 
 
 def max_scaled_suboptimality_of_random_starts(T: int, seed: int) -> float:
-    """Return the largest h_T (T+2)^2 of 2000 random starts, and of 2400 near the best one."""
+    """Return the largest h_T (T+2)^2 of 2000 random starts and of 2400 near the best of them."""
     rng = np.random.default_rng(seed)
     angle, radius = rng.uniform(0.0, 2.0 * np.pi, 2000), np.sqrt(rng.uniform(size=2000))
     X = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
@@ -98,7 +99,7 @@ def max_scaled_suboptimality_of_random_starts(T: int, seed: int) -> float:
 
 
 def _suboptimalities_after_run(X: Floats, T: int) -> Floats:
-    """Return h_T from each start, a row of X, p = (1, 0), in floats."""
+    """Return h_T in floats from each start, a row of X; p = (1, 0)."""
     p = np.array([1.0, 0.0])
     E = X - p
     for _ in range(T):
@@ -114,7 +115,7 @@ def _suboptimalities_after_run(X: Floats, T: int) -> Floats:
 
 
 def make_worst_instance(end: str) -> IndefiniteQuadratic:
-    """Return |x - p|^2/2 on the unit disc, p = (1, 0), from the start of the run that ends at r."""
+    """Return |x - p|^2/2 on the unit disc, p = (1, 0), from the start of a run that ends at r."""
     with localcontext() as context:
         context.prec = _DIGITS + 30
         (r, cos, sin), _ = construct_worst_start(end)
@@ -126,11 +127,11 @@ def make_worst_instance(end: str) -> IndefiniteQuadratic:
 
 
 SHORT = (make_instance(make_worst_instance, end="0.1").with_title("T = 7"),)
-"""Where floats are enough."""
+"""Instances with runs so short that floats are accurate enough."""
 
 
 def check_lower_bound(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
-    """Run the method where floats are enough, and decimals beyond, against 9/(32 (T+2)^2)."""
+    """Compare runs with 9/(32 (T+2)^2): the method's in floats, and longer ones in decimals."""
     parts: dict[str, Decision] = {}
     for instance in SHORT:
         problem = instance()
@@ -139,7 +140,7 @@ def check_lower_bound(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
         h = problem.value(np.asarray(last.state.x)) - problem.minimum_value
         parts[f"{instance.name}, run"] = decide_inequality([suboptimality_floor(1.0, 2.0, T) / h])
         same = abs(h * (T + 2.0) ** 2 / right - 1.0) <= 1e-3
-        statement = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g}, and {right:.6g} in decimals."
+        statement = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g} in floats, {right:.6g} in decimals."
         parts[f"{instance.name}, decimals"] = decide_exact(
             same, statement, statement, {"run": right}
         )
@@ -187,13 +188,13 @@ _loop = partial(Mutant.from_edits, FrankWolfe, FrankWolfe.run)
 MUTANTS = (
     _loop(
         "worst-start-half-way",
-        "Goes half the way of an exact line search.",
+        "Makes half the step of an exact line search.",
         {"self._line_search(ask, x, v, gap)": "self._line_search(ask, x, v, gap) / 2.0"},
         WORST,
     ),
     _loop(
         "worst-start-quarter-of-the-gradient",
-        "Moves along the gradient by 1/4, whatever LO answers.",
+        "Steps by 1/4 of the gradient, and ignores the answer of LO.",
         {"x, combine(x, v, gamma)": "x, x - 0.25 * gradient"},
         WORST,
     ),

@@ -1,7 +1,7 @@
-"""Muon with Newton-Schulz in place of the polar factor, and with the quintic that is in use.
+"""Muon with Newton-Schulz or the commonly used quintic in place of the polar factor.
 
-Notation: M_t = beta M_{t-1} + G_t, M_0 = 0; X_0 = M_t/|M_t|_F, q times X <- p(XX')X; eta is the
-step. The paper was read in part, and in a copy made by machine.
+Notation: M_t = beta M_{t-1} + G_t, M_0 = 0; X_0 = M_t/|M_t|_F, then q times X <- p(XX')X; eta is
+the step. The paper was read in part, and in a machine-made copy.
 """
 
 from pfbench.claims.kim2026 import failing_statements, orthogonalisers, sign_separation, theorem1

@@ -1,7 +1,7 @@
-"""Statements of kim2026 that fail as we read them; theorem 1's order, and (8) itself, stand.
+"""Statements of kim2026 that fail as we read them; the order of theorem 1, and (8), hold.
 
-The text was read in part, in a copy made by machine. So each is *doubtful* until it is compared
-with the print.
+The text was read in part, in a machine-made copy. So each statement is *doubtful* until it is
+compared with the print.
 """
 
 import numpy as np
@@ -20,7 +20,10 @@ from pfbench.verification.statements.path_mean import norm_constants
 
 
 def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence:
-    """Run Muon without noise on w^2/2, where beta is capped at 0; the order is that of (8)."""
+    """Run Muon without noise on w^2/2, where beta is capped at 0; compare it with both bounds.
+
+    The printed bound fails by a constant; its order is that of (8), and holds.
+    """
     problem = parabola(100)
     c = norm_constants(problem)
     numbers = {"K": 100.0, "r": 1.0, "L": c["L"], "sigma": 0.0, "delta": c["delta"]}
@@ -39,15 +42,15 @@ def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence
 
 
 def theta(beta: float, share: float) -> float:
-    """Return theta = 4 L^2 eta^2 k/(1-beta)^4, k = beta^2 + (1-beta)^2, eta = share (1-beta)^2/L.
+    """Return theta = 4 L^2 eta^2 k/(1-beta)^4 of theorem 3.
 
-    The proof of theorem 3 divides by 1 - 4 theta.
+    k = beta^2 + (1-beta)^2 and eta = share (1-beta)^2/L. The proof divides by 1 - 4 theta.
     """
     return 4.0 * share**2 * (beta**2 + (1.0 - beta) ** 2)
 
 
 def examine_vanishing_divisor(effort: str, seed: int) -> ExaminationEvidence:
-    """Search for the largest 4 theta over beta, at the proof's step, as stated, and at half."""
+    """Find the largest 4 theta over beta, at the step of the proof, as stated, and half of it."""
     betas = np.linspace(0.0, 0.999, 1000)
     in_proof = [4.0 * theta(b, 0.25 / np.sqrt(b**2 + (1.0 - b) ** 2)) for b in betas]
     statement, half = ([4.0 * theta(b, share) for b in betas] for share in (0.25, 0.125))

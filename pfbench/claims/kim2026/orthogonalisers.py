@@ -1,7 +1,7 @@
-"""Orthogonalisers by matrix products: Newton-Schulz and the quintic in use.
+"""Orthogonalisation by matrix products: Newton-Schulz and the quintic in common use.
 
-delta_j = |P - X_j X_j'| with P the projection onto the range of M. The residual's law is the
-paper's, the deficit and the statements on the quintic are ours.
+delta_j = |P - X_j X_j'|, where P projects onto the range of M. The law of the residual is the
+paper's. The bound on the deficit and the statements about the quintic are pfbench's.
 """
 
 from collections.abc import Callable
@@ -39,9 +39,9 @@ ROUNDING = 1e-9
 
 
 def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProblem:
-    """Return |W|^2/2 over a spectral norm whose minimisation uses matrix products.
+    """Return |W|^2/2 over a spectral norm whose linear minimisation uses matrix products.
 
-    It is queried at matrices of known singular values, down to a millionth of the largest.
+    The checks query it at matrices of known singular values, down to a millionth of the largest.
     """
     zero = np.zeros(SHAPE)
     plain = MatrixLeastSquares(
@@ -53,7 +53,7 @@ def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProb
 
 
 def spectra(rng: np.random.Generator, count: int, minimum: float = 1e-6) -> Floats:
-    """Return singular values, log-uniform from `minimum` to 1, scaled to norm 1: (count, 4)."""
+    """Draw singular values, log-uniform from `minimum` to 1, of norm 1; shape (count, 4)."""
     s = np.exp(rng.uniform(np.log(minimum), 0.0, (count, SHAPE[0])))
     return np.asarray(s / np.linalg.norm(s, axis=1, keepdims=True))
 
@@ -75,16 +75,17 @@ def residual_bound(delta: float, degree: int, steps: int) -> float:
 
 
 def deficit_bound(rank: int, degree: int, steps: int) -> float:
-    """Return r c_q, c_q the largest s (1 - h_q(s)) on [0, 1], h_q the map of singular values.
+    """Return r c_q, where c_q is the largest s (1 - h_q(s)) on [0, 1].
 
-    Computed on a grid of 200 001 points, in s and in log s; not proved beyond them.
+    h_q is the map of singular values in q steps. c_q is computed on a grid of 200 001 points, in s
+    and in log s; it is not proved between them.
     """
     _, lost = deficit_by_singular_value(degree, steps)
     return rank * float(lost.max())
 
 
 def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
-    """Return a grid of singular values s with s (1 - h_q(s))."""
+    """Return a grid of singular values s, and s (1 - h_q(s)) at each."""
     s = np.concatenate([np.linspace(0.0, 1.0, 100_001), np.geomspace(1e-12, 1.0, 100_000)])
     h = s
     for _ in range(steps):
@@ -93,7 +94,7 @@ def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
 
 
 def check_convergence(trial: Trial) -> Evidence:
-    """Compare |X_q - polar factor| with its bound, |X_q| with 1, at random spectra."""
+    """Compare |X_q - polar factor| with its bound, and |X_q| with 1, on random spectra."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -118,7 +119,7 @@ def check_convergence(trial: Trial) -> Evidence:
 
 
 def check_deficit(trial: Trial) -> Evidence:
-    """Compare 1 - <M, X_q>/|M|_* with r c_q, whatever the spectrum; the price with q (kappa+1)."""
+    """Compare 1 - <M, X_q>/|M|_* with r c_q on random spectra and on the worst one."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -141,10 +142,10 @@ def check_deficit(trial: Trial) -> Evidence:
 # --- the quintic in use ---------------------------------------------------------------------------
 
 LOW, HIGH = 0.6818, 1.2024
-"""The interval I; both ends are values at the two critical points, rounded outwards."""
+"""The interval I; its ends are values at the two critical points, rounded outwards."""
 
 REACHED = {3: 0.0179, 5: 0.00151}
-"""Start from which q steps lead into I."""
+"""By the number of steps q: a singular value from which q steps lead into I."""
 
 
 def quintic_critical_points() -> Floats:
@@ -154,7 +155,7 @@ def quintic_critical_points() -> Floats:
 
 
 def smallest_start_reaching(steps: int) -> float:
-    """Return the s of which so many steps make LOW, on the first rising branch."""
+    """Return the least s that is mapped to LOW in q steps, on the first rising branch."""
     a, b, c = QUINTIC
     s = LOW
     for _ in range(steps):
@@ -165,10 +166,11 @@ def smallest_start_reaching(steps: int) -> float:
 
 
 def check_invariant_interval(trial: Trial) -> Evidence:
-    """Decide that I is kept, and entered from REACHED on, by the map and by what is answered.
+    """Decide that I is invariant, and that values from REACHED on enter it.
 
-    The map is a polynomial with two critical points: on an interval it is extreme at these and at
-    the ends. It rises below the first, so that the least s that enters in q steps is an inverse.
+    The map and the oracle's answers are tested. The map is a polynomial with two critical points,
+    so its extremes on an interval are at these and at the ends. It increases below the first, so
+    the least s that enters I in q steps is found by inversion.
     """
     first, second = quintic_critical_points()
     top, bottom = (float(quintic_scalar(item)) for item in (first, second))
@@ -179,7 +181,7 @@ def check_invariant_interval(trial: Trial) -> Evidence:
         "entered from": all(smallest_start_reaching(q) <= s for q, s in REACHED.items()),
     }
     parts = {
-        name: decide_exact(true, "It is as stated.", f"{name} is not so.", {"top": top})
+        name: decide_exact(true, "It is as stated.", "It is not as stated.", {"top": top})
         for name, true in facts.items()
     }
     for instance in trial.claim.instances:
@@ -196,21 +198,21 @@ def check_invariant_interval(trial: Trial) -> Evidence:
         parts[instance.stream_key] = decide_exact(
             low >= LOW - 5e-5 and high <= HIGH,
             "All singular values are in I.",
-            f"A singular value is {low:.4g} or {high:.4g}.",
+            f"Singular values range from {low:.4g} to {high:.4g}.",
             {"least": low, "largest": high},
         )
     return Evidence(combine_all(parts), {"least": LOW, "largest": HIGH}, len(parts))
 
 
 CYCLE = (0.682, 0.753, 1.047, 1.134)
-"""Cycle in which the orbit of 1/2 ends, sorted."""
+"""The four singular values of the cycle that the orbit of 1/2 enters, sorted."""
 
 FIXED = {0.8680: -1.58, 1.2637: 6.5}
-"""Fixed points above 0, with the slopes there."""
+"""Positive fixed points, and the slope of the quintic at each."""
 
 
 def check_four_cycle(trial: Trial) -> Evidence:
-    """Follow a singular value of 1/2 through 1, 2, ... more steps, to a cycle of four numbers."""
+    """Follow a singular value of 1/2 through further steps into a cycle of four numbers."""
     a, b, c = QUINTIC
     parts = {}
     for point, slope in FIXED.items():
@@ -229,7 +231,7 @@ def check_four_cycle(trial: Trial) -> Evidence:
         M[0, 0], M[1, 1] = s
         visited.append(abs(float(np.asarray(ask.lo(M))[1, 1])) / problem.norm.radius)
     deviation = float(np.abs(np.sort(visited) - CYCLE).max())
-    words = f"The last four are {', '.join(f'{item:.3f}' for item in sorted(visited))}."
+    words = f"The last four values are {', '.join(f'{item:.3f}' for item in sorted(visited))}."
     parts["orbit of 1/2"] = decide_exact(deviation < 1e-3, words, words, {"off": deviation})
     return Evidence(combine_all(parts), {"off": 0.0}, len(parts))
 
@@ -309,53 +311,53 @@ CLAIMS = (RESIDUAL, DEFICIT, INTERVAL, CYCLES)
 
 
 class WrongPolynomial(OverriddenOracles):
-    """Oracles whose minimisation is made of another polynomial."""
+    """Oracles whose linear minimisation uses another polynomial."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return -lmo/rho of a scaled X."""
+        """Return the orthogonalised X, which is -lmo/rho; X is scaled already."""
         raise NotImplementedError
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser."""
+        """Return the minimiser that the wrong polynomial gives."""
         return -self._original.norm.radius * self.polynomial(g / np.linalg.norm(g))
 
 
 class LowerDegree(WrongPolynomial):
-    """Takes a degree kappa one too small."""
+    """Uses a degree kappa that is one too small."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return X_q of kappa - 1."""
+        """Return X_q of the degree kappa - 1."""
         ball = self._original.norm
         return newton_schulz(X, ball.degree - 1, ball.steps)
 
 
 class DividesByHundredfoldNorm(OverriddenOracles):
-    """Scales by a hundred times the Frobenius norm."""
+    """Divides by a hundred times the Frobenius norm."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser."""
+        """Return the minimiser with the wrong scaling."""
         ball = self._original.norm
         return -ball.radius * newton_schulz(0.01 * g / np.linalg.norm(g), ball.degree, ball.steps)
 
 
 class NewtonSchulzForQuintic(WrongPolynomial):
-    """Takes Newton-Schulz of degree 2 for the quintic, which converges."""
+    """Uses Newton-Schulz of degree 2, which converges, instead of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return X_q of Newton-Schulz."""
+        """Return Newton-Schulz's X_q."""
         return newton_schulz(X, 2, self._original.norm.steps)
 
 
 class OneQuinticStep(WrongPolynomial):
-    """Takes one step of the quintic."""
+    """Makes only one step of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return X_1."""
+        """Return the quintic's X_1."""
         return quintic_iterations(X, 1)
 
 
 class QuinticForNewtonSchulz(WrongPolynomial):
-    """Takes the quintic for Newton-Schulz."""
+    """Uses the quintic instead of Newton-Schulz."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return the quintic's X_q."""

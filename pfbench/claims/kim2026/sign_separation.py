@@ -1,11 +1,11 @@
-"""Signs against gradient descent with any fixed step, on one stretched coordinate (ours).
+"""Sign steps against gradient descent with any fixed step, on one steep coordinate (ours).
 
-f = (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1), to a mean of |grad f|_1 of at most (d-1)/2.
-With L = 2d - 1 in l-infinity, uSCG with exact gradients and gamma = sqrt(2 Delta/(L K)) has it
-after K = ceil(4 L^2/(d-1)^2) steps, 17 for d >= 18. Gradient descent with a step of 2/d or
-more never shrinks x_1, so that it has no point of that norm; with a smaller one its other
-coordinates are above 1/2 for ln 2/(-ln(1 - 2/d)), about 0.35 d, steps. On a diagonal matrix that is
-Muon against gradient descent.
+f = (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1); the target is a mean |grad f|_1 of at most
+(d-1)/2. In l-infinity L = 2d - 1. There uSCG with exact gradients and gamma = sqrt(2 Delta/(L K))
+reaches the target after K = ceil(4 L^2/(d-1)^2) steps, 17 for d >= 18. Gradient descent with a step
+of 2/d or more never shrinks x_1, so none of its points has that norm. With a smaller step, its
+other coordinates stay above 1/2 for ln 2/(-ln(1 - 2/d)) steps, about 0.35 d. On a diagonal matrix
+this compares Muon with gradient descent.
 """
 
 import math
@@ -26,23 +26,26 @@ STEPS = np.linspace(0.02, 1.5, 38)
 
 
 def make_stretched_quadratic(d: int) -> HorizonProblem:
-    """Return one coordinate d times as steep as the other d - 1; K is what uSCG needs."""
+    """Return a quadratic whose first coordinate is d times as steep as the other d - 1.
+
+    Its horizon K is the number of steps that uSCG needs.
+    """
     problem = vector_quadratic("linf", weights=(float(d), *[1.0] * (d - 1)), begin=[1.0] * d)
     return HorizonProblem.from_problem(problem, sign_step_count(d))
 
 
 def sign_step_count(d: int) -> int:
-    """Return ceil(4 L^2/(d-1)^2), L = 2d - 1."""
+    """Return ceil(4 L^2/(d-1)^2), L = 2d - 1, the steps that uSCG needs to the target."""
     return math.ceil(4.0 * (2.0 * d - 1.0) ** 2 / (d - 1.0) ** 2 - 1e-12)
 
 
 def min_gradient_descent_steps(d: int) -> float:
-    """Return ln 2/(-ln(1 - 2/d)), below which gradient descent has no step that suffices."""
+    """Return ln 2/(-ln(1 - 2/d)); in fewer steps gradient descent does not reach the target."""
     return math.log(2.0) / -math.log1p(-2.0 / d)
 
 
 def check_separation(trial: Trial) -> Evidence:
-    """Run uSCG for its K steps, and gradient descent for as many as suffice with no step."""
+    """Run uSCG for its K steps, and gradient descent for too few steps with any step size."""
     parts = {}
     runs = 0
     for instance in trial.claim.instances:
@@ -107,10 +110,10 @@ CLAIMS = (SEPARATION,)
 
 
 class GradientDirection(USCG):
-    """Steps of the same length along the gradient, not by its signs."""
+    """Makes steps of the same length along the gradient, not along its signs."""
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return x + gamma v/sqrt(d), in the direction of x less its signs."""
+        """Return x + gamma v/sqrt(d), where v replaces the signs."""
         g = np.array(x)
         g[0] *= len(g)
         return x - self.step * g / max(float(np.linalg.norm(g)), 1e-300)

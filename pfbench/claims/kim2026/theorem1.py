@@ -1,9 +1,9 @@
-"""Theorem 1 of kim2026: the mean of |grad f(W_t)|_* of Muon, with an inexact orthogonaliser.
+"""Theorem 1 of kim2026: the mean |grad f(W_t)|_* of Muon with an inexact orthogonaliser.
 
 "printed" is the line before (8) as we read it, with constants; (8) itself is in O(.), and holds.
 "corrected" (ours) is a bound for any orthogonaliser O with <M, O> >= lo |M|_* and |O| <= hi, both
-recorded at every step. Where beta is capped at 0 the printed form is below what is measured (a test
-shows it); it is compared where beta > 0.
+recorded at every step. Where beta is capped at 0, the printed bound is below the measured mean (a
+test shows this). So the two are compared where beta > 0.
 """
 
 import math
@@ -29,18 +29,17 @@ from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 
 def parabola(K: int) -> HorizonProblem:
-    """Return w^2/2, one by one, from 1: the bound 1.5 sqrt(L Delta/K) is reached."""
+    """Return w^2/2 with W of shape (1, 1), from 1; it attains the bound 1.5 sqrt(L Delta/K)."""
     return HorizonProblem.from_problem(
         _make_least_squares_problem(np.eye(1), np.zeros((1, 1)), np.ones((1, 1)), 0.0, "exact"), K
     )
 
 
 def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -> HorizonProblem:
-    """Return |A W - B|^2/2, W of shape (3, 5), from 0, with normal noise of so large a deviation.
+    """Return |A W - B|^2/2, W of shape (3, 5), from 0, with normal noise of deviation sigma.
 
-    Without noise, and with little of it, beta is capped at 0, and the bound is reached. B, and with
-    it the way from 0, is `size` times as large as its normal entries: what is measured of a bound
-    depends on sigma sqrt(r K)/sqrt(L Delta) more than on all else.
+    With little or no noise, beta is capped at 0, and the bound is attained. B has normal entries
+    times `size`. The measured share of the bound depends mainly on sigma sqrt(r K)/sqrt(L Delta).
     """
     rng = np.random.default_rng(11)
     A, B = rng.standard_normal((6, 3)), size * rng.standard_normal((6, 5))
@@ -64,7 +63,10 @@ def _make_least_squares_problem(
 
 
 def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tuple[float, float]:
-    """Return beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1) and eta, of one sample a step."""
+    """Return beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1), and eta.
+
+    Both are for one sample in each step.
+    """
     noise = sigma * math.sqrt(r * K)
     smallest = min(math.sqrt(L * delta) / noise, 1.0) if noise else 1.0
     return 1.0 - smallest, math.sqrt(smallest * delta / (K * L))
@@ -73,7 +75,7 @@ def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tu
 def compute_printed_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float
 ) -> float:
-    """Return the line before (8), 1 - lo for epsilon_q."""
+    """Return the bound in the line before (8), with epsilon_q = 1 - lo."""
     beta, _ = beta_and_eta(K, r, L, sigma, delta)
     late = 1.0 - lo
     first = 0.5 * (1.0 + late) ** 2 * math.sqrt((1.0 - beta) * L * delta / K)
@@ -110,7 +112,7 @@ def mean_gradient_norm_and_lmo_quality(
 
 
 def check_bounds(trial: Trial) -> Evidence:
-    """Compare the mean along each run, or over runs, with both forms."""
+    """Compare the mean along each run, or the mean over runs, with both bounds."""
     parts: dict[str, Decision] = {}
     runs = 0
     for instance in trial.claim.instances:
@@ -152,7 +154,7 @@ def check_bounds(trial: Trial) -> Evidence:
 
 
 def _ratio_of_corrected_to_printed_bound(**arguments: float) -> float:
-    """Return the corrected bound over the printed one, of the polar factor itself."""
+    """Return the ratio of the corrected to the printed bound for the exact polar factor."""
     return compute_corrected_bound(**arguments, lo=1.0, hi=1.0) / compute_printed_bound(
         **arguments, lo=1.0
     )
@@ -199,7 +201,7 @@ CLAIMS = (THEOREM,)
 
 
 class LongStep(Muon):
-    """Steps by 8 eta."""
+    """Makes steps of 8 eta."""
 
     def update(self, x: Point, v: Point) -> Point:
         """Return x + 8 eta v."""
@@ -207,7 +209,7 @@ class LongStep(Muon):
 
 
 class ShortStep(Muon):
-    """Steps by eta/4."""
+    """Makes steps of eta/4."""
 
     def update(self, x: Point, v: Point) -> Point:
         """Return x + (eta/4) v."""

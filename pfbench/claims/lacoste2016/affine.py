@@ -18,12 +18,12 @@ from pfbench.verification.statements.path_mean import gap as gap_at
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 
 _STEPS = 20
-"""Number of compared steps, also of a method that continues."""
+"""Number of compared steps; a method that continues is stopped there."""
 
 PATHS = 1e-5
-"""How far two runs that correspond may come apart, relative to the first gap and to the diameter.
+"""Largest difference of corresponding runs, relative to the first gap and to the diameter.
 
-A line search by function values finds gamma to about 1e-8, and a step passes errors on.
+A line search by function values finds gamma to about 1e-8, and later steps amplify its errors.
 """
 
 
@@ -33,10 +33,10 @@ A line search by function values finds gamma to about 1e-8, and a step passes er
 def make_affine_problem_pair(
     rng: np.random.Generator, d: int
 ) -> tuple[IndefiniteQuadratic, IndefiniteQuadratic, Any, Any]:
-    """Return f, z -> f(M z + b) over its preimage, M and b: of condition 25, random.
+    """Return f, the function z -> f(M z + b) over the preimage of its set, M and b.
 
-    f is a random non-convex quadratic on the simplex. C_f is the same for both, as all that
-    Frank-Wolfe sees of them.
+    f is a random non-convex quadratic on the simplex, M is random with condition number 25. C_f is
+    the same for both, as is all that Frank-Wolfe observes.
     """
     problem = random_on_simplex(rng, d, 1.0)
     M = np.linalg.qr(rng.standard_normal((d, d)))[0] * np.geomspace(0.2, 5.0, d)
@@ -51,7 +51,10 @@ PAIR = make_instance(make_affine_problem_pair, d=5)
 
 
 def check_affine_invariance(trial: Trial) -> Evidence:
-    """Test that runs on f over C and on f(M z + b) over its preimage correspond; C the same."""
+    """Test that runs on f over C, and on f(M z + b) over the preimage of C, correspond.
+
+    Both runs use the same curvature constant C.
+    """
     parts: dict[str, Decision] = {}
     count = trial.choose_by_effort(10, 100)
     seeds = trial.seeds(count, "problems")
@@ -90,7 +93,7 @@ def _decide_all_zero(differences: list[float]) -> Decision:
     decision = decide_inequality(np.divide(differences, PATHS))
     measured = {"checks": decision.measured["checks"], "difference": max(differences)}
     met = decision.verdict != Verdict.VIOLATED
-    return decide_exact(met, "They coincide.", "They come apart.", measured)
+    return decide_exact(met, "They coincide.", "They differ.", measured)
 
 
 # --- the claim ------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from pfbench.verification.instruments.indefinite import (
 
 
 def curvature_bound(problem: IndefiniteQuadratic) -> float:
-    """Return a C >= C_f, positive also where f is concave."""
+    """Return an upper bound C >= C_f, which is positive even if f is concave."""
     hull = problem.set
     if not isinstance(hull, ConvexHull):
-        raise TypeError("the curvature is known over the hull of points only")
+        raise TypeError("the curvature is known only over a convex hull of points")
     return max(curvature_upper_bound(hull.vertices, problem.A), 1e-3)

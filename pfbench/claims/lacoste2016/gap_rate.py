@@ -1,4 +1,4 @@
-"""The rate of lacoste2016: a gap of eps after O(1/eps^2) steps, and on a chain not before."""
+"""The rate of lacoste2016: a gap of eps after O(1/eps^2) steps, and no faster on a chain."""
 
 import math
 from functools import partial
@@ -30,16 +30,17 @@ from pfbench.verification.statistics import (
 
 
 def chain(T: int) -> ZeroChain:
-    """Return the zero chain of T links: no gap below 0.04 D before the last link is known.
+    """Return the zero chain of T links; its gap is at least 0.04 D until all are known.
 
-    Rescaled at fixed L, h0 and D its eps is proportional to 1/sqrt(T), so that the calls bind: over
-    a decade of eps two of calls. A call costs T, so that two decades of eps are out of reach.
+    At fixed L, h0 and D its eps is proportional to 1/sqrt(T), so that the calls bind: they span two
+    decades over one decade of eps. A call costs time proportional to T, so two decades of eps are
+    out of reach.
     """
     return ZeroChain(horizon=T, columns=T + 1)
 
 
 def quadratic(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
-    """Return a random non-convex quadratic on the simplex; each gap is relative to its C."""
+    """Return a random non-convex quadratic on the simplex; its gaps are taken relative to C."""
     return random_on_simplex(rng, d, slope)
 
 
@@ -51,7 +52,7 @@ QUADRATIC = make_instance(quadratic, d=20, slope=0.3)
 
 
 def check_gap_rate(trial: Trial) -> Evidence:
-    """Test the calls to V <= eps D on the zero chain, rescaled for each eps, and to V <= eps C."""
+    """Fit the calls to V <= eps D on rescaled zero chains, and to V <= eps C on quadratics."""
     parts = {}
     shortest, longest, points = trial.choose_by_effort((15, 1500, 6), (5, 5000, 8))
     lengths = np.unique(np.geomspace(shortest, longest, points).round().astype(int))
@@ -84,7 +85,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
 
 
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:
-    """Return LO and FO to V <= 0.04 D on a zero chain; infinite if they do not suffice."""
+    """Return LO and FO calls to V <= 0.04 D on a zero chain; infinite beyond the budget."""
     problem = CHAIN(T=chain_length)
     run = trial.run(
         problem,
@@ -98,7 +99,7 @@ def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, f
 
 
 def _lo_calls_to_relative_gaps(trial: Trial, targets: Any, limit: int, rule: str, seed: int) -> Any:
-    """Return the LO to each gap, relative to C, on a random quadratic on the simplex."""
+    """Return the LO calls to each gap, relative to C, on a random quadratic on the simplex."""
     problem = QUADRATIC(np.random.default_rng(seed))
     C = curvature_bound(problem)
     counts = np.full(len(targets), math.inf)
@@ -136,7 +137,7 @@ MUTANTS = (
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-replayed",
-        "Minimises every earlier gradient again in each iteration: its vertices are not kept.",
+        "Minimises over every earlier gradient again in each iteration, as it keeps no vertices.",
         {
             "yield State(": "for _ in range(t):\n                ask.lo(gradient)\n"
             "            yield State("

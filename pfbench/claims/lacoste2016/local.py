@@ -1,4 +1,4 @@
-"""Section 3 of lacoste2016: where f is convex near x_t, the gap bounds how far f can fall."""
+"""Section 3 of lacoste2016: if f is convex near x_t, the gap bounds the decrease left there."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -13,15 +13,15 @@ from pfbench.verification.instruments.double_well import DoubleWell
 from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 
 _STEPS = 40
-"""Number of compared steps, also of a method that continues."""
+"""Number of compared steps; a method that continues is stopped there."""
 
 # --- instances ------------------------------------------------------------------------------------
 
 
 def double_well(rng: np.random.Generator, d: int) -> DoubleWell:
-    """Return a double well on a box, which is convex near each of its minima: M' is one of the two.
+    """Return a double well on a box; M' is one of the two regions where it is convex.
 
-    Its least value is 0 on either part.
+    Its minimum over either region is 0.
     """
     return DoubleWell(
         centre=rng.uniform(-1.0, 1.0, d - 1),
@@ -41,7 +41,7 @@ WELL = make_instance(double_well, d=32)
 
 
 def check_local_gap_bound(trial: Trial) -> Evidence:
-    """Test that the gap that a run sees is at least f(x_t) - min over M' of f, x_t in M'."""
+    """Test that the observed gap is at least f(x_t) - min over M' of f, for x_t in M'."""
     parts = {}
     count = trial.choose_by_effort(3, 20)
     for seed in trial.seeds(count, "problems"):
@@ -60,7 +60,10 @@ def check_local_gap_bound(trial: Trial) -> Evidence:
 
 
 def _decide_gap_bound(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:
-    """Decide f(x_t) - 0 <= g_t on one run, where min over M' of f is 0; slack as in `descent`."""
+    """Decide f(x_t) <= g_t on one run of a problem with minimum 0 over M'.
+
+    `inside` returns whether x_t is in M'. The slack is that of `descent`.
+    """
     ratios = []
     first = problem.value(problem.start())
     algorithm = trial.make(step="line-search", iterations=_STEPS)
@@ -97,7 +100,7 @@ MUTANTS = (
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-halved-gradient",
-        "Minimises half the gradient, a factor 2 forgotten: so it reads off half the gap.",
+        "Minimises over half the gradient (a lost factor 2), and so observes half the gap.",
         {"= ask.gradient(x)": "= ask.gradient(x) / 2.0"},
         LOCAL,
     ),

@@ -1,4 +1,4 @@
-"""Theorem 1 of lacoste2016, and (9), what a step takes off f at least."""
+"""Theorem 1 of lacoste2016, and (9), a lower bound on the decrease of f in a step."""
 
 import math
 from functools import partial
@@ -17,7 +17,7 @@ from pfbench.verification.statements.path_mean import gap as gap_at
 from pfbench.verification.units import VALUE, formula
 
 _STEPS = 30
-"""Number of compared steps, also of a method that continues."""
+"""Number of compared steps; a method that continues is stopped there."""
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -30,24 +30,24 @@ class CurvatureAndSuboptimality(NamedTuple):
 
 
 def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndSuboptimality:
-    """Return the constants in the bounds."""
+    """Return the constants C and h0 of the bounds."""
     return CurvatureAndSuboptimality(
         curvature_bound(problem), problem.value(problem.start_point) - problem.minimum_value
     )
 
 
 def min_decrease(gap: float, C: float) -> float:
-    """Return min{g^2/(2C), g - (C/2) [g > C]}, what a step takes off f at least (9)."""
+    """Return min{g^2/(2C), g - (C/2) [g > C]}, the least decrease of f in a step (9)."""
     return min(gap * gap / (2.0 * C), gap - (C / 2.0 if gap > C else 0.0))
 
 
 def decrease_ratio_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return 1, the bound of the promised over the actual decrease of a step."""
+    """Return 1, the upper bound of the promised over the actual decrease of a step."""
     return 1.0
 
 
 def min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return max{2 h0, C}/sqrt(t+1), the bound of the least gap up to t (theorem 1, (6))."""
+    """Return max{2 h0, C}/sqrt(t+1), the bound of the least gap up to step t (theorem 1, (6))."""
     return max(2.0 * c.h0, c.C) / math.sqrt(t + 1.0)
 
 
@@ -63,10 +63,10 @@ def sharper_min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float
 
 
 def quadratic(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
-    """Return a random non-convex quadratic on the simplex of d vertices, from the highest.
+    """Return a random non-convex quadratic on the simplex of d vertices, from the highest one.
 
-    On two vertices (9) and (15) are reached exactly; the slope, the size of the linear part, takes
-    h0 from far below C to far above.
+    With two vertices, (9) and (15) are attained exactly. `slope` is the size of the linear part: it
+    takes h0 from far below C to far above C.
     """
     return random_on_simplex(rng, d, slope)
 
@@ -85,7 +85,10 @@ def rule_parameters(c: CurvatureAndSuboptimality, *, rule: str) -> dict[str, Any
 
 
 def ratio_of_promised_to_actual_decrease(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
-    """Return the decrease promised by (9) over that of a step, up to 1e-14 of the size of f."""
+    """Return the decrease promised by (9) over the actual one, up to rounding.
+
+    The rounding allowed is 1e-14 of the size of f.
+    """
     size = 1e-14 * (1.0 + abs(problem.minimum_value) + problem.value(problem.start_point))
     promised = min_decrease(gap_at(problem, x), curvature_bound(problem))
     gained = problem.decrease(x, y) + size
@@ -141,10 +144,10 @@ CLAIMS = (DESCENT, THEOREM1)
 
 
 class RoundedGradientLO(OverriddenOracles):
-    """A problem whose LO minimises a gradient that is rounded to one digit."""
+    """A problem whose LO minimises over a gradient that is rounded to one digit."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the vertex for g, rounded to multiples of a third of its largest entry."""
+        """Return the vertex for g rounded to multiples of a third of its largest entry."""
         size = float(np.abs(g).max()) / 3.0
         result: Point = self._original.lo(np.round(g / size) if size > 0.0 else g)
         return result
@@ -157,7 +160,7 @@ _search = partial(Mutant.from_edits, FrankWolfe, FrankWolfe._line_search)
 MUTANTS = (
     _loop(
         "frank-wolfe-stale-gradient",
-        "Minimises the gradient of the iteration before.",
+        "Minimises over the gradient of the previous iteration.",
         {
             "gradient = ask.gradient(x)": "newest = ask.gradient(x)\n"
             "            gradient, before = before if t else newest, newest"
@@ -173,29 +176,30 @@ MUTANTS = (
     ),
     _loop(
         "frank-wolfe-mean-gradient",
-        "Minimises the mean of all gradients so far.",
+        "Minimises over the mean of all gradients so far.",
         {
             "gradient = ask.gradient(x)": "newest = ask.gradient(x)\n"
-            "            gradient = (t * gradient + newest) / (t + 1) if t else newest"
+            "            gradient = (t * gradient + newest) / (t + 1) if t else newest",
+            "del gradient": "pass",
         },
         DESCENT,
     ),
     _adaptive(
         "frank-wolfe-double-step",
-        "Takes the step 2g/C: the half of the quadratic bound is forgotten.",
+        "Makes the step 2g/C: the factor 1/2 of the quadratic bound is lost.",
         {"max(gap": "2.0 * max(gap"},
         DESCENT,
     ),
     _adaptive(
         "frank-wolfe-unclipped",
-        "Takes the step g/C without the minimum with 1.",
+        "Makes the step g/C, which is not capped at 1.",
         {"min(max(gap, 0.0) / self.curvature, 1.0)": "gap / self.curvature"},
         DESCENT,
         THEOREM1,
     ),
     _loop(
         "frank-wolfe-always-open-loop",
-        "Takes 2/(t+2) whatever step rule is requested.",
+        "Makes the step 2/(t+2) for every step rule.",
         {"at, x = x, combine(x, v, gamma)": "at, x = x, combine(x, v, 2.0 / (t + 2.0))"},
         DESCENT,
     ),

@@ -1,4 +1,4 @@
-"""li2019 corollary 3: the gap inside an outer iteration, and (30), from which it follows."""
+"""li2019 corollary 3: the gap inside an outer iteration, and (30), which implies it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from pfbench.verification.units import VALUE, formula
 
 
 def inner_gap_bound(L: float, squared: float, k: int) -> float:
-    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - f(theta_hat)."""
+    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - f(theta_hat); `squared` is D_t^2."""
     return 8.0 * L * squared / (k * (k + 1.0))
 
 
@@ -31,7 +31,7 @@ _CHAIN = make_instance(quadratics.nesterov_chain, d=60)
 
 
 def check(trial: Trial) -> Evidence:
-    """Check f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1)): as scheduled, and for any N and D_1."""
+    """Check f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1)), also with other N and D_1."""
     T, d = trial.choose_by_effort(5, 9), trial.choose_by_effort(64, 256)
     kappas = trial.choose_by_effort((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
     parts = {}
@@ -62,10 +62,10 @@ def check(trial: Trial) -> Evidence:
 def _inner_gap_to_bound_ratios(
     trial: Trial, problem: quadratics.KnownQuadratic, N: int
 ) -> list[float]:
-    """Make one outer iteration of N inner ones with D_1 = |theta_0 - theta_hat|; return ratios.
+    """Run one outer iteration of N inner ones with D_1 = |theta_0 - theta_hat|; return ratios.
 
-    The corollary needs neither strong convexity nor the theorem's N: sigma_hat = 2 delta0/D_1^2
-    makes the schedule's D_1 the wanted one.
+    The corollary needs neither strong convexity nor the theorem's N. With sigma_hat = 2
+    delta0/D_1^2, the schedule has this D_1.
     """
     start = problem.start()
     L, delta0 = problem.constants(start).L_f, problem.value(start)
@@ -78,7 +78,7 @@ def _inner_gap_to_bound_ratios(
         for k, step in enumerate(trial.follow(problem, algorithm), 1)
     ]
     if len(ratios) < N:
-        raise ClaimBroken(f"it makes {len(ratios)} of {N} inner iterations")
+        raise ClaimBroken(f"it makes only {len(ratios)} of {N} inner iterations")
     return ratios
 
 
@@ -116,10 +116,10 @@ def inner_gap_bound_by_30(
     weighted: bool = False,
     noise: float = 0.5,
 ) -> float:
-    """Return (30) for corollary 3's parameters, as printed or with other factors.
+    """Return the bound (30) with the parameters of corollary 3, as printed or changed.
 
-    `squared` is D_t^2, `begin` is |x_0 - theta_hat|^2, `first` the factor of beta_1, `noise` that
-    of the variances; `weighted` has gamma_i eta_i in place of eta_i.
+    `squared` is D_t^2, and `begin` is |x_0 - theta_hat|^2. `first` is the factor of beta_1, `noise`
+    that of the variances. With `weighted`, gamma_i eta_i replaces eta_i.
     """
     total = 0.0
     for i in range(1, k + 1):
@@ -146,9 +146,10 @@ _READINGS: Mapping[str, Mapping[str, Any]] = {
 def examine_weights_of_30(
     effort: str, seed: int, *, printed: Mapping[str, Any] | None = None
 ) -> ExaminationEvidence:
-    """(30) with corollary 3's parameters must give 8 L D_t^2/(k(k+1)), its (32), at every k <= N.
+    """Check whether (30) with the parameters of corollary 3 gives (32) at every k <= N.
 
-    Corrected it does, and bounds f(y_k) - f(theta_hat) along a run of CGS.
+    (32) is 8 L D_t^2/(k(k+1)). The corrected (30) gives it, and bounds f(y_k) - f(theta_hat) along
+    a run of CGS.
     """
     rng = stream(seed, "(30)")
     problem = quadratics.face_of_simplex(rng, 32, 10.0)
@@ -164,7 +165,7 @@ def examine_weights_of_30(
     ]
 
     def maximise(form: Mapping[str, Any]) -> float:
-        """Return the largest of a form over (32)."""
+        """Return the largest ratio of one form of (30) to (32)."""
         return max(
             inner_gap_bound_by_30(k, L, N, squared, squared, **form)
             / inner_gap_bound(L, squared, k)

@@ -1,4 +1,4 @@
-"""li2019 lemma 1: restricted strong convexity of matrix regression, on the worst directions."""
+"""li2019 lemma 1: restricted strong convexity of matrix regression, in worst directions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,9 +24,9 @@ from pfbench.verification.units import CURVATURE, NUMBER, power_product
 MOST = 4.0
 """The constant c of tau = c xi(Sigma_x) d/n, as tested.
 
-The paper leaves it open. For isotropic X and curvature lambda_min/4 Gordon's inequality gives
-<X_i, V>^2 >= (1 - 2 y)^2 |V|_F^2 on average, y = sqrt(d/n) |V|_*/|V|_F, up to fluctuations; then
-c = 2 is enough, and is needed at y = 1/4. The factor 2 is room for the fluctuations.
+The paper leaves c open. For isotropic X and curvature lambda_min/4, Gordon's inequality gives <X_i,
+V>^2 >= (1 - 2 y)^2 |V|_F^2 on average, y = sqrt(d/n) |V|_*/|V|_F, up to fluctuations. Then c = 2 is
+enough, and is needed at y = 1/4. The other factor 2 allows for the fluctuations.
 """
 
 
@@ -35,8 +35,8 @@ def make_isotropic_regression(
 ) -> MatrixRegression:
     """Return matrix regression on n = ratio d isotropic Gaussian rows: Sigma_x = I, xi = 1.
 
-    Tested are the worst directions of rank 1, 2 and d that a search finds, as random ones need no
-    tau at all. With a sensing variance the loss is (8), else (7).
+    With a sensing variance the loss is (8), else (7). The check tests the worst directions of rank
+    1, 2 and d that a search finds, as random directions need no tau at all.
     """
     data = draw_synthetic_sensing(
         seed=seed,
@@ -54,14 +54,14 @@ _LOSSES = {
     "loss 7": (0.25, make_instance(make_isotropic_regression, sensing_variance=0.0)),
     "loss 8": (0.125, make_instance(make_isotropic_regression, sensing_variance=0.25)),
 }
-"""The curvature over lambda_min(Sigma_x) and the problem of each loss."""
+"""For each loss: the curvature over lambda_min(Sigma_x), and the instance."""
 
 
 def check(trial: Trial) -> Evidence:
-    """Check lemma 1 with lambda_min/4 (loss 7) and /8 (loss 8), c <= 4, on the worst directions.
+    """Check lemma 1 in the worst directions found, for both losses, with c <= 4.
 
-    That it holds says that a search finds no counterexample; with a c of our own it *holds* at
-    best.
+    The curvature is lambda_min/4 for loss 7, and lambda_min/8 for loss 8. A claim that holds means
+    that the search found no counterexample. As c is pfbench's, the verdict is *holds* at best.
     """
     parts = {}
     for d, ratio, seed in iterate_dimensions_ratios_and_seeds(trial):
@@ -76,7 +76,7 @@ def check(trial: Trial) -> Evidence:
 
 
 def iterate_dimensions_ratios_and_seeds(trial: Trial) -> Iterator[tuple[int, int, int]]:
-    """Yield d, n/d and a seed."""
+    """Yield triples of d, n/d and a seed."""
     for d in trial.choose_by_effort((10, 16), (10, 16, 24)):
         for ratio in trial.choose_by_effort((4, 10, 16, 40, 160), (4, 10, 16, 40, 160, 640)):
             if ratio * d**3 < trial.choose_by_effort(10**6, 10**7):
@@ -86,10 +86,11 @@ def iterate_dimensions_ratios_and_seeds(trial: Trial) -> Iterator[tuple[int, int
 def constants_needed_by_direction_rank(
     trial: Trial, problem: MatrixRegression, ratio: int, seed: int, alpha: float
 ) -> list[float]:
-    """Return the c that lemma 1 needs with curvature alpha on the worst directions found.
+    """Return the c that lemma 1 needs with curvature alpha in the worst directions found.
 
-    The curvature along V is (1/2) <grad f(V) - grad f(0), V>, by the problem's own oracle.
-    Directions of rank 1, of rank 2, and of any rank.
+    There is one number each for directions of rank 1, of rank 2 and of any rank (only rank 1 where
+    `ratio` = n/d is above 40). The curvature along V is (1/2) <grad f(V) - grad f(0), V>, by the
+    problem's own oracle.
     """
     tested: Any = problem
     backend = trial.subject.problem_under_test(tested).open(np.random.default_rng(seed))
@@ -123,7 +124,7 @@ LEMMA1 = Claim(
 
 
 class HalfGradient(OverriddenOracles):
-    """The gradient keeps the factor 1/2 of the square."""
+    """Leaves the factor 1/2 of the square in the gradient."""
 
     def gradient(self, x: Point) -> Any:
         """Return half of the gradient."""
@@ -134,16 +135,16 @@ class HalfGradient(OverriddenOracles):
 
 
 def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> ExaminationEvidence:
-    """Search, for loss (7), the c that lemma 1 needs with (printed or 1/4) lambda_min(Sigma_x).
+    """Find the c that lemma 1 needs for loss 7 with `printed` and with 1/4 times lambda_min.
 
-    tau = c d/n must do for all n with one c. On the worst rank-one directions found, with
-    lambda_min/2 the c needed grows with n/d, by more than 2 from the least n/d to the largest; with
-    lambda_min/4 it falls to 0.
+    One c in tau = c d/n must serve all n. In the worst rank-one directions found with lambda_min/2,
+    the needed c grows by more than a factor 2 from the least n/d to the largest; with lambda_min/4
+    it falls to 0.
     """
     ratios = (10, 40, 160) if effort == "quick" else (10, 40, 160, 640)
 
     def list_required_constants(alpha: float, sizes: Sequence[tuple[int, int]]) -> list[float]:
-        """Return the c for each d and n/d."""
+        """Return the needed c for each pair of d and n/d."""
         return [
             find_worst_direction(
                 make_isotropic_regression(seed, d=d, ratio=r).data, alpha, starts=2, seed=seed
@@ -153,7 +154,7 @@ def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
         ]
 
     def growth(results: list[float]) -> float:
-        """Return the last over the first, in units of 2; 0 if none is needed."""
+        """Return the last number over the first, divided by 2; 0 if the first is 0."""
         return results[-1] / results[0] / 2.0 if results[0] > 0.0 else 0.0
 
     sizes = [(10, ratio) for ratio in ratios]

@@ -46,7 +46,7 @@ MUTANTS = (
     ),
     _loop(
         "li2019-constant-beta",
-        "beta = 3L at every k: steps do not grow.",
+        "beta = 3L at every k, so that steps do not grow.",
         {"self.smoothness / k": "self.smoothness"},
         GAP,
         COR3,
@@ -60,7 +60,7 @@ MUTANTS = (
     ),
     _loop(
         "li2019-not-carried",
-        "condg starts from theta_{t-1} every time: x is not carried on.",
+        "condg always starts from theta_{t-1}, not from the last x.",
         {"condg(ask, g, x": "condg(ask, g, theta"},
         GAP,
         COR3,

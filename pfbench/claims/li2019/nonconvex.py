@@ -1,4 +1,4 @@
-"""li2019 section 4, theorem 1 for non-convex f: measured, as its proof (appendix G) is broken."""
+"""li2019 section 4, theorem 1 for non-convex f: measured, as its proof (G.1) is broken."""
 
 import math
 from collections.abc import Callable
@@ -39,7 +39,7 @@ from pfbench.verification.units import VALUE, formula, power_product
 
 
 def nonconvex_quadratic(rng: np.random.Generator, kappa: float, d: int = 256) -> KnownQuadratic:
-    """Return a problem that is not convex, with L/sigma_hat = kappa.
+    """Return a non-convex problem with L/sigma_hat = kappa.
 
     It is `make_restricted_quadratic` with one blind direction and s = 1, so that L = max(1, excess)
     and sigma_hat = 1 - 8 (1 + excess)/d.
@@ -60,14 +60,17 @@ _CONDITIONED = make_instance(nonconvex_quadratic, kappa=500.0)
 
 
 def check(trial: Trial) -> Evidence:
-    """Measure halving, LO against 1/epsilon, and FO to a target against L/sigma_hat."""
+    """Measure the halving of the gap, LO against 1/epsilon, and FO against L/sigma_hat.
+
+    FO are counted to a target.
+    """
     T, count = trial.choose_by_effort(9, 10), trial.choose_by_effort(6, 20)
     halved: dict[str, Decision] = {}
     kappas = trial.choose_by_effort(np.geomspace(5.0, 500.0, 4), np.geomspace(5.0, 1000.0, 8))
     seeds = trial.seeds(MOST_SEEDS, "problems")
 
     def row(i: int) -> tuple[Floats, list[float]]:
-        """Return LO at the end of each t of the last family, and FO by L/sigma_hat."""
+        """Return LO at the end of each t on the last family, and FO for each L/sigma_hat."""
         rng, lo = np.random.default_rng(seeds[i]), np.zeros(T)
         for family in _CURVED_DOWN:
             p = family.parameters
@@ -102,7 +105,7 @@ def check(trial: Trial) -> Evidence:
 
 
 def _full_gradients_to_halvings(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
-    """Return the full gradients until the gap is delta0 2^-halvings; infinite if it never is."""
+    """Return the number of full gradients until the gap is delta0 2^-halvings, or infinity."""
     target = tested.constants.delta * 2.0**-halvings
     for _, _, step in follow_inner_iterations(trial, tested, halvings):
         if tested.gap(step.state.x) <= target:
@@ -134,10 +137,11 @@ NONCONVEX = Claim(
 def examine_reversed_inequality(
     effort: str, seed: int, *, sign: float = 1.0
 ) -> ExaminationEvidence:
-    """(69) bounds f(theta_hat) - f(theta) from above; restricted strong convexity from below.
+    """Test (69), which bounds f(theta_hat) - f(theta) from above.
 
-    At random points and at theta_hat of a problem with eps_stat > 0. A ratio is 1 plus the largest
-    excess of one side over the other in units of sigma_hat eps_stat^2; (69) has `sign` = 1.
+    Restricted strong convexity bounds it from below. The points are random ones and theta_hat of a
+    problem with eps_stat > 0. A ratio is 1 plus the largest excess of one side over the other, in
+    units of sigma_hat eps_stat^2. (69) has `sign` = 1.
     """
     rng = stream(seed, "(69)")
     problem = make_biased_minimiser_problem(64, 1, 0.5)
@@ -184,11 +188,11 @@ def _convexity_violation(problem: KnownQuadratic, z: Floats, y: Floats) -> float
 def examine_missing_convexity(
     effort: str, seed: int, *, towards_minimiser: bool = False
 ) -> ExaminationEvidence:
-    """G.1 uses (45), which has f(z) + <grad f(z), y - z> <= f(y) between z_k and y_{k-1}.
+    """Test (45), which G.1 uses: f(z) + <grad f(z), y - z> <= f(y) between z_k and y_{k-1}.
 
-    f curves down along a direction w. Between z and y, both feasible, z - y along w, it fails;
-    towards theta_hat it holds, with (sigma_hat/2)|z - theta_hat|^2 more. A ratio is 1 plus the
-    excess in units of |y - z|^2, along a run of delta0.
+    f has negative curvature along a direction w. (45) fails between feasible z and y with y - z
+    along w. Toward theta_hat it holds, even with (sigma_hat/2)|z - theta_hat|^2 added. A ratio is 1
+    plus the excess in units of |y - z|^2; along a run of CGS, in units of delta0.
     """
     rng = stream(seed, "G.1")
     problem = make_restricted_quadratic(rng, 64, 1, 1, excess=1.0)
@@ -212,7 +216,10 @@ def examine_missing_convexity(
 
 
 def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Generator) -> float:
-    """Return the largest `_convexity_violation` from z_k to y_{k-1} over delta0, in six restarts of CGS."""  # noqa: E501
+    """Return the largest `_convexity_violation` from z_k to y_{k-1} in six restarts of CGS.
+
+    It is in units of delta0.
+    """
     constants = problem.constants(problem.start())
     algorithm = CGS.theory(constants.delta / 64.0, constants)
     y, falls = problem.start(), list[float]()
@@ -225,16 +232,17 @@ def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Gene
 def examine_stray_factor(
     effort: str, seed: int, *, end: Callable[[float], float] = lambda L: L
 ) -> ExaminationEvidence:
-    """(74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t, N = ceil(8 sqrt(L/sigma_hat)).
+    """Test (74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t.
 
-    The first L belongs there, the last does not: it fails for L below 64 kappa/(N (N+1)).
+    N = ceil(8 sqrt(L/sigma_hat)). The first L is right, but the last is not: (74) fails for L below
+    64 kappa/(N (N+1)). `end` is the last factor as a function of L.
     """
     rng = stream(seed, "(74)")
     L = 10.0 ** rng.uniform(-4.0, 4.0, size=200)
     kappa = 10.0 ** rng.uniform(0.0, 4.0, size=200)
 
     def max_ratio(L: Floats, N: Floats) -> float:
-        """Return the largest of left over right."""
+        """Return the largest ratio of the left side to the right side."""
         return float(np.max(64.0 * kappa / (N * (N + 1.0)) / np.array([end(item) for item in L])))
 
     N = np.array([inner_iteration_count(k, 1.0) for k in kappa], dtype=np.float64)

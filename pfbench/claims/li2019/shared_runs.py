@@ -1,4 +1,4 @@
-"""Shared parts of li2019's theorems: schedule, known minimisers, runs by outer and inner k."""
+"""Shared parts of li2019's theorems: schedule, problems with known minimisers, and runs."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ STRONG = "restricted strong convexity with sigma_hat > 0"
 
 
 def inner_iteration_count(L: float, sigma_hat: float) -> int:
-    """Return N_t = ceil(8 sqrt(L/sigma_hat)), the inner iterations of an outer one."""
+    """Return N_t = ceil(8 sqrt(L/sigma_hat)), the inner iterations in each outer one."""
     return math.ceil(8.0 * math.sqrt(L / sigma_hat) * (1.0 - 1e-12))
 
 
@@ -56,20 +56,19 @@ _SHAPES: Mapping[str, Callable[..., quadratics.KnownQuadratic]] = {
     "boundary of the l2 ball": quadratics.boundary_of_l2_ball,
     "interior of the l2 ball": quadratics.interior_of_l2_ball,
 }
-"""Strongly convex quadratics by where their minimiser is."""
+"""Constructors of strongly convex quadratics, by the location of the minimiser."""
 
 
 def quadratics_by_minimiser_location(d: int, kappa: float) -> Mapping[str, Instance]:
-    """Return strongly convex quadratics with L/sigma_hat = kappa by where their minimiser is."""
+    """Return strongly convex quadratics, L/sigma_hat = kappa, by location of the minimiser."""
     return {name: make_instance(build, d=d, kappa=kappa) for name, build in _SHAPES.items()}
 
 
 def matrix_regression(seed: int = 0) -> MatrixRegression:
     """Return matrix regression over the nuclear ball with more rows than entries.
 
-    So it is strongly convex, the effective strong convexity is the least eigenvalue, and
-    eps_stat = 0: the one problem here whose points are matrices and whose linear minimisation is
-    inexact.
+    So it is strongly convex, sigma_hat is the least eigenvalue, and eps_stat = 0. It is the only
+    problem of these claims whose points are matrices and whose linear minimisation is inexact.
     """
     data = draw_synthetic_sensing(seed=seed, rows=8, columns=8, rank=2, n=160, spike=1.0)
     return MatrixRegression(data, data.ball, tolerance=1e-10)
@@ -81,7 +80,7 @@ REGRESSION = make_instance(matrix_regression)
 
 @dataclass(frozen=True)
 class SolvedProblem:
-    """Problem with the data that the theorems need.
+    """Problem whose least value is known.
 
     Attributes
     ----------
@@ -108,12 +107,12 @@ class SolvedProblem:
 
 
 def from_quadratic(problem: quadratics.KnownQuadratic) -> SolvedProblem:
-    """Return a quadratic, whose minimiser is known."""
+    """Return the `SolvedProblem` of a quadratic with known minimiser and least value 0."""
     return SolvedProblem(problem, problem.constants(problem.start()), problem.value)
 
 
 def from_regression(problem: MatrixRegression) -> SolvedProblem:
-    """Return matrix regression with its least value computed."""
+    """Return the `SolvedProblem` of matrix regression, whose least value is computed."""
     lower, start = problem.theta_hat(tolerance=1e-9).value, problem.start()
     constants = replace(problem.constants(start), delta=problem.value(start) - lower)
     return SolvedProblem(problem, constants, lambda x: problem.value(x) - lower)
@@ -126,7 +125,7 @@ def make_solved_families(
     kappas: Sequence[float],
     seeds: int = 1,
 ) -> dict[str, SolvedProblem]:
-    """Return, for each seed, strongly convex problems of every shape, and restricted ones."""
+    """Return, for each seed, quadratics of every shape, a singular one, and matrix regression."""
     problems = {}
     for i, seed in enumerate(trial.seeds(seeds, "problems"), 1):
         rng = np.random.default_rng(seed)
@@ -146,14 +145,16 @@ def make_solved_families(
 def follow_inner_iterations(
     trial: Trial, tested: SolvedProblem, restarts: int, seed: int = 0, **overrides: Any
 ) -> Iterator[tuple[int, int, StepRecord]]:
-    """Run the theorem's schedule, or with given parameters; yield outer t, inner k, and the step.
+    """Follow a run of the theorem's schedule; yield outer t, inner k, and the step.
+
+    `overrides` replace parameters of the schedule.
 
     Raises
     ------
     ClaimBroken
-        If it ends early, or leaves the set.
+        If the run ends early, or leaves the set.
     NotTestable
-        If it makes all of them, and does not yield a state for each.
+        If the run makes all inner iterations, but does not yield a state for each.
     """
     N = tested.N
     epsilon = tested.constants.delta * 2.0**-restarts
@@ -164,9 +165,7 @@ def follow_inner_iterations(
     if index < N * restarts:
         if index and step.counts().sfo == tested.problem.n * N * restarts:
             raise NotTestable(f"it yields {index} states in {N * restarts} inner iterations")
-        raise ClaimBroken(
-            f"it makes {index} inner iterations where the schedule has {N * restarts}"
-        )
+        raise ClaimBroken(f"it makes {index} inner iterations, but the schedule has {N * restarts}")
 
 
 def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
@@ -186,12 +185,12 @@ def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
 
 
 def bound_ratio(measured: float, bound: float) -> float:
-    """Return measured over bound; infinite where it is not a number."""
+    """Return measured over bound; infinite if `measured` is not finite."""
     return measured / bound if math.isfinite(measured) else math.inf
 
 
 def decide_exact_count(measured: int, claimed: int) -> Decision:
-    """Decide that a count is the claimed one: neither ratio of the two exceeds 1."""
+    """Decide that a count equals the claimed one: neither of their two ratios exceeds 1."""
     ratios = [measured / claimed, claimed / measured if measured else math.inf]
     return decide_inequality(ratios, rounding=0.0)
 

@@ -1,4 +1,4 @@
-"""li2019 theorem 1 and (27): how far a point with a small gap is, in units of eps_stat."""
+"""li2019 theorem 1 and (27): the distance from theta_hat at a small gap, by eps_stat."""
 
 import math
 from dataclasses import replace
@@ -39,9 +39,9 @@ _SPARSE = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Check |y - theta_hat|^2 <= 4 eps_stat^2 where the gap is at most sigma_hat eps_stat^2.
+    """Check |y - theta_hat|^2 <= 4 eps_stat^2 at all points with a small gap.
 
-    The last point must have that gap.
+    A gap is small if it is at most sigma_hat eps_stat^2. The last point must have a small gap.
     """
     reached, distances = {}, {}
     for d in trial.choose_by_effort((64, 256), (64, 256, 1024)):
@@ -71,7 +71,7 @@ def _final_gap_ratio_and_distance_ratios(
 ) -> tuple[float, list[float]]:
     """Run to the gap sigma_hat eps_stat^2; return the last gap over it, and distance ratios.
 
-    The second result is |y - theta_hat|^2/eps_stat^2 of all points that have that gap.
+    The distance ratios are |y - theta_hat|^2/eps_stat^2 at all points with at most that gap.
     """
     tested, target = from_quadratic(problem), problem.sigma_hat * squared_error
     ratios = [0.0]
@@ -119,16 +119,17 @@ _WIDE = 256
 
 
 def _statistical_error_squared_as_printed(share: float) -> float:
-    """Return eps_stat^2 of `make_biased_minimiser_problem`, s = 1, with the paper's constants."""
+    """Return eps_stat^2 of `make_biased_minimiser_problem`, s = 1, with the printed constants."""
     size, length = 2.0 * share, share / math.sqrt(_WIDE)
     return 0.5 / _WIDE * (size + length) ** 2 / (1.0 - 8.0 / _WIDE)
 
 
 def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadratic, Floats]:
-    """Return `make_biased_minimiser_problem`, s = 1, and a point with a gap: across its flat line, then inwards.
+    """Return `make_biased_minimiser_problem`, s = 1, and a distant point with this gap.
 
-    Inwards is along the entry of the truth, towards 0, as far as the gap allows.
-    """  # noqa: E501
+    From the minimiser, the point lies across the flat line, and then along the nonzero entry of the
+    truth, towards 0, as far as the gap allows.
+    """
     problem = make_biased_minimiser_problem(_WIDE, 1, share)
     w = scipy.linalg.hadamard(_WIDE)[-1] / _WIDE
     far, inwards = problem.minimiser + 2.0 * share * w, np.sign(w[0]) * np.eye(_WIDE)[0]
@@ -148,7 +149,10 @@ def _compute_squared_distance(share: float, gap: float) -> float:
 
 
 def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
-    """Return the largest |theta_t - theta_hat|^2 of CGS from the flat point, t = 1, 2."""
+    """Return the largest |theta_t - theta_hat|^2, t = 1, 2, of CGS from the flat point.
+
+    Only points with at most the given gap count.
+    """
     problem, point = _make_problem_and_flat_point(share, gap)
     problem = replace(problem, begin=point)
     constants = problem.constants(point)
@@ -164,7 +168,10 @@ def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
 def examine_squared_norm(
     effort: str, seed: int, *, is_corrected: bool = False
 ) -> ExaminationEvidence:
-    """(15): f(theta) - f(theta_hat) <= sigma_hat eps^2 implies |theta - theta_hat|^2 <= eps^2."""
+    """Test (15), which bounds |theta - theta_hat|^2 by eps^2 where the gap is small.
+
+    A gap is small if f(theta) - f(theta_hat) <= sigma_hat eps^2.
+    """
     share = float(stream(seed, "(15)").uniform(0.2, 0.6))
     problem, printed = (
         make_biased_minimiser_problem(_WIDE, 1, share),
@@ -192,7 +199,7 @@ def examine_squared_norm(
 
 
 def _ratio_of_squared_distance_to_bound(share: float) -> float:
-    """Return |theta - theta_hat|^2 over 4 eps_stat^2, eps_stat^2 with 8 in place of 1."""
+    """Return |theta - theta_hat|^2 over 4 eps_stat^2, with the factor 8 in eps_stat^2."""
     error = error_squared_of_biased_minimiser(_WIDE, 1, share)
     return _compute_squared_distance(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
 
@@ -200,7 +207,7 @@ def _ratio_of_squared_distance_to_bound(share: float) -> float:
 def examine_one_sided_square(
     effort: str, seed: int, *, is_corrected: bool = False
 ) -> ExaminationEvidence:
-    """(22): (15) with |theta - theta_hat| <= eps^2 instead, a length against a squared length."""
+    """Test (22): (15) with |theta - theta_hat| <= eps^2, a length against a squared length."""
     share = float(stream(seed, "(22)").uniform(0.2, 0.6))
     printed, corrected = (
         _statistical_error_squared_as_printed(share),

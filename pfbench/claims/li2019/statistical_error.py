@@ -1,4 +1,4 @@
-"""The statistical error of li2019, and the problem whose minimiser misses the truth by it."""
+"""The statistical error of li2019, and a problem whose minimiser misses the truth by it."""
 
 import math
 
@@ -12,12 +12,12 @@ from pfbench.verification.instruments.quadratics import KnownQuadratic
 def statistical_error_squared(
     tau: float, sigma_hat: float, compatibility: float, outside: float, size: float, length: float
 ) -> float:
-    """Return eps_stat^2, with the constant corrected.
+    """Return eps_stat^2, with the corrected constant 8.
 
     Parameters
     ----------
     tau
-        Of restricted strong convexity.
+        tau of restricted strong convexity.
     sigma_hat
         Effective strong convexity, positive.
     compatibility
@@ -31,12 +31,12 @@ def statistical_error_squared(
 
 
 def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQuadratic:
-    """Return a problem over the l1 ball whose minimiser misses the sparse truth along a flat line.
+    """Return a problem on the l1 ball whose minimiser is off the truth along a flat line.
 
-    The Hessian is I - d w w' with w' = (+-1/d, ...), so that sigma = 1 and tau = 1/(2 d), exact.
+    The Hessian is I - d w w' with w' = (+-1/d, ...), so that sigma = 1 and tau = 1/(2 d), exactly.
     The truth has `support` equal entries and l1 norm 1 - share; theta_hat = truth - share w has l1
-    norm 1. eps_stat is positive, and the claim binds: truth + share w is in the ball, differs from
-    theta_hat along w alone, where f is flat, and the start is near it.
+    norm 1. eps_stat is positive, and the claim binds: truth + share w is in the ball and near the
+    start. It differs from theta_hat only along w, where f is flat.
 
     Parameters
     ----------

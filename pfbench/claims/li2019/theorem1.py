@@ -1,4 +1,4 @@
-"""li2019 theorem 1: the gap halves at each restart; full gradients and linear minimisations."""
+"""li2019 theorem 1: the gap halves at each restart; counts of full gradients and of LO."""
 
 import math
 from functools import partial
@@ -109,13 +109,19 @@ FO = _of_theorem1(
 
 
 def lo_first_term(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
-    """Return the first term of the bound of the LO of T outer iterations: what prox steps take."""
+    """Return the first term of the bound of LO in T outer iterations: the LO at a face.
+
+    It covers the LO beyond the second term.
+    """
     N = shared_runs.inner_iteration_count(L, sigma_hat)
     return 288.0 * L * D**2 * 2.0**T / delta0 * (N**2 * sigma_hat / (64.0 * L))
 
 
 def lo_second_term(L: float, sigma_hat: float, T: int) -> float:
-    """Return the second term, 2 N_t T: half of it is one LO in each inner iteration."""
+    """Return the second term of the bound of LO in T outer iterations: 2 N_t T.
+
+    Half of it is one LO in each inner iteration.
+    """
     return 2.0 * shared_runs.inner_iteration_count(L, sigma_hat) * T
 
 
@@ -129,11 +135,11 @@ _STEEP = make_instance(quadratics.vertex_of_simplex, d=64, kappa=1.0, pull=1e6)
 
 
 def check_lo(trial: Trial) -> Evidence:
-    """Check that the LO of T outer iterations stay within the theorem's terms, and each by itself.
+    """Check that the LO of T outer iterations are at most the theorem's bound, term by term.
 
-    The first counts on faces: there it must cover what is beyond the second, and what is beyond one
-    LO in each inner iteration must grow no faster than it, as 1/epsilon. The second counts at a
-    steep vertex. The sum is near its bound only if both are.
+    On faces the first term matters: it must cover the LO beyond the second term. Also, the LO
+    beyond one in each inner iteration must grow no faster than 1/epsilon, as this term does. At a
+    steep vertex the second term matters. The bound is attained nearly only if both terms are.
     """
     rng, d = trial.rng("problems"), trial.choose_by_effort(64, 512)
     faces = {name: face(rng, d=d) for name, face in _FACES.items()}
@@ -166,7 +172,10 @@ def check_lo(trial: Trial) -> Evidence:
 
 
 def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
-    """Decide how LO beyond one an inner iteration grows in 1/epsilon; return runs, too."""
+    """Decide the growth in 1/epsilon of the LO beyond one per inner iteration; count the runs.
+
+    Return the decision and the number of runs.
+    """
     lengths = trial.choose_by_effort(range(4, 12), range(4, 14))
     problem = _SIMPLEX(trial.rng("growth"))
     c = shared_runs.from_quadratic(problem).constants
@@ -201,7 +210,7 @@ LO = _of_theorem1(
 
 
 class LargeVertices(OverriddenOracles):
-    """The linear minimisation answers for a set half as large again."""
+    """The linear minimisation answers for a set that is 1.5 times as large."""
 
     def lo(self, g: Any) -> Point:
         """Return 1.5 times the vertex."""
@@ -216,13 +225,13 @@ _schedule = partial(Mutant.from_edits, CGS, CGS)
 MUTANTS = (
     _schedule(
         "li2019-short-period",
-        "An outer iteration is one inner iteration short.",
+        "Each outer iteration lacks one inner iteration.",
         {"math.sqrt(L / sigma)),": "math.sqrt(L / sigma)) - 1,"},
         FO,
     ),
     _schedule(
         "li2019-one-restart-less",
-        "The outer iterations are rounded down.",
+        "The number of outer iterations is rounded down.",
         {"restarts=max(1, round_up(": "restarts=max(1, round_down("},
         FO,
     ),
@@ -230,7 +239,7 @@ MUTANTS = (
         CGS,
         condg,
         "li2019-double-lo",
-        "condg asks each linear minimisation twice.",
+        "condg queries each linear minimisation twice.",
         {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
         LO,
     ),

@@ -1,4 +1,4 @@
-"""li2019 theorem 2: STORC halves the gap in expectation, and the variance of its estimate (52)."""
+"""li2019 theorem 2: STORC halves the expected gap; and (52), the variance of its estimate."""
 
 import math
 from dataclasses import replace
@@ -28,7 +28,10 @@ def component_gradient_count(n: int, N: int, m: int, T: int) -> int:
 
 
 def variance_bound(L: float, squared: float, N: int, k: int) -> float:
-    """Return L^2 D_t^2/(N_t (k+1)^2), the bound of E|v_k - grad f(z_k)|^2 (52)."""
+    """Return L^2 D_t^2/(N_t (k+1)^2), the bound of E|v_k - grad f(z_k)|^2 (52).
+
+    `squared` is D_t^2.
+    """
     return L**2 * squared / (N * (k + 1.0) ** 2)
 
 
@@ -38,7 +41,7 @@ _SHAPES = shared_runs.quadratics_by_minimiser_location(d=32, kappa=1.0)
 _SINGULAR = make_instance(make_restricted_quadratic, d=128, support=2, blind=2)
 
 RUNS = 48
-"""Runs of which the mean is decided: enough for one of 0.4 of its bound."""
+"""Number of runs for a mean: enough to confirm one of 0.4 times its bound."""
 _of_storc = partial(
     Claim,
     kind="bound",
@@ -111,7 +114,7 @@ THM2 = _of_storc(
 
 
 def check_variance(trial: Trial) -> Evidence:
-    """Check E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2), on the mean over k for each t."""
+    """Check E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2), averaged over k for each t."""
     runs, parts = RUNS, dict[str, Decision]()
     for name, tested in _make_well_conditioned_problems(trial).items():
         # LO grow like 2^T, except where the minimiser is easy to find.
@@ -127,9 +130,9 @@ def check_variance(trial: Trial) -> Evidence:
 def decide_mean_variances(
     trial: Trial, name: str, tested: shared_runs.SolvedProblem, T: int, runs: int, **overrides: Any
 ) -> dict[str, Decision]:
-    """Return, for each t <= T, the decision on the mean over k of error over bound.
+    """Return, for each t <= T, the decision on the mean over k of the error over its bound.
 
-    Parameters of the algorithm may be given; else they are the theorem's.
+    `overrides` replace parameters of the theorem's schedule.
     """
     L, N = tested.constants.L_f, tested.N
     ratios = np.zeros((runs, T, N))

@@ -1,6 +1,6 @@
 """Every method of the catalogue, compared with its reference and its published schedule.
 
-A file for each family, as `pfbench/algorithms/` has them, states the schedules.
+The schedules are stated in one file for each family, as in `pfbench/algorithms/`.
 """
 
 from pfbench.claims.methods import every, reference_faults

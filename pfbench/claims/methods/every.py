@@ -39,11 +39,11 @@ SCHEDULES = {
     )
     for published in family.SCHEDULES
 }
-"""The published schedules by the names of the methods."""
+"""The published schedules, by the name of the method."""
 
 CLAIMS = tuple(claims_about_methods(SCHEDULES))
 
 
 def find_claim_about_method(tested_part: str, method_name: str) -> Claim:
-    """Return a claim about a method by what it tests and the method's name."""
+    """Return the claim that tests this part of a method, by the method's name."""
     return next(claim for claim in CLAIMS if claim.name == f"methods-{tested_part}-{method_name}")

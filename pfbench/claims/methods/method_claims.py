@@ -33,14 +33,14 @@ _STATED: Mapping[str, tuple[str, str, Any, tuple[float, float]]] = MappingProxyT
         ),
     }
 )
-"""The kind, the statement, the check, and the seconds that it takes, quick and full."""
+"""For each tested part: kind, statement, check, and quick and full duration in seconds."""
 
 _FORMER = MappingProxyType({"estimate": "run", "steps": "run"})
-"""Former names of claims, each with the one that tests the same now."""
+"""Former tested parts, each with the one that covers it now."""
 
 
 def claims_about_methods(schedules: Mapping[str, PublishedSchedule]) -> Iterator[Claim]:
-    """Yield the claims about each method of the catalogue, in its order."""
+    """Yield the claims about each method of the catalogue, in the order of the catalogue."""
     for name, method in ALGORITHMS.items():
         for key, (kind, statement, check, takes) in _STATED.items():
             yield Claim(
@@ -72,7 +72,7 @@ def claims_about_methods(schedules: Mapping[str, PublishedSchedule]) -> Iterator
 
 
 def current_claim_name(name: str) -> str:
-    """Return the name of the claim that tests what a former one tested."""
+    """Return the present name of a claim; a former claim becomes the one that covers it."""
     for former, present in _FORMER.items():
         name = name.replace(f"methods-{former}-", f"methods-{present}-", 1)
     return name

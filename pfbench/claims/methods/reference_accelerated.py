@@ -14,13 +14,16 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def rsag_schedule(request: ScheduleRequest) -> Printed:
-    """Return 6 L h0/N <= epsilon with b = n and beta = 1/(2L), the deterministic case."""
+    """Return the deterministic schedule: 6 L h0/N <= epsilon, b = n, beta = 1/(2L)."""
     epsilon, c, L = request.epsilon, request.constants, schedule_smoothness(request)
     return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
 
 
 def prox_rsag_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least N with `compute_bounded_set_bound` at most epsilon, b = n, beta = 1/(2L)."""
+    """Return the least N for which `compute_bounded_set_bound` is at most epsilon.
+
+    b = n and beta = 1/(2L).
+    """
     N = smallest_horizon(partial(compute_bounded_set_bound, request.constants), request.epsilon)
     return {
         "iterations": N,
@@ -32,7 +35,7 @@ def prox_rsag_schedule(request: ScheduleRequest) -> Printed:
 def compute_bounded_set_bound(c: Constants, N: float) -> float:
     """Return the bound of qu2018 theorem 1 with exact proximal maps.
 
-    192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
+    It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
     """
     L = max(c.L_f, c.L_ms)
     return 192.0 * (L * c.D) ** 2 / (N**2 * (N + 1.0)) + 144.0 * c.ell * L * c.M**2 / N

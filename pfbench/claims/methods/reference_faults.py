@@ -34,7 +34,7 @@ MUTANTS = (
         ProxSVRG,
         SVRG,
         "methods-svrg-one-used",
-        "Pays b components and uses one.",
+        "Pays for b components and uses one.",
         {"self.draw(ask, rng)": "np.repeat(rng.integers(ask.n, size=1), self.batch)"},
         find_claim_about_method("law", "prox-svrg"),
     ),
@@ -42,7 +42,7 @@ MUTANTS = (
         ProxSAGA,
         SAGA,
         "methods-saga-fixed-table",
-        "Leaves the table as it was filled at the start, though all is paid.",
+        "Never updates the table after the start, but pays for the updates.",
         {"table.replace(": "table.difference("},
         find_claim_about_method("run", "prox-saga"),
     ),
@@ -58,7 +58,7 @@ MUTANTS = (
         NFWUSG,
         EstimatorAlgorithm.run,
         "methods-sg-second-half",
-        "Draws its output among the second half of the points.",
+        "Draws its output from the second half of the points.",
         {
             "for t in": "chosen = int(rng.integers(self.iterations // 2, self.iterations))\n"
             "        output = None\n"

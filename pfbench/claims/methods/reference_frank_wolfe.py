@@ -8,10 +8,10 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def schedule(request: ScheduleRequest) -> Printed:
-    """Return T of max(2 h0, C)/sqrt(T+1) <= epsilon (6); C = L_f D^2 unless given.
+    """Return the least T with max(2 h0, C)/sqrt(T+1) <= epsilon (6); C = L_f D^2 by default.
 
-    With backtracking no estimate exceeds max(2 L_f, M_{-1}), which takes the place of L_f; the L
-    of the short step does.
+    With backtracking, max(2 L_f, M_{-1}) replaces L_f, as no estimate exceeds it. With the short
+    step, the parameter L replaces L_f.
     """
     c, parameters = request.constants, request.parameters
     if parameters.get("step") == "short":

@@ -16,12 +16,12 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def convex_bound(c: Any, N: float) -> float:
-    """Return 15 L D^2/(2(N+1)(N+2))."""
+    """Return the bound 15 L D^2/(2(N+1)(N+2))."""
     return float(15.0 * c.L_f * c.D**2 / (2.0 * (N * N + 3.0 * N + 2.0)))
 
 
 def convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least N of `convex_bound`, with L_f and D."""
+    """Return the least N for which `convex_bound` is at most epsilon, with L_f and D."""
     c = request.constants
     N = smallest_horizon(partial(convex_bound, c), request.epsilon)
     return {"iterations": N, "smoothness": c.L_f, "diameter": c.D}
@@ -30,7 +30,7 @@ def convex_schedule(request: ScheduleRequest) -> Printed:
 def spider_schedule(request: ScheduleRequest) -> Printed:
     """Return N = 32 L Delta/epsilon, eta = epsilon/(48L), T = sqrt n, b = 10 T.
 
-    L is the mean of the L_i where these are drawn by, which is the source's own.
+    L is the mean of the L_i if components are drawn in proportion to their L_i, as in the source.
     """
     c, L = request.constants, schedule_smoothness(request)
     T = math.ceil(math.sqrt(c.n) - 1e-9)

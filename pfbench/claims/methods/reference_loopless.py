@@ -7,27 +7,33 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def compute_sharp_schedule(request: ScheduleRequest, c2: float) -> Printed:
-    """Return eta with (eta L)^2 c^2 + eta L = 1, and T = 2 h0/(eta epsilon^2)."""
+    """Return eta with (eta L)^2 c^2 + eta L = 1, and T = 2 h0/(eta epsilon^2).
+
+    `c2` is c^2.
+    """
     L = schedule_smoothness(request)
     eta = 1.0 / L if c2 == 0.0 else (math.sqrt(1.0 + 4.0 * c2) - 1.0) / (2.0 * c2 * L)
     return {"step": eta, "iterations": 2.0 * request.constants.delta / (eta * request.epsilon**2)}
 
 
 def page_schedule(request: ScheduleRequest) -> Printed:
-    """Return b = sqrt n, p = b/(n + b), with which the summed error is (1-p)/(pb) = n/b^2."""
+    """Return the schedule with b = sqrt n and p = b/(n + b).
+
+    The summed error has the constant (1-p)/(pb) = n/b^2.
+    """
     b, p = page_sizes(request.constants.n)
     return {"batch": b, "refresh": p, **compute_sharp_schedule(request, request.constants.n / b**2)}
 
 
 def prox_page_schedule(request: ScheduleRequest) -> Printed:
-    """Return 16 L h0/T <= epsilon^2, eta = 1/(4L), with the b and p of PAGE."""
+    """Return the schedule with 16 L h0/T <= epsilon^2, eta = 1/(4L), and the b and p of PAGE."""
     c, L, (b, p) = request.constants, schedule_smoothness(request), page_sizes(request.constants.n)
     T = 16.0 * L * c.delta / request.epsilon**2
     return {"batch": b, "refresh": p, "iterations": T, "step": 0.25 / L}
 
 
 def lsvrg_schedule(request: ScheduleRequest) -> Printed:
-    """Return p = 2 n^(-1/3), at most 1, b = n^(2/3)."""
+    """Return the schedule with p = min(1, 2 n^(-1/3)) and b = n^(2/3)."""
     n = request.constants.n
     b, p = math.ceil(n ** (2.0 / 3.0) - 1e-9), min(1.0, 2.0 / n ** (1.0 / 3.0))
     c2 = 2.0 * (1.0 - p) * (2.0 - p) / (p * p * b)
@@ -35,7 +41,10 @@ def lsvrg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def zerosarah_schedule(request: ScheduleRequest) -> Printed:
-    """Return b = sqrt n, lambda = q/2, q the chance that an entry is renewed in a step."""
+    """Return the schedule with b = sqrt n and lambda = q/2.
+
+    q is the probability that a step replaces a given table entry.
+    """
     n = request.constants.n
     b = math.ceil(math.sqrt(n) - 1e-9)
     q = 1.0 - (1.0 - 1.0 / n) ** b

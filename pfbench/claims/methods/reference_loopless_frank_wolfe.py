@@ -15,26 +15,29 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def compute_balanced_schedule(request: ScheduleRequest, c: float) -> Printed:
-    """Return T and gamma of h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, gamma at most 1."""
+    """Return T and gamma <= 1 with h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon."""
     return reference_schedules.constant_step_schedule(
         request, schedule_smoothness(request), 0.5 + c
     )
 
 
 def spider_schedule(request: ScheduleRequest) -> Printed:
-    """Return b = q = sqrt n: q steps of b differences are off by L gamma D at most."""
+    """Return the schedule with b = q = sqrt n; its errors are at most L gamma D."""
     root = math.sqrt(request.constants.n)
     return {"batch": root, "period": root, **compute_balanced_schedule(request, 1.0)}
 
 
 def page_schedule(request: ScheduleRequest) -> Printed:
-    """Return b = sqrt n, p = b/(n + b)."""
+    """Return the schedule with b = sqrt n and p = b/(n + b)."""
     b, p = reference_schedules.page_sizes(request.constants.n)
     return {"batch": b, "refresh": p, **compute_balanced_schedule(request, 1.0)}
 
 
 def lsvrg_schedule(request: ScheduleRequest) -> Printed:
-    """Return p = 2 n^(-1/3), at most 1, b = n^(2/3)/2; c^2 by the age's mean square."""
+    """Return the schedule with p = min(1, 2 n^(-1/3)) and b = n^(2/3)/2.
+
+    c^2 follows from the mean square of the snapshot's age.
+    """
     n = request.constants.n
     b, p = math.ceil(n ** (2.0 / 3.0) / 2.0 - 1e-9), min(1.0, 2.0 / n ** (1.0 / 3.0))
     age = (1.0 - p) * (2.0 - p) / p**2
@@ -42,7 +45,7 @@ def lsvrg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def zerosarah_schedule(request: ScheduleRequest) -> Printed:
-    """Return b = sqrt n, lambda = q/2, c^2 = 4/(ab) with a = q - q^2/4."""
+    """Return the schedule with b = sqrt n, lambda = q/2, c^2 = 4/(ab), a = q - q^2/4."""
     n = request.constants.n
     b = math.ceil(math.sqrt(n) - 1e-9)
     q = 1.0 - (1.0 - 1.0 / n) ** b
@@ -51,7 +54,7 @@ def zerosarah_schedule(request: ScheduleRequest) -> Printed:
 
 
 def storm_schedule(request: ScheduleRequest) -> Printed:
-    """Return alpha = L gamma D/sigma and b0 = 1/alpha, for the least T of the bound."""
+    """Return alpha = L gamma D/sigma and b0 = 1/alpha, with the least T that meets the bound."""
     epsilon, c = request.epsilon, request.constants
     L, sigma = max(c.L_f, c.L_ms), math.sqrt(c.sigma2)
 
@@ -70,7 +73,10 @@ def storm_schedule(request: ScheduleRequest) -> Printed:
 
 
 def one_sfw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least T with (4/3) D sqrt(2 sigma^2 + 8 L^2 D^2)/sqrt T + 2 L D^2/(T+1)."""
+    """Return the least T that makes the bound below at most epsilon.
+
+    The bound is (4/3) D sqrt(2 sigma^2 + 8 L^2 D^2)/sqrt T + 2 L D^2/(T+1).
+    """
     c = request.constants
     L = max(c.L_f, c.L_ms)
     size = math.sqrt(32.0 * c.D**2 * (c.sigma2 + 4.0 * (L * c.D) ** 2) / 9.0)
@@ -81,7 +87,10 @@ def one_sfw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def momentum_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least T with (6/5) D (sigma + 2.06 L_f D) T^(-1/3) + 2 L_f D^2/(T+1)."""
+    """Return the least T that makes the bound below at most epsilon.
+
+    The bound is (6/5) D (sigma + 2.06 L_f D) T^(-1/3) + 2 L_f D^2/(T+1).
+    """
     c = request.constants
     size = 1.2 * c.D * (math.sqrt(c.sigma2) + 2.06 * c.L_f * c.D)
     T = smallest_horizon(
@@ -104,14 +113,14 @@ def page_convex_bound(c: Constants, T: float) -> float:
 
 
 def page_convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return the sizes, for the least T of `page_convex_bound`."""
+    """Return b, p and s, with the least T for which `page_convex_bound` is at most epsilon."""
     b, p, s = page_batch_probability_and_shift(request.constants)
     T = smallest_horizon(partial(page_convex_bound, request.constants), request.epsilon)
     return {"iterations": T, "batch": b, "refresh": p, "delay": s}
 
 
 def spider_convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least T of 10 L D^2/(T+1) <= epsilon."""
+    """Return the least T with 10 L D^2/(T+1) <= epsilon."""
     c = request.constants
     size = 10.0 * max(c.L_f, c.L_ms) * c.D**2
     return {"iterations": smallest_horizon(lambda T: size / (T + 1.0), request.epsilon)}
@@ -120,17 +129,17 @@ def spider_convex_schedule(request: ScheduleRequest) -> Printed:
 DRAWN = tuple(
     ScheduleRequest(e, c, {"sampling": "importance"}) for e in (0.4, 0.03) for c in CONSTANTS
 )
-"""Where components are drawn by their L_i."""
+"""Requests in which components are drawn in proportion to their L_i."""
 
 COARSE = tuple(request for request in WANTED if request.epsilon > 0.1)
-"""T of the cube of 1/epsilon is found where it is an exact number of a float."""
+"""Accuracies for which T, proportional to the cube of 1/epsilon, is an exact float."""
 
 FINE = tuple(
     ScheduleRequest(e, c)
     for c in CONSTANTS
     for e in reference_schedules.accuracies_at_jumps(partial(page_convex_bound, c))
 )
-"""Where a term of that bound that is a little off gives another T."""
+"""Accuracies for which a small error in a term of that bound gives another T."""
 
 SCHEDULES = (
     PublishedSchedule(

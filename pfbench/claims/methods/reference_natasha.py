@@ -7,7 +7,7 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def schedule(request: ScheduleRequest) -> Printed:
-    """Return B = V/epsilon^2 at most n, p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2).
+    """Return B = min(n, V/epsilon^2), p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2), T.
 
     The source states orders; the constants here are 1, and T = L^(2/3) sigma^(1/3) h0 B^(2/3)/
     epsilon^2. sigma is the lower curvature, between epsilon L and L.

@@ -9,9 +9,10 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Printed:
-    """Return theorem 3.1's step epsilon/(L D) and T = L Delta/epsilon^2, with table 1's S and p.
+    """Return the step epsilon/(L D) and T = L Delta/epsilon^2 of theorem 3.1, with S and p.
 
-    Table 1's S times 1, 4, 4, 1, 4/3, with which condition (9) holds: the least such is 2 for 4/3.
+    S and p are those of table 1, but S is multiplied by 1, 4, 4, 1, 4/3 for GE 1 to 5, so that
+    condition (9) holds: 2 is the least integer from 4/3 on.
     """
     epsilon, c = request.epsilon, request.constants
     L, n = max(c.L_f, c.L_ms), c.n
@@ -39,7 +40,7 @@ def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Pri
 
 
 def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
-    """Return the accuracies below which table 1's S and p of GE 4 and GE 5 are the others."""
+    """Return the accuracies below which GE 4 and GE 5 have the other S and p of table 1."""
     L = max(c.L_f, c.L_ms)
     return L * L / (c.L2_ms * c.n**2), L * L / (c.L2_ms * c.n**1.5)
 
@@ -53,13 +54,13 @@ def compute_normalised_step_schedule(
 
 
 def page_schedule(request: ScheduleRequest) -> Printed:
-    """Return q = sqrt(8/n), at most 1, and S = 4(1-q)/q."""
+    """Return the schedule with q = min(1, sqrt(8/n)) and S = 4(1-q)/q."""
     q = min(1.0, (8.0 / request.constants.n) ** 0.5)
     return compute_normalised_step_schedule(request, refresh=q, batch=4.0 / q - 4.0)
 
 
 def lsvrg_schedule(request: ScheduleRequest) -> Printed:
-    """Return q = (32/n)^(1/3), at most 1, and S = 4(1-q)(2-q)/q^2."""
+    """Return the schedule with q = min(1, (32/n)^(1/3)) and S = 4(1-q)(2-q)/q^2."""
     q = min(1.0, math.cbrt(32.0 / request.constants.n))
     return compute_normalised_step_schedule(
         request, refresh=q, batch=4.0 * (1.0 / q - 1.0) * (2.0 / q - 1.0)
@@ -67,7 +68,10 @@ def lsvrg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def storm_schedule(request: ScheduleRequest) -> Printed:
-    """Return alpha = epsilon/sigma, at most 1, S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2."""
+    """Return the schedule with alpha = min(1, epsilon/sigma) and S = 8 sigma/epsilon.
+
+    b0 = 4 sigma^2/epsilon^2.
+    """
     epsilon, variance = request.epsilon, request.constants.sigma2
     return compute_normalised_step_schedule(
         request,

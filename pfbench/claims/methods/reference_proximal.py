@@ -8,13 +8,13 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def gradient_descent_schedule(request: ScheduleRequest) -> Printed:
-    """Return sqrt(2 L h0/(t+1)) <= epsilon, step 1/L_f."""
+    """Return the schedule with sqrt(2 L h0/(t+1)) <= epsilon, step 1/L_f."""
     epsilon, c = request.epsilon, request.constants
     return {"iterations": 2.0 * c.L_f * c.delta / epsilon**2 - 1.0, "step": 1.0 / c.L_f}
 
 
 def rspg_schedule(request: ScheduleRequest) -> Printed:
-    """Return 8 L h0/T + 6 sigma^2/b, half of epsilon each, with step 1/(2L)."""
+    """Return the schedule in which 8 L h0/T and 6 sigma^2/b are epsilon/2 each, step 1/(2L)."""
     epsilon, c = request.epsilon, request.constants
     L = max(c.L_f, c.L_ms)
     return {
@@ -25,7 +25,7 @@ def rspg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def svrg_schedule(request: ScheduleRequest) -> Printed:
-    """Return 18 L h0/T <= epsilon, b = n^(2/3), m = n^(1/3), eta = 1/(3L)."""
+    """Return the schedule with 18 L h0/T <= epsilon, b = n^(2/3), m = n^(1/3), eta = 1/(3L)."""
     epsilon, c = request.epsilon, request.constants
     L, root = max(c.L_f, c.L_ms), c.n ** (1.0 / 3.0)
     return {
@@ -37,9 +37,10 @@ def svrg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def svrg_plus_schedule(request: ScheduleRequest) -> Printed:
-    """Return 36 L h0/T <= epsilon, eta = 1/(6L), m = sqrt b; online B = min(n, 6 sigma^2/epsilon).
+    """Return the schedule with 36 L h0/T <= epsilon, eta = 1/(6L), m = sqrt b.
 
-    b = min(n, 1/epsilon)^(2/3), the best choice of the source.
+    b = min(n, 1/epsilon)^(2/3), the best choice of the source; online B = min(n, 6
+    sigma^2/epsilon).
     """
     epsilon, c = request.epsilon, request.constants
     L = max(c.L_f, c.L_ms)
@@ -56,7 +57,7 @@ def svrg_plus_schedule(request: ScheduleRequest) -> Printed:
 
 
 def prox_saga_schedule(request: ScheduleRequest) -> Printed:
-    """Return 50 L h0/(3T) <= epsilon, b = n^(2/3), eta = 1/(5L)."""
+    """Return the schedule with 50 L h0/(3T) <= epsilon, b = n^(2/3), eta = 1/(5L)."""
     epsilon, c = request.epsilon, request.constants
     return {
         "iterations": 50.0 * c.L_max * c.delta / (3.0 * epsilon),
@@ -66,9 +67,10 @@ def prox_saga_schedule(request: ScheduleRequest) -> Printed:
 
 
 def saga_schedule(request: ScheduleRequest) -> Printed:
-    """Return 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))) <= epsilon, b = 1, eta = 1/(3 L n^(2/3)).
+    """Return the schedule with b = 1 and eta = 1/(3 L n^(2/3)).
 
-    The source's bound lacks the factor in brackets, which equal f_i need.
+    3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))) <= epsilon. The source's bound lacks the factor in
+    brackets, which is needed if all f_i are equal.
     """
     epsilon, c = request.epsilon, request.constants
     scale = 3.0 * c.L_max * c.n ** (2.0 / 3.0)

@@ -10,12 +10,10 @@ from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.schedules import Printed, ScheduleRequest
 
 CONSTANTS = USUAL
-"""Constants for which schedules are compared, L_f < L_ms < L_max, with n that are no powers.
-
-With epsilon from 0.4 to 0.002 both regimes of the curvature-aided estimators come up."""
+"""Constants for which schedules are compared; L_f < L_ms < L_max, and n is no power."""
 
 SMALLEST = tuple(replace(CONSTANTS[0], n=n, delta=1e-3, sigma2=1e-3) for n in (1, 20))
-"""Constants with which, for a large epsilon, whole numbers of a schedule are 1; with n = 1 all."""
+"""Constants for which, at a large epsilon, integers of a schedule are 1 (all if n = 1)."""
 
 WANTED = (
     *(ScheduleRequest(epsilon, c) for epsilon in (0.4, 0.03) for c in CONSTANTS),
@@ -27,17 +25,20 @@ SLIDING = (
     *(ScheduleRequest(epsilon, c) for epsilon in (2.0, 0.4) for c in CONSTANTS),
     *(ScheduleRequest(1000.0, c) for c in SMALLEST),
 )
-"""Requests for which those of sliding methods are compared."""
+"""Requests for which the schedules of sliding methods are compared."""
 
 
 def schedule_smoothness(request: ScheduleRequest) -> float:
-    """Return the largest of L_f and L_ms; the mean of the L_i where these are drawn by."""
+    """Return max(L_f, L_ms), or the mean of the L_i if components are drawn by their L_i."""
     c = request.constants
     return c.L_mean if request.parameters.get("sampling") == "importance" else max(c.L_f, c.L_ms)
 
 
 def constant_step_schedule(request: ScheduleRequest, L: float, error: float) -> Printed:
-    """Return T and gamma of h0/(T gamma) + error L D^2 gamma <= epsilon, gamma at most 1."""
+    """Return T and gamma <= 1 with h0/(T gamma) + error L D^2 gamma <= epsilon.
+
+    `error` is the constant in the second term.
+    """
     c, curvature = request.constants, error * L * request.constants.D**2
     enough = max(1.0, 4.0 * curvature * c.delta / request.epsilon**2, c.delta / curvature)
     T = math.ceil(enough * (1.0 - 1e-12))
@@ -45,7 +46,10 @@ def constant_step_schedule(request: ScheduleRequest, L: float, error: float) -> 
 
 
 def spiderboost_schedule(request: ScheduleRequest, *, constant: float) -> Printed:
-    """Return E|G|^2 <= constant L Delta/T <= epsilon^2, q = S = sqrt n, eta = 1/(2L)."""
+    """Return the schedule with E|G|^2 <= constant L Delta/T <= epsilon^2.
+
+    q = S = sqrt n and eta = 1/(2L).
+    """
     epsilon, c = request.epsilon, request.constants
     L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)
     return {
@@ -57,13 +61,13 @@ def spiderboost_schedule(request: ScheduleRequest, *, constant: float) -> Printe
 
 
 def page_sizes(n: int) -> tuple[int, float]:
-    """Return b = sqrt n and p = b/(n + b), as Li, Bao, Zhang, Richtarik 2021 take them."""
+    """Return b = sqrt n and p = b/(n + b), the choice of Li, Bao, Zhang, Richtarik 2021."""
     b = math.ceil(math.sqrt(n) - 1e-9)
     return b, b / (n + b)
 
 
 def smallest_horizon(bound: Callable[[float], float], epsilon: float) -> int:
-    """Return the least N = 1, 2, ... at which a bound that falls is at most epsilon."""
+    """Return the least N = 1, 2, ... at which a decreasing bound is at most epsilon."""
     if bound(1.0) <= epsilon:
         return 1
     N = int(scipy.optimize.brentq(lambda N: bound(N) - epsilon, 1.0, 1e12))
@@ -73,8 +77,8 @@ def smallest_horizon(bound: Callable[[float], float], epsilon: float) -> int:
 
 
 def accuracies_at_jumps(bound: Callable[[float], float]) -> tuple[float, ...]:
-    """Return accuracies a little above and below a bound at some N, where the least N changes.
+    """Return accuracies just above and below the bound at some N, where the least N changes.
 
-    A term of the bound that is off by a thousandth of it gives another N for one of them.
+    If a term of the bound is wrong by a thousandth of the bound, one of them has another least N.
     """
     return tuple(side * bound(N) for N in (2.0, 3.0, 40.0) for side in (0.999, 1.001))

@@ -16,7 +16,10 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def ncgs_schedule(request: ScheduleRequest) -> Printed:
-    """Return the N of theorem 1: option 1 (12 L Delta + 16 L)/N <= epsilon, else `option2_bound`."""  # noqa: E501
+    """Return the N of theorem 1: for option 1 (12 L Delta + 16 L)/N <= epsilon.
+
+    For option 2 `option2_bound` replaces the left side.
+    """
     epsilon, c = request.epsilon, request.constants
     L = c.L_f
     if request.parameters.get("option", 1) == 1:
@@ -39,7 +42,10 @@ def stochastic_schedule(request: ScheduleRequest) -> Printed:
 
 
 def mapping_sq_bound_stochastic(c: Constants, N: float) -> float:
-    """Return the bound of theorem 2: the set's size, lower curvature, condg, and noise."""
+    """Return the bound of theorem 2 on |G|^2, a sum of four terms.
+
+    They stem from the set's size, the lower curvature, condg, and the noise.
+    """
     L = max(c.L_f, c.L_ms)
     size = 384.0 * (L * c.D) ** 2 / (N * (N + 1.0) * (N + 2.0))
     lower = 192.0 * L * c.ell * c.M**2 / (N + 2.0)
@@ -49,7 +55,10 @@ def mapping_sq_bound_stochastic(c: Constants, N: float) -> float:
 
 
 def ncgs_vr_schedule(request: ScheduleRequest) -> Printed:
-    """Return T = 18 L (Delta+1)/epsilon, a multiple of m = n^(1/3), b = n^(2/3), eta = 1/T."""
+    """Return T = 18 L (Delta+1)/epsilon, rounded up to a multiple of m = n^(1/3).
+
+    b = n^(2/3) and eta = 1/T.
+    """
     c = request.constants
     L, m = max(c.L_f, c.L_ms), round(c.n ** (1.0 / 3.0))
     lower = 18.0 * L * (c.delta + 1.0) / request.epsilon

@@ -16,7 +16,7 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 def sarah_schedule(request: ScheduleRequest) -> Printed:
     """Return one loop of the least p with 2 h0/(eta p) <= epsilon, b = sqrt n.
 
-    With p large 2 h0/(eta p) falls as 1/sqrt p.
+    For large p, 2 h0/(eta p) decreases as 1/sqrt p.
     """
     c = request.constants
     p, b = (

@@ -11,9 +11,9 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def sfw_schedule(request: ScheduleRequest) -> Printed:
-    """Return b = T, gamma = sqrt(2 h0/(T L D^2)), with which the mean gap is at most epsilon.
+    """Return the schedule with b = T and gamma = sqrt(2 h0/(T L D^2)), at most 1.
 
-    It is at most (sqrt(2 h0 L D^2) + D sigma)/sqrt T; gamma is at most 1.
+    The mean gap is at most (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon.
     """
     epsilon, c = request.epsilon, request.constants
     L = max(c.L_f, c.L_ms)
@@ -25,7 +25,10 @@ def sfw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def svfw_schedule(request: ScheduleRequest) -> Printed:
-    """Return m = n^(1/3) rounded up, b = m^2, with which the error is at most L gamma D."""
+    """Return the schedule with m = n^(1/3), rounded up, and b = m^2.
+
+    The errors are at most L gamma D.
+    """
     m = math.ceil(request.constants.n ** (1.0 / 3.0) - 1e-9)
     return {
         **constant_step_schedule(request, schedule_smoothness(request), 1.5),
@@ -35,7 +38,10 @@ def svfw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def sagafw_schedule(request: ScheduleRequest) -> Printed:
-    """Return b = n^(2/3) and the error's bound sqrt 2 L gamma D n/b^(3/2); claimed: b = n^(1/3)."""
+    """Return the schedule with b = n^(2/3); option=claimed has b = n^(1/3).
+
+    The error is at most sqrt 2 L gamma D n/b^(3/2).
+    """
     c, claimed = request.constants, request.parameters.get("option") == "claimed"
     b = math.ceil(c.n ** ((1.0 if claimed else 2.0) / 3.0) - 1e-9)
     error = 1.5 if claimed else 0.5 + math.sqrt(2.0) * c.n * b**-1.5

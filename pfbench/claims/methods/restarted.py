@@ -8,7 +8,7 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def cgs_schedule(request: ScheduleRequest) -> Printed:
-    """Return N = 8 sqrt(L/sigma_hat), log2(delta0/epsilon) restarts, at least 1."""
+    """Return N = 8 sqrt(L/sigma_hat) and log2(delta0/epsilon) restarts, at least 1."""
     c = request.constants
     return {
         "restarts": math.log2(c.delta / request.epsilon) if c.delta > 2.0 * request.epsilon else 1,
@@ -20,9 +20,10 @@ def cgs_schedule(request: ScheduleRequest) -> Printed:
 
 
 def storc_schedule(request: ScheduleRequest) -> Printed:
-    """Return theorem 2's m: 5200 N L_max/sigma_hat where f_i are convex, else 8000 N L~/sigma_hat.
+    """Return the schedule of theorem 2, or with m = n^(2/3) the practical one.
 
-    L~ = (L_max + ell)(1 + ell/sigma_hat). In practice m = n^(2/3), as the theorem's is far above n.
+    The theorem's m is 5200 N L_max/sigma_hat for convex f_i, else 8000 N L~/sigma_hat, where L~ =
+    (L_max + ell)(1 + ell/sigma_hat). It is far above n.
     """
     c, printed = request.constants, cgs_schedule(request)
     N = float(printed["period"] or 0.0)

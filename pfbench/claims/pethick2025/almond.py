@@ -1,8 +1,9 @@
-"""Averaging minimisers in place of gradients: Almond stops where uSCG goes on.
+"""Averaging minimisers in place of gradients: Almond stops where uSCG continues.
 
-Noise of 3 tau with chance 1/4 and of -tau with 3/4 has mean 0 and median -tau. Averaged signs
-settle where the *median* of the gradient is 0: at |grad f| = tau = sigma/sqrt(3), for every alpha,
-however small the step (ours). The source's own bound has 2 zeta sigma, which no step makes less.
+Noise of 3 tau with probability 1/4 and of -tau with 3/4 has mean 0 and median -tau. Averaged signs
+settle where the *median* of the gradient is 0: at |grad f| = tau = sigma/sqrt(3), for every alpha
+and however small the step (ours). The source's own bound has the term 2 zeta sigma, which no step
+size reduces.
 """
 
 import math
@@ -25,13 +26,13 @@ from pfbench.verification.units import GRADIENT, formula
 TAU = 1.0
 
 FLOOR, BELOW = 0.9, 0.4
-"""Almond's |grad f| is at least so many tau, uSCG's at most so many."""
+"""Least |grad f| of Almond and largest |grad f| of uSCG, in units of tau."""
 
 _SEEDS = 3
 
 
 def compute_averaged_sign_floor(sigma: float) -> float:
-    """Return tau = sigma/sqrt(3), where averaged signs settle."""
+    """Return tau = sigma/sqrt(3), the |grad f| at which averaged signs settle."""
     return sigma / math.sqrt(3.0)
 
 
@@ -44,9 +45,9 @@ def make_skewed_noise_problem(K: int) -> HorizonProblem:
 
 
 def check_settling_distance(trial: Trial) -> Evidence:
-    """Compare where both settle: the mean of |grad f(x_k)| over the second half of a run.
+    """Compare where both methods settle: mean |grad f(x_k)| over the second half of a run.
 
-    Over runs it varies by some hundredths of tau, and the gap between the limits is half of tau.
+    Between runs this mean varies by some hundredths of tau; the two limits differ by half of tau.
     """
     parts, numbers = {}, {}
     (item,) = trial.claim.instances
@@ -72,7 +73,7 @@ def check_settling_distance(trial: Trial) -> Evidence:
             "least": min(mean_final_distances) / tau,
             "most": max(mean_final_distances) / tau,
         }
-        statement = f"It settles from {numbers['least']:.3g} to {numbers['most']:.3g} tau."
+        statement = f"It settles between {numbers['least']:.3g} and {numbers['most']:.3g} tau."
         parts[name] = decide_exact(right, statement, statement, numbers)
     return Evidence(combine_all(parts), {"least": FLOOR, "most": BELOW}, 3 * _SEEDS)
 
@@ -106,7 +107,7 @@ CLAIMS = (ALMOND_FLOOR,)
 
 
 class AveragesGradients(Almond):
-    """Averages gradients, and takes the minimiser of the average."""
+    """Averages gradients, and takes the linear minimiser of the average."""
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield the states of `USCG.run`."""
@@ -118,7 +119,7 @@ class SymmetricNoise(OverriddenOracles):
     """Noise of plus and minus tau, in equal parts, whose median is its mean."""
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
-        """Return the gradient with a sign of tau more, by the parity of the sample."""
+        """Return the gradient plus or minus tau, by the parity of the sample."""
         signs = np.where(np.asarray(sample) % 2, 1.0, -1.0)
         return np.asarray(self._original.gradient(x) + TAU * signs.mean())
 

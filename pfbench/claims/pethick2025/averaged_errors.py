@@ -1,9 +1,9 @@
-"""The errors of averaged gradients in pethick2025: lemmas D.2, D.3, D.4, D.6 and D.7, for each k.
+"""The errors of averaged gradients in pethick2025: lemmas D.2, D.3, D.4, D.6 and D.7.
 
-u_k = E|d_k - grad f(x_k)|_2^2. Sharper (ours), as noise and bias add up by Minkowski: the noise of
-an average of independent gradients, and the bias of steps of one length; each is reached, where f
-is affine and along a straight path. The exact law behind D.2 is what methods-estimate-uscg and
--scg test.
+u_k = E|d_k - grad f(x_k)|_2^2, for each k. The sharper bounds (ours) add noise and bias by
+Minkowski's inequality: the noise of an average of independent gradients, and the bias of steps of
+equal length. Each is attained: where f is affine, and along a straight path. The claims
+methods-run-uscg and methods-run-scg test the exact law behind D.2.
 """
 
 import math
@@ -51,19 +51,19 @@ def scg_constant_alpha_bound_printed(
 def constant_alpha_bound_sharper(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return the bias of steps of length s and the noise of the average (ours)."""
+    """Return the sum of the bias of steps of length s and of the average's noise (ours)."""
     left = math.pow(1.0 - alpha, k - 1.0)
     bias = L_f * s * (1.0 - alpha) / alpha * (1.0 - left)
     return bias + sigma * math.sqrt((alpha + left**2 * (2.0 - 2.0 * alpha)) / (2.0 - alpha))
 
 
 def vanishing_alpha_bound_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
-    """Return the root of lemmas D.4 and D.7; reach = rho_2, or D_2 of SCG."""
+    """Return the square root of the bound of lemmas D.4 and D.7; reach = rho_2, for SCG D_2."""
     return math.sqrt((4.0 * sigma**2 + 8.0 * (L_f * reach) ** 2) / math.sqrt(k))
 
 
 def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
-    """Return sigma k^(-1/4) + L_2 s (sqrt(k) - 1) (ours)."""
+    """Return sigma k^(-1/4) + L_2 s (sqrt(k) - 1), a bound of sqrt(u_k) (ours)."""
     return sigma * math.pow(k, -0.25) + L_f * s * (math.sqrt(k) - 1.0)
 
 
@@ -71,12 +71,12 @@ def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) 
 
 
 def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
-    """Return lemma D.2 as printed, of u = u_(k-1) and alpha = alpha_k."""
+    """Return the bound of u_k in lemma D.2 as printed; u = u_(k-1) and alpha = alpha_k."""
     return (1.0 - alpha / 2.0) * u + 2.0 * (L_f * s) ** 2 / alpha + (alpha * sigma) ** 2
 
 
 def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
-    """Return the same by Young's inequality with the weights 1/(1-alpha) and 1/alpha (ours)."""
+    """Return the bound of u_k by Young's inequality with weights 1/(1-alpha), 1/alpha (ours)."""
     bias = ((1.0 - alpha) * L_f * s) ** 2 / alpha
     return (1.0 - alpha) * u + bias + (alpha * sigma) ** 2
 
@@ -85,12 +85,12 @@ def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma:
 
 
 def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
-    """Return u_1 .. u_K, over all draws; of one component the only run's.
+    """Return u_1 .. u_K, the mean over all draws; with one component, nothing is drawn.
 
     Raises
     ------
     NotTestable
-        If its draws cannot be enumerated, or it tells no estimate.
+        If the draws cannot be enumerated, or the method does not yield its estimates.
     """
 
     def run_squares(rng: Any) -> Floats:
@@ -136,7 +136,7 @@ def check_errors(
 
 
 def check_error_recursion(trial: Trial, *, is_constrained: bool) -> Evidence:
-    """Compare each u_k with its bounds by u_(k-1), for alpha constant and alpha_k = k^(-1/2)."""
+    """Compare each u_k with its bounds by u_(k-1), for constant alpha and alpha_k = k^(-1/2)."""
     parts = {}
     for instance in trial.claim.instances:
         for constant in (True, False):
@@ -161,7 +161,10 @@ def check_error_recursion(trial: Trial, *, is_constrained: bool) -> Evidence:
 def _measure_errors(
     trial: Trial, problem: HorizonProblem, *, is_alpha_constant: bool, is_constrained: bool
 ) -> tuple[Floats, float, dict[str, float]]:
-    """Return u_1 .. u_K, the longest step at gamma = 1, and L_f, sigma and s = reach gamma."""
+    """Return u_1 .. u_K, reach, and the numbers L_f, sigma and s = reach gamma.
+
+    `reach` is the longest step at gamma = 1.
+    """
     c = norm_constants(problem)
     step = c["K"] ** -0.75
     reach = (2.0 if is_constrained else 1.0) * c["rho"] * c["zeta"]
@@ -303,14 +306,14 @@ MUTANTS = (
     ),
     _weighs(
         "uscg-half-weight",
-        "Averages over twice as many gradients: less noise, and more bias.",
+        "Averages over twice as many gradients: less noise, but more bias.",
         {"= self.weight(k)": "= 1.0 if k == 1 else 0.5 * self.weight(k)"},
         CONSTANT,
         VANISHING,
     ),
     _weighs(
         "uscg-averaged-twice",
-        "Averages the averages once more: less noise, and twice the bias.",
+        "Averages the averages again: less noise, but twice the bias.",
         {
             "d: Any = 0.0": "d: Any = 0.0\n        e: Any = 0.0",
             "at, x = x": "e = (1.0 - alpha) * e + alpha * d\n            at, x = x",

@@ -17,7 +17,7 @@ from pfbench.verification.statements.path_mean import gap
 from pfbench.verification.units import VALUE
 
 ALPHA = 1.0
-"""The constant momentum of theorem 5.6: with exact gradients the bound is nearest with 1."""
+"""The constant momentum of theorem 5.6; with exact gradients the bound is tightest at 1."""
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ def constant_alpha_bound_printed(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return theorem 5.6 as printed, gamma = K^(-1/2)."""
+    """Return the bound of theorem 5.6 as printed, gamma = K^(-1/2)."""
     shrunk, D = math.sqrt(1.0 - alpha / 2.0), 2.0 * rho * zeta
     noise = (math.sqrt(2.0 * alpha) + shrunk / (K * (1.0 - shrunk))) * sigma
     error = 2.0 * L_f * D / (alpha * math.sqrt(K)) + noise
@@ -49,7 +49,7 @@ def constant_alpha_bound_sharper(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return theorem 5.6 with the bias and the noise of the average apart (ours)."""
+    """Return the bound of theorem 5.6 with separate bias and noise of the average (ours)."""
     D = 2.0 * rho * zeta
     noise = (math.sqrt(alpha / (2.0 - alpha)) + 1.0 / (alpha * K)) * sigma
     error = L_f * D * (1.0 - alpha) / (alpha * math.sqrt(K)) + noise
@@ -59,7 +59,7 @@ def constant_alpha_bound_sharper(
 def vanishing_alpha_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return theorem 5.7 as printed, alpha_k = k^(-1/2)."""
+    """Return the bound of theorem 5.7 as printed, alpha_k = k^(-1/2)."""
     D = 2.0 * rho * zeta
     root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * D) ** 2)
     return (2.0 * delta + 4.0 / 3.0 * D * root) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(
@@ -70,7 +70,10 @@ def vanishing_alpha_bound_printed(
 def vanishing_alpha_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return theorem 5.7 with sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1) (ours)."""
+    """Return the bound of theorem 5.7 with a sharper bound of the errors (ours).
+
+    It is sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1).
+    """
     D = 2.0 * rho * zeta
     error = 4.0 / 3.0 * sigma + 2.0 / 3.0 * L_f * D
     return (delta + D * error) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(K, 0.75)
@@ -125,7 +128,7 @@ CLAIMS = (CONSTANT, VANISHING)
 
 
 class QuarteredStepSize(SCG):
-    """Steps by gamma/4."""
+    """Makes steps of gamma/4."""
 
     def update(self, x: Point, v: Point) -> Point:
         """Return x + (gamma/4)(v - x)."""
@@ -133,7 +136,7 @@ class QuarteredStepSize(SCG):
 
 
 class StepSizeOneOverK(SCG):
-    """Steps by 1/K, as if K steps were one way."""
+    """Makes steps of 1/K, as if K steps led straight to the minimiser."""
 
     def update(self, x: Point, v: Point) -> Point:
         """Return x + (v - x)/K."""
@@ -144,4 +147,4 @@ MUTANTS = (
     Mutant.from_variant("scg-quarter-step", QuarteredStepSize, CONSTANT, VANISHING),
     Mutant.from_variant("scg-one-over-K", StepSizeOneOverK, CONSTANT, VANISHING),
 )
-"""Of theorem 5.7 the printed constants see neither."""
+"""Planted faults; the printed constants of theorem 5.7 catch neither of them."""

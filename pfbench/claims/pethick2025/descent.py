@@ -1,4 +1,4 @@
-"""Decrease of one step of uSCG, summed: lemma D.1 of pethick2025; and the claims of theorems."""
+"""The summed decrease of uSCG's steps: lemma D.1 of pethick2025, and claims of theorems."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,17 +12,20 @@ from pfbench.verification.units import GRADIENT, Unit, formula
 def descent_bound(
     K: float, gamma: float, L: float, rho: float, delta: float, zeta: float, error: float
 ) -> float:
-    """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, lemma D.1."""
+    """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, the bound of lemma D.1."""
     return delta / (rho * gamma * K) + L * rho * gamma / 2.0 + 2.0 * zeta * error
 
 
 def constant_step_parameters(c: Numbers, alpha: float) -> Numbers:
-    """Return alpha and gamma = K^(-1/2) of theorems 5.4 and 5.6."""
+    """Return alpha and the step gamma = K^(-1/2) of theorems 5.4 and 5.6."""
     return {"alpha": alpha, "step": c["K"] ** -0.5}
 
 
 def vanishing_step_parameters(c: Numbers) -> Numbers:
-    """Return gamma = K^(-3/4) of theorems 5.5 and 5.7; alpha_k = k^(-1/2) where none is given."""
+    """Return the step gamma = K^(-3/4) of theorems 5.5 and 5.7.
+
+    No alpha is given, so that alpha_k = k^(-1/2).
+    """
     return {"step": c["K"] ** -0.75}
 
 
@@ -34,9 +37,10 @@ def theorem_claim(
     alpha: float = 0.0,
     **report: Any,
 ) -> Claim:
-    """Return the claim of a theorem: its bound as printed, and a sharper one; alpha vanishes if 0.
+    """Return the claim of a theorem: the bound as printed, and a sharper one.
 
-    Both bound the mean of `quantity`, in its unit; `report` is as of `Claim`.
+    Both bound the mean of `quantity`, in units of `unit`. `alpha` is the constant momentum; with 0
+    it vanishes as k^(-1/2). `report` are further arguments of `Claim`.
     """
     fixed, vanishing = {"alpha": alpha} if alpha else {}, "alpha_k = k^(-1/2), gamma = K^(-3/4)"
     return Claim(

@@ -1,6 +1,6 @@
-"""Steps of pethick2025's proofs that fail as we read them; its theorems stand.
+"""Steps of pethick2025's proofs that fail as we read them; its theorems hold.
 
-The text was read in a copy made by machine. So each is *doubtful* until it is compared with the
+The text was read in a machine-made copy. So each step is *doubtful* until it is compared with the
 print.
 """
 
@@ -23,7 +23,10 @@ _LONG = 2_000
 
 
 def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
-    """D.9 with u_k = (1-beta) u_(k-1) + eta, beta = 0.5, eta = 0.01, u_1 = 1, at k = 2."""
+    """Test D.9 on u_k = (1-beta) u_(k-1) + eta at k = 2.
+
+    beta = 0.5, eta = 0.01 and u_1 = 1.
+    """
     beta, eta, first = 0.5, 0.01, 1.0
     u, limit = (1.0 - beta) * first + eta, eta / beta
     bound = {k: (1.0 - beta) ** k * first + limit for k in (1, 2)}
@@ -34,7 +37,10 @@ def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def max_recursion_ratio(first: float) -> float:
-    """Return the largest u_k sqrt(k)/c of u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + c/k, c = 1."""
+    """Return the largest u_k sqrt(k)/c of u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + c/k.
+
+    `first` is u_1, and c = 1.
+    """
     u, upper = first, first
     for k in range(2, _LONG):
         u = (1.0 - 0.5 / math.sqrt(k)) * u + 1.0 / k
@@ -43,7 +49,7 @@ def max_recursion_ratio(first: float) -> float:
 
 
 def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
-    """D.10 from u_1 = 4 c, and from u_1 up to 3.523 c and from 8.243 c on, where it holds."""
+    """Test D.10 from u_1 = 4 c; it holds for u_1 up to 3.523 c and from 8.243 c on."""
     value = max_recursion_ratio(4.0)
     starts = (*np.linspace(0.0, 3.523, 36), *np.linspace(8.243, 20.0, 36))
     retained = max(max_recursion_ratio(float(start)) / max(float(start), 4.0) for start in starts)
@@ -55,7 +61,7 @@ def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_halved_limit(effort: str, seed: int) -> ExaminationEvidence:
-    """D.2's recursion followed to its limit, against the eta/beta of D.3's proof."""
+    """Compare the limit of D.2's recursion with the eta/beta of D.3's proof."""
     L, s, sigma = 1.0, 1.0, 1.0
     eta = 2.0 * (L * s) ** 2 / ALPHA + ALPHA**2 * sigma**2
     u = 0.0
@@ -68,7 +74,10 @@ def examine_halved_limit(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
-    """Step (e) of D.2: (1 + 2/alpha)(1 - alpha) over 1 - alpha/2, then with alpha/2 for 2/alpha."""
+    """Test step (e) of D.2: the largest (1 + 2/alpha)(1 - alpha) over 1 - alpha/2.
+
+    The corrected step has alpha/2 in place of 2/alpha.
+    """
     alphas = np.linspace(0.01, 0.99, 99)
     printed = (1.0 + 2.0 / alphas) * (1.0 - alphas) / (1.0 - alphas / 2.0)
     exchanged = (1.0 + alphas / 2.0) * (1.0 - alphas) / (1.0 - alphas / 2.0)
@@ -84,7 +93,10 @@ def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
-    """D.8: the steps of Almond on x^2/2 from far away, over alpha rho gamma/(1-alpha)."""
+    """Test D.8: compare the steps of Almond with alpha rho gamma/(1-alpha).
+
+    They are those on x^2/2 from far away.
+    """
     step, ratios = 0.1, {}
     problem = make_distant_parabola(20, 100.0)
     for alpha in (0.1, 0.7):
@@ -100,7 +112,7 @@ def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_divided_bound(effort: str, seed: int) -> ExaminationEvidence:
-    """(13): oscillation around 0, against L rho gamma/(2 n) and L rho gamma/2."""
+    """Test (13): compare oscillation around 0 with L rho gamma/(2 n) and L rho gamma/2."""
     K = 400
     step = K**-0.5
     problem = make_oscillation_parabola(K, step)

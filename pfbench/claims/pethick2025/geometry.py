@@ -1,7 +1,7 @@
-"""The geometry of norm balls: one constant in place of two, and what a gap tells of the gradient.
+"""The geometry of norm balls: one constant in place of two, and a gradient bound by gap.
 
-Pethick et al. 2025 have rho_2/rho and zeta side by side; they are one number, as both are the
-maximum of <x, v> over |x| <= 1 and |v|_2 <= 1 taken in either order (ours).
+Pethick et al. 2025 use both rho_2/rho and zeta. They are the same number: both are the maximum of
+<x, v> over |x| <= 1 and |v|_2 <= 1, taken in either order (ours).
 """
 
 import math
@@ -39,7 +39,7 @@ _PAIRS = 40
 
 
 def make_vector_problem(norm: str) -> NormedProblem:
-    """Return sum h_j x_j^2/2 with h = (1, 2, 3, 4) in a norm of vectors.
+    """Return sum h_j x_j^2/2 with h = (1, 2, 3, 4) in a vector norm.
 
     In the l-infinity norm its smoothness is the sum of the h_j, attained at every vertex.
     """
@@ -47,7 +47,7 @@ def make_vector_problem(norm: str) -> NormedProblem:
 
 
 def make_matrix_problem(norm: str) -> NormedProblem:
-    """Return |A W|^2/2, W of shape (3, 5), in a norm of matrices.
+    """Return |A W|^2/2, W of shape (3, 5), in a matrix norm.
 
     In the spectral norm its smoothness is |A|_F^2, as A has no more columns than W.
     """
@@ -66,7 +66,10 @@ def make_matrix_problem(norm: str) -> NormedProblem:
 
 
 def blocks() -> NormedProblem:
-    """Return |x|^2/2 with a spectral block, one of columns and one of signs, of three radii."""
+    """Return |x|^2/2 in a product norm of three balls with different radii.
+
+    The blocks have the spectral norm, the largest column norm, and the l-infinity norm.
+    """
     balls = (
         norm_ball("spectral[radius=2]", (2, 3)),
         norm_ball("max-column-norm[radius=0.7]", (3, 2)),
@@ -88,7 +91,10 @@ EVERY = (
 
 
 def iterate_extremal_points(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield points at which ratios of norms are extreme: single entries, isometries, vertices."""
+    """Yield points at which ratios of norms are extreme, and random points.
+
+    The former are single entries, isometries and vertices.
+    """
     balls = ball.balls if isinstance(ball, NormProduct) else (ball,)
     for number in range(len(balls)):
         for created in (_single_entry_array, _isometry, np.ones):
@@ -110,7 +116,7 @@ def _single_entry_array(shape: tuple[int, ...]) -> Floats:
 
 
 def _isometry(shape: tuple[int, ...]) -> Floats:
-    """Return an isometry as a matrix; as a vector, a single entry."""
+    """Return an isometry of this shape if it is a matrix, else a single entry."""
     return _single_entry_array(shape) if len(shape) == 1 else np.eye(shape[0], shape[1])
 
 
@@ -118,9 +124,10 @@ def _isometry(shape: tuple[int, ...]) -> Floats:
 
 
 def check_ball_geometry(trial: Trial) -> Evidence:
-    """Compare zeta, rho_2, omega, dual norm, linear minimisation and projection with definitions.
+    """Compare a ball's constants, dual norm, minimisation and projection with definitions.
 
-    Points are random ones, vertices, single entries and isometries, at which extremes are attained.
+    The constants are zeta, rho_2 and omega. The points are random ones, vertices, single entries
+    and isometries, at which the extremes are attained.
     """
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
@@ -132,7 +139,10 @@ def check_ball_geometry(trial: Trial) -> Evidence:
 
 
 def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) -> Decision:
-    """Decide all that is said of one ball; `reference` makes points, and has the norm itself."""
+    """Decide all that the claim states of one ball.
+
+    `reference` is the correct ball: it gives the points and the norm.
+    """
     ball, points = oracles.norm, list(iterate_extremal_points(reference, rng))
     gradients = [*points, *(rng.standard_normal(reference.shape) for _ in range(_PAIRS))]
     lengths = [float(np.linalg.norm(x)) for x in points]
@@ -170,7 +180,11 @@ def max_inner(ball: NormBall, x: Floats) -> float:
 
 
 def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
-    """Return the error of <g, lmo(g)> against -rho |g|_*, or the excess of |lmo(g)| over rho."""
+    """Return the error of lmo(g): in its value or in its norm, whichever is larger.
+
+    The first is the relative error of <g, lmo(g)> against -rho |g|_*, the second the excess of
+    |lmo(g)| over rho.
+    """
     v = oracles.lo(g)
     missed = float(np.vdot(g, v)) / (ball.radius * max_inner(ball, g)) + 1.0
     excess = max(0.0, ball.norm(v) / ball.radius - 1.0)
@@ -178,9 +192,10 @@ def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
 
 
 def _free_entry_error(oracles: Any, ball: NormBall) -> float:
-    """Return the distance of the minimiser from 0 where a single-entry gradient leaves it free.
+    """Return the largest entry of the minimiser that should be 0 but is not, over the radius.
 
-    0 is one for the gradient 0, too.
+    Entries should be 0 where a single-entry gradient leaves them undetermined. For the gradient 0
+    all entries should be 0.
     """
     results = [float(np.abs(oracles.lo(np.zeros(ball.shape))).max())]
     v = np.array(oracles.lo(_single_entry_array(ball.shape)))
@@ -189,7 +204,10 @@ def _free_entry_error(oracles: Any, ball: NormBall) -> float:
 
 
 def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -> float:
-    """Return the violation of |p| <= rho or rho |y - p|_* <= <y - p, p> by p = project(y)."""
+    """Return the violation of the two conditions of a projection by p = project(y).
+
+    They are |p| <= rho and rho |y - p|_* <= <y - p, p>.
+    """
     p = ball.project(y)
     size = reference.radius * float(np.linalg.norm(y)) + 1e-300
     excess = max(0.0, reference.norm(p) / reference.radius - 1.0)
@@ -198,9 +216,10 @@ def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -
 
 
 def gradient_dual_norm_bound(L: float, gap: float) -> float:
-    """Return sqrt(2 L gap), the bound of |grad f(x)|_* (f bounded below, L-smooth in the norm).
+    """Return sqrt(2 L gap), the bound of |grad f(x)|_* for an L-smooth f bounded below.
 
-    A step (|grad f|_*/(L rho)) lmo(grad f) falls by |grad f|_*^2/(2L), and not below min f (ours).
+    A step (|grad f|_*/(L rho)) lmo(grad f) decreases f by |grad f|_*^2/(2L), and not below min f
+    (ours).
     """
     return math.sqrt(2.0 * L * gap)
 
@@ -259,10 +278,10 @@ CLAIMS = (GEOM, DUAL_GAP)
 
 
 class FaultyBallProblem(OverriddenOracles):
-    """A problem whose ball is a faulty one; the ball's own minimisation answers."""
+    """A problem with a faulty ball; its linear minimisation is that of the faulty ball."""
 
     class Ball(OverriddenOracles):
-        """A ball of which a subclass changes something."""
+        """A ball of which a subclass changes one part."""
 
     @property
     def norm(self) -> Any:
@@ -275,19 +294,19 @@ class FaultyBallProblem(OverriddenOracles):
 
 
 class ZetaOne(FaultyBallProblem):
-    """Takes zeta = 1, as of the Euclidean ball."""
+    """Takes zeta = 1, which holds for the Euclidean ball only."""
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball that says zeta = 1."""
+        """A ball with zeta = 1."""
 
         zeta = 1.0
 
 
 class DiameterForRadius(FaultyBallProblem):
-    """Takes the Euclidean diameter D_2 for the radius rho_2."""
+    """Takes the Euclidean diameter D_2 instead of the radius rho_2."""
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball whose zeta is of the diameter."""
+        """A ball whose zeta is that of its diameter."""
 
         @property
         def zeta(self) -> float:
@@ -299,7 +318,7 @@ class JointlyScaledRows(FaultyBallProblem):
     """Divides the whole gradient by its length, not each row or singular value by its own."""
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball that divides all by one length."""
+        """A ball that divides the whole gradient by one length."""
 
         def lo_zero_if_undetermined(self, g: Gradient) -> Point:
             """Return -radius g/|g|_2."""
@@ -308,19 +327,19 @@ class JointlyScaledRows(FaultyBallProblem):
 
 
 class SignOfZero(FaultyBallProblem):
-    """Takes sgn(0) = 1, and completes singular vectors: a vertex, also where the gradient is 0."""
+    """Takes sgn(0) = 1 and completes singular vectors: a vertex even for the gradient 0."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the vertex of the set of the same shape."""
+        """Return the vertex that the set of the same shape returns."""
         v = self._original.norm.lo(g)
         return v if isinstance(v, np.ndarray) else v.matrix()
 
 
 class BoundForNorm(FaultyBallProblem):
-    """Takes zeta |g|_2 for |g|_*, its upper bound."""
+    """Takes the upper bound zeta |g|_2 instead of the dual norm |g|_*."""
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball whose dual norm is that of the nuclear and the l1 ball."""
+        """A ball whose dual norm is the upper bound zeta |g|_2."""
 
         def dual_norm(self, g: Gradient) -> float:
             """Return zeta |g|_2, the bound of the dual norm."""

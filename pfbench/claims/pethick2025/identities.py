@@ -1,7 +1,7 @@
 """Identities of pethick2025: Signum, Muon and normalised steps are uSCG; decay is SCG.
 
-Also the distance that both methods travel. With one component nothing is drawn, so that methods
-that draw in other ways have the same iterates.
+A further claim bounds the distance that both methods travel. With one component nothing is drawn,
+so methods that draw differently have the same iterates.
 """
 
 from functools import partial
@@ -38,7 +38,7 @@ from pfbench.verification.statistics import (
 from pfbench.verification.units import LENGTH, NUMBER, formula
 
 ROUNDING = 1e-9
-"""Largest distance of two iterates, relative to their size."""
+"""Largest difference of two iterates, relative to their size."""
 
 ALPHA, STEP, DECAY = 0.3, 0.5, 0.4
 
@@ -51,7 +51,7 @@ def iterates(trial: Trial, problem: Any, algorithm: Any) -> Floats:
 
 
 def decide_identical_paths(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
-    """Decide that pairs of paths are the same."""
+    """Decide that the two paths of each pair are equal."""
     decided = {}
     for name, (result, expected) in parts.items():
         shaped = result.shape == expected.shape
@@ -61,14 +61,17 @@ def decide_identical_paths(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
         decided[name] = decide_exact(
             deviation <= ROUNDING,
             "The iterates are the same.",
-            f"They are {deviation:.3g} apart.",
+            f"The iterates differ by {deviation:.3g}.",
             {"off": deviation},
         )
     return Evidence(combine_all(decided), {"off": 0.0}, len(decided))
 
 
 def check_is_uscg(trial: Trial, *, begin: str) -> Evidence:
-    """Compare the iterates with those of uSCG of the same weight, d_0 = 0 or d_1 = g."""
+    """Compare the iterates with those of uSCG with the same weight.
+
+    `begin` selects the initial momentum of uSCG: d_0 = 0 or d_1 = g.
+    """
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -80,7 +83,7 @@ def check_is_uscg(trial: Trial, *, begin: str) -> Evidence:
 
 
 def check_decay_is_scg(trial: Trial) -> Evidence:
-    """Compare each step of uSCG with decay with SCG's over the ball of radius rho/mu."""
+    """Compare each step of uSCG with decay with a step of SCG over the ball of radius rho/mu."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -115,17 +118,20 @@ def check_signum_on_diagonals(trial: Trial) -> Evidence:
 
 
 def ball_radius_bound(rho: float) -> float:
-    """Return rho, the bound of |x_k| of SCG."""
+    """Return rho, the bound of |x_k| for SCG."""
     return rho
 
 
 def travel_bound(rho: float, gammas: float) -> float:
-    """Return rho times the sum of all steps, the bound of |x_k - x_1| of uSCG."""
+    """Return rho times the sum of all step sizes, the bound of |x_k - x_1| for uSCG."""
     return rho * gammas
 
 
 def check_distance(trial: Trial, *, is_constrained: bool) -> Evidence:
-    """Compare |x_k| with rho, or |x_k - x_1| with rho gamma (k - 1), in the norm."""
+    """Compare |x_k| with rho if constrained, else |x_k - x_1| with rho gamma (k - 1).
+
+    The distances are in the norm of the problem.
+    """
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -239,13 +245,13 @@ CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)
 
 
 class StartsFromFirstGradient(Signum):
-    """Begins with m_1 = g_1."""
+    """Starts with m_1 = g_1."""
 
     initial_momentum = "gradient"
 
 
 class StartsFromZeroMomentum(NormalisedSGD):
-    """Begins with m_0 = 0."""
+    """Starts with m_0 = 0."""
 
     initial_momentum = "zero"
 
@@ -256,7 +262,7 @@ _decaying = partial(Mutant.from_edits, USCG, WeightDecayAlgorithm.update)
 MUTANTS = (
     _muon(
         "muon-nesterov-on",
-        "Muon with Nesterov's momentum on.",
+        "Uses Nesterov's momentum in Muon.",
         {
             "self.batch_gradient(ask, x, rng)": "(g := self.batch_gradient(ask, x, rng))",
             "ask.lo(M)": "ask.lo(g + self.beta * M)",
@@ -265,14 +271,14 @@ MUTANTS = (
     ),
     _muon(
         "muon-signs-of-entries",
-        "Takes the signs of all entries for the polar factor.",
+        "Takes the signs of all entries instead of the polar factor.",
         {"ask.lo(M)": "-np.sign(M) + 0.0 * ask.lo(M)"},
         MUON,
         DIAGONAL,
     ),
     _decaying(
         "uscg-decay-ahead",
-        "Decays the new point in place of the old one.",
+        "Decays the new point instead of the old one.",
         {"* x + self.step * v": "* (x + self.step * v)"},
         DECAYS,
     ),
@@ -282,7 +288,7 @@ MUTANTS = (
         SCG,
         ConditionalGradient.update,
         "scg-leaves-the-ball",
-        "Steps along the vertex, and does not leave its point.",
+        "Adds the step along the vertex without shrinking the point.",
         {"combine(x, v, self.step)": "x + self.step * v"},
         HELD,
     ),

@@ -17,26 +17,29 @@ from pfbench.verification.instruments.normed_quadratics import HorizonProblem, v
 
 
 def make_distant_parabola(K: int, begin: float) -> HorizonProblem:
-    """Return x^2/2 from far away: all steps lead to 0, and with a shorter step it is not reached.
+    """Return x^2/2 from far away: all steps lead toward 0, and shorter ones do not reach it.
 
-    Of the bound all but Delta/(rho gamma K) is small, and the mean of |x| is half the way.
+    All terms of the bound but Delta/(rho gamma K) are small, and the mean |x| is half the distance.
     """
     return HorizonProblem.from_problem(vector_quadratic("linf", weights=(1.0,), begin=(begin,)), K)
 
 
 def make_oscillation_parabola(K: int, step: float) -> HorizonProblem:
-    """Return x^2/2 from half a step: with exact gradients |x| stays, and L rho gamma/2 binds."""
+    """Return x^2/2 from half a step: with exact gradients |x| is constant.
+
+    So the term L rho gamma/2 of the bound binds.
+    """
     return make_distant_parabola(K, 0.5 * step)
 
 
 def make_two_point_noise_parabola(K: int, size: float) -> HorizonProblem:
-    """Return x^2/2 from `size` with noise of plus or minus `size`: unaveraged signs are a walk."""
+    """Return x^2/2 from `size` with noise +-`size`: without averaging, signs walk randomly."""
     problem = vector_quadratic("linf", weights=(1.0,), begin=(size,), noise=((size,), (-size,)))
     return HorizonProblem.from_problem(problem, K)
 
 
 def make_pure_noise_problem(K: int) -> HorizonProblem:
-    """Return 0 with noise of plus or minus 1: an average's error is that of its noise alone."""
+    """Return 0 with noise of plus or minus 1: the error of an average is that of its noise."""
     problem = vector_quadratic("linf", weights=(0.0,), begin=(0.0,), noise=((1.0,), (-1.0,)))
     return HorizonProblem.from_problem(problem, K)
 
@@ -58,28 +61,31 @@ def make_spectral_least_squares(K: int) -> HorizonProblem:
 
 
 def line_instance(K: int) -> HorizonProblem:
-    """Return (x - 1)^2/2 on [-1, 1] from -1: steps point to 1, and shrink with the way left.
+    """Return (x - 1)^2/2 on [-1, 1] from -1: steps lead to 1, and shrink on the way there.
 
-    A shorter step, or as many as 1/gamma, leaves it far from there.
+    With shorter steps, or only 1/gamma steps, a run ends far from 1.
     """
     return _cube_quadratic(K, np.ones(1), np.ones(1), np.zeros((1, 1)))
 
 
 def noisy_cube_instance(K: int) -> HorizonProblem:
-    """Return a quadratic of four variables with normal noise on a cube, its centre outside."""
+    """Return a quadratic of four variables on a cube, normal noise; its centre is outside."""
     noise = make_noise("normal", 0.5, (4,), 16, np.random.default_rng(3))
     weights, centre = np.array([0.1, 0.4, 0.7, 1.0]), np.array([0.5, -0.2, 1.5, 2.0])
     return _cube_quadratic(K, weights, centre, noise)
 
 
 def distant_centre_instance(K: int, size: float) -> HorizonProblem:
-    """Return (x - 100)^2/2 on [-1, 1] from -1, with noise of plus or minus `size`: one way."""
+    """Return (x - 100)^2/2 on [-1, 1] from -1, with noise of plus or minus `size`.
+
+    All steps go in one direction.
+    """
     noise = np.array([[size], [-size]]) if size else np.zeros((1, 1))
     return _cube_quadratic(K, np.ones(1), np.full(1, 100.0), noise)
 
 
 def _cube_quadratic(K: int, weights: Floats, centre: Floats, noise: Floats) -> HorizonProblem:
-    """Return a quadratic on the cube [-1, 1]^d, from the corner of -1."""
+    """Return a quadratic on the cube [-1, 1]^d, from the corner (-1, ..., -1)."""
     d = weights.size
     plain = SeparableQuadratic(
         set=LinfBall(d, 1.0), start_point=-np.ones(d), noise=noise, weights=weights, centre=centre
@@ -88,7 +94,7 @@ def _cube_quadratic(K: int, weights: Floats, centre: Floats, noise: Floats) -> H
 
 
 def make_noiseless_least_squares(K: int, norm: str) -> HorizonProblem:
-    """Return |A W - B|^2/2, W of shape (3, 5), without noise: only momentum acts."""
+    """Return |A W - B|^2/2, W of shape (3, 5), without noise: momentum is the only error."""
     rng = np.random.default_rng(7)
     return _matrix_quadratic(K, norm, rng.standard_normal((4, 3)), np.zeros((1, 3, 5)), rng)
 
@@ -96,7 +102,7 @@ def make_noiseless_least_squares(K: int, norm: str) -> HorizonProblem:
 def _matrix_quadratic(
     K: int, norm: str, A: Floats, noise: Floats, rng: np.random.Generator
 ) -> HorizonProblem:
-    """Return |A W - B|^2/2 from 0, B normal."""
+    """Return |A W - B|^2/2 from 0, with a random normal B."""
     shape, B = (3, 5), rng.standard_normal((4, 5))
     plain = MatrixLeastSquares(
         set=WholeMatrices(shape), start_point=np.zeros(shape), noise=noise, A=A, B=B
@@ -133,7 +139,7 @@ class RotatedQuadratic(FiniteSum):
         return norm_ball("spectral", (len(self.weights),) * 2)
 
     def rotate_back(self, W: Floats) -> Floats:
-        """Return Q'WP, of one matrix or of several."""
+        """Return Q'WP for one matrix W, or for each of several."""
         return np.asarray(self._Q.T @ W @ self._P)
 
     def start(self) -> Floats:
@@ -152,7 +158,10 @@ class RotatedQuadratic(FiniteSum):
 
 
 def make_rotated_instance(K: int) -> RotatedQuadratic:
-    """Return a quadratic of the singular values alone, as Q and P stay: Muon's steps are signs."""
+    """Return a quadratic of the singular values alone: Muon's steps are those of signs.
+
+    The singular vectors Q and P do not change along a run.
+    """
     quadratic = RotatedQuadratic((1.0, 2.0, 3.0, 4.0), (1.0, -2.0, 0.5, 3.0))
     quadratic.K = K
     return quadratic

@@ -1,6 +1,6 @@
 """Lemma D.1 and theorems 5.4 and 5.5 of pethick2025: uSCG, by the mean of |grad f(x_k)|_*.
 
-"printed" is the bound as we read it, with the constants of its proof; "sharper" is ours. Both have
+"printed" is the bound as we read it, with the constants of its proof; "sharper" is ours. Both use
 one constant zeta where the paper has rho_2/rho and zeta.
 """
 
@@ -40,7 +40,7 @@ def constant_alpha_bound_printed(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return theorem 5.4 as printed, gamma = K^(-1/2)."""
+    """Return the bound of theorem 5.4 as printed, gamma = K^(-1/2)."""
     shrunk = math.sqrt(1.0 - alpha / 2.0)
     noise = (math.sqrt(alpha) + shrunk / (K * (1.0 - shrunk))) * sigma
     error = math.sqrt(2.0) * L_f * rho * zeta / (alpha * math.sqrt(K)) + noise
@@ -57,7 +57,7 @@ def constant_alpha_bound_sharper(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return theorem 5.4 with the bias and the noise of the average apart (ours)."""
+    """Return the bound of theorem 5.4 with separate bias and noise of the average (ours)."""
     noise = (math.sqrt(alpha / (2.0 - alpha)) + 1.0 / (alpha * K)) * sigma
     error = L_f * rho * zeta * (1.0 - alpha) / (alpha * math.sqrt(K)) + noise
     return descent_bound(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
@@ -66,7 +66,10 @@ def constant_alpha_bound_sharper(
 def vanishing_alpha_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return theorem 5.5 as printed, alpha_k = k^(-1/2), gamma from K^(-3/4)/2 to K^(-3/4)."""
+    """Return the bound of theorem 5.5 as printed, for gamma from K^(-3/4)/2 to K^(-3/4).
+
+    alpha_k = k^(-1/2).
+    """
     root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * rho * zeta) ** 2)
     first = 2.0 * delta + 8.0 / 3.0 * (2.0 * rho * zeta) * root
     return first / (rho * math.pow(K, 0.25)) + L * rho / math.pow(K, 0.75)
@@ -75,9 +78,9 @@ def vanishing_alpha_bound_printed(
 def vanishing_alpha_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return theorem 5.5 with sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1) (ours).
+    """Return the bound of theorem 5.5 with a sharper bound of the errors (ours).
 
-    gamma = K^(-3/4).
+    It is sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1), gamma = K^(-3/4).
     """
     error = 4.0 / 3.0 * sigma + 2.0 / 3.0 * L_f * rho * zeta
     return (delta / rho + 2.0 * zeta * error) / math.pow(K, 0.25) + L * rho / (
@@ -89,10 +92,11 @@ def vanishing_alpha_bound_sharper(
 
 
 def check_descent_lemma(trial: Trial) -> Evidence:
-    """Compare the mean of |grad f(x_k)|_* with the lemma's, with the errors of the run itself.
+    """Compare the mean of |grad f(x_k)|_* with the bound of lemma D.1, using observed errors.
 
-    Sharper is the mean of |lambda_k|_* in place of zeta |lambda_k|_2; printed is a root of a mean
-    square, above both. So no chance enters: it is kept in each run.
+    The sharper bound has the mean of |lambda_k|_* in place of zeta |lambda_k|_2. The printed bound
+    has the root of a mean square, which is larger than both. So the bounds hold in each run, not
+    only on average.
     """
     ratios: dict[str, list[float]] = {}
     for instance in trial.claim.instances:
@@ -201,7 +205,7 @@ CLAIMS = (LEMMA_1, CONSTANT, VANISHING)
 
 
 class QuarterOfStepSize(USCG):
-    """Steps by gamma/4."""
+    """Makes steps of gamma/4."""
 
     def update(self, x: Point, v: Point) -> Point:
         """Return x + (gamma/4) v."""
@@ -232,11 +236,11 @@ MUTANTS = (
         USCG,
         ConditionalGradient.run,
         "uscg-gradient-step",
-        "Steps along the averaged gradient itself, by no minimiser, which is paid.",
+        "Steps along the averaged gradient itself; LO is paid for, but not used.",
         {"self.update(x, ask.lo(d))": "x - self.step * 0.01 * d + 0.0 * ask.lo(d)"},
         LEMMA_1,
         CONSTANT,
         VANISHING,
     ),
 )
-"""Of theorem 5.5 the printed constants see none of the first three on these instances."""
+"""Planted faults; the printed constants of theorem 5.5 miss the first three here."""

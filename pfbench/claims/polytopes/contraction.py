@@ -22,18 +22,21 @@ INSTANCES = tuple(
         *(("cube", 3, 2.0, 1), ("l1", 3, 2.0, 3)),
     )
 )
-"""Plain Frank-Wolfe zigzags on these: half a million times the bound is reached on the first."""
+"""Polytopes on which plain Frank-Wolfe zigzags, on the first 500,000 times above the bound."""
 
 _LONGEST = 1500
 
 _FLOOR = 1e-11
-"""Below this part of f(x_1) - min f, rounding may decide a step."""
+"""Fraction of f(x_1) - min f below which rounding may decide a step."""
 
 
 def suboptimality_bound(
     h0: float, L_f: float, sigma_hat: float, rho: float, D: float, t: int
 ) -> float:
-    """Return the bound after t steps of which half shrink: rho the width, sigma_hat the modulus."""
+    """Return the bound after t steps, half of which contract the gap.
+
+    rho is the pyramidal width, sigma_hat the modulus of strong convexity.
+    """
     shrinks = min(0.5, sigma_hat * (rho / D) ** 2 / (4.0 * L_f))
     return h0 * (1.0 - shrinks) ** -(-t // 2)
 
@@ -92,7 +95,7 @@ CLAIMS = (AWAY, BLENDED)
 
 
 class NoAwaySteps(AwayStepFW):
-    """Takes no away step: plain Frank-Wolfe with short steps."""
+    """Makes no away step: plain Frank-Wolfe with short steps."""
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w."""
@@ -100,13 +103,13 @@ class NoAwaySteps(AwayStepFW):
 
 
 class NoPairwiseSteps(BlendedPairwiseFW):
-    """Takes no pairwise step."""
+    """Makes no pairwise step."""
 
     move = NoAwaySteps.move
 
 
 class TwiceAsFar(AwayStepFW):
-    """Steps twice as far where a vertex allows it."""
+    """Makes steps twice as long where the polytope allows it."""
 
     def step_size(
         self,

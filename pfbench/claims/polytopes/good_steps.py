@@ -1,9 +1,9 @@
 """Decrease in each good step of away-step, pairwise and blended pairwise Frank-Wolfe.
 
 h_t = f(x_t) - min f, delta the pyramidal width, M the diameter. A step is *good* unless it is the
-longest that its direction allows; a step to w = LO(g) always is. h <= <g, a - w>^2/(2 mu delta^2),
-a the active vertex with the largest <g, v>, and a direction d of afw and bpfw has <g, -d> at least
-half of <g, a - w>, that of pfw all of it. A vertex that is dropped was added before.
+longest that its direction allows; a step to w = LO(g) is always good. Let a be the active vertex
+with the largest <g, v>. Then h <= <g, a - w>^2/(2 mu delta^2). A direction d of afw and bpfw has
+<g, -d> >= <g, a - w>/2; that of pfw has <g, -d> = <g, a - w>. Each dropped vertex was added before.
 """
 
 from collections.abc import Callable
@@ -32,29 +32,37 @@ INSTANCES = tuple(
     )
     for turn in turns
 )
-"""Pairwise steps reach the bound of the gap on "l1 3, 9"; good away steps nearly theirs on l1;
-the last one has a drop."""
+"""Polytopes on which the bounds are nearly attained; the last one drops a vertex."""
 
 _MOST = 400
 
 _FLOOR = 1e-11
-"""Below this part of f(x_1) - min f, rounding may decide a step."""
+"""Fraction of f(x_1) - min f below which rounding may decide a step."""
 
 
 def contraction_factor(
     L_f: float, sigma_hat: float, rho: float, D: float, *, quantity: float
 ) -> float:
-    """Return 1 - min(1/2, mu delta^2/(of L M^2)): rho the width, sigma_hat the modulus mu."""
+    """Return 1 - min(1/2, mu delta^2/(quantity L M^2)).
+
+    rho is the width delta, sigma_hat the modulus mu, and D the diameter M.
+    """
     return 1.0 - min(0.5, sigma_hat * (rho / D) ** 2 / (quantity * L_f))
 
 
 def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
-    """Return <g, a - w>^2/(2 mu delta^2), which f(x) - min f is at most."""
+    """Return <g, a - w>^2/(2 mu delta^2), an upper bound of f(x) - min f.
+
+    `spread` is <g, a - w>, sigma_hat is mu, and rho is the width delta.
+    """
     return spread**2 / (2.0 * sigma_hat * rho**2)
 
 
 def check_good_steps(trial: Trial, *, quantity: float, counts_good_steps: bool) -> Evidence:
-    """Compare each step of each run with its bound; `counts_good_steps`: and the number of good ones."""  # noqa: E501
+    """Compare each step of each run with its bound.
+
+    With `counts_good_steps`, also check that at least half of the steps are good.
+    """
     parts: dict[str, Decision] = {}
     for instance in INSTANCES:
         for step in ("short", "line-search"):
@@ -141,10 +149,10 @@ CLAIMS = (AWAY, BLENDED, PAIRWISE)
 
 
 class ReversedDirectionChoice(AwayStepFW):
-    """Takes an away step where it should not, and none where it should."""
+    """Makes an away step where it should not, and none where it should."""
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move toward w only where that descends less."""
+        """Move toward w only where that is the direction of less descent."""
         a, _ = S.argmax_and_argmin_product(g)
         if len(S) == 1 or float(np.sum(g * (2.0 * x - w - S.vertex(a)))) <= 0.0:
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))

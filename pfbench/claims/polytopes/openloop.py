@@ -1,7 +1,7 @@
 """Open-loop steps against line search where the minimiser lies inside a face.
 
-h_t = f(x_t) - min f. The papers on open loops state their rates with constants that were not read;
-what stands here is derived by pfbench: f convex, L-smooth, on a set of diameter D, eta_t = 4/(t+4).
+h_t = f(x_t) - min f. The papers on open loops state their rates with constants that were not read.
+pfbench derives the statements here: f convex, L-smooth, on a set of diameter D, eta_t = 4/(t+4).
 """
 
 import math
@@ -25,8 +25,8 @@ TRIANGLE = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]])
 def triangle(along: float, below: float) -> IndefiniteQuadratic:
     """Return |x - z|^2/2 on the triangle (0, 1), (-1, 0), (1, 0), from its tip.
 
-    z = (along, -below) lies below an inner point of the lower edge, so that the minimiser is
-    (along, 0), and only the tip is off its face.
+    z = (along, -below) lies below an inner point of the lower edge. So the minimiser is (along, 0),
+    and only the tip is off its face.
     """
     z = np.array([along, -below])
     lower = 0.5 * below**2 - 0.5 * float(z @ z)
@@ -78,7 +78,7 @@ _OPEN = {"step": "open-loop", "offset": 4.0}
 
 
 def settling_step(L_f: float, D: float, kappa: float) -> int:
-    """Return S, from which on every LO answers from the face: 16 L^2 D^4/(3 kappa^2), at least 1.
+    """Return S = 16 L^2 D^4/(3 kappa^2), at least 1; from S on, LO answers are on the face.
 
     kappa is strict complementarity: the least <grad f(x*), v - x*> of a vertex off the face.
     """
@@ -88,10 +88,10 @@ def settling_step(L_f: float, D: float, kappa: float) -> int:
 def face_bound(
     t: int, S: int, L_f: float, sigma_hat: float, D: float, G: float, beta: float
 ) -> float:
-    """Return K/((t+2)(t+3)), for t >= S.
+    """Return K/((t+2)(t+3)), the bound of h_t for t >= S.
 
     beta is the distance of x* from the boundary of its face, G the largest |grad f|. The weight off
-    the face falls as t^-4, and V >= h + beta |P grad f|, P onto the directions of the face; so
+    the face decreases as t^-4, and V >= h + beta |P grad f|, P onto the directions of the face. So
     (t+3)(t+2) h_t grows only where h_t <= 32 L^2 D^4/(beta^2 mu (t+4)^2).
     """
     size = L_f * D**2
@@ -108,7 +108,7 @@ STEEP = (
 
 
 def check_after_transient(trial: Trial, *, T: int) -> Evidence:
-    """Compare f(x_t) - min f with its bound from S on, and see that LO answers from the edge."""
+    """Compare f(x_t) - min f with its bound from step S on; check that LO stay on the edge."""
     parts: dict[str, Decision] = {}
     for instance in STEEP:
         problem, along, below = (
@@ -126,7 +126,7 @@ def check_after_transient(trial: Trial, *, T: int) -> Evidence:
                 bound_at = face_bound(t, S, 1.0, 1.0, D, G, 1.0 - abs(along))
                 ratios.append(suboptimality(problem, x) / bound_at)
                 tips += sum(problem.set.lo(g)[1] > 0.0 for g in step.lo_inputs)
-        statement = f"From step {S} on {tips} LO answer with the tip."
+        statement = f"From step {S} on, {tips} LO answers are the tip."
         parts[f"{instance.name}: LO"] = decide_exact(
             tips == 0, statement, statement, {"tips": float(tips)}
         )
@@ -162,10 +162,10 @@ FACE = Claim(
 _SEARCHED = {"step": "line-search"}
 
 _FALLS = -1.8
-"""The slope that the open loop is at least as steep as; measured: -1.97 to -1.99."""
+"""Largest slope of the open loop that passes; measured: -1.97 to -1.99."""
 
 _STALLS = -1.3
-"""The slope that line search is not steeper than; measured: -0.90 to -0.93 by 400 steps."""
+"""Least slope of line search that passes; measured: -0.90 to -0.93 by 400 steps."""
 
 
 def slope(trial: Trial, problem: IndefiniteQuadratic, parameters: dict[str, Any], T: int) -> float:
@@ -178,7 +178,7 @@ def slope(trial: Trial, problem: IndefiniteQuadratic, parameters: dict[str, Any]
 
 
 def open_loop_decay(t: int) -> float:
-    """Return the share of h_1 left after t open-loop steps, up to a constant: t^-2."""
+    """Return t^-2, which is, up to a constant, the share of h_1 left after t open-loop steps."""
     return float(t) ** -2
 
 
@@ -224,7 +224,7 @@ _loop = partial(Mutant.from_edits, FrankWolfe, FrankWolfe.run)
 MUTANTS = (
     _loop(
         "openloop-short-step",
-        "Calls the exact short step of |x - z|^2/2 an open loop.",
+        "Makes the exact short step of |x - z|^2/2 instead of the open-loop step.",
         {
             "gamma = l / (t + l)": "d = x - v\n                gamma = min("
             "1.0, max(0.0, inner(gradient, d)) / max(1e-300, inner(d, d)))"
@@ -233,7 +233,7 @@ MUTANTS = (
     ),
     _loop(
         "openloop-constant-step",
-        "Calls a constant step an open loop.",
+        "Makes a constant step instead of the open-loop step.",
         {"gamma = l / (t + l)": "gamma = 0.5"},
         GENERAL,
         FACE,

@@ -1,9 +1,9 @@
-"""Exponents on polytopes: active-set methods and plain Frank-Wolfe, as claimed and as measured.
+"""Exponents on polytopes, claimed and measured: active-set methods, plain Frank-Wolfe.
 
-f strongly convex, its minimiser inside a facet. With away and pairwise steps LO grow as the
-logarithm of 1/epsilon, in order; plain Frank-Wolfe with line search needs 1/epsilon on the cube.
-Counts start at a point with a small gap: the phase before has no rate. Nothing is drawn, so that an
-exponent is a number.
+f is strongly convex, and its minimiser lies inside a facet. With away and pairwise steps, LO grow
+in order as the logarithm of 1/epsilon; plain Frank-Wolfe with line search needs 1/epsilon on the
+cube. Counts start at a point with a small gap, as the phase before has no rate. Nothing is drawn,
+so each exponent is a single number.
 """
 
 import math
@@ -34,7 +34,7 @@ POLYTOPES = tuple(
 CUBE = make_instance(quadratic_on_facet, kind="cube", d=3, kappa=2.0, turn=1).with_title("cube 3")
 
 _LOGARITHMIC = np.geomspace(1e-1, 1e-9, 8)
-"""Parts of f - min f at the first point counted: their logarithms span 0.95 decades."""
+"""Target fractions of the first counted gap; their logarithms span 0.95 decades."""
 
 _POWERS = np.geomspace(1e-1, 1e-2, 4)
 
@@ -48,10 +48,11 @@ def calls_to_reduce(
     starting_fraction: float,
     **overrides: Any,
 ) -> list[float]:
-    """Return the LO until f - min f is each part of `starting_fraction` of its start; infinite if it never is.
+    """Return the LO until the gap is each fraction in `parts` of a reference gap.
 
-    Those until it is `starting_fraction` are not counted.
-    """  # noqa: E501
+    The reference gap is `starting_fraction` of the gap f - min f after the first step. LO until it
+    is reached are not counted. A fraction that is never reached gives infinity.
+    """
     L = float(np.linalg.eigvalsh(problem.A)[-1])
     algorithm = trial.make(iterations=_LONGEST, **(overrides or {"smoothness": L}))
     results, low, before = list[float](), math.inf, 0.0

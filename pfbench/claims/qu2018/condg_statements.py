@@ -1,6 +1,7 @@
-"""condg (qu2018 algorithm 2): where it stops, what it costs, how near it comes to the exact prox.
+"""condg (qu2018 algorithm 2): its stopping rule, its cost, its distance to the exact prox.
 
-Frank-Wolfe with line search on <l, x> + |x - u|^2/(2 lambda), from u, until its gap is at most eta.
+It is Frank-Wolfe with line search on <l, x> + |x - u|^2/(2 lambda), from u, until its gap is at
+most eta.
 """
 
 from collections.abc import Callable
@@ -18,9 +19,9 @@ from pfbench.verification.statistics import combine_families, decide_inequality
 from pfbench.verification.units import NUMBER, STEP, VALUE, formula, power_product
 
 CERTAIN = 1e-6
-"""How far an exact prox and an exact gap are off, relative to the bound they are compared with.
+"""Allowed error of an exact prox and an exact gap, relative to their bound.
 
-The differences are of numbers of size 1 to 20 and not below 1e-5, so eleven digits are exact.
+The differences are of numbers of size 1 to 20 and at least 1e-5, so eleven digits are exact.
 """
 
 
@@ -28,18 +29,18 @@ The differences are of numbers of size 1 to 20 and not below 1e-5, so eleven dig
 
 
 def make_centred_simplex_quadratic(d: int) -> IndefiniteQuadratic:
-    """Return |x - c|^2/2 on the simplex of d vertices, c its centre, from a vertex.
+    """Return |x - c|^2/2 on the simplex of d vertices, c its centre; the start is a vertex.
 
-    With lambda = 1 the first prox is the minimiser of f, spread over the whole face: where d is at
-    least 6/eta, inner steps are as many as the geometry allows.
+    With lambda = 1, the first prox is the minimiser of f, spread over the whole face. For d of at
+    least 6/eta, the inner steps are as many as the geometry allows.
     """
     return spread_on_simplex(d)
 
 
 def make_tilted_simplex_quadratic(d: int, offset: float) -> IndefiniteQuadratic:
-    """Return |x - c|^2/2 + push x_0 on the simplex of d vertices, from the first vertex.
+    """Return |x - c|^2/2 plus a tilt in x_0 on the simplex of d vertices; u is the first one.
 
-    The prox is spread over all vertices but the first, where u is: u is far from it.
+    The prox is spread over all other vertices, so it is far from u.
     """
     return spread_on_simplex(d, offset)
 
@@ -58,30 +59,31 @@ FACES = (
 
 
 Measured = Callable[[CondgCall, int], float]
-"""One call of condg and its linear minimisations -> what is bounded, over its bound."""
+"""(call of condg, its number of LO) -> measured quantity over its bound."""
 
 
 def relative_inner_gap(call: CondgCall, lo_calls: int) -> float:
-    """Return the inner gap on return, over eta."""
+    """Return the inner gap at the returned point, over eta."""
     g = call.l + (call.answer - call.u) / call.lam
     return (float(g @ call.answer) - call.problem.minimum(g)[0]) / call.eta
 
 
 def relative_prox_distance(call: CondgCall, lo_calls: int) -> float:
-    """Return |u+ - prox|^2 over lambda eta."""
+    """Return the squared distance of the returned point to the exact prox, over lambda eta."""
     exact = call.problem.prox(call.u, call.l, call.lam)
     return float(np.sum((call.answer - exact) ** 2)) / (call.lam * call.eta)
 
 
 def relative_lo_calls(call: CondgCall, lo_calls: int) -> float:
-    """Return the calls of linear minimisation over their bound."""
+    """Return the number of LO calls over its bound."""
     return lo_calls / max_calls(call.problem.set.diameter, call.lam, call.eta)
 
 
 def collect_condg_calls(trial: Trial, option: int) -> dict[str, list[tuple[CondgCall, int]]]:
-    """Return calls of condg from runs of ncgs: u is theta_md, l the gradient there.
+    """Return the condg calls of runs of ncgs, by problem, each with its number of LO.
 
-    Of option II these are the calls that make theta_ag; the cost of one is known for option I.
+    u is theta_md, and l the gradient there. For option II, these are the calls that make theta_ag.
+    The number of LO of one call is known for option I only.
     """
     d = trial.choose_by_effort(200, 1000)
     cases: list[tuple[str, Any, float, float]] = []
@@ -112,7 +114,7 @@ def collect_condg_calls(trial: Trial, option: int) -> dict[str, list[tuple[Condg
 
 
 def check_ratio(trial: Trial, *, source: Measured, options: tuple[int, ...] = (1, 2)) -> Evidence:
-    """Test that a quantity of condg is at most 1 in every call, over all families."""
+    """Test that a ratio of condg is at most 1 in every call, over all families."""
     parts = {}
     calls = 0
     for option in options:
@@ -171,7 +173,7 @@ _loop = partial(Mutant.from_edits, NCGS, NCGS.run)
 MUTANTS = (
     _inner(
         "ncgs-one-inner-step",
-        "Makes one inner Frank-Wolfe step at most, whatever gap is left.",
+        "Makes at most one inner Frank-Wolfe step, whatever the gap.",
         {"x = combine(x, v, xi)": "return combine(x, v, xi)"},
         STOP,
         DISTANCE,
@@ -184,14 +186,14 @@ MUTANTS = (
     ),
     _inner(
         "ncgs-inverted-lambda",
-        "Takes lambda where condg wants 1/lambda.",
+        "Takes lambda where condg needs 1/lambda.",
         {"x = keep(u)": "x, lam = keep(u), 4.0 * lam"},
         STOP,
         DISTANCE,
     ),
     _inner(
         "ncgs-double-call",
-        "Asks the linear minimisation twice in each inner step.",
+        "Queries the linear minimisation twice in each inner step.",
         {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
         COUNT,
     ),
@@ -203,7 +205,7 @@ MUTANTS = (
     ),
     _loop(
         "ncgs-first-gradient",
-        "Goes on with the gradient of the first iteration.",
+        "Reuses the gradient of the first iteration in all later ones.",
         {"g = ask.gradient(md)": "g = ask.gradient(md) if k == 1 else g"},
         STOP,
     ),

@@ -1,4 +1,4 @@
-"""Schedules of qu2018's corollaries run for many epsilon, with their costs."""
+"""Runs of the schedules in qu2018's corollaries for many epsilon, with their costs."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -25,17 +25,18 @@ from pfbench.verification.statistics import (
 )
 
 FACTORS = (1.0, 0.5, 0.25)
-"""The grid of tuned schedules: L times these sets the steps."""
+"""The grid of tuned schedules: factors of the L that sets the steps."""
 
 GOOD = 48
-"""Runs at least that show that an output is good on average, of which the mean is small."""
+"""Least number of runs that show that an output with a small mean is good on average."""
 
 
 @dataclass(frozen=True)
 class RunCost:
-    """Cost of one run: component gradients until |G|^2 <= epsilon and in all, LO in all.
+    """Cost of one run: SFO until |G|^2 <= epsilon, all SFO, and all LO.
 
-    `min_ratio` and `mean` are those of |G|^2/epsilon; the mean is that of the declared output.
+    `min_ratio` and `mean` are the least and the mean |G|^2/epsilon; the mean is that of the
+    declared output.
     """
 
     sfo_to_target: float
@@ -56,10 +57,12 @@ def run_and_measure_cost(
     weighted: bool = False,
     max_iterations_to_target: float = math.inf,
 ) -> RunCost:
-    """Run a schedule to its end, or to the target or `max_iterations_to_target` iterations if `max_iterations_to_target` is given.
+    """Run a schedule and measure its cost.
 
-    |G|^2 is taken where the gradient was.
-    """  # noqa: E501
+    The run goes to its end or, if `max_iterations_to_target` is finite, to the target or that
+    number of iterations. |G|^2 is taken at the points of the gradients. With `weighted`, the mean
+    has weights k (k+1).
+    """
     ratios: list[float] = []
     to_target = math.inf
     for step in trial.follow(problem, algorithm, seed=seed):
@@ -86,7 +89,10 @@ def decide_call_exponent(
     claimed: float,
     initial_seeds: int,
 ) -> Decision:
-    """Decide the exponent of x in one kind of calls, with so many seeds at first."""
+    """Decide the exponent of x in one kind of calls.
+
+    `subject` names the field of `RunCost`; `initial_seeds` is the number of seeds at first.
+    """
 
     def counts(seeds: int) -> Floats:
         return np.array([[getattr(run, subject) for run in row] for row in runs(seeds)])
@@ -97,13 +103,13 @@ def decide_call_exponent(
 
 
 Sample = Callable[[int], tuple[float, float, float]]
-"""Makes a run of a seed: its mean over the bound, the calls it should make, and those it made."""
+"""Seed -> mean of a run over its bound, the SFO it should count, and the SFO counted."""
 
 
 def check_means_and_exact_counts(
     trial: Trial, samples: Mapping[str, Sample], max_samples: int
 ) -> Evidence:
-    """Decide that means keep their bounds in expectation, given exact counts of SFO."""
+    """Decide that means are at most their bounds in expectation, if SFO counts are exact."""
     parts, counts, runs = {}, {}, 0
     for name, sample in samples.items():
 
@@ -127,18 +133,18 @@ def check_means_and_exact_counts(
 
 @dataclass(frozen=True)
 class ScheduleSweep:
-    """The schedule for epsilon = largest/multiple, over two decades, on one problem a seed.
+    """The schedule for epsilon over two decades, on one problem per seed.
 
     Attributes
     ----------
     trial
-        What makes the runs.
+        Trial that makes the runs.
     problem
-        The family.
+        The family of problems.
     largest_tolerance
-        Returns the largest epsilon, of the constants.
+        Function of the constants that returns the largest epsilon.
     lam
-        Returns the lambda of the gradient mapping, of L.
+        Function of L that returns the lambda of the gradient mapping.
     is_weighted
         Whether the output is drawn with weights k (k+1).
     """
@@ -151,11 +157,11 @@ class ScheduleSweep:
 
     @property
     def accuracy_divisors(self) -> Floats:
-        """Factors of 1/epsilon."""
+        """Divisors of the largest epsilon."""
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
     def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
-        """Return the runs by seed; factor times L sets the steps."""
+        """Return the runs by seed; the steps follow from `factor` times L."""
         trial, multiples = self.trial, self.accuracy_divisors
         seeds = trial.seeds(MOST_SEEDS, "problems")
         draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))
@@ -182,10 +188,10 @@ class ScheduleSweep:
     def decide_best_of_grid(
         self, rows: SeedRows[int, list[RunCost]], claimed: float
     ) -> dict[str, Decision]:
-        """Decide the exponent of SFO to the target of the best of the grid, with full effort only.
+        """Decide the exponent of SFO to the target of the best schedule of the grid.
 
-        `rows` are those of the theorem's schedule. A subject without the parameter smoothness has
-        no such grid.
+        `rows` are the runs of the theorem's schedule. The result is empty for quick effort, and for
+        a subject without the parameter `smoothness`, which has no such grid.
         """
         if self.trial.effort == "quick":
             return {}
@@ -214,8 +220,8 @@ def decide_exponents(
 ) -> tuple[Decisions, Decisions, Decisions, int]:
     """Decide, by family, the exponents of 1/epsilon in SFO and LO, and that outputs are good.
 
-    SFO to the target has the exponent `claimed`, on the l1 ball also tuned; that of LO is 2. The
-    last result is the number of runs.
+    The exponent of SFO to the target is `claimed`, on the l1 ball also after tuning; that of LO is
+    2. Return the decisions on SFO, on LO and on outputs, and the number of runs.
     """
     sfo, lo, output, runs = Decisions(), Decisions(), Decisions(), 0
     for name, sweep in sweeps.items():

@@ -1,4 +1,4 @@
-"""Shared parts of qu2018's theorems: the gradient mapping, a slope."""
+"""Shared parts of qu2018's theorems: the gradient mapping, and a linear problem."""
 
 import numpy as np
 
@@ -12,14 +12,15 @@ from pfbench.verification.instruments.indefinite import (
 
 
 def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
-    """Return |x - prox(x - lam g)|^2/lam^2."""
+    """Return the squared gradient mapping |x - prox(x - lam g)|^2/lam^2."""
     return float(np.sum((x - problem.prox(x, g, lam)) ** 2)) / lam**2
 
 
 def minimiser_distances(problem: IndefiniteQuadratic) -> tuple[float, float]:
-    """Return |theta_0 - theta*| and |theta*|: D and M where the minimiser is not known.
+    """Return |theta_0 - theta*| and |theta*|, or upper bounds if theta* is not known.
 
-    On a box it is its far corner, in the first coordinate.
+    On a box theta* is its far corner in the first coordinate. Else the bounds are the diameter D
+    and the largest norm M.
     """
     box = problem.set
     if isinstance(box, Box):
@@ -29,10 +30,11 @@ def minimiser_distances(problem: IndefiniteQuadratic) -> tuple[float, float]:
 
 
 def momentum_reach(N: int) -> float:
-    """Return the reach of option II on a slope g, in units of beta g: theta_md_N + 1.
+    """Return the reach of N iterations of option II on a slope g, in units of beta g.
 
-    On f = -g x with room, theta moves by lambda_k g = (k/2) beta g, and theta_ag to one beta g
-    beyond theta_md. So with this much room every mapping is still g.
+    It is the larger of theta_md_N + 1 and theta_{N-1}. On f = -g x without an end, theta moves by
+    lambda_k g = (k/2) beta g, and theta_ag to one beta g beyond theta_md. So with this much room
+    every mapping is still g.
     """
     theta = ag = md = 0.0
     for k in range(1, N + 1):
@@ -44,7 +46,7 @@ def momentum_reach(N: int) -> float:
 def make_momentum_slope(N: int) -> IndefiniteQuadratic:
     """Return a slope whose end N iterations with momentum just reach.
 
-    So every gradient mapping is the gradient, the same at each step: the bound binds for small N.
-    For larger N theta_md_N is far before the end, and |G|^2 falls behind the bound.
+    So every gradient mapping equals the constant gradient, and the bound binds for small N. For
+    larger N, theta_md_N is far before the end, and |G|^2 is far below the bound.
     """
     return make_quadratic_linear_along_box(1.0, momentum_reach(N) / 2.0, 1e4)

@@ -46,16 +46,16 @@ def option1_min_bound(L: float, delta: float, N: int) -> float:
 
 
 def option1_mean_bound(L: float, delta: float, N: int) -> float:
-    """Return (16 L Delta + 28 L)/(3N), the bound of the mean over k of |G|^2 (sharp form)."""
+    """Return (16 L Delta + 28 L)/(3N), a sharp bound of the mean over k of |G|^2 (option I)."""
     return (16.0 * L * delta + 28.0 * L) / (3.0 * N)
 
 
 def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
     """Return the bound of min_k |G|^2 of theorem 1, option II, eta = chi = 1/N.
 
-    `first` is |theta_0 - theta*|, `norm` is |theta*|; larger numbers are allowed for both. The
-    theorem prints the mapping at theta_{k-1} with the gradient at theta_md_k; here it is taken at
-    theta_md_k, where theorem 2, the same with noise, prints it.
+    `first` is |theta_0 - theta*|, `norm` is |theta*|; upper bounds are allowed for both. The
+    theorem prints the mapping at theta_{k-1} with the gradient at theta_md_k. Here the mapping is
+    at theta_md_k, as theorem 2, the same result with noise, prints it.
     """
     return (
         192.0 * L * L * first**2 / (N * N * (N + 1.0))
@@ -65,7 +65,10 @@ def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float,
 
 
 def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
-    """Return the bound of the mean of |G|^2 with p_k proportional to k (k+1), eta = chi = 1/N."""
+    """Return the bound of the weighted mean of |G|^2 of theorem 1, option II, eta = chi = 1/N.
+
+    The weights are proportional to k (k+1).
+    """
     return (
         192.0 * L * L * first**2 / (N * (N + 1.0) * (N + 2.0))
         + 48.0 * ell * L * (norm**2 + M * M) / (N + 2.0)
@@ -78,9 +81,9 @@ def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float
 
 
 def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQuadratic:
-    """Return |x - c|^2/2 on the simplex, c its centre, with f times 2 rise; from a vertex.
+    """Return rise |x - c|^2 on the simplex, c its centre; the start is a vertex.
 
-    Each prox is spread over a face, so that the inner tolerance is used up.
+    Each prox is spread over a face, so that condg uses up its tolerance.
     """
     problem, factor = indefinite.spread_on_simplex(d), 2.0 * rise
     return replace(
@@ -92,9 +95,9 @@ def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQ
 
 
 def make_slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
-    """Return a slope whose end the last of N steps beta just reaches.
+    """Return a slope whose end is just reached by the last of N steps beta.
 
-    So every gradient mapping is the gradient, the same at each step: the bound binds.
+    So every gradient mapping equals the constant gradient, and the bound binds.
     """
     return indefinite.make_quadratic_linear_along_box(1.0, N / 2.0, 1000.0)
 
@@ -102,8 +105,8 @@ def make_slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
 def chain(T: int) -> ZeroChain:
     """Return the zero chain of T links, scaled so that L = 1 and eps is proportional to 1/T.
 
-    Delta is at most 1, so mu^2 = l/(12 T), and D is fixed. No point comes near before the last link
-    is known, so that FO to the target binds.
+    Delta is at most 1, so mu^2 = l/(12 T), and D is fixed. No point is near the target before the
+    last link is known, so that FO to the target binds.
     """
     mu = math.sqrt(chain_smoothness() / (12.0 * T))
     return ZeroChain(horizon=T, columns=T + 1, smoothness=1.0, mu=mu)
@@ -121,7 +124,7 @@ SMALL = make_instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
 
 
 def _make_random_problems(trial: Trial) -> dict[str, Any]:
-    """Return random finite sums on the l1 ball, non-convex, and least squares on a face."""
+    """Return random non-convex finite sums on the l1 ball, and least squares on a face."""
     families: dict[str, Any] = {}
     for i, seed in enumerate(trial.seeds(trial.choose_by_effort(2, 10), "problems")):
         families[f"non-convex on the l1 ball, {i}"] = NONCONVEX(np.random.default_rng(seed))
@@ -130,7 +133,7 @@ def _make_random_problems(trial: Trial) -> dict[str, Any]:
 
 
 def check_option1(trial: Trial) -> Evidence:
-    """Test the least and mean |G|^2 of option I, and that theta_md is the iterate before."""
+    """Test the least and mean |G|^2 of option I, and that theta_md is the previous iterate."""
     lengths = trial.choose_by_effort((5, 20), (5, 20, 100))
     decisions, mean, same = {}, {}, []
     for N in lengths:
@@ -196,9 +199,9 @@ def check_option2(trial: Trial) -> Evidence:
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test FO and LO of the schedule for eps, and that it gets there.
+    """Test FO and LO of the schedule for eps, and that it reaches |G|^2 <= eps.
 
-    On the zero chain to the target; on the l1 ball the schedule runs to its end.
+    The runs on the zero chain stop at the target; those on the l1 ball run to their end.
     """
     divisor = trial.choose_by_effort(5.0, 10.0)
 
@@ -241,9 +244,9 @@ def check_rate(trial: Trial) -> Evidence:
 
 
 def _run_to_target(trial: Trial, T: int) -> RunCost:
-    """Run option I, with its schedule, until |G|^2 <= eps = (mu/l)^2, on a chain of T links.
+    """Run option I with its schedule until |G|^2 <= eps = (mu/l)^2 on a chain of T links.
 
-    About 80 iterations a link are needed; a run with more than 120 counts as censored.
+    About 80 iterations are needed for each link; a run with more than 120 counts as censored.
     """
     problem = CHAIN(T=T)
     epsilon = (problem.mu / chain_smoothness()) ** 2
@@ -320,7 +323,7 @@ MUTANTS = (
     ),
     _loop(
         "ncgs-wrong-sign",
-        "Goes up: the sign of the gradient is wrong.",
+        "Moves uphill: the gradient has the wrong sign.",
         {"g = ask.": "g = -ask."},
         OPTION1,
         OPTION2,

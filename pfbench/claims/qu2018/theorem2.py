@@ -44,7 +44,7 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 def stochastic_mapping_bound(
     L: float, ell: float, first: float, norm: float, M: float, sigma2: float, N: int
 ) -> float:
-    """Return the bound of the mean of E|g|^2, g the stochastic mapping (theorem 2, derived)."""
+    """Return the bound of the mean E|g|^2, g the stochastic mapping (theorem 2, derived)."""
     return (
         384.0 * L * L * first**2 / (N * (N + 1.0) * (N + 2.0))
         + 96.0 * L * ell * (norm**2 + M * M) / (N + 2.0)
@@ -58,9 +58,9 @@ def stochastic_mapping_bound(
 
 
 def make_noisy_ball_quadratic(d: int, n: int, radius: float, noise: float) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on an l2 ball, from its boundary, whose gradients have noise of that norm.
+    """Return |x|^2/2 on an l2 ball, from its boundary, with gradient noise of norm `noise`.
 
-    Once the ball's centre is near, what remains of the stochastic mapping is noise.
+    Near the ball's centre, what remains of the stochastic mapping is noise.
     """
     return noisy_ball(d, n, radius, noise=noise)
 
@@ -76,7 +76,10 @@ SMALL_NOISE = make_instance(make_noisy_ball_quadratic, d=3, n=6, radius=4.0, noi
 
 
 def check_weighted_mean(trial: Trial) -> Evidence:
-    """Test the weighted mean of the stochastic mapping g(theta_md_k, G_k, beta), and SFO."""
+    """Test the weighted mean of |g(theta_md_k, G_k, beta)|^2, and SFO.
+
+    g is the stochastic mapping.
+    """
     long = trial.choose_by_effort(200, 600)
     samples = {
         f"non-convex on the l1 ball, N={N}": _make_weighted_sample(
@@ -106,7 +109,7 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
             squares.append(mapping_sq(problem, step.estimate_point, g, 0.5 / L))
         count = len(squares)
         if count != N:
-            raise NotTestable(f"it yields {count} states in {N} iterations, and one each is needed")
+            raise NotTestable(f"it yields {count} states in {N} iterations, not one in each")
         average = float(np.average(squares, weights=weights))
         return average / bound, count * (count + 1) / 2, step.counts().sfo
 
@@ -114,7 +117,7 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test SFO and LO of the schedule for eps, and that its output is as good on average."""
+    """Test SFO and LO of the schedule for eps, and that |G|^2 of its output has a mean <= eps."""
 
     def sweep(problem: Instance, first: int) -> ScheduleSweep:
         def max_tolerance(c: Constants) -> float:
@@ -179,7 +182,7 @@ CLAIMS = (MEAN, RATE)
 
 
 class Ascent(OverriddenOracles):
-    """Goes up: the sign of the gradient is wrong."""
+    """Moves uphill: the gradient has the wrong sign."""
 
     def batch(self, sample: Any, x: Point) -> Gradient:
         """Return minus the batch gradient."""
@@ -197,7 +200,7 @@ MUTANTS = (
     ),
     _loop(
         "ncgs-stochastic-two-batches",
-        "Draws another batch for the second condg, so that it pays twice.",
+        "Draws another batch for the second condg, and pays for both.",
         {
             "ag = self.condg(": "ask.batch(rng.integers(ask.n, size=k), md)\n"
             "            ag = self.condg("

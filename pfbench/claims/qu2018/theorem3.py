@@ -37,7 +37,7 @@ def uniform_output_bound(L: float, delta: float, T: int) -> float:
 
 
 def component_gradient_count(n: int, batch: int, period: int, T: int) -> int:
-    """Return (T/m)(n + 2bm), the IFO of T iterations, m a divisor of T."""
+    """Return (T/m)(n + 2bm), the component gradients of T iterations; m divides T."""
     return T // period * (n + 2 * batch * period)
 
 
@@ -49,25 +49,26 @@ def make_spread_ball_quadratic(
 ) -> indefinite.IndefiniteQuadratic:
     """Return |x|^2/2 on an l2 ball, from its boundary, whose components differ.
 
-    Their gradients differ by `noise`, which the snapshot takes away, and their Hessians by
-    `spread`, of which the estimate keeps an error.
+    Their gradients differ by `noise`, which the snapshot cancels, and their Hessians by `spread`,
+    which leaves an error in the estimate.
     """
     return indefinite.noisy_ball(d, n, radius, noise=noise, spread=spread)
 
 
 def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
-    """Return a slope whose end the last of T steps 1/(3L) just reaches, its components equal.
+    """Return a slope with equal components whose end is just reached by the last of T steps.
 
-    So every gradient mapping is the gradient, the same at each step.
+    The steps are 1/(3L). So every gradient mapping equals the constant gradient.
     """
     return indefinite.make_quadratic_linear_along_box(1.0, T / 3.0, 1000.0, n=8)
 
 
 def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadratic:
-    """Return -g x on an interval, the mean of -g x + x^2/2 and -g x - x^2/2, T steps g/3 long.
+    """Return -g x on an interval that is T steps g/3 long.
 
-    |G|^2 is g^2 = 3000/T all the way (L = 1, Delta = 1000), so that a smaller one is reached at the
-    end alone, by steps that the estimate's error makes longer or shorter.
+    It is the mean of -g x + x^2/2 and -g x - x^2/2. |G|^2 = g^2 = 3000/T all the way (L = 1, Delta
+    = 1000). So only the end has a smaller |G|^2, and errors of the estimate make the steps there
+    longer or shorter.
     """
     g = math.sqrt(3000.0 / T)
     length, signs = T * g / 3.0, np.resize([1.0, -1.0], n)
@@ -93,7 +94,7 @@ GROWING = make_instance(indefinite.random_on_l1_ball, d=5, n=64, rise=0.3)  # n 
 
 
 def check_mean_mapping(trial: Trial) -> Evidence:
-    """Test the mean over T points of |G|^2 in expectation, and the exact number of gradients."""
+    """Test the mean of |G|^2 over T points in expectation, and the exact number of gradients."""
     long = trial.choose_by_effort(600, 4000)
     samples = {
         "non-convex on the l1 ball, T=60": _make_mean_sample(trial, NONCONVEX(trial.rng("l1")), 60),
@@ -125,9 +126,9 @@ def _make_mean_sample(
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test SFO to the target in eps and n, LO in all in eps, and that outputs are good on average.
+    """Test SFO to the target in eps and n, all LO in eps, and the mean |G|^2 of outputs.
 
-    That SFO grows as n^(2/3) is the schedule's: so much does an iteration cost, whatever it does.
+    The growth of SFO as n^(2/3) is by schedule: an iteration costs that much, whatever it does.
     """
     iterations = trial.choose_by_effort(9, 12)
 
@@ -174,7 +175,7 @@ def check_rate(trial: Trial) -> Evidence:
 def _run_along_slope(
     trial: Trial, problem: indefinite.IndefiniteQuadratic, seed: int
 ) -> corollary_rates.RunCost:
-    """Run the schedule to a little less than the slope, which only the end of a line has."""
+    """Run the schedule to |G|^2 <= 0.9 of its value on the slope, which only the end has."""
     constants = problem.constants(problem.start())
     epsilon = 0.9 * float(problem.b @ problem.b)
     algorithm = trial.make_scheduled(epsilon, constants)
@@ -185,7 +186,7 @@ def _run_along_slope(
 
 
 def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
-    """Decide that the schedule's output is good on average at every n; return the runs, too."""
+    """Decide that outputs are good on average over all n; return it and the number of runs."""
     means = []
     for seed in trial.seeds(trial.choose_by_effort(corollary_rates.GOOD // len(sizes), 20), "n"):
         for n in sizes:
@@ -243,7 +244,7 @@ CLAIMS = (MEAN, RATE)
 
 
 class MissingSnapshotMean(OverriddenOracles):
-    """Leaves out the full gradient at the snapshot: only the difference is kept."""
+    """Omits the full gradient at the snapshot: only the difference remains."""
 
     def gradient(self, x: Point) -> Gradient:
         """Return 0."""

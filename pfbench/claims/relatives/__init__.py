@@ -1,4 +1,7 @@
-"""The relatives of the last years: loopless and recursive estimates, by bounds of pfbench."""
+"""Recent relatives of the other methods: loopless and recursive estimates.
+
+The bounds are pfbench's.
+"""
 
 from pfbench.claims.relatives import (
     convex,

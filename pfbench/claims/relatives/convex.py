@@ -1,14 +1,15 @@
-"""Frank-Wolfe along estimates for convex f, gamma_t = 2/(t+s): errors, and f at the last iterate.
+"""Frank-Wolfe along estimates for convex f, gamma_t = 2/(t+s): errors and last iterates.
 
-The bounds are pfbench's. e_t = g_t - grad f(x_t), and a step moves by gamma_t D at most:
+The bounds are pfbench's. e_t = g_t - grad f(x_t), and a step is at most gamma_t D long:
 
     one-sfw            E|e_t|^2 <= (2 sigma^2 + 8 L^2 D^2)/(t+1)
     momentum-sfw       E|e_t| <= (sigma + 2.06 L_f D)/(t+1)^(1/3), in the root mean square
     page-fw-convex     E|e_t|^2 <= (2-p)/(pb) (L D gamma_t)^2
     spider-fw-convex   E|e_t|^2 <= (4 L D/(t+2))^2
 
-Then f(x_t) - min f is at most that of the schedules, as f(x_{t+1}) - min f <= (1 - gamma_t)(f(x_t)
-- min f) + gamma_t D |e_t| + L D^2 gamma_t^2/2. Those are loose, and hold; the errors' bind.
+f(x_{t+1}) - min f <= (1 - gamma_t)(f(x_t) - min f) + gamma_t D |e_t| + L D^2 gamma_t^2/2. So f(x_t)
+- min f is at most the bound of each schedule. The bounds of f are loose, and hold; those of the
+errors bind.
 """
 
 import math
@@ -42,7 +43,7 @@ STEPS = 200
 PAGED = {"batch": 8, "refresh": 1.0 / 9.0, "delay": 45}
 
 Error = Callable[..., float]
-"""L, D, sigma^2, and t or h0 and T -> a bound."""
+"""Bound of an error or a final value: a function of L, D, sigma^2, and of t or h0 and T."""
 
 
 def one_sfw_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
@@ -97,7 +98,10 @@ def check_errors_and_final_value(
     final_value_bound: Error,
     parameters: dict[str, Any],
 ) -> Evidence:
-    """Compare the mean over t of E|e_t|^2 over its bound, and E f(x_T) - min f over its own."""
+    """Compare the mean over t of |e_t|^2 over its bound, and the final gap, with their bounds.
+
+    Both are compared in expectation. The final gap is f(x_T) - min f.
+    """
     (item,) = trial.claim.instances
     problem = item.example()
     c = problem.constants(problem.start())
@@ -129,11 +133,11 @@ def check_errors_and_final_value(
 
 
 def check_returned_iterate(trial: Trial) -> Decision:
-    """Decide that the schedule returns the last iterate, of which its bound is."""
+    """Decide that the schedule returns the last iterate, for which its bound holds."""
     problem = trial.claim.instances[0].example()
     c = problem.constants(problem.start())
     output = getattr(trial.make_scheduled(c.delta, c), "output", "last")
-    wrong = f"Its schedule returns the output {output}, and the bound is of the last iterate."
+    wrong = f"Its schedule has output={output}, but the bound is for the last iterate."
     return decide_exact(output == "last", "The last iterate is returned.", wrong, {})
 
 
@@ -221,7 +225,7 @@ MUTANTS = (
         PAGEConvexFW,
         PAGEConvexFW,
         "page-fw-convex-never-again",
-        "Takes its full gradient once.",
+        "Takes its full gradient only once.",
         {"self.batch, self.refresh": "self.batch, 1e-12"},
         PAGE_CONVEX,
     ),
@@ -229,7 +233,7 @@ MUTANTS = (
         SpiderConvexFW,
         DoublingSPIDER,
         "spider-fw-convex-small-batches",
-        "Its batches do not grow, and its first epoch does not end.",
+        "Its batches do not grow, and its first epoch never ends.",
         {"size=size": "size=1", "number == size": "number == 1"},
         SPIDER_CONVEX,
     ),

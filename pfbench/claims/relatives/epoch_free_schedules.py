@@ -1,4 +1,4 @@
-"""Means of gaps and of squared mappings under the schedules of methods that have no epochs of SVRG.
+"""Mean gaps and mean squared mappings under the schedules of methods without SVRG epochs.
 
 The bounds are pfbench's but for sliding: a conditional error and one step of descent, summed up.
 
@@ -39,7 +39,7 @@ from pfbench.verification.units import GRADIENT, NUMBER, SQUARE, VALUE, formula
 
 
 def storm_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return the gamma that is best for long runs, alpha = L gamma D/sigma and b0 = 1/alpha."""
+    """Return the best gamma for long runs, alpha = L gamma D/sigma and b0 = 1/alpha."""
     sigma = math.sqrt(c.sigma2)
     gamma = (2.0 * c.delta**2 / (c.L * sigma * c.D**3 * T * T)) ** (1.0 / 3.0)
     alpha = c.L * gamma * c.D / sigma
@@ -56,7 +56,7 @@ def storm_gap_bound(c: Constants, parameters: Any) -> float:
 
 
 QUIET = make_instance(make_signed_curvature_problem, radius=1.0, spread=0.1)
-"""Where sigma is a tenth of the curvature's size, so that the bound is far below the first gap."""
+"""Problem with so small a sigma that the bound is far below the first gap."""
 
 STORM = Claim(
     name="relatives-gap-storm-fw",
@@ -78,11 +78,11 @@ STORM = Claim(
 # --- normalised updates ---------------------------------------------------------------------------
 
 SMALL = 0.02
-"""epsilon in units of sqrt(L h0), which is near 0.3 here."""
+"""epsilon in units of sqrt(L h0)/0.3; sqrt(L h0) is near 0.3 here."""
 
 
 def nfwu_parameters(c: Constants, *, kind: type[NFWU]) -> dict[str, Any]:
-    """Return the schedule for an epsilon of `SMALL`, a gradient."""
+    """Return the schedule for epsilon = `SMALL` sqrt(L h0)/0.3."""
     nfwu = kind.theory(SMALL * math.sqrt(c.L * c.delta) / 0.3, c)
     names = ("iterations", "step", "batch", "refresh", "alpha", "snapshot")
     return {name: getattr(nfwu, name) for name in names if hasattr(nfwu, name)}
@@ -121,12 +121,12 @@ UPDATES = (
 
 
 def compute_squared_error_limit(epsilon: float) -> float:
-    """Return epsilon^2/4, which E|g_t - grad f(x_t)|^2 may be."""
+    """Return epsilon^2/4, the limit of E|g_t - grad f(x_t)|^2."""
     return epsilon**2 / 4.0
 
 
 def check_squared_error(trial: Trial, *, kind: type[NFWU]) -> Evidence:
-    """Compare the mean over t of E|g_t - grad f(x_t)|^2 with what it may be."""
+    """Compare the mean over t of E|g_t - grad f(x_t)|^2 with its limit."""
     (item,) = trial.claim.instances
     problem = item()
     c = problem.constants(problem.start())
@@ -227,7 +227,7 @@ CONVEX = (
 
 
 def convex_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return N, L_f and D."""
+    """Return the parameters N, L_f and D."""
     return {"iterations": steps, "smoothness": c.L_f, "diameter": c.D}
 
 
@@ -237,7 +237,10 @@ def convex_suboptimality_bound(c: Constants, parameters: Any, t: int) -> float:
 
 
 def convex_lo_bound(c: Constants, parameters: Any) -> float:
-    """Return 9N(N+1) + N: 6 beta D^2/eta = 18 k of them in the k-th step, and one more."""
+    """Return 9N(N+1) + N, the bound of LO in N steps.
+
+    The k-th step needs at most 6 beta D^2/eta = 18 k, and one more.
+    """
     steps: int = parameters.iterations
     return 9.0 * steps * (steps + 1.0) + steps
 
@@ -296,7 +299,7 @@ MUTANTS = (
         NFWUPAGE,
         EstimatorAlgorithm.move,
         "nfwu-page-short",
-        "Steps by a fifth of epsilon/L.",
+        "Makes steps of length epsilon/(5L).",
         {"self.step": "self.step / 5.0"},
         UPDATES[0],
     ),
@@ -304,7 +307,7 @@ MUTANTS = (
         NFWULSVRG,
         EstimatorAlgorithm.move,
         "nfwu-lsvrg-short",
-        "Steps by a fifth of epsilon/L.",
+        "Makes steps of length epsilon/(5L).",
         {"self.step": "self.step / 5.0"},
         UPDATES[1],
     ),
@@ -320,7 +323,7 @@ MUTANTS = (
         NFWUSTORM,
         NFWUSTORM,
         "nfwu-storm-one-sample",
-        "Draws one component where many are requested, and begins with one.",
+        "Draws one component instead of a batch, also for the first estimate.",
         {"self.batch, self.alpha, self.snapshot": "1, 1.0, 1"},
         UPDATES[2],
         ERRORS[2],
@@ -329,7 +332,7 @@ MUTANTS = (
         ProxPAGE,
         ProximalMethod.move,
         "prox-page-tenth-of-eta",
-        "Takes its proximal steps at eta/10.",
+        "Makes proximal steps with eta/10.",
         {"self.step": "self.step / 10.0"},
         PROX,
     ),
@@ -343,13 +346,13 @@ MUTANTS = (
     ),
     _convex_cgs(
         "cgs-convex-coarse",
-        "Stops condg where its gap is a thousand times eta.",
+        "Stops condg at a gap of 1000 eta.",
         {"L * self.diameter": "1000.0 * L * self.diameter"},
         HEIGHT,
     ),
     _convex_cgs(
         "cgs-convex-more-lo",
-        "Asks for 600 linear minimisations a step that it has no use for.",
+        "Queries 600 unused linear minimisations in each step.",
         {"yield State(": "_ = [ask.lo(g) for _ in range(600)]\n            yield State("},
         CALLS,
     ),

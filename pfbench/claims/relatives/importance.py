@@ -5,7 +5,7 @@ q_i, has the mean grad f(x) - grad f(y), and a mean square of at most
 
     sum of |grad f_i(x) - grad f_i(y)|^2/(n^2 q_i) <= (1/n) sum of L L_i |x - y|^2 = L^2 |x - y|^2.
 
-Uniform draws have the mean of the L_i^2 there, which is up to n times as large.
+Uniform draws have the mean of the L_i^2 in place of L^2, which is up to n times as large.
 
 Sliding with x+ = condg(G, x, 1/L, eta), full gradients every T steps and batches of b > 4T between,
 s = sqrt(T/b). Write d = |x+ - x|^2 and e = |G - grad f(x)|^2; over a run sum e <= s^2 L^2 sum d, in
@@ -57,11 +57,14 @@ FEW = (
         "two of 4, against each other"
     ),
 )
-"""Where all batches of two are enumerated; on the second f is nearly flat, and the bound binds."""
+"""Instances whose batches of two are enumerated; on the second the bound binds."""
 
 
 def variance_bound(L: float, moved: float, batch: int) -> float:
-    """Return L^2 |x - y|^2/b, the bound of E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2."""
+    """Return L^2 |x - y|^2/b, the bound of E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2.
+
+    `moved` is |x - y|.
+    """
     return (L * moved) ** 2 / batch
 
 
@@ -114,7 +117,10 @@ LAW = Claim(
 
 
 def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return the sizes of `shared_instances.of_sliding`, with the mean of the L_i, by which it draws."""  # noqa: E501
+    """Return the sizes of `shared_instances.sliding_parameters`, with the mean of the L_i.
+
+    Components are drawn in proportion to their L_i.
+    """
     sizes = shared_instances.sliding_parameters(c, steps=steps, root=ROOT)
     return {**sizes, "smoothness": c.L_mean, **BY_SMOOTHNESS}
 
@@ -161,14 +167,14 @@ SLIDING = Claim(
 
 
 def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return b = q = sqrt n, and the gamma that is best for 3/2."""
+    """Return b = q = sqrt n, and the gamma that minimises the bound with 1/2 + c = 3/2."""
     gamma = math.sqrt(c.delta / (1.5 * c.L_mean * c.D**2 * T))
     sizes = {"iterations": T, "batch": ROOT, "period": ROOT}
     return {**sizes, "step": gamma, **BY_SMOOTHNESS}
 
 
 def mean_gap_bound(c: Constants, parameters: Any, *, error: float | None = None) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, c^2 = (q-1)/b unless it is given."""
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma; `error` is c, by default sqrt((q-1)/b)."""
     gamma: float = parameters.step
     deviation = math.sqrt((parameters.period - 1) / parameters.batch) if error is None else error
     curvature = (0.5 + deviation) * c.L_mean * c.D**2
@@ -196,11 +202,11 @@ GAP = Claim(
 )
 
 ACCURACY = 2.0
-"""Accuracy of a gap that is 7.8 at the start of the instance."""
+"""Target gap; the gap at the start of the instance is 7.8."""
 
 
 def uniform_draw_parameters(c: Constants) -> dict[str, Any]:
-    """Return the schedule of uniform draws, which has the root of the mean square for L."""
+    """Return the schedule of uniform draws, whose L is the root mean square of the L_i."""
     return get_parameters(SpiderFW.theory(ACCURACY, c))
 
 
@@ -235,25 +241,25 @@ _estimate = partial(Mutant.from_edits, SpiderFW, SPIDERG)
 MUTANTS = (
     _estimate(
         "importance-unweighed",
-        "Draws by the L_i, and takes the plain mean.",
+        "Draws in proportion to L_i, but takes the plain mean.",
         {"mean / L[S[0]] * len(S)": "len(S)"},
         LAW,
     ),
     _estimate(
         "importance-by-squares",
-        "Draws by the squares of the L_i, weighed by these.",
+        "Draws in proportion to L_i^2, with the weights of such draws.",
         {"choice, mean =": "L = L**2\n        choice, mean ="},
         LAW,
     ),
     _estimate(
         "importance-by-largest",
-        "Divides by L_i over the largest of them, in place of the mean.",
+        "Divides by L_i over the largest L_i instead of the mean.",
         {"), L.mean()": "), L.max()"},
         LAW,
     ),
     _estimate(
         "importance-uniform-weighed",
-        "Draws uniformly, and keeps the weights of draws by the L_i.",
+        "Draws uniformly, but weights as if in proportion to L_i.",
         {"rng.choice(ask.n, size=self.batch, p=L / L.sum())": "self.draw(ask, rng)"},
         LAW,
     ),
@@ -261,7 +267,7 @@ MUTANTS = (
         NCGSSpider,
         NCGSSpider,
         "importance-uniform",
-        "Draws uniformly where draws by the L_i are requested, and weighs nothing.",
+        "Draws uniformly and without weights, even with sampling=importance.",
         {"sampling=self.sampling": "sampling='uniform'"},
         SLIDING,
     ),
@@ -269,7 +275,7 @@ MUTANTS = (
         SpiderFW,
         EstimatorAlgorithm.move,
         "importance-quarter-step",
-        "Steps by a quarter of gamma.",
+        "Makes steps of gamma/4.",
         {"self.step": "self.step / 4.0"},
         GAP,
     ),
@@ -277,8 +283,8 @@ MUTANTS = (
         SpiderFW,
         SpiderFW,
         "importance-not-at-all",
-        "Draws uniformly, and has the mean square for L, whatever is requested.",
-        {"L = cls": "given |= {'sampling': 'uniform'}\n        L = cls"},
+        "Draws uniformly, with L of the mean square, for every sampling.",
+        {"L = cls": "overrides |= {'sampling': 'uniform'}\n        L = cls"},
         FEWER,
     ),
 )

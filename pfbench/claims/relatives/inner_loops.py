@@ -1,8 +1,8 @@
-"""The inner loops of sliding are their source's: exact line search, up to the first gap of eta.
+"""The inner loops of sliding match their source: line search up to the first gap <= eta.
 
-Each call is made again from its start by what the source says, and its linear minimisations are
-counted. One that goes on beyond the first such gap keeps all promises and costs more, which is
-said; one that stops before it does not, and one that steps otherwise is another method.
+Each call is recomputed from its start as the source states, and its LO are counted. A loop that
+goes on beyond the first such gap keeps all guarantees but costs more, which the verdict states. A
+loop that stops before it loses the guarantee, and a loop with other steps is another method.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,11 +25,11 @@ _STEPS = 60
 
 
 Call = tuple[CondgCall, int]
-"""One call of condg, and the linear minimisations that were made for it."""
+"""A call of condg, and the number of LO made for it."""
 
 
 MORE_WORK = "Not the source's count: more work, same guarantee"
-"""Statement on an inner loop that stops later than necessary."""
+"""Statement about an inner loop that stops later than necessary."""
 
 
 def iterate_convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
@@ -55,7 +55,7 @@ def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
 
 
 def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]) -> Evidence:
-    """Compare the linear minimisations of each call with those of the source's condg."""
+    """Compare the number of LO in each call with that of the source's condg."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         pairs = list(calls(trial, instance()))
@@ -76,9 +76,9 @@ def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[C
                 None,
                 created,
             )
-        right = f"Each of {len(pairs)} calls is its source's."
+        right = f"All {len(pairs)} calls match the source."
         if unknown:
-            right += f" Where {unknown} of them go rounding decides."
+            right += f" Rounding decides the steps of {unknown} of them."
         parts[instance.name] = decide_exact(not wrong, right, wrong, {"other calls": float(other)})
         if extra and not wrong:
             parts[instance.name] = replace(
@@ -133,7 +133,7 @@ MUTANTS = (
         ConvexCGS,
         ConvexCGS.run,
         "cgs-convex-hasty",
-        "Stops condg at four times eta.",
+        "Stops condg at a gap of 4 eta.",
         {"L * self.diameter": "4.0 * L * self.diameter"},
         CONDG,
     ),
@@ -141,7 +141,7 @@ MUTANTS = (
         NCGSSpider,
         NCGSSpider.move,
         "ncgs-spider-hasty",
-        "Stops condg at four times eta.",
+        "Stops condg at a gap of 4 eta.",
         {"self.eta": "4.0 * self.eta"},
         RECURSIVE,
     ),

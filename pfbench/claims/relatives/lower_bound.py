@@ -1,9 +1,9 @@
-"""n/2 component gradients are not enough for any method that stays in the span of what it saw.
+"""n/2 component gradients are not enough for a method that stays in their span.
 
-f_i(x) = <b_i, x> + L |x|^2/2 with orthogonal b_i, |b_i|^2 = 2 L Delta n, from x_0 = 0, where
-f(x_0) - min f = Delta. A point of the span of k of them has |grad f(x)|^2 >= 2 L Delta (n-k)/n,
-since each b_i that it is orthogonal to leaves |b_i|^2/n^2. So |grad f(x)| < sqrt(L Delta) takes
-more than n/2 component gradients. That is said of spans, and not of methods that move elsewhere.
+f_i(x) = <b_i, x> + L |x|^2/2 with orthogonal b_i, |b_i|^2 = 2 L Delta n, from x_0 = 0, where f(x_0)
+- min f = Delta. A point in the span of k of the b_i has |grad f(x)|^2 >= 2 L Delta (n-k)/n, since
+each b_i orthogonal to it contributes |b_i|^2/n^2. So |grad f(x)| < sqrt(L Delta) needs more than
+n/2 component gradients. This holds in spans, and not for methods that move elsewhere.
 """
 
 import math
@@ -20,13 +20,13 @@ from pfbench.verification.trial import Trial
 from pfbench.verification.units import GRADIENT, formula
 
 _SEEN = 1e-12
-"""A part of x along b_i below this, of what its minimiser has, is rounding."""
+"""Least part of x along b_i, relative to that of the minimiser, that is not rounding."""
 
 
 def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> IndefiniteQuadratic:
-    """Return n components with orthogonal slopes in R^n, L = smoothness and Delta = rise, from 0.
+    """Return n components with orthogonal slopes in R^n, from 0; L = smoothness, Delta = rise.
 
-    The slopes are turned, so that no coordinate belongs to one of them.
+    The slopes are rotated, so that no coordinate belongs to a single one.
     """
     size = math.sqrt(2.0 * smoothness * rise * n)
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
@@ -39,12 +39,12 @@ def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> Indefi
 
 
 def gradient_norm_floor(L: float, delta: float, n: int, k: int) -> float:
-    """Return sqrt(2 L Delta (n-k)/n), which |grad f| is at least in the span of k components."""
+    """Return sqrt(2 L Delta (n-k)/n), a lower bound of |grad f| in the span of k components."""
     return math.sqrt(2.0 * L * delta * max(n - k, 0) / n)
 
 
 def count_seen_components(problem: IndefiniteQuadratic, x: Floats) -> int:
-    """Return along how many b_i a point has a part."""
+    """Return the number of b_i along which a point has a part."""
     slopes = problem.noise + problem.b
     path = slopes @ x / (slopes * slopes).sum(axis=1)
     size = 1.0 / (problem.n * problem.A[0, 0])  # the minimiser has -1/(n L) of each
@@ -58,7 +58,7 @@ INSTANCES = (
 
 
 def check_lower_bound(trial: Trial) -> Evidence:
-    """Follow a method for n component gradients, and look at each of its points."""
+    """Follow a method for n component gradients, and check each of its points."""
     decisions: dict[str, Decision] = {}
     for instance in INSTANCES:
         problem = instance()
@@ -73,7 +73,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
             ratios.append(gradient_norm_floor(c.L_f, c.delta, n, k) / max(size, 1e-300))
             if spent <= n / 2:
                 early.append(math.sqrt(c.L_f * c.delta) / max(size, 1e-300))
-        statement = f"{excess} of its points have parts along more components than it asked."
+        statement = f"{excess} of its points have parts along more components than it queried."
         decisions |= {
             f"{instance.name}, span": decide_exact(
                 excess == 0, statement, statement, {"beyond": float(excess)}
@@ -112,7 +112,7 @@ MUTANTS = (
         ProxSGD,
         EstimatorAlgorithm.run,
         "lb-n-outside-the-span",
-        "Moves a little in a random direction, too.",
+        "Also moves a little in a random direction.",
         {"g, t)": "g, t) + 1e-3 * self.step * rng.standard_normal(x.shape)"},
         SPANS,
     ),
@@ -120,7 +120,7 @@ MUTANTS = (
         ProxSGD,
         EstimatorAlgorithm.run,
         "lb-n-all-slopes",
-        "Knows the mean of all slopes, which it asks for, as a batch of one.",
+        "Takes the mean of all slopes, but pays for a batch of one.",
         {"g = estimate(x)": "_, g = estimate(x), ask._backend.gradient(x)"},
         SPANS,
     ),

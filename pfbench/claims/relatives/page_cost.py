@@ -1,9 +1,9 @@
-"""The cheapest batch and chance of PAGE: b = 1 and p = 2/n, not b = sqrt n.
+"""The cheapest batch and probability of PAGE: b = 1 and p = 2/n, not b = sqrt n.
 
-A step of PAGE costs n with chance p, else 2b, and the largest step of its lemma needs T = (1 +
-sqrt(1 + 4 c^2)) L h0/epsilon^2 of them, c^2 = (1-p)/(pb). So the expected cost is a number for each
-b and p: 4 (1 + sqrt(2n)) L h0/epsilon^2 beyond the first gradient at b = 1 and p = 2/n, where the
-published sizes b = sqrt n and p = b/(n+b) take 1.6 times as much and more, in fewer steps.
+A step of PAGE costs n with probability p, else 2b. The largest step size of its lemma needs T = (1
++ sqrt(1 + 4 c^2)) L h0/epsilon^2 steps, c^2 = (1-p)/(pb). So the expected cost is a number for each
+b and p. At b = 1 and p = 2/n it is 4 (1 + sqrt(2n)) L h0/epsilon^2 beyond the first gradient. The
+published sizes b = sqrt n and p = b/(n+b) cost at least 1.6 times as much, in fewer steps.
 """
 
 import math
@@ -19,14 +19,14 @@ from pfbench.verification.units import GRADIENT, NUMBER, formula
 SIZES = (10_000, 1_000_000)
 
 ACCURATE = 1e4
-"""L h0/epsilon^2, so large that the first gradient hardly counts."""
+"""L h0/epsilon^2, so large that the cost of the first gradient is negligible."""
 
 NEAR = 1.01
-"""Largest cost ratio to any b and p of the grid."""
+"""Largest ratio of the cost to that of any b and p of the grid."""
 
 
 def step_count(batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
-    """Return T = (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2."""
+    """Return T = (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2, the number of steps."""
     return L_delta_over_eps_sq * (1.0 + math.sqrt(1.0 + 4.0 * page_error_constant(batch, refresh)))
 
 
@@ -37,12 +37,12 @@ def mean_sfo(n: int, batch: int, refresh: float, L_delta_over_eps_sq: float) -> 
 
 
 def min_mean_sfo(n: int, L: float, delta: float, epsilon: float) -> float:
-    """Return n + 4 (1 + sqrt(2n)) L h0/epsilon^2."""
+    """Return n + 4 (1 + sqrt(2n)) L h0/epsilon^2, the expected SFO at b = 1 and p = 2/n."""
     return n + 4.0 * (1.0 + math.sqrt(2.0 * n)) * L * delta / epsilon**2
 
 
 def step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[int]]:
-    """Return the costs of steps with a full gradient, and of the others, on 64 components."""
+    """Return the observed SFO of steps with a full gradient, and of the others, with n = 64."""
     algorithm = trial.make(iterations=60, batch=batch, refresh=refresh, step=0.1)
     heads, tails, before = set[int](), set[int](), 0
     for step in trial.follow(INSTANCE(), algorithm, seed=1):
@@ -53,7 +53,7 @@ def step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[
 
 
 def check_cheapest_sizes(trial: Trial) -> Evidence:
-    """Compare costs over batches and chances; a step's are counted in a run."""
+    """Compare costs over batches and probabilities; the cost of a step is counted in a run."""
     n, parts = INSTANCE().n, dict[str, Decision]()
     for batch, refresh in ((1, 0.2), (8, 1 / 9)):
         heads, tails = step_costs(trial, batch, refresh)

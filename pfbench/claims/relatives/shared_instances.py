@@ -1,4 +1,4 @@
-"""Shared problem and measures of the claims on loopless and recursive estimates."""
+"""Shared problems and measures of the claims about loopless and recursive estimates."""
 
 import math
 from dataclasses import replace
@@ -15,15 +15,15 @@ from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
 N, BATCH = 64, 8
 
 PAGED = {"batch": BATCH, "refresh": BATCH / (N + BATCH)}
-"""b = sqrt n and p = b/(n + b)."""
+"""Sizes of PAGE: b = sqrt n and p = b/(n + b)."""
 
 
 def make_signed_curvature_problem(radius: float = 0.0, spread: float = 1.0) -> IndefiniteQuadratic:
     """Return f_i(x) = x'(A + t_i I)x/2, t_i = spread or -spread, A diagonal from 0.05 to 0.3.
 
-    With spread = 1 L_f = 0.3 is far below L_ms = 1.04: components pull to both sides, and the
-    estimates err by a third of what a step moves. With a radius it is over the l2 ball, from its
-    boundary.
+    With spread = 1, L_f = 0.3 is far below L_ms = 1.04: components pull to both sides, and the
+    estimates err by a third of the distance moved. With a radius the set is the l2 ball, and the
+    start is on its boundary.
     """
     d = 4
     A = np.diag(np.linspace(0.05, 0.3, d))
@@ -36,11 +36,12 @@ def make_signed_curvature_problem(radius: float = 0.0, spread: float = 1.0) -> I
 def make_unequal_smoothness_problem(
     n: int = N, ratio: float = 1000.0, opposed: bool = False
 ) -> IndefiniteQuadratic:
-    """Return f_i(x) = x'(A + t_i I)x/2 on the unit ball of R^4, where one L_i is `ratio` the least.
+    """Return f_i(x) = x'(A + t_i I)x/2 on the unit ball of R^4 with one large L_i.
 
-    The others pull to both sides as in `make_signed_curvature_problem`, and the one adds to A: with
-    n = 256 the mean of the L_i is 4.8, and the root of their mean square 59. With `opposed` it has
-    a twin that pulls against it, so that f is nearly flat.
+    It is `ratio` times the least. The other components pull to both sides as in
+    `make_signed_curvature_problem`; the large one adds to A. With n = 256 the mean of the L_i is
+    4.8, and their root mean square 59. With `opposed` the large component has a twin that pulls
+    against it, so that f is nearly flat.
     """
     a = np.linspace(0.05, 0.3, 4)
     t = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
@@ -77,7 +78,7 @@ def suboptimality(problem: Any, x: Any) -> float:
 
 
 def gradient_mapping_sq_with_multiple(problem: Any, x: Any, *, smoothness_multiple: float) -> float:
-    """Return |G|^2, G = L' (x - P(x - grad f(x)/L')) with L' = over L, L of the mean square."""
+    """Return |G|^2, G = L' (x - P(x - grad f(x)/L')) with L' = smoothness_multiple L_ms."""
     return compute_squared_gradient_mapping(
         problem, x, smoothness_multiple * problem.constants(problem.start()).L_ms
     )
@@ -91,12 +92,15 @@ def compute_squared_gradient_mapping(problem: Any, x: Any, L: float) -> float:
 
 
 def sliding_parameters(c: Constants, *, steps: int, root: int = BATCH) -> dict[str, Any]:
-    """Return T = sqrt n, b = 10 T, and an eta that adds as much as an eighth of the rest."""
+    """Return T = sqrt n, b = 10 T, and an eta that adds an eighth to the bound.
+
+    N is `steps`, and sqrt n is `root`.
+    """
     sizes = {"iterations": steps, "period": root, "batch": 10 * root}
     return {**sizes, "smoothness": c.L, "tolerance": c.delta / (12.0 * steps)}
 
 
 def sliding_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return 16 L h0/N + 24 L eta, L that of the steps."""
+    """Return 16 L h0/N + 24 L eta, where L is the parameter `smoothness`."""
     upper = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
     return float(parameters.smoothness * upper)

@@ -1,7 +1,7 @@
-"""Mean squared gradients of PAGE, L-SVRG and ZeroSARAH, and mean gaps of Frank-Wolfe along them.
+"""Mean squared gradients of PAGE, L-SVRG and ZeroSARAH, and mean gaps of Frank-Wolfe.
 
 The bounds are pfbench's: sum E|g_t - grad f(x_t)|^2 <= c^2 L^2 sum E|x_t - x_{t-1}|^2 by the exact
-conditional laws, and descent along g_t. They hold for every step of their lemma.
+conditional laws, and descent along g_t. They hold for every step size that the lemma allows.
 """
 
 import math
@@ -39,7 +39,10 @@ def gradient_sq_bound(constants: Constants, parameters: Any) -> float:
 
 
 def page_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return b = sqrt n, p = b/(n + b), c = 1 and 0.8 of the sharp step, whose runs vary less."""
+    """Return b = sqrt n, p = b/(n + b) and 0.8 of the sharp step for c = 1.
+
+    With that step runs vary less.
+    """
     return {"iterations": T, **PAGED, "step": 0.8 * compute_sharp_step(1.0, constants)}
 
 
@@ -105,7 +108,7 @@ _STEPS = 300
 
 
 def frank_wolfe_parameters(constants: Constants, *, name: str) -> dict[str, Any]:
-    """Return the step gamma = sqrt(h0/((1/2 + c) L D^2 T)) with the sizes of a method."""
+    """Return the sizes of a method, with the step gamma = sqrt(h0/((1/2 + c) L D^2 T))."""
     sizes, c = SIZES[name]
     gamma = math.sqrt(constants.delta / ((0.5 + c) * constants.L * constants.D**2 * _STEPS))
     return {**sizes, "iterations": _STEPS, "step": gamma}
@@ -159,7 +162,7 @@ MUTANTS = (
         PAGEMethod,
         LooplessMethod,
         "page-never-again",
-        "PAGE that takes its full gradient once.",
+        "Takes the full gradient of PAGE only once.",
         {"self.batch, self.refresh": "self.batch, 1e-12"},
         SMOOTH_PAGE,
     ),
@@ -167,7 +170,7 @@ MUTANTS = (
         LSVRGMethod,
         LooplessMethod,
         "lsvrg-old-snapshot",
-        "L-SVRG that keeps its first snapshot.",
+        "Keeps the first snapshot of L-SVRG.",
         {"self.batch, self.refresh": "self.batch, 1e-12"},
         SMOOTH_LSVRG,
     ),
@@ -175,7 +178,7 @@ MUTANTS = (
         PAGEFW,
         EstimatorAlgorithm.move,
         "page-fw-quarter-step",
-        "Steps by a quarter of gamma.",
+        "Makes steps of gamma/4.",
         {"self.step": "self.step / 4.0"},
         GAPS[1],
     ),

@@ -1,9 +1,9 @@
-"""Theorem 1 of Cutkosky, Orabona 2019 (STORM), as a formal development quotes it, and its output.
+"""Theorem 1 of Cutkosky, Orabona 2019 (STORM), as a formal development quotes it.
 
-eta_t = k/(w + sum of G_i^2)^(1/3), a = c eta^2, k = b G^(2/3)/L, c = 28 L^2 + G^2/(7 L k^3),
-w = max((4Lk)^3, 2 G^2, (ck/(4L))^3), M = 8 Delta/k + w^(1/3) sigma^2/(4 L^2 k^2) + k^2 c^2
-ln(T+2)/(2 L^2). The paper itself was not compared, so that the finding is *doubtful*; no run says
-anything of it, as both bounds are far above what runs do.
+eta_t = k/(w + sum of G_i^2)^(1/3), a = c eta^2, k = b G^(2/3)/L, c = 28 L^2 + G^2/(7 L k^3), w =
+max((4Lk)^3, 2 G^2, (ck/(4L))^3), M = 8 Delta/k + w^(1/3) sigma^2/(4 L^2 k^2) + k^2 c^2 ln(T+2)/(2
+L^2). The paper itself was not compared, so the finding is *doubtful*. Runs cannot test it, as both
+bounds are far above what runs measure. A claim tests the draw of the output.
 """
 
 import math
@@ -32,7 +32,7 @@ def coefficients_w_and_M(
 
 
 def compute_printed_bound(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> float:
-    """Return (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 sigma^(1/3)/T^(1/3)."""
+    """Return the printed bound: (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 (sigma/T)^(1/3)."""
     w, M = coefficients_w_and_M(L, G, delta, sigma, b, T)
     first = (w ** (1.0 / 6.0) * math.sqrt(2.0 * M) + 2.0 * M**0.75) / math.sqrt(T)
     return float(first + 2.0 * sigma ** (1.0 / 3.0) / T ** (1.0 / 3.0))
@@ -41,14 +41,17 @@ def compute_printed_bound(L: float, G: float, delta: float, sigma: float, b: int
 def compute_corrected_bound(
     L: float, G: float, delta: float, sigma: float, b: int, T: int
 ) -> float:
-    """Return (sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T)."""
+    """Return the corrected bound, (sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T)."""
     w, M = coefficients_w_and_M(L, G, delta, sigma, b, T)
     noisy = math.sqrt(2.0 * M) * (w + 2.0 * T * sigma**2) ** (1.0 / 6.0)
     return float((noisy + 2.0 * M**0.75) / math.sqrt(T))
 
 
 def examine_scaling(effort: str, seed: int) -> ExaminationEvidence:
-    """Measure f in units of 1e-3, 1 and 1e3, where a bound of |grad f| scales like it."""
+    """Compute the bounds with f in units of 1e-3, 1 and 1e3.
+
+    A correct bound of |grad f| scales as f does.
+    """
 
     def scale_gradient(source: object, factor: float, sigma: float) -> float:
         result = source(factor, factor, factor, factor * sigma, 1, LENGTH_OF_RUN)  # type: ignore[operator]
@@ -83,7 +86,7 @@ ERRATA = (THEOREM,)
 
 
 def check_output_law(trial: Trial) -> Evidence:
-    """Decide that the output is drawn uniformly where nothing is said of it."""
+    """Decide that the output is drawn uniformly if the parameter `output` is not given."""
     (slope,) = trial.claim.instances
     decision = trial.decide_uniform_output(slope(), alpha=0.8, floor=2.0)
     return Evidence(decision, {"outside": 0.0}, trial.choose_by_effort(100, 400))
@@ -108,7 +111,7 @@ CLAIMS = (OUTPUT,)
 
 @dataclass(frozen=True, kw_only=True)
 class LastReturned(StormMethod):
-    """Returns its last iterate where nothing is said."""
+    """Returns the last iterate by default."""
 
     output: str = parameter("last", "last, or uniform")
 

@@ -1,13 +1,13 @@
 """Claimed and measured orders of the calls of each relative.
 
-A schedule is made for an accuracy epsilon, and its run is cut where its theorem's guarantee is
-kept: where the mean over the iterates so far, which an output drawn among them has in expectation,
-is at most the bound; for convex f where the last iterate is that low. On |x|^2/2 no step gains more
-than descent says, so that the sum of the measure is f(x_0) - min f over the step, for any number of
-steps: the schedules bind, and a method that spends more, or steps less, needs more calls.
+A schedule is made for an accuracy epsilon. A run stops where its theorem's guarantee is met. That
+is where the mean over the iterates so far, which is the expectation of an output drawn among them,
+is at most the bound; for convex f, where the last iterate is. On |x|^2/2 no step gains more than
+descent guarantees. So the sum of the measure is f(x_0) - min f over the step, for any number of
+steps: the schedules bind, and a method that spends more, or makes smaller steps, needs more calls.
 
-Delta shrinks as a power of epsilon, and is divided out: every bound for f that need not be convex
-is O(Delta). The cost of a step is the schedule's formula, so that exponents of n are by schedule.
+Delta shrinks as a power of epsilon, and is divided out: every bound for non-convex f is O(Delta).
+The cost of a step is the schedule's formula, so exponents of n are by schedule.
 """
 
 import math
@@ -63,9 +63,10 @@ def make_bowl_problem(
     spread: float = 0.5,
     bounded: bool = True,
 ) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on the unit ball of R^4 or on R^4, f(x_0) - min f = size epsilon^shrink.
+    """Return |x|^2/2 on the unit ball of R^4, or on R^4.
 
-    Components differ by slopes of length `noise`, and by +-spread |x|^2/2.
+    f(x_0) - min f = size epsilon^shrink. Components differ by slopes of length `noise`, and by
+    +-spread |x|^2/2.
     """
     problem = noisy_ball(4, n, 1.0, noise, spread)
     begin = np.full(4, math.sqrt(size * epsilon**shrink / 2.0))
@@ -77,8 +78,8 @@ def make_ball_slope_problem(
 ) -> IndefiniteQuadratic:
     """Return a slope of 2 epsilon over the unit ball of R^(n/2), from its highest point.
 
-    Component gradients differ from it by `noise`, each pair along an axis of its own: an estimate
-    shows which way is down once its error is about epsilon, and no earlier.
+    Component gradients differ from it by `noise`, each pair along an axis of its own. So an
+    estimate shows the direction of descent only once its error is about epsilon.
     """
     d = n // 2
     problem = noisy_ball(d, n, 1.0, noise)
@@ -90,8 +91,8 @@ def make_ball_slope_problem(
 def uniform_simplex_problem(epsilon: float = 0.06, n: int = 4) -> SeparableQuadratic:
     """Return |x - 1/d|^2/2 on the simplex, d = 2/epsilon, from a vertex; components are equal.
 
-    After t linear minimisations t + 1 entries are positive at most, and f(x) - min f >= (1/(t+1) -
-    1/d)/2, whatever the method.
+    After t linear minimisations, at most t + 1 entries are positive. So f(x) - min f >= (1/(t+1) -
+    1/d)/2 for every method.
     """
     d = math.ceil(2.0 / epsilon)
     vertex, ones = np.eye(d)[0], np.ones(d)
@@ -105,7 +106,7 @@ def uniform_simplex_problem(epsilon: float = 0.06, n: int = 4) -> SeparableQuadr
 _ROOTS = (16, 64, 196, 576, 1600)
 _LARGE = (100, 324, 1024, 3136, 10_000)
 _CUBES = (126, 512, 1728, 5832, 13_824)
-"""The n of a fit in n, such that roots hardly need rounding."""
+"""The n of fits in n, chosen so that roots need little rounding."""
 
 
 def accuracies_over_decades(
@@ -122,7 +123,7 @@ class TableRow:
     Attributes
     ----------
     powers, exponent_in_n
-        Powers of 1/epsilon by the kind of calls, and that of n in SFO.
+        Exponents of 1/epsilon by the kind of calls, and the exponent of n in SFO.
     criterion
         The quantity that is at most epsilon, a name in `scales`.
     measure
@@ -132,7 +133,7 @@ class TableRow:
     epsilons
         The accuracies of the fits in 1/epsilon, over a decade or more.
     location
-        The accuracy of the fit in n, and the n of it.
+        The accuracy of the fit in n, and the values of n in it.
     uses_last_iterate
         Whether the guarantee is for the last iterate, not for the mean over all.
     """
@@ -148,7 +149,7 @@ class TableRow:
 
     @property
     def orders(self) -> dict[str, tuple[float, float]]:
-        """The powers of 1/epsilon and of n by the kind of calls."""
+        """Exponents of 1/epsilon and of n, by the kind of calls."""
         return {
             k: (power, self.exponent_in_n if k == "SFO" else 0.0)
             for k, power in self.powers.items()
@@ -156,7 +157,7 @@ class TableRow:
 
     @property
     def delta_power_of_epsilon(self) -> float:
-        """Power of epsilon with which Delta shrinks; it is divided out."""
+        """Power of epsilon as which Delta shrinks; it is divided out."""
         return 0.0 if self.uses_last_iterate else float(self.family.parameters.get("shrink", 1.0))
 
 
@@ -167,11 +168,11 @@ class FittedCase:
     Attributes
     ----------
     trial, row
-        What makes the runs, and what is claimed.
+        Trial that makes the runs, and the claimed row.
     epsilon
         The accuracy.
     sizes
-        n, where it is not the family's own.
+        n, if it is not the family's default.
     """
 
     trial: Trial
@@ -181,12 +182,12 @@ class FittedCase:
 
     @cached_property
     def problem(self) -> Any:
-        """The problem."""
+        """The problem of this accuracy and size."""
         return self.row.family(self.epsilon, **self.sizes)
 
     @cached_property
     def constants(self) -> Constants:
-        """Its constants."""
+        """The problem's constants at its start."""
         constants: Constants = self.problem.constants(self.problem.start())
         return constants
 
@@ -197,7 +198,7 @@ class FittedCase:
         return float(promise.bound(self.epsilon, self.constants) ** (1.0 / promise.power))
 
     def calls(self, seed: int) -> dict[str, float]:
-        """Return the calls until the promise is kept, by kind; infinite if it never is."""
+        """Return the calls until the guarantee is met, by kind; infinite if it never is."""
         algorithm = self.trial.make_scheduled(self.epsilon, self.constants)
         last, total = self.row.uses_last_iterate, 0.0
         for t, (x, step) in enumerate(
@@ -213,7 +214,7 @@ class FittedCase:
 
 
 def check_row(trial: Trial, *, row: TableRow) -> Evidence:
-    """Fit the calls that keep the promise, in 1/epsilon, and where n is free in n."""
+    """Fit the calls until the guarantee is met, in 1/epsilon and, if the row has n, in n."""
     x = 1.0 / np.array(row.epsilons)
     seeds = trial.seeds(MOST_SEEDS, "runs")
     cases = [FittedCase(trial, row, epsilon) for epsilon in row.epsilons]
@@ -396,7 +397,7 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
     ),
     "cgs-convex": (_SIMPLEX(powers={"FO": 0.5, "LO": 1.0}), "Lan, Zhou 2016"),
 }
-"""Each row and its source, by the method."""
+"""Each row with its source, by the method's name."""
 
 
 def _claim(name: str, row: TableRow, source: str) -> Claim:
@@ -430,17 +431,17 @@ class InverseEpsilonBatch(PAGEMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take sqrt n/epsilon components."""
+        """Return the theorem's schedule with a batch of sqrt n/epsilon."""
         batch = math.ceil(math.sqrt(constants.n) / epsilon)
         return super().theory(epsilon, constants, **{"batch": batch, **overrides})
 
 
 class SmallerSteps(StormFW):
-    """Takes steps that fall as epsilon^3, and as many more of them."""
+    """Makes smaller steps, by a factor epsilon in order, and as many more of them."""
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Divide the steps by 1 + 1/(3 epsilon)."""
+        """Return the theorem's schedule with steps divided by 1 + 1/(3 epsilon)."""
         steps, short = super().theory(epsilon, constants, **overrides), 1.0 + 1.0 / (3.0 * epsilon)
         return replace(
             steps, step=steps.step / short, iterations=math.ceil(2.0 * short * steps.iterations)

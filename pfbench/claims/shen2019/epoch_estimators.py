@@ -11,13 +11,13 @@ METHODS: Mapping[str, type[NFWU]] = {
     "casvrg": NFWUCASVRG,
     "caspiderg": NFWUCASPIDERG,
 }
-"""Algorithm 1 with each of the estimators, GE 1 to 5."""
+"""Algorithm 1 with each of the estimators GE 1 to 5, by the estimator's name."""
 
 CURVATURE_AIDED = frozenset({"casvrg", "caspiderg"})
 """The estimators that use component Hessians."""
 
 RECURSIVE = frozenset({"spiderg", "caspiderg"})
-"""The estimators that add to the estimate before."""
+"""The estimators that add to the previous estimate."""
 
 MEAN_SQUARED = "L_ms, L2_ms: mean-squared smoothness of gradients and Hessians"
 """Assumption of the error laws."""
@@ -28,7 +28,8 @@ def error_law(
 ) -> float:
     """Return the bound of E|g - grad f|^2 at distance j from the snapshot, j >= 1.
 
-    Those of section 4, with the constants that the integral form of the mean value gives.
+    The bounds are those of section 4, with the constants that the integral form of the mean value
+    theorem gives.
     """
     laws = {
         "sg": sigma2,

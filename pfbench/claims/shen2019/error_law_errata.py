@@ -21,7 +21,7 @@ _ALL_SMOOTH = "every component, section 1"
 _ALL_LIPSCHITZ = "every Hessian, section 4.1"
 _CONSTANT = "a constant was lost"
 _LOST = 10.0
-"""Names of readings, and the constant that one of them grants."""
+"""Names of readings, and the lost constant that the last of them allows."""
 
 
 # --- smoothness in expectation, (7) and (8) -------------------------------------------------------
@@ -30,7 +30,7 @@ _LOST = 10.0
 def examine_expected_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
-    """SVRG's law with L of (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|, on rows of unequal size."""
+    """Test SVRG's law with L of (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|, on unequal rows."""
     rng = stream(seed, "(7)")
     rows = _unequal_rows(rng)
     problem = LeastSquares(rows, rng.standard_normal(len(rows)), L2Ball(1, 1.0))
@@ -54,9 +54,9 @@ def examine_expected_lipschitz(
 def examine_expected_hessian_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
-    """CASVRG's law, even without the 1/4, with L2 of (8) on rows of unequal size.
+    """Test CASVRG's law, even without the factor 1/4, with L2 of (8) on unequal rows.
 
-    L2 of (8) is sup|phi'''| E|a|^3; the longest row is where phi''' is largest.
+    L2 of (8) is sup|phi'''| E|a|^3. The longest row is where phi''' is largest.
     """
     rng = stream(seed, "(8)")
     rows = _unequal_rows(rng)
@@ -79,7 +79,7 @@ def examine_expected_hessian_lipschitz(
 
 
 def _unequal_rows(rng: np.random.Generator) -> Floats:
-    """Return 200 numbers, shape (200, 1), of which one is much larger than the others."""
+    """Return 200 numbers, shape (200, 1), one of which is much larger than the others."""
     rows = rng.uniform(0.05, 0.1, (200, 1))
     rows[int(rng.integers(200))] = 1.0
     return rows
@@ -100,10 +100,10 @@ def examine_second_moment(
     *,
     printed: Callable[[Constants], float] = _compute_squared_norm_diameter,
 ) -> ExaminationEvidence:
-    """Compare E|grad f_i|^2, and the error of S = 1 sample, with L^2 D^2 and with sigma^2.
+    """Compare E|grad f_i|^2, and the error of a single sample, with L^2 D^2 and sigma^2.
 
-    f_i(x) = log cosh(x - b_i) with b_1 = -b_2 >= 3 on |x| <= 0.1: f is stationary at 0, no f_i is
-    anywhere in C. On |x| <= 0.001 no constant helps.
+    f_i(x) = log cosh(x - b_i) with b_1 = -b_2 >= 3 on |x| <= 0.1: f is stationary at 0, but no f_i
+    is stationary in C. On |x| <= 0.001 no constant factor helps.
     """
     b = float(stream(seed, "3.1").uniform(3.0, 4.0))
     moment, spread, constants = _measure_moments(b, 0.1)
@@ -127,7 +127,10 @@ def examine_second_moment(
 
 
 def _measure_moments(b: float, radius: float) -> tuple[float, float, Constants]:
-    """Return the largest E|grad f_i|^2, E|grad f_i-grad f|^2 at five points, and the constants."""
+    """Return the largest E|grad f_i|^2 and E|grad f_i - grad f|^2, and the constants.
+
+    The largest are over five points.
+    """
     problem = LogCosh(np.ones((2, 1)), np.array([b, -b]), L2Ball(1, radius))
     slopes = [
         [problem.batch(np.array([i]), np.array([x]))[0] for i in range(problem.n)]
@@ -143,11 +146,11 @@ def _measure_moments(b: float, radius: float) -> tuple[float, float, Constants]:
 def examine_missing_increment(
     effort: str, seed: int, *, with_increment: bool = False
 ) -> ExaminationEvidence:
-    """For one variable: look for x-bar with grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~).
+    """Search x-bar with grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~), in one variable.
 
-    As printed the factor x - x~ is missing. Of two steps of 0.1 and of every component, how far the
-    left side is from the nearest value of the right side on 1001 points of the segment. A unit of
-    length u turns the missing factor 1 into u.
+    As printed, the factor x - x~ is missing. For two steps of 0.1 and every component, the ratio is
+    that of the left side to the nearest value of the right side on 1001 points of the segment. A
+    unit of length u turns the missing factor 1 into u.
     """
     rng = stream(seed, "mean value")
     problem = LogCosh(rng.uniform(0.5, 1.5, (9, 1)), rng.uniform(-0.3, 0.3, 9), L2Ball(1, 1.0))
@@ -180,7 +183,7 @@ def _second_derivative(problem: LogCosh, item: Any, s: float) -> float:
 def _ratio_to_nearest(number: float, values: Floats) -> float:
     """Return the ratio, at least 1, of a number to the nearest value of a continuous function.
 
-    All are positive.
+    `values` are samples of the function. All numbers are positive.
     """
     return float(max(1.0, number / values.max(), values.min() / number))
 
@@ -188,11 +191,12 @@ def _ratio_to_nearest(number: float, values: Floats) -> float:
 def examine_mean_value(
     effort: str, seed: int, *, separable_power: float = 4.0
 ) -> ExaminationEvidence:
-    """f(x) = a x_1^3/3 + b x_2^q/q, from 0 to (s, t): no x-bar of the segment serves both entries.
+    """Show that no single x-bar of a segment serves both entries of a gradient difference.
 
-    Every point of the segment is excluded: the residual at 10^4 of them exceeds what it can change
-    between two. The integral form holds, and gives |grad f(x)-grad f(x~)-Hess f(x~)(x-x~)| <=
-    (L2/2)|x-x~|^2, hence the 1/4 of CASVRG's law, and eta^2 (i-1/2) for step i of CASPIDERG.
+    The function is f(x) = a x_1^3/3 + b x_2^q/q, from 0 to (s, t). Every point of the segment is
+    excluded: the residual at 10^4 of them exceeds its possible change between two of them. The
+    integral form holds. It gives |grad f(x)-grad f(x~)-Hess f(x~)(x-x~)| <= (L2/2)|x-x~|^2, hence
+    the 1/4 of CASVRG's law, and eta^2 (i-1/2) for step i of CASPIDERG.
     """
     rng, q = stream(seed, "vector"), separable_power
     a, b = rng.uniform(0.5, 2.0, size=2)

@@ -53,16 +53,16 @@ LAWS = {
 """Each error law, and its exponents in j and in eta."""
 
 _BITS = 5
-"""The exact mean squares are those of 2^_BITS components."""
+"""Binary logarithm of the number of components in the exact mean squares."""
 
 _ROUNDING = 1e-13
 """Largest error at a snapshot, in units of the gradient, which has length 1."""
 
 
 def slack_forced_path(estimator: str) -> ForcedPath:
-    """Return a forced path that keeps some distance from the law.
+    """Return a forced path on which the error is strictly below the law.
 
-    A limit of a sampled mean can then lie below the law, where the draws cannot be enumerated.
+    So a confidence limit of a sampled mean can lie below the law if draws cannot be enumerated.
     """
     slopes = {"L": 1.0, "L2": 0.5}
     if estimator == "sg":
@@ -103,9 +103,9 @@ def check_law(trial: Trial, *, estimator: str) -> Evidence:
 def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
     """Compare the exact mean square with the law at every j.
 
-    All draws are taken from an orthogonal array. An algorithm that does not draw one of n each time
-    has its draws enumerated, among few components. Where that is impossible too, it is sampled, on
-    a path that keeps some distance from the law.
+    All draws are taken from an orthogonal array. If an algorithm does not draw one of n each time,
+    its draws are enumerated, with few components. If that is impossible too, the draws are sampled,
+    on a path where the error is strictly below the law.
     """
     problem = FEWEST[estimator]()
     algorithm = _make_algorithm(trial, problem, 2, 3, 3, 1e-6)
@@ -131,7 +131,7 @@ def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
 
 
 def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
-    """Return mean square and law at each t of two epochs, each draw one of 2^_BITS."""
+    """Return mean square and law at each t of two epochs; each draw is one of 2^_BITS."""
     S, p, T, eta = 3, 5, 10, 1e-6
     problem = FEW[estimator]()
     squares = [
@@ -142,7 +142,7 @@ def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
 
 
 def _enumerate_draws(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
-    """Return mean square and law at each t of one epoch, whatever is drawn."""
+    """Return mean square and law at each t of one epoch, over all sequences of draws."""
     S, p, T, eta = 2, 3, 3, 1e-6
     problem = FEWEST[estimator]()
 
@@ -187,7 +187,7 @@ def _error_norms_sq(
 ) -> Floats:
     """Return |g_t - grad f(x_t)|^2 for t < T along the forced path; the first step is eta.
 
-    `stream` is the rng, or the seed, of `Trial.follow`.
+    `stream` is the argument `rng` or `seed` of `Trial.follow`.
     """
     steps = trial.follow(problem, _make_algorithm(trial, problem, S, p, T, eta), **stream)
     return np.array([float(error @ error) for error in estimate_errors(problem, steps, T)])
@@ -236,9 +236,9 @@ def _decide_exponent_in_eta_or_S(
 def _decide_exponent(
     point: npt.ArrayLike, rows: SeedRows[Any, Any], claimed: float, **options: float
 ) -> Decision:
-    """Decide an exponent; of estimates without an error, as of no draws, there is none."""
+    """Decide an exponent; it is inconclusive if an estimate has no error, as without draws."""
     if not np.all(rows(1)):
-        return Decision("inconclusive", "An estimate had no error: it has no exponent.", {}, None)
+        return Decision("inconclusive", "Without an error there is no exponent.", {}, None)
     return decide_exponent(make_fit_function(point, rows, **options), claimed, LAW_MARGIN)
 
 
@@ -277,7 +277,7 @@ MUTANTS = (
         NFWUCASVRG,
         CASVRG,
         "casvrg-wrong-sign",
-        "CASVRG that subtracts the correction.",
+        "Subtracts the correction of CASVRG instead of adding it.",
         {"+ mean + c": "+ mean - c"},
         LAW["casvrg"],
     ),
@@ -285,7 +285,7 @@ MUTANTS = (
         NFWUCASPIDERG,
         CASPIDERG,
         "caspiderg-wrong-sign",
-        "CASPIDERG that subtracts the correction.",
+        "Subtracts the correction of CASPIDERG instead of adding it.",
         {"+ g + c": "+ g - c"},
         LAW["caspiderg"],
     ),
@@ -293,7 +293,7 @@ MUTANTS = (
         NFWUCASPIDERG,
         EstimatorAlgorithm.move,
         "caspiderg-twice-the-step",
-        "Moves twice as far as its step says.",
+        "Moves twice as far as its step size.",
         {"self.step": "min(1.0, 2.0 * self.step)"},
         LAW["caspiderg"],
     ),

@@ -24,7 +24,7 @@ MUTANTS = (
     ),
     _svrg(
         "svrg-snapshot-never-refreshed",
-        "Keeps the first snapshot for ever.",
+        "Never refreshes the first snapshot.",
         {"next(iterations) % self.period": "next(iterations)"},
         LAW["svrg"],
         COUNT["svrg"],
@@ -45,14 +45,14 @@ MUTANTS = (
     ),
     _svrg(
         "svrg-not-divided",
-        "Sums the sampled differences and divides by nothing.",
+        "Sums the sampled differences without dividing by S.",
         {"ask.difference(": "self.batch * ask.difference("},
         UNBIASED["svrg"],
         LAW["svrg"],
     ),
     _spiderg(
         "spiderg-wrong-point",
-        "SPIDERG with the difference to the snapshot instead of the point before.",
+        "Takes SPIDERG's difference to the snapshot, not to the previous point.",
         {"previous) + g": "previous) + g\n                return g", "= x\n": "= keep(x)\n"},
         UNBIASED["spiderg"],
         LAW["spiderg"],

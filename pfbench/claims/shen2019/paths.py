@@ -1,4 +1,4 @@
-"""Paths on which the error laws are attained, the errors along them, and exact mean squares."""
+"""Paths on which the error laws are attained, errors along them, and exact mean squares."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,8 +15,8 @@ from pfbench.verification.step_record import is_multiple, is_unit_length
 def make_law_attaining_path(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
     """Return signed bilinear and cubic components on a segment.
 
-    The path is forced, and each component attains L, and L2, along it, with balanced signs. So the
-    error law of the estimator holds with equality, but for the weight by which a step shrinks the
+    The path is forced, and each component attains L and L2 along it, with balanced signs. So the
+    error law of the estimator holds with equality, up to the weight by which a step shrinks the
     rest of the segment.
     """
     if estimator == "sg":
@@ -30,7 +30,7 @@ def iterate_errors(problem: Problem, steps: Iterable[StepRecord]) -> Iterator[Fl
     Raises
     ------
     NotTestable
-        If the algorithm tells of its estimates neither by what it minimises nor by what it yields.
+        If the algorithm shows its estimates neither in what it minimises nor in what it yields.
     """
     x = problem.start()
     for step in steps:
@@ -51,7 +51,7 @@ def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
 
 
 def _is_normalised_or_scaled(g: Floats, gradient: Floats) -> bool:
-    """Return whether what was minimised is plainly no estimate: scaled, or of length 1."""
+    """Return whether the minimised vector is no estimate: a multiple of g, or of length 1."""
     length, true = float(np.linalg.norm(g)), float(np.linalg.norm(gradient))
     if abs(length - true) <= 1e-9 * true:
         return False
@@ -64,25 +64,25 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
     Raises
     ------
     NotTestable
-        As `iterate_errors`, and if it yields more or fewer states: then not every estimate is seen.
+        As `iterate_errors`; also if the number of yielded states is not T.
     """
     results = list(iterate_errors(problem, steps))
     if len(results) != T:
-        raise NotTestable(
-            f"it yields {len(results)} states in {T} iterations, and one each is needed"
-        )
+        raise NotTestable(f"it yields {len(results)} states in {T} iterations, not one in each")
     return results
 
 
 def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decision:
-    """Decide a bound that is met with equality, so that no limit of a mean could lie below.
+    """Decide a bound that is met with equality, by an e-process that may reject it.
+
+    No confidence limit of a mean could lie below such a bound.
 
     Parameters
     ----------
     ratios
         Measured over bound, e.g. squared errors over epsilon^2/4.
     subject
-        The bound, in the reason.
+        Name of the bound in the reason.
     """
     process = EProcess(1.0)
     for ratio in ratios:
@@ -92,16 +92,16 @@ def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decisi
     if process.has_rejected:
         return Decision("violated", f"The e-process rejects {subject}.", measured, p_value)
     if is_doubtful(p_value):
-        reason = f"The e-process speaks against {subject}, but not surely."
+        reason = f"The e-process is evidence against {subject}, but rejects nothing."
         return Decision("inconclusive", reason, measured, p_value)
-    return Decision("holds", f"Nothing speaks against {subject}.", measured, p_value)
+    return Decision("holds", f"The e-process does not reject {subject}.", measured, p_value)
 
 
 def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p: int) -> Floats:
     """Return E|g - grad f|^2 for S = 1 at j = 0 .. p-1 of NFWU from the start, shape (p,).
 
-    It is exact: single draws are enumerated. Draws are independent and have mean 0, so that a
-    recursive estimate adds up the mean squares of its steps.
+    It is exact, as single draws are enumerated. Draws are independent and have mean 0, so the error
+    of a recursive estimate is the sum of the mean squares of its steps.
     """
     weight = eta / problem.length
     snapshot = x = problem.start()
@@ -127,7 +127,7 @@ def single_draw_variance(
     x, y
         d_i = grad f_i(x), or grad f_i(x) - grad f_i(y).
     hessian_point
-        Where the component Hessians are taken by which d_i is corrected; None for no correction.
+        Point of the component Hessians that correct d_i; None for no correction.
     """
     sample = []
     for i in range(2 * (problem.d - 1)):

@@ -27,7 +27,7 @@ SIZES = (7, 11, 40)
 
 
 def check_one_entry_hessian(trial: Trial) -> Evidence:
-    """Check that a component Hessian of matrix recovery has one entry, as a component gradient."""
+    """Check that a component Hessian of matrix recovery has one entry, as its gradient has."""
     problem = draw_family(trial, FAMILY)
     rng = trial.rng("points")
     answering = trial.subject.problem_under_test(problem)
@@ -68,10 +68,10 @@ ONE_NUMBER = Claim(
 
 
 class TwoEntryHessian(OverriddenOracles):
-    """A component Hessian has two entries, so that SSO and SFO cost no longer the same."""
+    """A component Hessian has two entries, so that SSO and SFO no longer cost the same."""
 
     def hessian(self, s: Any) -> "_SpreadHessian":
-        """Return Hessians that reach the next component's entry too."""
+        """Return Hessians that also reach the next component's entry."""
         return _SpreadHessian(self._original.hessian(s))
 
 
@@ -87,10 +87,11 @@ class _SpreadHessian(OverriddenOracles):
 def examine_weight_of_section_6(
     effort: str, seed: int, *, printed: Callable[[int, int, float], float] = lambda p, T, D: p / T
 ) -> ExaminationEvidence:
-    """Check whether steps with weight p/T leave the ball in matrix recovery, and other readings.
+    """Check whether steps with weight p/T leave the ball in matrix recovery.
 
-    Steps are made from 0, p = 10 .. 50, T = 20. With full effort, also the consequence of the
-    feasible readings for the curvature-aided errors at the paper's size.
+    Other readings of the weight are tested, too. Steps start from 0, with p = 10 .. 50 and T = 20.
+    With full effort, the curvature-aided errors of the feasible readings are also measured at the
+    paper's size.
     """
     problem = RobustMatrixRecovery(
         draw_synthetic_entries(seed=seed, rows=30, columns=30, density=0.3)
@@ -121,7 +122,7 @@ def examine_weight_of_section_6(
 
 
 def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
-    """Return the largest nuclear norm within three steps X + weight (V - X) from 0, all dense."""
+    """Return the largest nuclear norm in three steps X + weight (V - X) from 0, all dense."""
     data, X = problem.observations, np.zeros(problem.shape)
     largest = 0.0
     for _ in range(3):
@@ -135,7 +136,7 @@ def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
 
 
 def _casvrg_over_svrg_error(weight: float, p: int, seed: int) -> float:
-    """Return the mean of |g - grad f| of CASVRG over that of SVRG, in 20 epochs of figure 1."""
+    """Return the mean |g - grad f| of CASVRG over that of SVRG, in 20 epochs of figure 1."""
     problem = RobustMatrixRecovery(draw_synthetic_entries(seed=seed))
     means = []
     for kind in (NFWUCASVRG, NFWUSVRG):
@@ -183,7 +184,7 @@ def _gap_at_zero(problem: RobustMatrixRecovery) -> float:
 
 
 def _gap_at_zero_by_components(mean: RobustMatrixRecovery) -> float:
-    """Return V at 0 of (1) with f_i = n psi, from the components psi one by one."""
+    """Return V at 0 of (1) with f_i = n psi, computed component by component."""
     x = mean.start()
     slopes = [mean.n * mean.batch(np.array([i]), x) for i in range(mean.n)]
     g: Floats = np.mean(slopes, axis=0)
@@ -195,7 +196,7 @@ def _lipschitz(problem: RobustMatrixRecovery) -> float:
 
 
 def _objective_at_zero_as_printed(problem: RobustMatrixRecovery) -> float:
-    """Return (4) at 0 as printed, in plain numbers."""
+    """Return (4) at 0 as printed, in NumPy."""
     z: Floats = problem.observations.values
     return float(np.sum(1.0 - np.exp(-(z**2) / (2.0 * problem.sigma))))
 

@@ -31,26 +31,29 @@ from pfbench.verification.units import GRADIENT, VALUE, formula, power_product
 
 
 def restart_count(probability_that_all_miss: float) -> int:
-    """Return k, for which all runs miss twice the bound in expectation at most that often."""
+    """Return the number k of runs: all miss with at most this probability.
+
+    A run misses if V is above twice its bound in expectation.
+    """
     return math.ceil(math.log2(1.0 / probability_that_all_miss))
 
 
 def gap_level_at_probability(epsilon: float, D: float) -> float:
-    """Return the level that V of the chosen output exceeds with at most that probability."""
+    """Return 4 epsilon D, which V of the chosen output may exceed with probability delta."""
     return 4.0 * epsilon * D
 
 
 VALLEY = make_instance(valley, estimator="spiderg", g=2.5)
 
 PROBABILITY = 0.125
-"""delta of the remark; 3 runs."""
+"""delta of the remark; it requires 3 runs."""
 
 LEVEL = 1.5
-"""Two iterates in five, those before the valley, have V above so many epsilon D."""
+"""Multiple of epsilon D that V exceeds at two iterates in five, those before the valley."""
 
 
 def check_best_of_runs(trial: Trial) -> Evidence:
-    """Check how often the chosen output misses 4 eps D, its choice, and its cost."""
+    """Check how often the chosen output misses 4 eps D, the choice itself, and its cost."""
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
     k = restart_count(PROBABILITY)
@@ -92,7 +95,10 @@ def check_best_of_runs(trial: Trial) -> Evidence:
 def _gap_ratios_of_successive_outputs(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
 ) -> list[float]:
-    """Return V of each output that a run announces over V of the one before, without the start."""
+    """Return V of each output that a run announces over V of the previous one.
+
+    The start is left out.
+    """
     start = problem.start()
     results: list[float] = []
     for step in trial.follow(problem, algorithm, seed=seed):
@@ -131,10 +137,10 @@ _ONE = "every output with X <= eps"
 def examine_failure_probability(
     effort: str, seed: int, *, level: float = 1.0
 ) -> ExaminationEvidence:
-    """Remark 3.1: how often none of k = log2(1/delta) outputs has V <= level eps D; delta = 1/8.
+    """Test remark 3.1: how often none of k = log2(1/delta) outputs has V <= level eps D.
 
-    In a run of exact gradients, on a slope of little more than eps through all of T iterations to a
-    valley near the start of a long segment. Corrected: runs for eps/10.
+    delta = 1/8. The runs have exact gradients, on a slope slightly above eps that lasts for all T
+    iterations, with a valley near the start of a long segment. Corrected: runs for eps/10.
     """
     way = float(stream(seed, "remark 3.1").uniform(90.0, 100.0))
     epsilon, g = 1.0, 1.02
@@ -183,7 +189,7 @@ MUTANTS = (
     ),
     _best_of(
         "spiderg-first-of-runs",
-        "Outputs the sample of its first run, and pays for all.",
+        "Outputs the sample of its first run, but pays for all runs.",
         {"gap < lower": "lower == math.inf"},
         REMARK,
     ),

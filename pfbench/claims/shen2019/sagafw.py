@@ -22,7 +22,7 @@ from pfbench.verification.statistics import (
 )
 
 IN_N, IN_EPSILON = 1 / 3, 2.0
-"""Exponents of n and 1/epsilon that are claimed, beyond the n SFO that fill the table."""
+"""Claimed exponents of n and 1/epsilon in the SFO beyond the n that fill the table."""
 
 
 def make_easy_log_cosh(n: int, seed: int = 0) -> LogCosh:
@@ -35,10 +35,10 @@ def make_easy_log_cosh(n: int, seed: int = 0) -> LogCosh:
 
 
 def make_stale_entries_path(n: int) -> ForcedPath:
-    """Return a segment along which every entry of the table ages at the same pace.
+    """Return a segment along which every entry of the table ages at the same rate.
 
-    Its path is forced and each component attains L along it, so that the table's error is as large
-    as the entries' age allows.
+    Its path is forced, and each component attains L along it. So the table's error is as large as
+    the entries' age allows.
     """
     return ForcedPath(16 * max(1, round(n / 16)), 9)
 
@@ -50,7 +50,7 @@ PATH = make_instance(make_stale_entries_path, n=216)
 def check_sagafw_rate(trial: Trial) -> Evidence:
     """Fit SFO to V <= eps V(x_0) with the claimed batch, beyond the n that fill the table.
 
-    It is compared with the batch that the error bound of the proof needs on the worst path.
+    The evidence also has the batch that the proof's error bound needs on the worst path.
     """
     sizes = np.unique(np.logspace(1.4, 3.4, 8).round()).astype(int)
     shares = np.logspace(-2.3, -0.3, 8)

@@ -1,4 +1,4 @@
-"""Errata of the S and p that shen2019 prints: against (9) in constants, and in powers of L, L2."""
+"""Errata of the S and p that shen2019 prints: constants in (9), and powers of L and L2."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -39,8 +39,8 @@ def _error_ratios_by_reading(
     estimator
         Name of the estimator.
     error_ratios_by_distance
-        E|g - grad f|^2 over its bound at j = 0 .. p-1, shape (p,), on a path in R^2: there the
-        error is a sum of means of S signs, of which E|.| is sampled.
+        E|g - grad f|^2 over its bound at j = 0 .. p-1, shape (p,), on a path in R^2. The error is a
+        sum of means of S signs; E|.| of it is sampled.
     S, n
         Batch and number of components.
     rng
@@ -74,7 +74,7 @@ _CASES: Mapping[str, tuple[float, str, ForcedPath]] = {
     "spiderg": (1e-3, "r", ForcedPath(4096, 2, L=1.0, length=8.0)),
     "caspiderg": (2.0**-16, "r^2/2", ForcedPath(65536, 2, L=0.0, L2=1.0)),
 }
-"""For each estimator epsilon, and h and a segment on which its law is attained."""
+"""For each estimator: epsilon, h, and a segment on which its law is attained."""
 
 
 def examine_condition_9(
@@ -102,7 +102,7 @@ def examine_condition_9(
 
 
 def _errata_of_9() -> Iterator[Erratum]:
-    """Yield the errata of the S and p whose error is above eps^2/4."""
+    """Yield the errata of those S and p with which the error exceeds eps^2/4."""
     for name in _CASES:
         yield read_erratum(
             f"shen2019-(9)-{name}",
@@ -120,11 +120,11 @@ _SCALES = (1.0 / 16.0, 1.0, 16.0)
 def examine_sizes_under_scaling_of_f(
     effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
 ) -> ExaminationEvidence:
-    """Measure the error for c f, whose L, L2 and eps are c times those of f, c = 1/16, 1 and 16.
+    """Measure the error for c f, whose L, L2 and eps are c times those of f, c = 1/16, 1, 16.
 
-    S and p must be the same for each. The printed p takes L^-1/2 and the like for pure numbers, and
-    the error is then 1/L^2 times what it is where L = 1. As printed it is to be at most eps^2. In
-    matrix recovery L = 1/sqrt n, L2 = 1.38/sqrt n: there the law says by how much eps^2 is missed.
+    S and p must be the same for each c. The printed p treats L^-1/2 and the like as pure numbers,
+    and the error is then 1/L^2 times what it is for L = 1. As printed, it is to be at most eps^2.
+    In matrix recovery L = 1/sqrt n and L2 = 1.38/sqrt n: there the law gives the error over eps^2.
     """
     created = schedule or partial(sizes.compute_printed_sizes, estimator)
     n, rng = 4096, stream(seed, "4")
@@ -159,9 +159,9 @@ def examine_sizes_under_scaling_of_f(
 def examine_small_epsilon(
     effort: str, seed: int, *, schedule: sizes.Schedule | None = None
 ) -> ExaminationEvidence:
-    """Section 4.1 for epsilon <= L/(L2 n^2), S = 1, where L = 1 and L2 is 4: the error for each p.
+    """Measure the error of section 4.1 for epsilon <= L/(L2 n^2), S = 1, L = 1 and L2 = 4.
 
-    Where L2 is 1/4, p S is below n.
+    With L2 = 1/4, p S is below n.
     """
     created, rng = schedule or partial(sizes.compute_printed_sizes, "casvrg"), stream(seed, "small")
     problem = ForcedPath(32, 2, length=0.25, L=0.0, L2=4.0)
@@ -191,7 +191,7 @@ def examine_small_epsilon(
 
 
 def _period_formula(**powers: float) -> Formula:
-    """Return a period, which is a number, from powers of constants."""
+    """Return the formula of a period, which has no unit, from powers of constants."""
     return power_product(NUMBER, powers, eps=GRADIENT)
 
 

@@ -22,11 +22,11 @@ class BatchAndPeriod:
 
 
 Schedule = Callable[[float, Constants], BatchAndPeriod]
-"""S and p for an accuracy epsilon and the constants n, L, L2, sigma^2 of a problem."""
+"""(accuracy, constants) -> S and p; it uses the constants n, L, L2 and sigma^2."""
 
 
 def compute_corrected_sizes(estimator: str, epsilon: float, constants: Constants) -> BatchAndPeriod:
-    """Return the S and p for which (9) holds, as the catalogue's algorithms take them."""
+    """Return the S and p with which (9) holds, as the catalogue's algorithms take them."""
     L = constants.smoothness("a schedule")
     sizes = METHODS[estimator].estimator_parameters(epsilon, L, constants)
     return BatchAndPeriod(sizes["batch"], sizes.get("period", 1))
@@ -63,7 +63,7 @@ def error_over_limit(
 ) -> Floats:
     """Return E|g - grad f|^2 over epsilon^2/4 at j = 0 .. p-1; (9) holds if none is above 1.
 
-    eta is epsilon/L where it is not given.
+    eta is epsilon/L by default.
     """
     L = problem.constants(problem.start()).smoothness("a step")
     squares = exact_mean_squared_errors(estimator, problem, eta or epsilon / L, sizes.p)

@@ -1,4 +1,4 @@
-"""Table 1 of shen2019, and crossovers: SFO by the cheapest S and p for which (9) holds."""
+"""Table 1 of shen2019, and crossovers: SFO with the cheapest S and p for which (9) holds."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ from pfbench.verification.units import GRADIENT, formula
 
 @dataclass(frozen=True)
 class MinimumCost:
-    """The least SFO an iteration for which (9) holds on the worst path.
+    """The least SFO per iteration for which (9) holds on the worst path.
 
     Attributes
     ----------
     cost
         n/p + 2S(p-1)/p; S for SG.
     S, p
-        Where it is attained, integers.
+        Integers that attain it.
     """
 
     cost: float
@@ -46,10 +46,11 @@ class MinimumCost:
 def min_cost(
     estimator: str, n: int, epsilon: float, *, L: float = 1.0, L2: float = 1.0, sigma2: float = 1.0
 ) -> MinimumCost:
-    """Return the least SFO an iteration, over S and p, for which E|g - grad f|^2 <= epsilon^2/4.
+    """Return the least SFO per iteration, over S and p, with E|g - grad f|^2 <= epsilon^2/4.
 
-    eta = epsilon/L; the error is largest at j = p-1. The cost falls and then grows with p, up to
-    the rounding of S; a fine geometric grid of p, refined around its best, finds it.
+    eta = epsilon/L; the error is largest at j = p-1. The cost first decreases and then increases in
+    p, up to the rounding of S. A fine geometric grid of p, refined around its best, finds the
+    least.
     """
     if estimator == "sg":
         S = math.ceil(4.0 * sigma2 / epsilon**2)
@@ -74,17 +75,17 @@ def min_cost(
 class PathCase:
     """A method on the path where its law is attained, for n components and an accuracy.
 
-    The least batch for which (9) holds is found from errors that are measured, and so is the period
-    that costs least with it; nothing here takes the law, but the period at which the search begins.
+    The least batch for which (9) holds is found from measured errors, and so is the period that
+    costs least with it. The law is used only for the period at which the search begins.
 
     Attributes
     ----------
     trial
-        Makes the runs.
+        Trial that makes the runs.
     path
-        The path; 2(d-1) of its parameters divides n.
+        The path; n is a multiple of 2(d-1), d its dimension.
     n, epsilon
-        Components and accuracy.
+        Number of components, and accuracy.
     """
 
     trial: Trial
@@ -93,7 +94,10 @@ class PathCase:
     epsilon: float
 
     def cheapest_period(self, seeds: Sequence[int]) -> int:
-        """Return the period of the least mean cost, by steps of `_STRIDE` while the cost falls."""
+        """Return the period with the least mean cost.
+
+        The period is multiplied or divided by `_STRIDE` while the cost decreases.
+        """
 
         def mean(p: int) -> float:
             return float(np.mean([self._sfo_per_iteration_without_cap(p, seed) for seed in seeds]))
@@ -109,16 +113,16 @@ class PathCase:
         return p
 
     def sfo_per_iteration(self, p: int, seed: int) -> float:
-        """Return the SFO an iteration with the least batch for which (9) holds.
+        """Return the SFO per iteration with the least batch for which (9) holds.
 
-        It is n at most: for so many a gradient has no error at all.
+        It is n at most, as the full gradient has no error.
         """
         return min(self._sfo_per_iteration_without_cap(p, seed), float(self.n))
 
     def _sfo_per_iteration_without_cap(self, p: int, seed: int) -> float:
-        """Return the SFO an iteration with the least batch for (9), which may exceed n.
+        """Return the SFO per iteration with the least batch for (9), which may exceed n.
 
-        A batch S whose squared error is r times epsilon^2/4 is followed by r S, until r is near 1.
+        If a batch S has the squared error r epsilon^2/4, the next one is r S, until r is near 1.
         """
         S = _FIRST
         for sample in np.random.SeedSequence(seed).generate_state(_TRIES):
@@ -132,9 +136,10 @@ class PathCase:
         return float(self.n)
 
     def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
-        """Run one epoch; return SFO an iteration, and |g - grad f|^2 over epsilon^2/4 at its end.
+        """Run one epoch; return SFO per iteration, and the error ratio at its end.
 
-        The path has p steps of length epsilon: the segment is so long that they hardly shrink.
+        The error ratio is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon;
+        the segment is so long that they hardly shrink.
         """
         length = 1e6 * self.epsilon * p
         problem = self.path(n=self.n, length=length)
@@ -145,14 +150,14 @@ class PathCase:
 
 
 _STRIDE = 1.5
-"""Periods that are compared differ by this factor; batches that do not are the same."""
+"""Factor between compared periods; batches that differ by less count as equal."""
 
 _FIRST, _TRIES = 16, 12
-"""The batch at which a search begins, and the number of batches that it tries."""
+"""First batch of a search, and the largest number of batches that it tries."""
 
 
 def make_path_case(trial: Trial, path: Instance, n: float, epsilon: float) -> PathCase:
-    """Return a case with n rounded to what its path takes."""
+    """Return a case with n rounded to a multiple of what the path needs."""
     unit = 2 * (path.parameters["d"] - 1)
     return PathCase(trial, path, unit * max(1, round(n / unit)), float(epsilon))
 
@@ -171,7 +176,7 @@ ORDERS = {
 PATHS = {
     name: make_instance(make_law_attaining_path, estimator=name, n=2**20, d=129) for name in METHODS
 }
-"""Paths on which the square of an error is the sum of 128 independent ones."""
+"""Paths on which the squared error is the sum of 128 independent squares."""
 
 _FOR_PERIOD = 4
 """Number of seeds for the choice of the period, in addition to those of the costs."""
@@ -189,11 +194,11 @@ GRIDS: Mapping[str, Mapping[str, tuple[Floats, float, float]]] = {
         "1/epsilon": (np.logspace(-5, -3, 4), 1e5, -0.5),
     },
 }
-"""For each estimator and each exponent: the grid, the other number, and the claimed exponent."""
+"""For each estimator and exponent: the grid, the fixed other number, the claimed exponent."""
 
 
 def check_table_entry(trial: Trial, *, estimator: str) -> Evidence:
-    """Fit the counted SFO an iteration of the cheapest batch and period with (9)."""
+    """Fit the counted SFO per iteration of the cheapest batch and period for which (9) holds."""
     parts, claimed, runs = {}, {}, 0
     for key, (grid, other, exponent) in GRIDS[estimator].items():
         seeds = trial.seeds(MOST_SEEDS + _FOR_PERIOD, key)
@@ -259,12 +264,12 @@ class Crossover:
     power: float
 
     def epsilon(self, n: float, L: float = 1.0, L2: float = 1.0) -> float:
-        """Return the epsilon of n components."""
+        """Return the epsilon of the crossover with n components."""
         return float(self.factor * L**2 / L2 * n**self.power)
 
 
 CROSSOVERS = {"casvrg": Crossover(15.4, -0.75), "caspiderg": Crossover(6.4, -0.5)}
-"""With the constants of the corrected laws: where their least costs meet SPIDERG's."""
+"""Crossovers of the least costs with SPIDERG's, by the constants of the corrected laws."""
 
 
 def check_crossover(trial: Trial, *, estimator: str) -> Evidence:
@@ -322,7 +327,7 @@ MUTANTS = (
         NFWUCASVRG,
         CASVRG,
         "casvrg-without-correction",
-        "Evaluates the Hessians and does not use them.",
+        "Evaluates the Hessians, but does not use them.",
         {"+ mean + c": "+ mean + 0.0 * c"},
         TABLE["casvrg"],
         CROSSOVER[0],
@@ -331,7 +336,7 @@ MUTANTS = (
         NFWUSPIDERG,
         SPIDERG,
         "spiderg-one-drawn-of-the-batch",
-        "Pays for S components and uses the first of them.",
+        "Pays for S components, but uses only the first.",
         {"self.draw(ask, rng)": "np.repeat(rng.integers(ask.n, size=1), self.batch)"},
         TABLE["spiderg"],
     ),

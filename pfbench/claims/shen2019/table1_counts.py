@@ -1,4 +1,4 @@
-"""Algorithm 1 and table 1 of shen2019: what T iterations cost, to the unit."""
+"""Algorithm 1 and table 1 of shen2019: the exact counts of T iterations."""
 
 from functools import partial
 from typing import Any
@@ -26,7 +26,7 @@ def exact_counts(estimator: str, *, n: int, S: int, p: int, T: int) -> Counts:
 
 
 SIZES = ((37, 13, 101), (5, 7, 40), (1, 1, 3))
-"""S, p and T: the last epoch is cut short, neither S nor p divides n; and the smallest."""
+"""S, p and T: a truncated last epoch, sizes that do not divide n, and the smallest sizes."""
 
 _SETTINGS = {
     f"S={S} p={p} T={T}": {"batch": S, "period": p, "iterations": T, "step": 1e-3}

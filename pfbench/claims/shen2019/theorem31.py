@@ -29,16 +29,16 @@ from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, power_p
 
 
 def mean_gap_bound(epsilon: float, D: float) -> float:
-    """Return the bound of the mean over t < T of E V(x_t), with eta = eps/L, T = L Delta/eps^2.
+    """Return 2 eps D, the bound of the mean of E V(x_t) over t < T = L Delta/eps^2.
 
-    The paper's proof gives 2.5 eps D. Its two error terms are one: with v* = argmin <grad f, v>,
-    <grad f, v - x> <= -V + <grad f - g, v - v*>, and that gives 2 eps D.
+    eta = eps/L. The paper's proof gives 2.5 eps D. Its two error terms can be joined: with v* =
+    argmin <grad f, v>, <grad f, v - x> <= -V + <grad f - g, v - v*>. This gives 2 eps D.
     """
     return 2.0 * epsilon * D
 
 
 def error_sq_bound(epsilon: float) -> float:
-    """Return the bound of E|grad f(x_t) - g_t|^2 that theorem 3.1 asks for."""
+    """Return the bound of E|grad f(x_t) - g_t|^2 that theorem 3.1 requires."""
     return epsilon**2 / 4.0
 
 
@@ -46,7 +46,7 @@ FAMILIES: Mapping[str, Instance] = {
     "log cosh, l2 ball": make_instance(log_cosh, n=64, d=6),
     "matrix recovery": make_instance(recovery, rows=9, columns=8),
 }
-"""Here V(x_0) is below 2 eps D already, so that they are no more than conditions."""
+"""Families with V(x_0) below 2 eps D, which are only conditions of the verdict."""
 
 SHARE = 0.05
 """epsilon in units of L D, on these families."""
@@ -58,8 +58,8 @@ VALLEYS = {name: make_instance(valley, estimator=name) for name in METHODS}
 def make_nearly_straight_path(estimator: str) -> ForcedPath:
     """Return a segment so long that the steps of a few epochs hardly shrink.
 
-    Each component attains L, and L2 up to a little, along it: at the end of an epoch the error is
-    nearly what the law allows, so that (9) is met with little to spare.
+    Each component attains L, and nearly L2, along it. So at the end of an epoch the error is nearly
+    what the law allows, and (9) is met with little to spare.
     """
     if estimator == "sg":
         return ForcedPath(1024, 65, sigma=1.0, L=1e-3, length=8.0)
@@ -84,7 +84,10 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
 
 
 def _decide_in_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str, Decision], int]:
-    """Decide the mean of V; return with it (9), at all t and at each j = p-1, and the runs."""
+    """Decide the mean of V in the valley; return it, decisions on (9), and a number of runs.
+
+    (9) is decided for all t, and for each j = p-1.
+    """
     problem, epsilon = VALLEYS[estimator](), 1.0
     constants = problem.constants(problem.start())
     algorithm = trial.make_scheduled(epsilon, constants)
@@ -114,11 +117,10 @@ def _decide_in_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str,
 
 
 _RUNS = 48
-"""Runs on a family, of which the means are less than 0.4 of their bounds: 45 show that."""
+"""Runs on a family; 45 suffice to confirm means below 0.4 of their bounds."""
 
 _RANGE = 2.0
-"""How many times its bound the mean of a run's squared errors is at most: one square may be as many
-times its mean as the batch has components, the mean of hundreds of them is not."""
+"""Upper limit of a run's mean squared error over its bound; it averages hundreds of squares."""
 
 
 def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, Decision]:
@@ -145,7 +147,7 @@ def mean_gap_and_squared_error(
     Raises
     ------
     NotTestable
-        If not every estimate is seen.
+        If some estimates cannot be observed.
     """
     gaps, squares = [], []
     for x, step in trial.follow_with_previous_point(problem, algorithm, seed):
@@ -159,7 +161,7 @@ def mean_gap_and_squared_error(
 
 
 def _decide_on_path(trial: Trial, estimator: str) -> Decision:
-    """Compare the schedule's error with epsilon^2/4 where the law is attained, at each j = p-1."""
+    """Compare the schedule's error with epsilon^2/4 where the law is attained, at j = p-1."""
     problem = PATHS[estimator]()
     constants = problem.constants(problem.start())
     epsilon = 1e-3
@@ -176,7 +178,7 @@ def _decide_on_path(trial: Trial, estimator: str) -> Decision:
 
 
 _EPOCHS = 2
-"""Epochs that are followed on the worst path."""
+"""Number of epochs that are followed on the worst path."""
 
 
 THEOREM = {
@@ -211,10 +213,10 @@ _CONSTANT = "a constant of ten"
 def examine_missing_diameter(
     effort: str, seed: int, *, printed: Callable[[float, float], float] = lambda eps, D: 5.0 * eps
 ) -> ExaminationEvidence:
-    """Run NFWU by the theorem on segments of several lengths D; compare mean_t V with the bounds.
+    """Run NFWU by the theorem on segments of several lengths D; compare mean V with bounds.
 
-    V falls from 3 eps D like exp(-eps t/(L D)), so that its mean over T = 3 L D/eps is 0.95 eps D.
-    In units of D, L is L D^2, and eps is eps D: what is run there has length 1.
+    V decreases from 3 eps D as exp(-eps t/(L D)), so its mean over T = 3 L D/eps is 0.95 eps D. In
+    units of D, L becomes L D^2, and eps becomes eps D; those runs have length 1.
     """
     rng, epsilon = stream(seed, "(10)"), 0.1
     over: dict[str, list[float]] = {"printed": [], "corrected": [], _UNITS: [], _LATER: []}
@@ -248,7 +250,7 @@ MUTANTS = (
         NFWUSPIDERG,
         NFWU,
         "spiderg-step-without-diameter",
-        "Its schedule takes eta where the weight is eta/D.",
+        "Its schedule takes the weight eta instead of eta/D.",
         {"step=epsilon / (L * D)": "step=min(1.0, epsilon / L)"},
         THEOREM["spiderg"],
     ),
@@ -256,7 +258,7 @@ MUTANTS = (
         NFWUSVRG,
         SVRG,
         "svrg-stale-reference",
-        "Corrects by the difference to its snapshot, but adds to it the gradient at the start.",
+        "Corrects by the difference to its snapshot, but adds the gradient at the start.",
         {
             "mean: Gradient": "mean = None",
             "mean, s = self": "found, s = self",
@@ -269,7 +271,7 @@ MUTANTS = (
         NFWUSVRG,
         NFWUSVRG,
         "svrg-printed-batch",
-        "Takes the printed batch n^(2/3), whose error is four times what (9) wants.",
+        "Takes the printed batch n^(2/3), whose error is four times what (9) allows.",
         {"round_up(4.0 * n": "round_up(n"},
         THEOREM["svrg"],
     ),
@@ -277,7 +279,7 @@ MUTANTS = (
         NFWUCASVRG,
         NFWU,
         "casvrg-last-output",
-        "Declares its last iterate where the theorem draws one uniformly.",
+        "Outputs its last iterate, but the theorem draws one uniformly.",
         {'parameter("uniform"': 'parameter("last"'},
         THEOREM["casvrg"],
     ),

@@ -26,9 +26,8 @@ def gap_floor(D: float) -> float:
 def resisting_chain(T: int) -> ZeroChain:
     """Return the zero chain, whose directions a resisting oracle chooses as it answers.
 
-    No answer reveals a direction before it must, so that each LO call finds one at most: no method
-    can be faster, and exact line search needs hardly more calls than the bound on the rescaled
-    family.
+    No answer reveals a direction before it must, so each LO call finds at most one. No method can
+    be faster, and exact line search needs hardly more calls than the bound on the rescaled family.
     """
     from pfbench.resisting.resisting_oracle import make_resisting_chain
 
@@ -39,7 +38,7 @@ CHAIN = make_instance(resisting_chain, T=10)
 
 
 def check_lower_bound(trial: Trial) -> Evidence:
-    """Certify the floor before T calls, and compare calls on the rescaled family with T(eps)."""
+    """Certify the bound before T calls; compare calls on the rescaled family with T(eps)."""
     from pfbench.resisting import certify, run_family
     from pfbench.resisting.rescaled_family import max_epsilon
 
@@ -75,7 +74,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
 
 
 def _contestants(trial: Trial, T: int) -> list[Any]:
-    """Return the algorithms that the theorem speaks of, or the one under test."""
+    """Return the algorithms that the theorem covers, or the one under test."""
     from pfbench.resisting import Contestant, list_contestants, make_contestant
 
     if trial.subject.algorithm is None:
@@ -110,7 +109,7 @@ LOWER_BOUND = Claim(
 
 
 def _gradient_descent_limit(problem: ZeroChain) -> Floats:
-    """Return the limit of gradient descent, whose points no LO output determines."""
+    """Return the limit of gradient descent, whose points are not determined by LO outputs."""
     x = np.zeros(problem.columns)
     for _ in range(20_000):
         g = problem.gradient(x)
@@ -123,10 +122,11 @@ def _gradient_descent_limit(problem: ZeroChain) -> Floats:
 def examine_internal_queries(
     effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _gradient_descent_limit
 ) -> ExaminationEvidence:
-    """Find a stationary point z by internal queries, then ask two LO outputs with the mean z.
+    """Find a stationary point z by internal queries, then ask for two LO outputs with mean z.
 
-    x_0 = 0, x_1 = u_0, x_2 = (u_0 + u_1)/2 obey (14), whatever the hidden directions are. With the
-    condition on queries, Frank-Wolfe against the resisting oracle keeps V >= 0.04 D before T.
+    x_0 = 0, x_1 = u_0 and x_2 = (u_0 + u_1)/2 satisfy (14), whatever the hidden directions are.
+    With the condition on queries, Frank-Wolfe against the resisting oracle keeps V >= 0.04 D before
+    T.
     """
     from pfbench.resisting import certify, make_contestant
     from pfbench.resisting.resisting_oracle import make_resisting_chain
@@ -159,7 +159,7 @@ def examine_internal_queries(
 def _gap_after_two_steps(
     T: int, d: int, rng: np.random.Generator, target: Callable[[ZeroChain], Floats]
 ) -> float:
-    """Return V(x_2)/D in the chain with T directions of length d, drawn at random."""
+    """Return V(x_2)/D on the chain with T random directions in dimension d."""
     problem = ZeroChain(T, d, random_directions(d, T, int(rng.integers(2**31))))
     R, z = problem.set.radius, target(problem)
     w = rng.standard_normal(d)
@@ -172,10 +172,11 @@ def _gap_after_two_steps(
 
 
 def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> ExaminationEvidence:
-    """7.1 prints v_k orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T; see both along a run.
+    """Test 7.1 along a run: v_k orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T.
 
-    Frank-Wolfe with weights 2/(k + 3) from 0, x_k after k LO calls. As corrected v_k is orthogonal
-    to x_0 .. x_{k-1}, and t < T. `shift` lowers the printed last index.
+    The run is Frank-Wolfe with weights 2/(k + 3) from 0; x_k is its point after k LO calls. As
+    corrected, v_k is orthogonal to x_0 .. x_{k-1}, and t < T. `shift` lowers the printed last
+    index.
     """
     T = 6
     V = random_directions(2 * T + 1, T, seed)
@@ -222,7 +223,7 @@ MUTANTS = (
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-gradient-steps",
-        "Moves along gradients that no linear minimisation has seen.",
+        "Moves along gradients, without linear minimisation.",
         {
             "v = ask.lo(gradient)": "v = ask.lo(gradient) if t % 2 else x",
             "combine(x, v, gamma)": "x - gradient / 200.0",
@@ -233,7 +234,7 @@ MUTANTS = (
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-random-step",
-        "Declares itself deterministic and draws its step.",
+        "Declares itself deterministic, but draws its step.",
         {"combine(x, v, gamma)": "combine(x, v, rng.random() / (t + 2.0))"},
         LOWER_BOUND,
     ),

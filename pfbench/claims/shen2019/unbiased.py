@@ -30,7 +30,7 @@ from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_
 def enumerable_logistic(rng: np.random.Generator) -> NonconvexLogistic:
     """Return a random smooth sum of so few components that all batches can be enumerated.
 
-    Its gradient changes along the path, so that one taken at another point is seen.
+    Its gradient changes along the path, so a gradient taken at another point is detected.
     """
     features, labels = draw_synthetic_rows(True, rows=3, columns=3, seed=int(rng.integers(2**31)))
     return NonconvexLogistic(features, labels, L2Ball(3, 2.0), alpha=0.3)
@@ -42,13 +42,13 @@ FAMILY = make_instance(enumerable_logistic).with_title("few_components")
 _BATCH, _STEP = 2, 0.2
 
 _ROUNDING = 1e-10
-"""Largest deviation, in units of the gradient at the start, that counts as none."""
+"""Largest deviation that counts as rounding, in units of the gradient at the start."""
 
 
 def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
-    """Enumerate all draws: given the past, the mean is the gradient's; exactly it at snapshots.
+    """Enumerate all draws: the conditional mean is the gradient, and snapshots are exact.
 
-    The past is what was yielded, so that an algorithm may draw when and how it likes.
+    The past is what the algorithm has yielded, so the algorithm may draw when and how it likes.
     """
     problem = FAMILY(trial.rng("data"))
     settings = [(1, 2)] if estimator == "sg" else [(3, 3), (2, 4)]
@@ -112,7 +112,7 @@ def _make_algorithm(trial: Trial, p: int, T: int) -> Algorithm:
 def _points_and_errors(
     trial: Trial, problem: Problem, p: int, T: int, **stream: Any
 ) -> list[_PointAndError]:
-    """Return the points of a run with errors; `stream` is the rng or seed of `Trial.follow`."""
+    """Return the points of a run with errors; `stream` is `rng` or `seed` of `Trial.follow`."""
     steps = list(trial.follow(problem, _make_algorithm(trial, p, T), **stream))
     points = [problem.start(), *(step.state.x for step in steps)]
     return [
@@ -122,7 +122,7 @@ def _points_and_errors(
 
 
 def _error_increment(path_points: Sequence[_PointAndError], t: int, estimator: str) -> Floats:
-    """Return the error of iteration t; of recursive estimates what it adds to the one before."""
+    """Return the error of iteration t; for recursive estimates, its change from iteration t-1."""
     return (
         path_points[t].error - path_points[t - 1].error
         if estimator in RECURSIVE
@@ -133,7 +133,10 @@ def _error_increment(path_points: Sequence[_PointAndError], t: int, estimator: s
 def _max_mean_increment(
     full_list: Sequence[tuple[float, list[_PointAndError]]], t: int, estimator: str
 ) -> float:
-    """Return the largest entry of a mean, given the past, of what `_error_increment` returns."""
+    """Return the largest entry of the conditional means of `_error_increment`.
+
+    `full_list` has the probability and the points of each run.
+    """
     chances: dict[Any, float] = defaultdict(float)
     sums: dict[Any, Any] = defaultdict(float)
     for chance, points in full_list:
@@ -147,9 +150,9 @@ def _max_mean_increment(
 
 
 def _sample_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
-    """Test the means over all draws, where draws cannot be enumerated.
+    """Test the means of sampled draws, if draws cannot be enumerated.
 
-    Each coordinate at each iteration of an epoch has a t-test, at the level split over them. At
+    Each coordinate at each iteration of an epoch has a t-test, and they share the level. At
     snapshots every error must be 0.
     """
     p, T = (1, 1) if estimator == "sg" else (3, 4)
@@ -176,7 +179,7 @@ def _sample_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
         decision = Decision("violated", words, measured, None)
     elif p_value <= LEVEL:
         decision = Decision(
-            "violated", f"The mean is off by {deviation:.3g} of it.", measured, p_value
+            "violated", f"The mean is off by {deviation:.3g} of the gradient.", measured, p_value
         )
     elif half <= 0.1:
         decision = Decision("holds", "The sampled mean is the gradient.", measured, p_value)
@@ -186,7 +189,7 @@ def _sample_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
 
 
 def _p_value(column: Floats) -> float:
-    """Return the p-value of mean 0; 1 where only rounding speaks against it."""
+    """Return the p-value of mean 0; 1 if the mean is 0 up to rounding."""
     if abs(float(column.mean())) <= _ROUNDING:
         return 1.0
     if not float(np.ptp(column)) > 0.0:
@@ -233,7 +236,7 @@ MUTANTS = (
         NFWUSVRG,
         SVRG,
         "svrg-wrong-point",
-        "SVRG with the difference to the point before instead of the snapshot.",
+        "Takes SVRG's difference to the previous point, not to the snapshot.",
         {
             "return ask.difference(self.draw(ask, rng), x, s)": "y, s = s, keep(x)\n"
             "            return ask.difference(self.draw(ask, rng), x, y)"
@@ -244,7 +247,7 @@ MUTANTS = (
         NFWUCASVRG,
         CASVRG,
         "casvrg-no-mean",
-        "CASVRG that leaves out the full Hessian's product.",
+        "Omits the product with the full Hessian in CASVRG.",
         {"c = H.product(x, s)": "c = 0.0 * H.product(x, s)"},
         UNBIASED["casvrg"],
     ),

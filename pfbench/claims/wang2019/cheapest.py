@@ -1,6 +1,6 @@
 """Smallest cost of a recursive method if its batch decides whether it converges.
 
-On the turning bowl each batch and each epoch length is allowed, and the cheapest counts: so the
+On the turning bowl, each batch and each epoch length is tried, and the cheapest counts. So the
 exponent of n is the method's, and not that of the formula from which its schedule takes them.
 """
 
@@ -19,23 +19,24 @@ ACCURACY = 1.0 / 30.0
 """epsilon over |grad f| at the start."""
 
 _LOST = 30.0
-"""A run whose gradient has grown by this factor is given up."""
+"""Growth factor of the gradient at which a run is given up."""
 
 _MOST = 100
 """Maximum number of component gradients, in units of n."""
 
 BATCHES = (1 / 2, 1 / 4, 1 / 8)
-"""Batches over sqrt n that are tried, the most promising first."""
+"""Batches over sqrt n that are tried, in order; the most promising is the first."""
 
 PERIODS = (1, 2)
 """Epoch lengths over sqrt n that are tried."""
 
 
 def turning(n: int = 400, curvature: float = 4.0, d: int = 64) -> RotatingBowl:
-    """Return a bowl with L = 1 whose gradient shrinks e-fold in 2/curvature times sqrt n steps 1/2.
+    """Return a bowl with L = 1 on which the gradient decays slowly and estimates err.
 
-    What the estimate errs stays until the next reference gradient, and the bowl makes a gradient of
-    it: with a batch far below sqrt n, or epochs far longer, no run comes near its end.
+    With steps 1/2, the gradient decays e-fold in 2/curvature times sqrt n steps. An error of the
+    estimate remains until the next reference gradient, and the bowl turns it into a gradient. So
+    with a batch far below sqrt n, or much longer epochs, no run comes near the minimum.
     """
     mu = curvature / math.sqrt(n)
     return RotatingBowl(n, mu, tau=math.sqrt(1.0 - mu * mu), d=d)
@@ -45,16 +46,21 @@ TURNING = make_instance(turning)
 
 
 def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent, int]:
-    """Fit, in n, the least SFO to |G| <= epsilon over all batches and epochs; return runs, too.
+    """Fit, in n, the least SFO to |G| <= epsilon over batches and epochs; count the runs.
 
-    Divided out is L Delta/epsilon^2, the number of steps of the theorem.
+    The fit divides out L Delta/epsilon^2, the theorem's number of steps.
 
     Parameters
     ----------
     trial
-        What makes the runs.
+        Trial that makes the runs.
     curvature
-        That of the bowl; such that a step of the method shrinks the gradient by 2/sqrt n.
+        `curvature` of the bowl; at 4 a step shrinks the gradient by 2/sqrt n.
+
+    Returns
+    -------
+    tuple
+        The exponent, and the number of runs.
 
     Raises
     ------
@@ -74,7 +80,7 @@ def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent,
 
 
 def _schedule_steps(problem: RotatingBowl) -> float:
-    """Return L Delta/epsilon^2, the steps of the theorem up to a constant."""
+    """Return L Delta/epsilon^2, the theorem's number of steps up to a constant."""
     constants = problem.constants(problem.start())
     return constants.L * float(constants.delta) / _epsilon(problem) ** 2
 
@@ -84,7 +90,7 @@ def _epsilon(problem: RotatingBowl) -> float:
 
 
 def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
-    """Return the least SFO to the target over batches and epoch lengths; inf if none gets there."""
+    """Return the least SFO to the target over batches and epoch lengths; inf if never."""
     epsilon, root = _epsilon(problem), math.isqrt(problem.n)
     constants, lower = problem.constants(problem.start()), math.inf
     for period, batch in itertools.product(PERIODS, BATCHES):
@@ -98,7 +104,7 @@ def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
 def calls_to_target(
     trial: Trial, problem: Problem, algorithm: Algorithm, epsilon: float, seed: int, max_sfo: float
 ) -> float:
-    """Return the SFO until |G| <= epsilon; inf after `max_sfo`, or if the gradient only grows."""
+    """Return the SFO until |G| <= epsilon; inf after `max_sfo`, or if the gradient grows."""
     square = mapping_sq_function(problem)
     lost = _LOST**2 * square(problem.start())
     for step in trial.follow(problem, algorithm, seed=seed):

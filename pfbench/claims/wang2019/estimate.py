@@ -1,8 +1,8 @@
 """The estimate of SpiderBoost: exact once in each epoch, and its error law in between.
 
-With a new draw of S in each iteration, E|e_k|^2 = |e_{k-1}|^2 + (tau^2/S) |x_k - x_{k-1}|^2 given
-the past, e_k = v_k - grad f(x_k), where the components' differences vary by tau (Fang et al. 2018,
-lemma 1). On the turning bowl this is an equality at every step.
+e_k = v_k - grad f(x_k). With a new draw of S in each iteration, the conditional mean of |e_k|^2 is
+|e_{k-1}|^2 + (tau^2/S) |x_k - x_{k-1}|^2, where tau is the variation of the components' differences
+(Fang et al. 2018, lemma 1). On the turning bowl this is an equality at every step.
 """
 
 import itertools
@@ -19,20 +19,20 @@ from pfbench.verification.instruments.rotating import RotatingBowl
 from pfbench.verification.statistics import Decision, EProcess, decide_exact
 
 _EXACT = 1e-9
-"""An error below this share of the gradient at the start is rounding."""
+"""Share of the gradient at the start below which an error is rounding."""
 
 BOWL: Instance = make_instance(TURNING.build, n=64, curvature=2.0, d=8)
 
 
 def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[str, Decision]:
-    """Decide that one of q estimates in succession is exact, and that errors grow by the law.
+    """Decide that one of q successive estimates is exact, and that errors grow by the law.
 
-    Empty if the subject does not say what its estimates are.
+    The result is empty if the subject does not show its estimates.
 
     Parameters
     ----------
     trial
-        What makes the runs.
+        Trial that makes the runs.
     algorithm
         The subject, made for the bowl.
     S, q
@@ -56,13 +56,13 @@ def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict
             process.add(ratio)
     measured = {"sampled ratio": float(np.mean(samples)), "log_e_value": process.log_largest}
     if process.has_rejected:
-        law_kept = Decision("violated", "Its error is larger.", measured, process.p_value)
+        law_kept = Decision("violated", "The error exceeds the law.", measured, process.p_value)
     else:
         law_kept = Decision("holds", "The law matches the reference.", measured, process.p_value)
     reference = decide_exact(
         longest < q,
         "Each epoch begins with the gradient itself.",
-        f"{longest} estimates in succession are not exact, where an epoch has {q}.",
+        f"{longest} successive estimates are not exact, but an epoch has {q}.",
         {"longest": float(longest)},
     )
     return {"reference gradients": reference, "error of the estimate": law_kept}
@@ -71,7 +71,7 @@ def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict
 def _errors_and_squared_steps(
     trial: Trial, problem: RotatingBowl, algorithm: Algorithm, seed: int, limit: int
 ) -> tuple[list[Floats], list[float]]:
-    """Return v_k - grad f(x_k), and |x_k - x_{k-1}|^2, of the first steps of a run."""
+    """Return v_k - grad f(x_k) and |x_k - x_{k-1}|^2 for the first `limit` steps of a run."""
     errors: list[Floats] = []
     moved: list[float] = []
     before = problem.start()
@@ -86,7 +86,7 @@ def _errors_and_squared_steps(
 
 
 def _max_streak(flags: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
-    """Return the largest number of true flags in succession."""
+    """Return the length of the longest streak of true flags."""
     lengths = [len(list(group)) for flag, group in itertools.groupby(flags) if flag]
     return max(lengths, default=0)
 

@@ -1,10 +1,10 @@
 """The rates of wang2019: exponents of the calls until |G| <= epsilon.
 
-lambda = 1/(2L) for all methods, with the schedule of each method's theorem: on a long slope, where
-the steps are as many as the theorem says; on the finite-sum chain, where they are for every method;
-and on robust regression, which is easy. What a step costs there is the schedule's formula, whatever
-the samples are used for: so an exponent that the cost of a step decides is by schedule, and only
-the turning bowl, where batch and epoch length are free, can come near it.
+lambda = 1/(2L) for all methods, with the schedule of each method's theorem. The problems are a long
+slope, where the steps are as many as the theorem says; the finite-sum chain, where that holds for
+every method; and robust regression, which is easy. On these, the cost of a step is the schedule's
+formula, however the samples are used. So an exponent that this cost decides is by schedule. Only on
+the turning bowl, where batch and epoch length are free, can it bind.
 """
 
 import math
@@ -56,24 +56,24 @@ def long_slope_problem(
     steps: float,
     shrink: float,
 ) -> ConstantSlopeProblem:
-    """Return a slope of 2 epsilon, half of it the penalty's, on which a method takes `steps` steps.
+    """Return a slope of 2 epsilon, half of it the penalty's, that takes about `steps` steps.
 
-    Its length is drawn between one and two times that, and its phase too, so that seeds differ.
-    The number of steps grows as the theorem's, epsilon^-2, and the claim binds: there is no way
-    down but step by step.
+    Its length is drawn between one and two times that, and its phase is drawn too, so that seeds
+    differ. The number of steps grows as the theorem's, epsilon^-2, and the claim binds: the only
+    way down is step by step.
 
     Parameters
     ----------
     rng
-        For the length and the phase.
+        Generator of the length and the phase.
     epsilon
         Accuracy at which its end is reached.
     n, sigma
-        Of `ConstantSlopeProblem`.
+        Parameters of `ConstantSlopeProblem`.
     stride
         Approximate length of one step, in units of the slope over L.
     steps
-        Steps needed at epsilon = 1, at least.
+        Least number of steps at epsilon = 1.
     shrink
         Delta shrinks as this power of epsilon.
     """
@@ -104,15 +104,15 @@ def robust(seed: int = 0) -> RobustRegression:
 
 _ROBUST = make_instance(robust)
 _CHAIN = make_instance(chain, n=9, links=3)
-"""The same number of links at every n: so epsilon^-2 grows as sqrt n."""
+"""Instance with the same number of links at every n, so that epsilon^-2 grows as sqrt n."""
 
 # --- what is claimed ------------------------------------------------------------------------------
 
 SFO, PO, IN_N = "SFO in 1/epsilon", "PO in 1/epsilon", "SFO in n"
-"""The exponents."""
+"""Names of the exponents."""
 
 Given = Callable[[float, Constants], Mapping[str, Any]]
-"""epsilon, constants -> parameters that a schedule takes besides."""
+"""(epsilon, constants) -> additional parameters of a schedule."""
 
 
 def no_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
@@ -122,38 +122,38 @@ def no_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class RateCase:
-    """Claim about one method, and the slopes of its fits.
+    """Claim about one method, and the problems of its fits.
 
     Attributes
     ----------
     sfo, po
-        Exponents in 1/epsilon.
+        Exponents of 1/epsilon in SFO and PO.
     size
-        Exponent of SFO in n; 0 for the online forms, where it is not fitted.
+        Exponent of n in SFO; 0 for the online forms, where it is not fitted.
     is_squared
         Whether the schedule's epsilon bounds the square.
     stride
         Approximate length of one step, in units of the slope over L.
     sizes
-        The n of the fit in n, such that roots hardly need rounding.
+        The n of the fit in n, chosen so that roots need little rounding.
     epsilons
-        The epsilon of the fits in 1/epsilon, the same way.
+        The epsilon of the fits in 1/epsilon.
     n, sigma
-        Components and variance of these fits.
+        Components and noise of the fits in 1/epsilon.
     shrink
         Delta shrinks as this power of epsilon, and is divided out: every claim is O(Delta).
     steps
-        Steps needed at the largest epsilon, at least.
+        Least number of steps at the largest epsilon.
     relative_target
         The epsilon of the fit in n.
     chain
         Whether the fit in n is repeated on the finite-sum chain.
     curvature
-        That of the turning bowl on which the cheapest batch and epoch are found; None for no bowl.
+        Curvature of the turning bowl for the cheapest batch and epoch; None for no bowl.
     formulas
-        The exponents that the cost of a step decides, a formula of the schedule.
+        Names of the exponents that the cost of a step, a formula of the schedule, decides.
     parameters
-        Parameters that the schedule takes besides.
+        Additional parameters of the schedule.
     """
 
     sfo: float = 2.0
@@ -175,13 +175,13 @@ class RateCase:
 
     @property
     def slope_instance(self) -> Instance:
-        """The slopes of the fits in 1/epsilon; those of the fit in n do not shrink."""
+        """Slopes of the fits in 1/epsilon; those of the fit in n do not shrink."""
         fixed = {name: getattr(self, name) for name in ("n", "sigma", "stride", "steps", "shrink")}
         return make_instance(long_slope_problem, **fixed)
 
     @property
     def instances(self) -> tuple[Instance, ...]:
-        """Problems of the fit, the slopes first; the others with full effort."""
+        """Problems of the fits, the slopes first; regression and chain have full effort only."""
         rest = (_ROBUST,) if self.size else ()
         bowl = (cheapest.TURNING,) if self.curvature else ()
         return (self.slope_instance, *bowl, *rest, *((_CHAIN,) if self.chain else ()))
@@ -194,14 +194,14 @@ class RateCase:
 # --- the fits -------------------------------------------------------------------------------------
 
 _Fits = dict[str, Exponent | Callable[[int], Exponent]]
-"""Exponents on one family by name, or what fits them to so many seeds."""
+"""Exponents on one family by name, or functions from a number of seeds to an exponent."""
 
 _FACTORS = (1.0, 2.0, 4.0)
-"""The steps that are tried, in units of the theorem's; none gets more calls than that one."""
+"""The tried multiples of the theorem's step; none gets more calls than the first needs."""
 
 
 def check_rates(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
-    """Fit the calls until |G| <= epsilon on slopes and the bowl, and on others with full effort.
+    """Fit the calls until |G| <= epsilon on slopes and the bowl; with full effort on others.
 
     Each exponent is decided over all families: it is near its bound if one of them binds.
     """
@@ -231,13 +231,13 @@ def check_rates(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
 
 
 _FitsAndRunCount = tuple[dict[str, _Fits], Callable[[], int]]
-"""Fits of a family by problem, and the number of their runs."""
+"""Fits of a family by problem, and a function that returns the number of their runs."""
 
 _Family = Callable[[Trial, RateCase], _FitsAndRunCount]
 
 
 def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
-    """Return the functions that fit one form, each on its family of problems."""
+    """Return the functions that fit a case, each on its family of problems."""
     families: list[_Family] = [_fit_exponents_on_slopes]
     if case.curvature:
         families.append(_fit_exponents_on_bowl)
@@ -251,7 +251,7 @@ def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
 
 
 def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit one form in n on the turning bowl, by its cheapest batch and epoch length.
+    """Fit a case in n on the turning bowl, by its cheapest batch and epoch length.
 
     Nothing is fitted for a subject whose schedule takes neither.
     """
@@ -263,7 +263,7 @@ def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
 
 
 def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit one form on slopes: in 1/epsilon at one n, and in n at one epsilon."""
+    """Fit a case on slopes: in 1/epsilon at one n, and in n at one epsilon."""
     seeds = trial.seeds(MOST_SEEDS, f"slopes {case.sfo} {case.n}")
     rows = SeedRows(
         lambda s: [_calls_on_slope(trial, case, e, case.n, s) for e in case.epsilons], seeds
@@ -288,7 +288,7 @@ def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
 def _calls_on_slope(
     trial: Trial, case: RateCase, epsilon: float, n: int, seed: int
 ) -> tuple[float, float]:
-    """Return SFO and PO on a long slope."""
+    """Return the SFO and PO calls to |G| <= epsilon on a long slope."""
     problem = case.slope_instance(np.random.default_rng(seed), epsilon, n=n)
     steps = problem.gap / _decrease_per_step(case.stride, epsilon)
     return _calls(trial, case, problem, epsilon, seed, frequency=max(1, round(steps / 500)))
@@ -312,10 +312,10 @@ def _fit_in_epsilon(
 
 
 def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit one form on robust regression: with the theorem's step, and with the best of a grid."""
+    """Fit a case on robust regression: with the theorem's step, and with the best of a grid."""
 
     def row(seed: int) -> Floats:
-        """Return SFO and PO, shape (epsilons, factors, 2)."""
+        """Return the SFO and PO calls of a seed, shape (epsilons, factors, 2)."""
         problem = _ROBUST(seed)
         first = 0.5 * math.sqrt(mapping_sq_function(problem)(problem.start()))
         calls = np.empty((len(case.epsilons), len(_FACTORS), 2))
@@ -329,7 +329,7 @@ def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCou
     rows = SeedRows(row, trial.seeds(MOST_SEEDS, "robust regression"))
 
     def best(seeds: int) -> Floats:
-        """Return the rows of the factor that is the best for the first seeds."""
+        """Return the calls with the factor that is the best for the first seeds."""
         result, first = np.array(rows(seeds)), np.array(rows(SEEDS))
         chosen = first[..., 0].mean(axis=0).argmin(axis=1)
         return result[:, np.arange(len(chosen)), chosen]
@@ -342,9 +342,9 @@ def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCou
 
 
 def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit one form in n on the finite-sum chain, at the epsilon of its links, divided out.
+    """Fit a case in n on the finite-sum chain; the epsilon of each chain is divided out.
 
-    The batches hardly matter here: seeds give the same counts, so that a few are enough.
+    The batches hardly matter here: seeds give nearly equal counts, so a few of them are enough.
     """
     sizes = tuple(k * k for k in (3, 4, 6, 8, 11, 16, 22, 30))
     problems = [_CHAIN(n=n) for n in sizes]
@@ -367,7 +367,10 @@ def _calls(
     factor: float = 1.0,
     upper: float = math.inf,
 ) -> tuple[float, float]:
-    """Return SFO and PO until |G| <= epsilon where the output is drawn; inf if never."""
+    """Return SFO and PO until |G| <= epsilon at the points of which the output is drawn.
+
+    Both are infinite if the run never gets there.
+    """
     constants = problem.constants(problem.start())
     accuracy = epsilon**2 if case.is_squared else epsilon
     algorithm: Any = trial.make_scheduled(

@@ -24,16 +24,16 @@ from pfbench.verification.statistics import (
 )
 
 FREE = make_instance(ConstantSlopeProblem, n=4, g=1.0, gap=10.0, L=1.0)
-"""Where no set forces the path: a slope on the line, walked in one direction."""
+"""A slope on the line, which runs descend in one direction, for unconstrained methods."""
 
 Bound = Callable[[float, float, int], float]
-"""L, Delta, K -> the bound of E|G(x_xi)|^2."""
+"""(L, Delta, K) -> the bound of E|G(x_xi)|^2."""
 
 
 def check_mean_mapping(
     trial: Trial, bound: Bound, problems: Mapping[str, tuple[Instance, int]]
 ) -> Evidence:
-    """Decide that the mean over t < K of |G(x_t)|^2 keeps the bound, on every problem with its K.
+    """Decide that the mean over t < K of |G(x_t)|^2 is at most its bound on every problem.
 
     Conditions are the calls, a uniform draw of the output, and the law of the estimate's error.
     """
@@ -60,7 +60,10 @@ def check_mean_mapping(
 def _decide_on_problem(
     trial: Trial, name: str, problem: Problem, K: int, bound: Bound, calls: list[float]
 ) -> tuple[Decision, int]:
-    """Decide the mean on one problem; add to the calls, and return the number of runs, too."""
+    """Decide the mean on one problem; return the decision and the number of runs.
+
+    The ratios to the claimed calls are appended to `calls`.
+    """
     constants = problem.constants(problem.start())
     upper = bound(constants.L, constants.delta, K)
     algorithm = make_scheduled_algorithm(trial, constants, K, math.sqrt(upper))
@@ -74,7 +77,7 @@ def _decide_on_problem(
             raise MethodFailed("it makes no step")
         count, counts = len(moves), moves[-1][1].counts()
         if count < K and _sfo_ratio(problem, counts, count) > 1.0 >= _sfo_ratio(problem, counts, K):
-            raise NotTestable(f"it yields {count} states in {K} steps, and one each is needed")
+            raise NotTestable(f"it yields {count} states in {K} steps, not one in each")
         calls.extend(_ratios_to_claimed_calls(problem, counts, count))
         return float(np.mean([square(x) for x, _ in moves])) / upper
 
@@ -84,13 +87,16 @@ def _decide_on_problem(
 
 
 def _ratios_to_claimed_calls(problem: Problem, counts: Counts, K: int) -> list[float]:
-    """Return the calls over n ceil(K/q) + 2S(K - ceil(K/q)) SFO and K PO."""
+    """Return the ratios of the counts to the claimed ones.
+
+    These are n ceil(K/q) + 2S(K - ceil(K/q)) SFO, and K PO, from above and below.
+    """
     ratios = [_sfo_ratio(problem, counts, K)]
     return ratios if problem.unconstrained else [*ratios, counts.po / K, K / max(counts.po, 1)]
 
 
 def _sfo_ratio(problem: Problem, counts: Counts, K: int) -> float:
-    """Return SFO over those of K steps."""
+    """Return SFO over the claimed SFO of K steps."""
     n, root = problem.n, math.sqrt(problem.n)
     epochs = -(-K // math.floor(root))
     return counts.sfo / (n * epochs + 2 * math.ceil(root) * (K - epochs))

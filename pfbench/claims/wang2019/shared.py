@@ -32,8 +32,9 @@ def noiseless_model(
 ) -> LinearModel:
     """Return a linear model on n rows of norm `scale`, whose labels have no noise.
 
-    So inf f is 0, and Delta is known, but for the logistic. The bound holds with room if the
-    estimate is right: what is wrong in it shows here, where the components differ.
+    So inf f is 0 and Delta is known, except for the logistic loss. With a correct estimate the
+    measured mean is well below the bound. An error of the estimate shows here, as the components
+    differ.
     """
     logistic = kind is NonconvexLogistic
     features, labels = draw_synthetic_rows(logistic, rows=n, columns=d, seed=seed, noise=0.0)
@@ -47,7 +48,7 @@ def noiseless_model(
 
 
 def draw_instance(trial: Trial, model: Instance) -> Any:
-    """Return the problem of an instance; a `noiseless_model` draws its rows by the trial."""
+    """Return the problem of an instance; the trial draws the rows of a `noiseless_model`."""
     if model.build is not noiseless_model:
         return model()
     parameters = model.parameters
@@ -57,10 +58,10 @@ def draw_instance(trial: Trial, model: Instance) -> Any:
 
 
 def chain(n: int, links: int) -> FiniteSumChain:
-    """Return the finite-sum chain of so many links on each of n blocks; L = 1, Delta at most 1.
+    """Return the finite-sum chain with `links` links on each of n blocks; L = 1, Delta <= 1.
 
-    It binds for every method: a call shows one more link of one block, and |grad f| stays above
-    the chain's epsilon until half of the links are seen.
+    It binds for every method: a call reveals one more link of one block, and |grad f| stays above
+    the chain's epsilon until half of the links are known.
     """
     longest = FiniteSumChain(n, 1e-4).length
     return FiniteSumChain(n, 1e-4 * math.sqrt(longest / (links + 0.01)))
@@ -72,7 +73,7 @@ def chain(n: int, links: int) -> FiniteSumChain:
 def make_scheduled_algorithm(
     trial: Trial, constants: Constants, K: int, epsilon: float
 ) -> Algorithm:
-    """Return the subject's own schedule for epsilon, which has K steps; else the theorem's."""
+    """Return the subject with its own schedule for epsilon, or with the theorem's of K steps."""
     if hasattr(trial.algorithm, "theory"):
         return trial.make_scheduled(epsilon, constants)
     root = math.sqrt(constants.n)
@@ -82,7 +83,7 @@ def make_scheduled_algorithm(
 
 
 def mapping_sq_function(problem: Problem) -> Callable[[Any], float]:
-    """Return |G(x)|^2 as a function of x, lambda = 1/(2L)."""
+    """Return the function x -> |G(x)|^2 of a problem, lambda = 1/(2L)."""
     lam = 1.0 / (2.0 * problem.constants(problem.start()).L)
 
     def square(x: Any) -> float:
@@ -93,7 +94,7 @@ def mapping_sq_function(problem: Problem) -> Callable[[Any], float]:
 
 
 def output_point(state: State) -> Any:
-    """Return the point that this iteration gives to the draw of the output."""
+    """Return the point of this iteration from which the output is drawn."""
     if state.output is not None:
         return state.output
     return state.x if state.at is None else state.at

@@ -1,4 +1,4 @@
-"""wang2019 section 3: the step 1/(2L), against SPIDER's, which its accuracy fixes."""
+"""wang2019 section 3: the step 1/(2L), against SPIDER's step, which its accuracy fixes."""
 
 import math
 from collections.abc import Iterator
@@ -28,17 +28,17 @@ from pfbench.verification.statistics import (
 )
 
 _BELOW = 1000.0
-"""How far below SPIDER's epsilon the target lies."""
+"""Ratio of SPIDER's epsilon to the target."""
 
 _PATIENCE = 100
-"""SpiderBoost has failed if it needs so many times the calls that SPIDER needs to epsilon."""
+"""SpiderBoost fails if it needs this multiple of the calls that SPIDER needs to epsilon."""
 
 
 def regression(seed: int = 0, *, kind: type[LinearModel]) -> LinearModel:
     """Return a regression on 64 rows in 6 variables, with new data for each pair of runs.
 
-    Its minimiser is not flat, as residuals are small: steps that do not shrink with the gradient
-    never come near it.
+    Its minimum is sharp, as residuals are small: steps that do not shrink with the gradient never
+    come near it.
     """
     return kind(*draw_synthetic_rows(rows=64, columns=6, seed=seed), WholeSpace(6))
 
@@ -50,12 +50,12 @@ _REGRESSIONS = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Compare SFO with SPIDER's over paired runs, at its epsilon; far below, compare convergence.
+    """Compare SFO with SPIDER's over paired runs at epsilon, and convergence far below it.
 
-    At epsilon SPIDER is the better form of its source (option 2, which shortens its steps where
-    the estimate is small). Below, it is the form with steps of one length (option 1), with four
-    times the calls that SpiderBoost needed. If it does not reach the target, the ratio of calls
-    there is censored: an upper bound, reported separately, which decides nothing.
+    At epsilon SPIDER is the better form of its source (option 2, which shortens its steps where the
+    estimate is small). Below epsilon it is the form with steps of one length (option 1), with four
+    times the iterations that SpiderBoost needed. If SPIDER does not reach the target, the ratio of
+    calls is censored: an upper bound, which is reported separately and decides nothing.
     """
     parts: dict[str, Decision] = {}
     conditions: dict[str, Decision] = {}
@@ -88,9 +88,10 @@ def check(trial: Trial) -> Evidence:
 def _sfo_ratios_and_spider_success(
     trial: Trial, problem: Problem, seed: int
 ) -> tuple[float, float, float]:
-    """Return both ratios of SFO, inf where SpiderBoost fails, and whether SPIDER came below.
+    """Return the two ratios of SFO, and whether SPIDER reached the target below epsilon.
 
-    Where SPIDER did not, the second is an upper bound: SPIDER's calls are all that it was given.
+    A ratio is infinite if SpiderBoost fails. If SPIDER fails, the second ratio is an upper bound,
+    with all the calls of SPIDER's run.
     """
     constants = problem.constants(problem.start())
     epsilon = 0.1 * float(np.linalg.norm(problem.gradient(problem.start())))
@@ -153,7 +154,7 @@ STEP = Claim(
 
 
 class FixedLengthSteps(SpiderBoost):
-    """Divides its steps by |v| and keeps their first length."""
+    """Divides its steps by |v|, so that all have the first step's length."""
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield the states of steps of constant length."""

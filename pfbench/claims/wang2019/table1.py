@@ -13,7 +13,10 @@ from pfbench.verification import Claim, Mutant
 
 
 def _row_claim(name: str, rate: str, *forms: RateCase, takes: tuple[float | None, float]) -> Claim:
-    """Return the claim of a row; `forms` says the rate in numbers, the finite sum's first."""
+    """Return the claim of a row; `forms` are its cases, the finite sum's first.
+
+    `takes` are the quick and the full duration in seconds.
+    """
     algorithm = name.removesuffix("-online")
     return Claim(
         name=f"wang2019-table1-{name}",
@@ -62,7 +65,7 @@ def sigma_parameter_from_L_max(epsilon: float, constants: Constants) -> Mapping[
 _SQUARES = tuple(k * k for k in (10, 14, 20, 26, 38, 52, 72, 100))
 _CUBES = tuple(k**3 for k in (10, 12, 14, 18, 24, 30, 38, 48))
 _HUGE = 10**9
-"""n of the online forms."""
+"""n in the claims about the online forms."""
 
 TABLE = {
     row.name.removeprefix("wang2019-table1-"): row
@@ -143,7 +146,7 @@ TABLE = {
         ),
     )
 }
-"""The rows by their names."""
+"""The claims about the rows of table 1, by the row's name."""
 
 # --- planted faults -------------------------------------------------------------------------------
 
@@ -160,7 +163,7 @@ MUTANTS = (
     ),
     _schedule(
         "prox-spiderboost-batch-of-a-tenth",
-        "Draws S = n/10, a batch of practice.",
+        "Draws S = n/10, a batch often used in practice.",
         {"batch=round_up(root)": "batch=math.ceil(constants.n / 10)"},
         TABLE["prox-spiderboost"],
     ),

@@ -25,7 +25,7 @@ _TESTED = {
     "slope": (make_instance(ConstantSlopeProblem, n=64, g=0.1, gap=1.0, sigma=0.5), 200),
     "chain": (make_instance(chain, n=16, links=3), 600),
 }
-"""The problems, each with its K."""
+"""Instances by title, each with its K."""
 
 
 THM1 = Claim(
@@ -68,7 +68,7 @@ MUTANTS = (
     ),
     _estimate(
         "spiderboost-from-snapshot",
-        "Takes the difference to the snapshot and adds it to v_{k-1} all the same.",
+        "Adds the difference to the snapshot, instead of to x_{k-1}, to v_{k-1}.",
         {"previous) + g": "previous) + g\n                return g"},
         THM1,
     ),
@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     _estimate(
         "spiderboost-batch-again",
-        "Takes its first batch again and again.",
+        "Uses its first batch in every iteration.",
         {
             "partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"  # noqa: E501
         },
@@ -104,7 +104,7 @@ MUTANTS = (
     ),
     _estimate(
         "spiderboost-reference-before",
-        "Takes the reference gradient at the point before.",
+        "Takes the reference gradient at the previous point.",
         {"(ask, x, rng)": "(ask, x if previous is None else previous, rng)"},
         THM1,
     ),

@@ -18,7 +18,7 @@ def bound(L: float, Delta: float, K: int) -> float:
 
 
 _of_norm_3 = partial(make_instance, noiseless_model, scale=3.0)
-"""At norm 1 eta = 1 would hide a penalty taken without it."""
+"""Rows of norm 3: at norm 1, eta = 1 would hide a penalty that is taken without eta."""
 
 _TESTED = {
     "robust regression": (_of_norm_3(kind=RobustRegression, n=64, d=4, weight=0.05), 640),
@@ -29,7 +29,7 @@ _TESTED = {
         200,
     ),
 }
-"""The problems, each with its K."""
+"""Instances by title, each with its K."""
 
 
 THM2 = Claim(
@@ -61,13 +61,13 @@ MUTANTS = (
     ),
     _step(
         "prox-spiderboost-penalty-without-step",
-        "Takes the proximal map of h and not of eta h.",
+        "Takes the proximal map of h instead of eta h.",
         {"ask.prox(x, g, self.step)": "ask.prox(x, self.step * g, 1.0)"},
         THM2,
     ),
     _step(
         "prox-spiderboost-two-maps",
-        "Takes a second proximal map to look at its progress.",
+        "Queries a second proximal map to monitor its progress.",
         {"return ask": "ask.prox(x, g, self.step)\n        return ask"},
         THM2,
     ),

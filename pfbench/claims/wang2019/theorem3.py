@@ -27,7 +27,7 @@ _CONSTANT = make_instance(ConstantSlopeProblem, n=16, g=1e-3, gap=3e-5, weight=1
 
 
 def check_call_rate(trial: Trial) -> Evidence:
-    """Check the growth of the calls, if momentum and the estimate's error law are as stated."""
+    """Check the growth of the calls, on condition of the stated momentum and error law."""
     evidence = check_rates(trial, (_RATE,))
     conditions = {
         "momentum": decide_if_momentum_is_admissible(trial),
@@ -38,10 +38,11 @@ def check_call_rate(trial: Trial) -> Evidence:
 
 
 def decide_if_momentum_is_admissible(trial: Trial) -> Decision:
-    """Decide whether a run on a constant slope stays in the range of admissible momentum.
+    """Decide whether a run on a constant slope has an admissible momentum.
 
-    In units of beta times the slope the first are k. Between the two lies every choice of lambda_k
-    that the theorem allows, as z_k grows with each of them.
+    In units of beta times the slope, the distance moved must lie between k and an upper limit.
+    Every choice of lambda_k that the theorem allows lies between them, as z_k grows with each
+    lambda_k.
     """
     q, K = 4, 24
     problem = _CONSTANT()
