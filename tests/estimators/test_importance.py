@@ -72,7 +72,7 @@ def test_smoothness_that_no_chance_follows_from_is_refused(L):
         def component_smoothness(self):
             return L
 
-    with pytest.raises(InputError, match="must be 4 finite numbers L_i") as error:
+    with pytest.raises(InputError, match="must return 4 finite numbers L_i") as error:
         Oracles(Backend(), Ledger(), 1.0).component_smoothness()
     assert_one_sentence(error)
 
