@@ -158,7 +158,10 @@ def _check_parts_fit(instance: Any) -> None:
     elif isinstance(instance, FactoredMatrix):
         storage, vertex = instance._trail, instance._vertex
         _expect(isinstance(storage, IterateStorage), type(instance._weight) is float)
-        _expect(type(instance._slot) is int and -1 <= instance._slot < storage.atoms.atom_count)
+        # A point whose step was applied names its atom in the list before a compression.
+        lists = [storage.atoms, *(storage.previous_state or ())[:1]]
+        _expect(type(instance._slot) is int)
+        _expect(-1 <= instance._slot < max(atoms.atom_count for atoms in lists))
         _expect(vertex is None or _fits(vertex, storage.pattern))
     elif isinstance(instance, DenseOperator):
         _expect(_is_matrix(instance.array), instance.shape == instance.array.shape)

@@ -438,3 +438,13 @@ def test_what_is_no_plain_data_is_refused(data):
     head = data if isinstance(data, bytes) else json.dumps(data).encode()
     with pytest.raises((ValueError, TypeError, LookupError, AttributeError)):
         plain_data.decode(len(head).to_bytes(8, "little") + head, {}.__getitem__)
+
+
+def test_a_factored_run_goes_on_after_its_atoms_are_compressed():
+    """The point in the method's process names its last atom by the number before."""
+    problem = pf.problem("robust-matrix-recovery", source="synthetic", rank=1, rows=30, columns=30)
+    method = pf.algorithm("frank-wolfe", step="open-loop", iterations=90)
+    alone, inside = (pf.solve(problem, method, isolated=where) for where in (True, False))
+    assert (alone.status, alone.stop_reason) == (inside.status, inside.stop_reason)
+    assert alone.iterations == 90
+    assert alone.final == inside.final
