@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.claims.jaggi2013.theorem1 import (
+from pfbench.sets import L2Ball
+from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification.instruments.convex_quadratics import (
     make_interval_quadratic,
     make_simplex_half_square,
     suboptimality,
 )
-from pfbench.sets import L2Ball
-from pfbench.verification import Claim, Mutant, make_instance
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import VALUE
