@@ -137,7 +137,7 @@ class Watch:
         self._pending: dict[object, int] = {}
         self._products = ProductCounter()
         self._is_measured = False
-        self._spent, self._began, self._busy = 0.0, math.nan, False
+        self._spent, self._began, self._ended, self._busy = 0.0, math.nan, math.nan, False
         self._replay = BatchReplay(replay, model, self.norm, self._names) if replay else None
         self._handles = list(self._register())
 
@@ -166,8 +166,8 @@ class Watch:
 
     @property
     def overhead(self) -> float:
-        """Fraction of the loop's time that Watch has taken so far, from the first step on."""
-        elapsed = perf_counter() - self._began
+        """Fraction of the loop's time that Watch took, from its start to its last measurement."""
+        elapsed = self._ended - self._began
         return self._spent / elapsed if elapsed > 0.0 else 0.0
 
     def conclude(self, measured: float, bound: Callable[[Mapping[str, float]], float]) -> str:
@@ -329,7 +329,8 @@ class Watch:
             yield
         finally:
             self._busy = was_busy
-            self._spent += perf_counter() - start
+            self._ended = perf_counter()
+            self._spent += self._ended - start
 
 
 def _first_axis(*args: Any, **kwargs: Any) -> int:
