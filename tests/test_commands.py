@@ -29,9 +29,6 @@ SMALLEST = {
         "solve -p nonconvex-logistic -a nfwu-spiderg[epsilon=0.1] --measure fw_gap --every 10 "
         "--budget sfo=2000"
     ),
-    "pfbench solve -p robust-matrix-recovery[source=movielens] -a frank-wolfe[iterations=60]": (
-        "solve -p robust-matrix-recovery[source=digits] -a frank-wolfe[iterations=3] --json"
-    ),
     "pfbench verify --quick": "verify shen2019-count-sg --quick --jobs 0",
     "pfbench verify wang2019-thm1 --full": "verify shen2019-count-sg --full --jobs 0",
     "pfbench new algorithm my-spider": "new algorithm other-spider",
@@ -97,14 +94,11 @@ LEFT_OUT = {
     "python tests/tools/": "tests/tools is used by hand, as its pages say",
     "pip install": "installs: tests/test_release.py resolves what is locked",
     "asv ": "times commits, by clones of them: tests/benchmarks/test_history.py",
-    "pfbench verify shen2019-mse-spiderg --algorithm my_methods.py:MySpider": (
-        "tests/verification/test_own.py puts a right method in its place, and wrong ones"
-    ),
     "pfbench faults": "all planted faults: each claim's own tests catch them",
-    "pfbench compare my_methods.py:Mine": "docs/compare.md, by a test of tests/test_docs.py",
+    "pfbench compare my_spider.py:MySpider": "docs/compare.md, by a test of tests/test_docs.py",
+    "pfbench verify --algorithm my_spider.py:MySpider": "is `pfbench check`: it names no claims",
     "pfbench run epochs.toml --scheduler": "needs a cluster: tests/runs/engines",
     "pfbench data fetch": "downloads",
-    "pfbench archive make my_theorem.py": "tests/archive makes one",
     "pfbench archive check": "tests/archive checks one",
     "pfbench archive collect": "tests/archive/test_collection.py",
     "pfbench check pfbench.adapters:CoptFrankWolfe": "needs copt: tests/adapters",
