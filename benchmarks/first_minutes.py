@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
-PART = "## Five minutes, and your method is on a page"
+PART = "## A method of your own"
 
 
 def told(readme: str) -> tuple[list[str], str]:
