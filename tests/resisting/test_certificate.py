@@ -168,7 +168,7 @@ CHEATS = {
     Peeks: "check (ii) fails",
     Draws: "it is not deterministic",
     DrawsElsewhere: "it is not deterministic",
-    PastTheLedger: "it asks past the ledger: the oracle answered 20 fo instead of 10, "
+    PastTheLedger: "it makes uncounted queries: the oracle answered 20 fo instead of 10, "
     "20 sfo instead of 10",
 }
 
@@ -475,7 +475,7 @@ def test_a_cheat_is_caught_from_its_files_too(tmp_path, cheat):
     forged(path, certified=True, certified_for="lo", findings=[])
     certificate = check_certificate(path).certificate
     assert not certificate.certified
-    words = {Draws: "check (ii) fails", PastTheLedger: "asks past the ledger"}[cheat]
+    words = {Draws: "check (ii) fails", PastTheLedger: "uncounted queries"}[cheat]
     assert any(words in finding for finding in certificate.findings)
 
 
