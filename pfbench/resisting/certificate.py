@@ -1,4 +1,4 @@
-"""Certificates that one deterministic algorithm stays above the lower bound before T calls.
+"""Certificates that a deterministic algorithm stays above the lower bound before T calls.
 
 A certificate rests on an online run, a second run with other random numbers for the algorithm, and
 the two checks of `replay`. It is a JSON file, with the transcript in a second file next to it;
@@ -39,7 +39,7 @@ ORTHONORMAL = 1e-10
 
 @dataclass(frozen=True)
 class Certificate:
-    """Measured results about one algorithm; `certified` says whether the bound is proved for it.
+    """Measured results of one algorithm; `certified` says whether they prove the bound.
 
     Attributes
     ----------

@@ -261,7 +261,7 @@ def _default_parameters(
 
 
 def _set_iterations(selector: Selector, T: int) -> Selector:
-    """Return the selector with iterations=T, if the class has this parameter and it is not set."""
+    """Return the selector with iterations=T, if the class has this parameter unset."""
     data = user_code.load_user_object(selector.name)
     declared = fields(data) if isinstance(data, type) and is_dataclass(data) else ()
     if "iterations" in {field.name for field in declared}:

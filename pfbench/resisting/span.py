@@ -144,7 +144,7 @@ class QuerySpan:
 
 
 def ball_gap(square: float, y: Floats, slopes: Floats, radius: float) -> float:
-    """Return the gap on a ball at x, <g, x> + radius |g| with g = x/5 + V h, for orthonormal V.
+    """Return the gap at x on a ball: <g, x> + radius |g| with g = x/5 + V h, V orthonormal.
 
     `square` is |x|^2, `y` is V'x, and `slopes` is h.
     """

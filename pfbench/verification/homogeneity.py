@@ -77,7 +77,7 @@ def check_claim(claim: Claim) -> Homogeneity:
             *_check_statement(claim),
             *_check_printed_schedule(claim),
         ]
-    except Exception as error:  # somebody's own functions may raise anything
+    except Exception as error:  # user functions may raise anything
         return reported(homogeneous=None, description=format_error(error).rstrip("."))
     names = [name for name, right in results if not right]
     if names or results:
