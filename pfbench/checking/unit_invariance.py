@@ -91,7 +91,8 @@ def check_schedule_units(runs: RunRecords) -> str:
     Raises
     ------
     CheckFailed
-        If a real parameter scales for no accuracy and constants, and `normalised` is empty.
+        If a real parameter scales for no accuracy and constants, and the method states no
+        `scale_dependence`.
     CheckSkipped
         If only integers change (as in a bound with a "+1"), if the parameter scales for some
         accuracies or constants, or if there is no schedule.
@@ -109,7 +110,7 @@ def check_schedule_units(runs: RunRecords) -> str:
             f"it is not homogeneous: {homogeneity.description}. {homogeneity.normalised}".strip()
         )
     raise CheckFailed(
-        "each parameter to scale by one power of the units (or a reason in `normalised`)",
+        "each parameter to scale by one power (or a reason in `scale_dependence`)",
         homogeneity.description,
     )
 

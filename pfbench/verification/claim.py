@@ -259,7 +259,7 @@ class Erratum:
 
     @property
     def reading(self) -> str:
-        """ "as printed", or "as read" if the source is an unverified machine-made copy."""
+        """Either "as printed", or "as read" if only a machine-made copy was available."""
         return "as read" if self.ruling == "doubtful" else "as printed"
 
     def is_shown(self, evidence: "ExaminationEvidence") -> bool:
