@@ -116,7 +116,7 @@ def claim(**given):
         ("A = claim(check=1)", "bad.py", "must be a function of a trial"),
         ("A = claim(instances=(1,))", "bad.py", "1 is not an instance of a claim"),
         ("A = claim(instances='quadratics')", "bad.py", "did you mean 'quadratic'"),
-        ("A = claim(check=bound(lambda c, a: 1, 'value'))", "bad.py", "names no instance"),
+        ("A = claim(check=bound(lambda c, a: 1, 'value'))", "bad.py", "has no instance"),
         ("A = claim(algorithm='frank-wolf')", "bad.py", "did you mean 'frank-wolfe'"),
         ("A = claim(algorithm=dict)", "bad.py", "dict is not an algorithm"),
         ("bound(lambda c: 1, 'value')", "bad.py", "the bound must be a function of (c, a)"),

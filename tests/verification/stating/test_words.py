@@ -490,7 +490,7 @@ def test_what_cannot_be_tested_is_refused_before_any_run():
     fine = bound(lambda c, a: 1.0, square, parameters=SMALL)
     check_ready([replace(claim(fine, Parabolas()), user_source="here.py")], "quick")
     for check, instances, words in (
-        (fine, (), "names no instance"),
+        (fine, (), "has no instance"),
         (fine, ("log-cosh",), "does not fit"),
         (bound(lambda c, a: -1.0, square, parameters=SMALL), (Parabolas(),), "must be positive"),
         (bound(lambda c, a: a.T, square, parameters=SMALL), (Parabolas(),), "the parameter T"),
