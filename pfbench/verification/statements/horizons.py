@@ -31,8 +31,8 @@ SHORT = 1.0
 LEFT_OUT = "is left out: shorter runs took too long"
 
 _PATIENCE, _LEAST = 6.0, 30.0
-"""Multiple of the seconds for longer horizons, and minimum processor seconds, above which a horizon is
-left out."""
+"""Multiple of the seconds for longer horizons, and minimum processor seconds, above which a horizon
+is left out."""
 
 
 def decide_at_growing_horizons(

@@ -321,7 +321,7 @@ def test_the_law_of_an_estimate_is_tested_where_another_direction_is_minimised_a
     check = error_law(variance, mean=lambda c, a, past: 0.0, exact=True, parameters=SMALL)
     kind, found = verdict(check, on_a_ball, algorithm=Ascends)
     assert kind == "holds", found.reason
-    assert "lo is queried along something else" in found.reason
+    assert "lo gets something else" in found.reason
 
 
 def test_the_past_is_that_of_the_estimate():
