@@ -530,7 +530,7 @@ def test_what_is_no_transcript_is_refused_and_never_executed(files, content):
     forged(files)
     with pytest.raises(DataError) as error:
         check_certificate(files)
-    assert_one_sentence(error, "no transcript")
+    assert_one_sentence(error, "not a transcript")
 
 
 # --- who may stand --------------------------------------------------------------------------------

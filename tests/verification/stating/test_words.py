@@ -495,11 +495,7 @@ def test_what_cannot_be_tested_is_refused_before_any_run():
         (bound(lambda c, a: -1.0, square, parameters=SMALL), (Parabolas(),), "must be positive"),
         (bound(lambda c, a: a.T, square, parameters=SMALL), (Parabolas(),), "the parameter T"),
         (bound(lambda c, a: 1 / 0, square, parameters=SMALL), (Parabolas(),), "ZeroDivision"),
-        (
-            bound(lambda c, a: 1.0, square),
-            (Parabolas(),),
-            "without its parameter|cannot be instantiated",
-        ),
+        (bound(lambda c, a: 1.0, square), (Parabolas(),), "without its parameter|instantiated"),
         (counts(lambda c, a: {"sfos": 1}, parameters=SMALL), (Parabolas(),), "did you mean 'sfo'"),
     ):
         told = refusal(check, *instances)
