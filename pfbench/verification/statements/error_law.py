@@ -144,7 +144,7 @@ class ErrorLawCheck:
         mean = decide_exact(
             deviation <= ROUNDING,
             "Every conditional mean is exact.",
-            f"A conditional mean deviates by {deviation:.3g} of a gradient.",
+            f"A conditional mean is off by {deviation:.3g} of a gradient.",
             {"relative deviation": deviation},
         )
         return combine_with_conditions({"": squares}, {"mean": mean})

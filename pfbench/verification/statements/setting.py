@@ -48,7 +48,7 @@ class ParameterNamespace(SimpleNamespace):
         if name.startswith("__"):
             raise AttributeError(name)
         text = ", ".join(vars(self)) or "none"
-        raise InputError(f"the claim needs the parameter {name}: add it to `parameters` ({text}).")
+        raise InputError(f"the claim needs the parameter {name}: add it (stated: {text}).")
 
 
 @dataclass(frozen=True, kw_only=True)
