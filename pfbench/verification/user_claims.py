@@ -166,7 +166,7 @@ def _no_claims_message(reference: str, module: ModuleType, is_named: bool) -> st
     names = _names(module)
     if is_named and names:
         return f"{words}: name one of {', '.join(names)}, or the file alone."
-    return f"{words}: add one with pf.claims.Claim(name=..., statement=..., check=...)."
+    return f"{words}: make one with pf.claims.Claim(name=..., statement=..., check=...)."
 
 
 def _attach_source(home: str, paper: Paper, full_list: Paper) -> Paper:

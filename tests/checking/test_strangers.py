@@ -45,7 +45,7 @@ def recurses(self, ask, x, rng):
 
 
 STRANGE = {
-    "nothing inside": (ball(contains=lambda self, x, tolerance=0.0: False), "start", "outside"),
+    "nothing inside": (ball(contains=lambda self, x, tolerance=0.0: False), "start", "is False"),
     "no tolerance": (ball(contains=lambda self, x: True), "start", "positional arguments"),
     "raises": (ball(lo=raises), "lo answers", "it raised ValueError"),
     "list": (ball(lo=lambda self, g: [0.0] * 4), "lo answers", "a list"),
