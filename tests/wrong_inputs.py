@@ -397,7 +397,7 @@ PYTHON = {
     "pf.solve(problem, method, measures=5)": "measures=5 must be a name",
     'pf.solve(problem, method, measures={"mine": 3})': "a function of (problem, state), not 3",
     "pf.solve(problem, method, measures=[f])": "must be a string, as in 'fw_gap'",
-    'pf.solve(problem, method, measures={"m": lambda p, s: "x"})': "'x', which is not a number",
+    'pf.solve(problem, method, measures={"m": lambda p, s: "x"})': "returned 'x'",
     'pf.solve(problem, method, measures={"m": lambda p: 1.0})': "the measure m failed: TypeError",
     "pf.solve(problem, method, seed=-1)": "seed=-1 must be at least 0",
     'pf.solve(problem, method, seed="x")': "seed='x' must be an integer",

@@ -1,6 +1,7 @@
 """Conformance checks of user-defined algorithms, estimators, sets, problems and penalties.
 
-Each is checked against its definition, on small problems or on the user's: see `check`.
+Each object is checked against its definition, on small built-in problems or on a problem of the
+user; see `check`.
 """
 
 from pfbench.checking.findings import CheckReport, CheckResult

@@ -54,18 +54,18 @@ from pfbench.verification.subject import (
 )
 
 _SAMPLED = frozenset({"batch", "difference", "table", "hessian"})
-"""Oracles that take a sample; a method of full gradients need not declare that it draws none."""
+"""Oracles that take a sample; a method that queries none need not declare `deterministic`."""
 
 
 def check_algorithm(
     algorithm: Any, examination: CheckRunner, problem: Problem | None = None
 ) -> Problem | None:
-    """Check an algorithm, a class or an object; return the problem that it ran on.
+    """Check an algorithm (a class or an object); return the problem that it ran on.
 
     Parameters
     ----------
     algorithm
-        A class is instantiated with usual values of parameters that have no default.
+        The algorithm; a class is instantiated with usual values of its required parameters.
     problem
         The problem to run on; by default a small convex problem that meets its requirements.
     """
@@ -74,7 +74,7 @@ def check_algorithm(
     if not look("it declares what it is", _check_declarations, algorithm, locations=points):
         return problem
     if not look(
-        "it can be made",
+        "it can be instantiated",
         _check_construction,
         algorithm,
         locations=locate_methods(algorithm, "__init__"),
@@ -83,23 +83,23 @@ def check_algorithm(
     created = with_default_parameters(algorithm)
     on = problem or make_small_problem(created)
     tried = AlgorithmChecks(created, on)
-    if not look("the problem offers what it asks", tried.check_required_oracles, locations=points):
+    if not look("the problem offers its oracles", tried.check_required_oracles, locations=points):
         return on
     if not look("it runs", tried.check_run, locations=points):
         return on
     for check, point in (
         ("it yields states, finite and in the set", tried.check_feasibility),
-        ("it asks only what it requires", tried.check_declared_oracles),
+        ("it queries only what it requires", tried.check_declared_oracles),
         ("its calls go through the oracles", tried.check_all_computations_counted),
-        ("its iterates follow the answers", tried.check_oracle_dependence),
+        ("its iterates depend on the answers", tried.check_oracle_dependence),
         ("the same seed gives the same bits", tried.check_reproducibility),
         ("measures change neither counts nor bits", tried.check_trace_invariance),
         ("a budget stops it before it is exceeded", tried.check_budget_stop),
         ("its start point stays as it was", tried.check_start_unchanged),
         ("it keeps the points that it needs", tried.check_keeps_needed_points),
         ("its output is what it declares", tried.check_output_weights),
-        ("a shorter run begins a longer one", tried.check_anytime),
-        ("a smaller epsilon takes more", tried.check_iterations_grow_with_accuracy),
+        ("a shorter run starts like a longer one", tried.check_anytime),
+        ("a smaller epsilon needs more iterations", tried.check_iterations_grow_with_accuracy),
     ):
         look(check, point, locations=points)
     look("its run is the same in other units", check_unit_invariance, tried, locations=points)
@@ -134,17 +134,17 @@ def make_small_problem(algorithm: Algorithm) -> Problem:
 def _check_declarations(algorithm: Any) -> str:
     for attribute in ("name", "requires", "deterministic", "output", "run"):
         if not hasattr(algorithm, attribute):
-            raise CheckFailed(f"an attribute {attribute}", "it has none")
+            raise CheckFailed(f"an attribute `{attribute}`", "it is missing")
     if isinstance(algorithm.requires, str):
         raise CheckFailed(
             "`requires` to be a set of names",
-            f"the text {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
+            f"the string {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
         )
     unknown = set(algorithm.requires) - set(ORACLES) - set(PROBLEM_ORACLES)
     if unknown:
         raise CheckFailed(
             f"`requires` to name oracles ({', '.join(ORACLES)}), set, norm or smooth",
-            f"{', '.join(sorted(unknown))}, which is no oracle",
+            f"{', '.join(sorted(unknown))}, which is not an oracle",
         )
     output = algorithm.output
     if inspect.isclass(algorithm) and isinstance(output, property):
@@ -155,7 +155,7 @@ def _check_declarations(algorithm: Any) -> str:
     if odd:
         raise CheckFailed(f"`assumes` to name {', '.join(ASSUMPTIONS)}", ", ".join(sorted(odd)))
     if not isinstance(algorithm.deterministic, bool | property):
-        raise CheckFailed("`deterministic` true or false", repr(algorithm.deterministic))
+        raise CheckFailed("`deterministic` to be True or False", repr(algorithm.deterministic))
     return f"requires {', '.join(sorted(algorithm.requires))}; output {output}"
 
 
@@ -181,13 +181,13 @@ class AlgorithmChecks(RunRecords):
         return f"{self.problem.name}, {size}, points of shape {self.problem.shape}"
 
     def check_run(self) -> str:
-        """Check that it runs, and yields states."""
+        """Check that the algorithm runs and yields states."""
         if not self.seed_zero_run.states:
-            raise CheckFailed("it to yield a state for each iteration", "it yielded none")
+            raise CheckFailed("it to yield a state for each iteration", "it yields none")
         return f"{len(self.seed_zero_run.states)} iterations: {format_counts(self.seed_zero_run.total)}"  # noqa: E501
 
     def check_feasibility(self) -> str:
-        """Check that iterates, and the points of the output's draw, are finite and feasible."""
+        """Check that iterates, outputs and the points `at` are finite and feasible."""
         states, problem = self.seed_zero_run.states, self.problem
         form = infer_format(problem.start(), problem.name)
         for k, state in enumerate(states, 1):
@@ -213,17 +213,17 @@ class AlgorithmChecks(RunRecords):
         return f"{len(states)} iterates"
 
     def check_declared_oracles(self) -> str:
-        """Check that it queries only the oracles in `requires`."""
+        """Check that the algorithm queries only the oracles in `requires`."""
         _, tally = self._run_with_tally()
         # `asks` says what a run with these parameters requires, where that is more.
         allowed = set(getattr(self.algorithm, "asks", self.algorithm.requires))
         extra = tally.calls - allowed
         if extra:
             raise CheckFailed(
-                f"it to ask what `requires` names ({', '.join(sorted(allowed))})",
-                f"it asks {', '.join(sorted(extra))}, which it does not require",
+                f"it to query only what `requires` names ({', '.join(sorted(allowed))})",
+                f"it queries {', '.join(sorted(extra))}: add this to `requires`",
             )
-        return f"it asked {', '.join(sorted(tally.calls))}"
+        return f"it queried {', '.join(sorted(tally.calls))}"
 
     def check_all_computations_counted(self) -> str:
         """Check that the ledger counts all computations of the problem."""
@@ -243,43 +243,42 @@ class AlgorithmChecks(RunRecords):
         return self.record_run(answer=answer), tallies[0]
 
     def check_oracle_dependence(self) -> str:
-        """Check that other answers lead to other iterates."""
+        """Check that the iterates change if the oracles answer for -f."""
         other = self.record_run(answer=NegatedBackend)
         start = self.problem.start()
         if not any(distance(state.x, start) for state in self.seed_zero_run.states):
             raise CheckSkipped("it does not leave the start on this problem")
         if self.seed_zero_run.has_same_iterates(other):
             raise CheckFailed(
-                "other iterates where the oracles answer for -f",
-                "the same bits: what it moves along does not come from the oracles",
+                "other iterates if the oracles answer for -f",
+                "identical iterates: its direction does not come from the oracles",
             )
-        return "where the oracles answer for -f, its iterates differ"
+        return "its iterates differ if the oracles answer for -f"
 
     def check_reproducibility(self) -> str:
         """Check that the seed determines all randomness, and a deterministic method ignores it."""
         first = self.seed_zero_run
         if not first.has_same_iterates(self.record_run()):
             raise CheckFailed(
-                "the same iterates from the same seed",
-                "two runs with one seed differ: draw from "
-                "`rng` alone, and keep nothing from run to run",
+                "two runs with the same seed to have equal iterates",
+                "they differ: draw from `rng` alone, and keep nothing from run to run",
             )
         records = [self.record_run(seed=seed) for seed in (1, 2, 3)]
         same = all(first.has_same_iterates(other) for other in records)
         if self.algorithm.deterministic:
             if not same:
                 raise CheckFailed(
-                    "the same iterates from all seeds, as it is declared deterministic",
-                    "two seeds differ",
+                    "equal iterates with all seeds, as it is declared deterministic",
+                    "two seeds give different iterates",
                 )
-            return "bit for bit, whatever the seed"
+            return "bit for bit, with any seed"
         samples = _SAMPLED & set(self.algorithm.requires)
         if same and not samples:
-            return "bit for bit from all seeds: if it draws nothing, say deterministic = True"
+            return "bit for bit with all seeds: if it draws nothing, set deterministic = True"
         if same and self.problem.n > 1:
             raise CheckFailed(
-                "other iterates from other seeds, as it is not declared deterministic",
-                "the same bits from four seeds: draw from `rng`, or say deterministic = True",
+                "other iterates with other seeds, as it is not declared deterministic",
+                "identical iterates with four seeds: draw from `rng`, or set deterministic = True",
             )
         return "bit for bit"
 
@@ -293,11 +292,11 @@ class AlgorithmChecks(RunRecords):
         if plain.status == Status.ERROR:
             raise CheckFailed("a run without an error", plain.stop_reason)
         if plain.counts != traced.counts or not points_identical(plain.x, traced.x):
-            raise CheckFailed("a traced run to be as one that is not", "it differs", {"x": plain.x})
+            raise CheckFailed("a traced run to equal an untraced one", "it differs", {"x": plain.x})
         return f"{plain.iterations} iterations: {format_counts(plain.counts)}"
 
     def check_budget_stop(self) -> str:
-        """Check that it stops at the last iterate before the call that would exceed a budget."""
+        """Check that the algorithm stops at the last iterate before a budget is exceeded."""
         uppers = []
         for name, spent in self.seed_zero_run.total.as_dict().items():
             for limit in sorted({0, spent // 3, spent - 1} if spent else ()):
@@ -310,19 +309,19 @@ class AlgorithmChecks(RunRecords):
                     any(getattr(counts, name) > limit for counts in run.counts)
                     or not run.exhausted_budget
                 ):
-                    raise CheckFailed("its run to end as budget", "it goes on", point)
+                    raise CheckFailed("its run to end when a budget is spent", "it goes on", point)
                 if len(run.states) > sum(
                     getattr(counts, name) <= limit for counts in self.seed_zero_run.counts
                 ):
                     raise CheckFailed(
                         "no iterate after a call was refused",
-                        "it catches the exception and goes on: let it pass",
+                        "it catches BudgetExhausted and goes on: do not catch it",
                         point,
                     )
                 if not self.seed_zero_run.has_same_iterates(run, len(run.states)):
                     raise CheckFailed(
                         "the same iterates as without a budget, up to its end",
-                        "they differ: an algorithm does not see its budget",
+                        "they differ: an algorithm must not read its budget",
                         point,
                     )
             if spent:
@@ -330,13 +329,13 @@ class AlgorithmChecks(RunRecords):
         return f"budgets of {', '.join(uppers)}" if uppers else "it makes no call"
 
     def check_start_unchanged(self) -> str:
-        """Check that it moves a copy of its start."""
+        """Check that the algorithm does not change its start point in place."""
         x0 = keep(self.problem.start())
         if isinstance(x0, np.ndarray) and self.problem.set.contains(x0 + 0.1):
             x0 = x0 + 0.1  # not 0, which some faults would leave as it is
         before = entries_with_gradient(x0).copy()
         if not isinstance(x0, np.ndarray):
-            raise CheckSkipped("points are moved by combine alone")
+            raise CheckSkipped("only arrays can be changed in place, and its points are not arrays")
 
         def begin(ask: Any, x: Any, rng: Any) -> Any:
             return self.algorithm.run(ask, x0, rng)
@@ -345,23 +344,23 @@ class AlgorithmChecks(RunRecords):
             pass
         if not np.array_equal(entries_with_gradient(x0), before):
             raise CheckFailed(
-                "its start point as it was",
+                "its start point to stay unchanged",
                 "it changes its start point in place: move a copy with combine",
                 {"start": before},
             )
         return "unchanged"
 
     def check_keeps_needed_points(self) -> str:
-        """Check that it keeps a copy of each point needed later than the next one."""
+        """Check that the algorithm copies each point that it reads after the next step."""
         on = make_moving_points_problem()
         try:
             resolve_run(on, self.algorithm).check_requirements(on.open(np.random.default_rng(0)))
         except RefusedError as error:
-            raise CheckSkipped(f"factored matrices do not fit: {error}") from error
+            raise CheckSkipped(f"it cannot run on factored matrices: {error}") from error
         with fail_if_stale_skip_if_unsupported("move"):
             for step in islice(follow_guarded(on, self.algorithm), self.max_states):
                 keep(step.state.x)
-        return "old points are copies"
+        return "it copies the points that it reads later"
 
     def check_output_weights(self) -> str:
         """Check that the weights of a weighted output are non-negative and not all 0."""
@@ -370,21 +369,21 @@ class AlgorithmChecks(RunRecords):
             weights = [float(method.output_weight(k)) for k in range(1, len(states) + 1)]
             if min(weights) < 0.0 or not 0.0 < sum(weights) < np.inf:
                 raise CheckFailed(
-                    "weights p_k >= 0, not all 0, of a weighted output",
+                    "the weights p_k of a weighted output to be at least 0, and not all 0",
                     format_brief(np.array(weights)),
                     {},
                     locate_methods(method, "output_weight"),
                 )
         own = sum(state.output is not None for state in states)
-        return f"{method.output}" + (f", and its own in {own} states" if own else "")
+        return f"{method.output}" + (f"; {own} states have an output of their own" if own else "")
 
     def check_anytime(self) -> str:
-        """Check that iterates of a method declared anytime do not depend on their number."""
+        """Check that an anytime method's iterates do not depend on the number of iterations."""
         method = self.algorithm
         if not getattr(method, "anytime", False):
             raise CheckSkipped("it is not declared anytime")
         if getattr(method, "iterations", None) is None:
-            raise CheckSkipped("it has no iterations")
+            raise CheckSkipped("it has no parameter iterations")
         runs = [
             self.record_run(
                 algorithm=instantiate_with_accepted_parameters(method, (), iterations=T)
@@ -393,12 +392,12 @@ class AlgorithmChecks(RunRecords):
         ]
         if not runs[0].has_same_iterates(runs[1], min(len(run.states) for run in runs)):
             raise CheckFailed(
-                "the run of 7 iterations to begin that of 13, as it is declared anytime",
+                "the run of 7 iterations to be the start of that of 13, as it is declared anytime",
                 "their iterates differ",
                 {"iterations": 7},
                 locate_methods(method, "run", "anytime"),
             )
-        return "the run of 7 iterations begins that of 13"
+        return "the run of 7 iterations is the start of that of 13"
 
     def check_iterations_grow_with_accuracy(self) -> str:
         """Check that the theorem's schedule has no fewer iterations for a smaller epsilon."""
@@ -410,14 +409,14 @@ class AlgorithmChecks(RunRecords):
             try:
                 created = kind.theory(epsilon, constants)
             except (RefusedError, TypeError, OverflowError) as error:
-                raise CheckSkipped(f"refused: {error}") from error
+                raise CheckSkipped(f"its schedule refuses epsilon={epsilon}: {error}") from error
             reported.append(getattr(created, "iterations", None))
         counts = [item for item in reported if item is not None]
         if any(a > b for a, b in pairwise(counts)):
             raise CheckFailed(
                 "no fewer iterations for a smaller epsilon",
-                f"{counts} for 0.1, 0.05, 0.01",
+                f"{counts} for epsilon = 0.1, 0.05, 0.01",
                 {},
                 locate_methods(self.algorithm, "theory"),
             )
-        return f"{', '.join(map(str, reported))} iterations for 0.1, 0.05, 0.01"
+        return f"{', '.join(map(str, reported))} iterations for epsilon = 0.1, 0.05, 0.01"

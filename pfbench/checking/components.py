@@ -38,7 +38,7 @@ class ComponentChecks(ProblemChecks):
     """Checks of the component gradients of a problem."""
 
     def mean(self) -> str:
-        """Check that the gradient is the mean of the components, and these are gradients."""
+        """Check that the gradient is the mean of the components, and that these are gradients."""
         problem, n = self.problem, self.problem.n
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "component", "batch", "gradient")
@@ -64,11 +64,11 @@ class ComponentChecks(ProblemChecks):
                 points,
             )
         self._check_derivatives_symmetric()
-        alone = "" if call_count == n else f" at once, {call_count} alone"
+        alone = "" if call_count == n else f" in one batch, {call_count} of them queried singly"
         return f"the mean of {n} components{alone}{self._remark_on_gradient_scales()}"
 
     def _check_derivatives_symmetric(self) -> None:
-        """Raise if the derivative of a component is not symmetric: then it is not a gradient."""
+        """Raise if a component's Jacobian is not symmetric: the component is then no gradient."""
         problem, space = self.problem, self.space
         if not space.dense:
             return
@@ -99,14 +99,14 @@ class ComponentChecks(ProblemChecks):
                 if abs(a - b) <= asymmetry / 2.0:
                     continue
                 raise CheckFailed(
-                    f"the derivative of component {i} to be symmetric, as that of any gradient",
+                    f"the Jacobian of component {i} to be symmetric, as that of any gradient is",
                     f"<Ju, w> = {format_brief(a)}, <Jw, u> = {format_brief(b)}",
                     {"x": x, "u": first.y - x, "w": second.y - x},
                     locate_methods(problem, "component", "batch"),
                 )
 
     def _rounding(self, *points: Floats) -> float:
-        """Return the norm of a gradient's rounding error at the start and at sampled points."""
+        """Return machine epsilon times the largest gradient norm at the start and at `points`."""
         problem = self.problem
         usual = max(norm(problem.gradient(keep(x))) for x in (self.space.start(), *points))
         return float(np.finfo(float).eps) * usual
@@ -123,8 +123,8 @@ class ComponentChecks(ProblemChecks):
         if not ratio > _UNSCALED:
             return ""
         return (
-            f"; its entries differ by a factor of {ratio:.0e} in scale: a loss of unscaled columns "
-            "is saturated at most points, and a gap of 0 there says nothing, so scale the columns"
+            f"; entries of the gradient differ by a factor of {ratio:.0e}: scale the columns, or "
+            "the loss is saturated at most points, where a gap of 0 means nothing"
         )
 
     def check_batches_and_differences(self) -> str:
@@ -144,7 +144,7 @@ class ComponentChecks(ProblemChecks):
             statement = "batch(S, x), the mean over S with multiplicity"
             check_equal(statement, problem.batch(S, keep(x)), mean, point, points)
             if not np.array_equal(S, before):
-                raise CheckFailed("batch to leave S as it is", "it changes S", point, points)
+                raise CheckFailed("batch to leave S unchanged", "it changes S", point, points)
             if "difference" not in problem.lacks:
                 other = problem.batch(S, keep(y))
                 check_equal(
@@ -155,10 +155,10 @@ class ComponentChecks(ProblemChecks):
                     locate_methods(problem, "difference", "batch"),
                     norm(mean) + norm(other),
                 )
-        return "means with multiplicity"
+        return "they are means over S with multiplicity"
 
     def check_counted_samples(self) -> str:
-        """Check that a `Sample` is equivalent to the index array that it counts."""
+        """Check that batch and difference answer a `Sample` as its array of indices."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "batch")
         S = space.rng.integers(problem.n, size=5)
@@ -169,32 +169,32 @@ class ComponentChecks(ProblemChecks):
             batch = problem.batch(sample, keep(x))
         except Exception as error:
             raise CheckSkipped(
-                "batch takes arrays of indices alone: storc, which draws a pf.Sample, cannot be run"
+                "batch accepts only arrays of indices, but storc draws a pf.Sample: accept both"
             ) from error
         points, point = locate_methods(problem, "batch"), {"x": x, "S": S}
         check_equal(
-            "batch of a Sample to be that of S", batch, problem.batch(S, keep(x)), point, points
+            "batch of a Sample to equal batch(S)", batch, problem.batch(S, keep(x)), point, points
         )
         y = space.sample_near(x)
         batch = problem.difference(sample, keep(x), keep(y))
         right = problem.difference(S, keep(x), keep(y))
         points, point = locate_methods(problem, "difference", "batch"), {**point, "y": y}
-        check_equal("difference of a Sample to be that of S", batch, right, point, points)
-        return "as index arrays"
+        check_equal("difference of a Sample to equal difference(S)", batch, right, point, points)
+        return "answered like its array of indices"
 
     def check_table(self) -> str:
-        """Check that a table has the component gradients of their last query."""
+        """Check that a table holds the last queried gradient of each component."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "table")
         if n > 5000:
-            raise CheckSkipped(f"n = {n} is too large to fill a table twice in the time")
+            raise CheckSkipped(f"filling a table twice takes too long with n = {n}")
         x = space.random_member()
         y = space.sample_near(x)
         table = problem.table(keep(x))
         points = locate_methods(table, "replace", "difference") + locate_methods(problem, "table")
         point = {"x": x, "y": y}
         check_equal(
-            "the mean of table(x) to be the gradient",
+            "the mean of table(x) to equal the gradient",
             table.mean,
             problem.gradient(keep(x)),
             point,
@@ -217,7 +217,7 @@ class ComponentChecks(ProblemChecks):
         check_equal(
             "table.difference(S, y) = 0 after replace(S, y)", after, 0.0 * new, point, points, size
         )
-        return "filled, differences, replaced once for each index"
+        return "its entries, differences and replacements are right"
 
 
 def check_equal(
@@ -228,7 +228,10 @@ def check_equal(
     locations: tuple[str, ...],
     scale: float = 0.0,
 ) -> None:
-    """Raise if two arrays differ by more than rounding, relative to `scale`."""
+    """Raise `CheckFailed` if two arrays differ in shape, or by more than rounding.
+
+    Rounding is relative to the larger norm of the two, or to `scale` if that is larger.
+    """
     if np.shape(obj) != np.shape(expected):
         raise CheckFailed(
             f"{statement}, of shape {np.shape(expected)}",

@@ -1,8 +1,8 @@
 """Search for counterexamples to every stated constant of a problem.
 
-A pair of points (or one point) at which a constant is too small is a proof. The search uses random
-pairs over many scales, then ascent along the direction in which gradients change most, which is a
-power iteration on the Hessian.
+A pair of points (or one point) at which a constant is too small disproves the constant. The search
+uses random pairs over many scales, then ascent along the direction in which gradients change most:
+a power iteration on the Hessian.
 """
 
 import itertools
@@ -42,18 +42,18 @@ _SLACK = 1e-6
 """Relative amount by which a constant may be exceeded, for rounding in its computation."""
 
 _ENTRIES = 4_000_000
-"""Maximum number of entries of all component gradients at one point that are stored."""
+"""Maximum number of stored entries of component gradients at one point."""
 
 _ASCENT = 12
 
 _FEWEST = 100
-"""Number of components queried at a point, if there are more than time allows."""
+"""Minimum number of components queried at a point (all, if there are fewer), whatever the time."""
 
 _OF_COMPONENTS = frozenset({"L_ms", "L_max", "L_mean", "L2_ms", "sigma2"})
-"""Constants defined by all components."""
+"""Constants whose definition involves all components."""
 
 _SIGMAS = 6.0
-"""Number of standard errors by which a mean over drawn components is lowered."""
+"""Number of standard errors that are subtracted from a mean over drawn components."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ class ConstantSearch(ProblemChecks):
         return constants
 
     def list_stated_constants(self) -> list[str]:
-        """Return the names of the stated constants that are searched."""
+        """Return the names of the finite constants for which there is a search."""
         # `SamplerChecks` has the constants of components for a problem without n.
         left_out = _OF_COMPONENTS if self.problem.n is None else ()
         names = (name for name in SEARCHES if name not in left_out)
         return [name for name in names if math.isfinite(getattr(self.constants, name))]
 
     def find_counterexample(self, name: str) -> str:
-        """Search for a point, or a pair, at which a constant is too small."""
+        """Return the largest value found for a constant, in words; raise if it is too large."""
         value = float(getattr(self.constants, name))
         search, meaning = SEARCHES[name]
         witness = _select_largest(search(self))
@@ -106,8 +106,8 @@ class ConstantSearch(ProblemChecks):
         share = f", {witness.value / value:.3g} of it" if value > 0.0 else ""
         n = self.problem.n
         size = self._indices.size if name in _OF_COMPONENTS else n
-        few = f" (by {size} components of {n})" if n is not None and size < n else ""
-        return f"{format_brief(value)} stated; the largest found is {format_brief(witness.value)}{share}{few}"  # noqa: E501
+        few = f" (from {size} of {n} components)" if n is not None and size < n else ""
+        return f"stated: {format_brief(value)}; largest value found: {format_brief(witness.value)}{share}{few}"  # noqa: E501
 
     # --- smoothness -------------------------------------------------------------------------------
 
@@ -138,12 +138,12 @@ class ConstantSearch(ProblemChecks):
             yield Witness(witness.value, {**witness.arguments, "i": i})
 
     def mean_component_change_ratios(self) -> Iterator[Witness]:
-        """Yield the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y|.
+        """Yield the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y| of all pairs.
 
         Raises
         ------
         CheckFailed
-            If the problem states a smaller L_i.
+            If the problem states a smaller constant L_i of a component.
         """
         skip_unless_offered(self.problem, "batch")
         largest, problem, pair = np.zeros(self._indices.size), self.problem, {}
@@ -187,7 +187,7 @@ class ConstantSearch(ProblemChecks):
                 y = self.space.sample_member_toward(x, self._power_iteration_step(x, changes, root))
 
     def _power_iteration_step(self, x: Floats, changes: Floats, root: float) -> Floats:
-        """Return the mean of H_i w_i for the changes w_i = H_i u: a step of a power iteration."""
+        """Return the direction of the sum of H_i w_i with w_i = H_i u: one power iteration."""
         u = np.zeros(x.shape)
         h = 1e-4 * self.space.scale / root
         at_x = self._components(x)
@@ -269,7 +269,7 @@ class ConstantSearch(ProblemChecks):
     # --- the set and the start --------------------------------------------------------------------
 
     def member_distances(self) -> Iterator[Witness]:
-        """Yield distances of two members."""
+        """Yield distances between two members of the set."""
         skip_unless_offered(self.problem, "lo")
         start, space = self.space.start(), self.space
         for _ in TimeLimit(self.patience).rounds(12):
@@ -282,7 +282,7 @@ class ConstantSearch(ProblemChecks):
                 g = w - v
 
     def member_norms(self) -> Iterator[Witness]:
-        """Yield norms of members."""
+        """Yield norms of members of the set."""
         skip_unless_offered(self.problem, "lo")
         space = self.space
         for k in TimeLimit(self.patience).rounds(40):
@@ -348,7 +348,7 @@ class ConstantSearch(ProblemChecks):
                 y = space.sample_member_toward(x, change)
 
     def _remove_rounding(self, change: float, x: Point, y: Point) -> float:
-        """Return a change of gradients over the distance, less a bound of its rounding error."""
+        """Return `change` less a bound of its rounding error, divided by |x - y|."""
         far = distance(x, y)
         if far == 0.0:
             return -math.inf
@@ -370,13 +370,13 @@ class ConstantSearch(ProblemChecks):
         return np.arange(n) if n <= max_count else self.space.rng.integers(n, size=max_count)
 
     def _components(self, x: Point) -> Floats:
-        """Return component gradients at x, one a row."""
+        """Return the selected component gradients at x, one in each row."""
         request, chosen = keep(x), self._indices
         rows = [self.problem.batch(chosen[k : k + 1], request) for k in range(chosen.size)]
         return np.array([np.ravel(row) for row in rows])
 
     def _lower_mean_bound(self, squares: Floats) -> float:
-        """Return the mean over all components; of drawn ones, six standard errors less."""
+        """Return the mean over all components; a lower confidence limit if only some were drawn."""
         mean, m = float(squares.mean()), squares.size
         if m == self.problem.n:
             return mean
@@ -384,25 +384,25 @@ class ConstantSearch(ProblemChecks):
 
 
 def check_convexity(problem: Any, space: PointSampler, patience: float) -> str:
-    """Search for a chord of f below its tangent, if f is declared convex."""
+    """Check that f, if declared convex, lies nowhere below a tangent."""
     if "convex" not in problem.properties:
-        raise CheckSkipped("it is not said to be convex")
+        raise CheckSkipped("`properties` do not say that it is convex")
     witness = _select_largest(ConstantSearch(problem, space, patience).lower())
     allowed = 1e-9 * max(1.0, abs(evaluate_value(problem, problem.start())))
     if witness.value > allowed:
         raise CheckFailed(
             "f(y) >= f(x) + <gradient(x), y - x>, since `properties` say that f is convex",
-            f"f lies below by {format_brief(0.5 * witness.value)} |y - x|^2",
+            f"f(y) is lower by {format_brief(0.5 * witness.value)} |y - x|^2",
             witness.arguments,
             locate_methods(problem, "properties", "gradient"),
         )
-    return "no chord lies below a tangent"
+    return "f lies nowhere below a tangent"
 
 
 SEARCHES: Mapping[str, tuple[Callable[[ConstantSearch], Iterator[Witness]], str]] = (
     MappingProxyType(
         {
-            "D": (ConstantSearch.member_distances, "the distance of two members"),
+            "D": (ConstantSearch.member_distances, "the distance between two members"),
             "L_f": (ConstantSearch.gradient_change_ratios, "|grad f(x) - grad f(y)|/|x - y|"),
             "L_ms": (
                 ConstantSearch.mean_square_change_ratios,
@@ -414,7 +414,7 @@ SEARCHES: Mapping[str, tuple[Callable[[ConstantSearch], Iterator[Witness]], str]
             ),
             "L_mean": (
                 ConstantSearch.mean_component_change_ratios,
-                "the mean of the largest |grad f_i(x) - grad f_i(y)|/|x - y|",
+                "the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y|",
             ),
             "L2_ms": (
                 ConstantSearch.hessian_change_ratios,

@@ -1,8 +1,8 @@
 """Checks of a gradient estimator: mean over all draws, references and counts.
 
-Along fixed points, the mean of every estimate over all draws is the gradient: of plain batches, of
-differences from a snapshot, and also of recursive differences. On a problem of three components all
-draws are enumerated, so that the mean is exact.
+Along fixed points, the mean of an unbiased estimate over all draws is the gradient. This is true of
+plain batches, of differences from a snapshot, and also of recursive differences. On a problem with
+three components all draws are enumerated, so the mean is exact.
 """
 
 import inspect
@@ -50,7 +50,7 @@ from pfbench.verification.subject import NotTestable, instantiate_with_accepted_
 USUAL: Mapping[str, Any] = MappingProxyType(
     {"batch": 2, "period": 3, "snapshot": None, "refresh": 0.4, "alpha": 0.3, "lam": 0.3}
 )
-"""Values of parameters without default."""
+"""Values for parameters that have no default."""
 
 _STEPS = 7
 """Number of points of a path."""
@@ -67,7 +67,7 @@ _CLOSE = 1e-10
 
 @dataclass(frozen=True)
 class WalkResult:
-    """Estimates along a path, with the counts."""
+    """Estimates along a path, the counts of the ledger, and those of the computations."""
 
     estimates: tuple[Floats, ...]
     counts: Counts
@@ -77,12 +77,12 @@ class WalkResult:
 def check_estimator(
     estimator: Any, examination: CheckRunner, problem: Problem | None = None
 ) -> Problem:
-    """Check an estimator, a class or an object; return the problem that it ran on."""
+    """Check an estimator (a class or an object); return the problem that it ran on."""
     look = examination.run_check
     on = problem or make_small_problem()
     points = locate_methods(estimator, "start")
     if not look(
-        "it can be made",
+        "it can be instantiated",
         _check_construction,
         estimator,
         locations=locate_methods(estimator, "__init__"),
@@ -105,7 +105,7 @@ def check_estimator(
 
 
 def make_small_problem(n: int = 3) -> Problem:
-    """Return a small problem with Hessians."""
+    """Return a small problem with n components, which offers Hessians."""
     features, labels = draw_synthetic_rows(rows=n, columns=4, seed=1)
     return LogCosh(3.0 * features, labels, L2Ball(4, 1.5))
 
@@ -141,7 +141,7 @@ class EstimatorChecks:
             self.path.append(keep(space.sample_near(self.path[-1])))
 
     def estimate_path(self, rng: Any, steps: int = _STEPS) -> WalkResult:
-        """Return the estimates along the first points."""
+        """Return the estimates at the first `steps` points of the path."""
         ledger, backend = Ledger(), OracleTally(self.problem.open(np.random.default_rng(0)))
         ask = guard_oracles(self.problem, backend, ledger)
         self.accessed_privates = ask.accessed_privates
@@ -189,12 +189,12 @@ class EstimatorChecks:
         )
         if not _equal_sequences(first, second):
             raise CheckFailed(
-                "the same estimates from the same stream", "two walks differ: draw from `rng` alone"
+                "the same estimates from the same stream", "two runs differ: draw from `rng` alone"
             )
-        return "bit for bit" + (", whatever the stream" if _equal_sequences(first, other) else "")
+        return "bit for bit" + (", with any stream" if _equal_sequences(first, other) else "")
 
     def check_independent_runs(self) -> str:
-        """Check that two runs of one estimator are independent."""
+        """Check that two interleaved runs of one estimator do not affect each other."""
         alone = self.estimate_path(np.random.default_rng(0)).estimates
         runs = [
             self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(seed))
@@ -206,10 +206,10 @@ class EstimatorChecks:
             runs[1](y)
         if not _equal_sequences(alone, candidate):
             raise CheckFailed(
-                "each start(ask, rng) to be independent",
-                "two runs at a time change each other: keep the state inside start, not in self",
+                "each start(ask, rng) to begin an independent run",
+                "two interleaved runs affect each other: keep the state inside start, not in self",
             )
-        return "two runs at a time are as one after the other"
+        return "interleaved runs do not affect each other"
 
     def check_inputs_unchanged(self) -> str:
         """Check that no call changes its point, or an earlier estimate."""
@@ -219,18 +219,18 @@ class EstimatorChecks:
             before = entries_with_gradient(x).copy()
             g = estimate(x)
             if not np.array_equal(before, entries_with_gradient(x)):
-                raise CheckFailed("x as it was", f"it is changed at t = {t}", {"x": self.path[t]})
+                raise CheckFailed("x unchanged", f"it is changed at t = {t}", {"x": self.path[t]})
             if last is not None and not np.array_equal(last[0], last[1]):
                 raise CheckFailed(
-                    "an estimate that was handed out to stay as it was",
-                    f"that of t = {t - 1} is changed at t = {t}: add in a new array, not in place",
+                    "a returned estimate to stay unchanged",
+                    f"the estimate at t = {t - 1} is changed at t = {t}: return a new array",
                     {"x": self.path[t]},
                 )
             last = g, np.array(g)
         return "nothing is changed in place"
 
     def check_keeps_needed_points(self) -> str:
-        """Check that it keeps a copy of each point needed later than the next one."""
+        """Check that the estimator copies each point that it reads after the next step."""
         problem = make_moving_points_problem()
         rng = np.random.default_rng(0)
         # Within a short period, a snapshot may still be the point before.
@@ -243,15 +243,15 @@ class EstimatorChecks:
             for _ in range(_STEPS):
                 estimate(x)
                 x = combine(x, space.vertex(), 0.2)
-        return "old points are copies"
+        return "it copies the points that it reads later"
 
     def check_exact_at_reference_renewal(self) -> str:
         """Check that the estimate is the gradient at each renewal of the reference."""
         period = self._period
         if period is None:
-            raise CheckSkipped("it has no period")
+            raise CheckSkipped("it has no parameter period")
         if getattr(self.estimator, "snapshot", None) not in (None, self.problem.n):
-            raise CheckSkipped("its reference is a batch")
+            raise CheckSkipped("its reference is the gradient of a batch, not the full gradient")
         looked = range(0, _STEPS, period)
         for seed in range(3):
             estimates = self.estimate_path(np.random.default_rng(seed)).estimates
@@ -260,11 +260,11 @@ class EstimatorChecks:
                 deviation = norm(estimates[t] - right)
                 if not deviation <= _CLOSE * max(norm(right), norm(estimates[t])):
                     raise CheckFailed(
-                        f"the gradient at t = {t}, as the period is {period}",
+                        f"the estimate at t = {t} to be the gradient, as the period is {period}",
                         f"{format_brief(estimates[t])}, not {format_brief(right)}, off by {format_brief(deviation)}",  # noqa: E501
                         {"x": self.path[t], "seed": seed},
                     )
-        return f"the gradient at t = {', '.join(map(str, looked))}"
+        return f"it is the gradient at t = {', '.join(map(str, looked))}"
 
     def check_unbiased(self) -> str:
         """Check that the mean of each estimate over all draws is the gradient."""
@@ -279,16 +279,16 @@ class EstimatorChecks:
         if wrong is None:
             return f"at {len(means)} points, {how}"
         if not claimed:
-            return f"biased from t = {wrong} on, as it says"
+            return f"biased from t = {wrong} on, as declared (unbiased = False)"
         raise CheckFailed(
             f"the mean of the estimates at t = {wrong} to be the gradient "
-            f"{format_brief(self._exact_gradient(wrong))} ({how}); say unbiased = False if it is meant",  # noqa: E501
+            f"{format_brief(self._exact_gradient(wrong))} ({how}); set unbiased = False if the bias is intended",  # noqa: E501
             f"{format_brief(means[wrong])}, off by {format_brief(norms[wrong])}{self._ratio(means, wrong)}",  # noqa: E501
             {"x": self.path[wrong]},
         )
 
     def _means(self) -> tuple[list[Floats], list[float], str]:
-        """Return the means of the estimates, their tolerances, and the method of averaging."""
+        """Return the means of the estimates, their tolerances, and how they were averaged."""
         try:
             return self._enumerate_means()
         except NotEnumerable as why:
@@ -306,14 +306,14 @@ class EstimatorChecks:
         return np.asarray(self.problem.gradient(keep(self.path[t])))
 
     def _ratio(self, means: Sequence[Floats], t: int) -> str:
-        """Return the ratio of a mean to the gradient in words, if it is a multiple of it."""
+        """Return ": C times the gradient" if a mean is a multiple of the gradient, else ""."""
         right = self._exact_gradient(t)
         ratio = float(np.vdot(means[t], right) / max(norm(right) ** 2, 1e-300))
         straight = norm(means[t] - ratio * right) <= 1e-6 * norm(right)
         return f": {format_brief(ratio)} times the gradient" if straight else ""
 
     def _enumerate_means(self) -> tuple[list[Floats], list[float], str]:
-        """Return exact means over all draws, for as many points as possible."""
+        """Return exact means at as many points as time allows, tolerances of 0, and the method."""
         patience = TimeLimit(1.5)
         means, number = self._enumerate_first_means(1)
         with suppress(NotEnumerable):
@@ -323,10 +323,10 @@ class EstimatorChecks:
                 means, number = self._enumerate_first_means(steps)
         if len(means) < min(_STEPS, 3):
             raise NotEnumerable("too few points can be enumerated")
-        return means, [0.0] * len(means), f"by all {number:,} draws"
+        return means, [0.0] * len(means), f"over all {number:,} sequences of draws"
 
     def _enumerate_first_means(self, steps: int) -> tuple[list[Floats], int]:
-        """Return the exact means of the first estimates, and the number of draws."""
+        """Return the exact means of the first `steps` estimates, and the number of sequences."""
         total: Any = 0.0
         number = 0
         for chance, result in enumerate_draws(
@@ -336,7 +336,7 @@ class EstimatorChecks:
         return list(total), number
 
     def _sample_means(self, reason: str) -> tuple[list[Floats], list[float], str]:
-        """Return means over sampled paths, and their tolerances."""
+        """Return means over sampled paths, their tolerances, and the method with `reason`."""
         walks = [
             np.array(
                 [g.ravel() for g in self.estimate_path(np.random.default_rng((7, k))).estimates]
@@ -347,7 +347,7 @@ class EstimatorChecks:
         means, deviations = table.mean(axis=0), table.std(axis=0)
         allowed = _SIGMAS * np.linalg.norm(deviations, axis=1) / math.sqrt(max(len(walks) - 1, 1))
         shape = self._exact_gradient(0).shape
-        how = f"by {len(walks):,} sampled walks, since not all draws can be enumerated ({reason})"
+        how = f"over {len(walks):,} sampled runs, since the draws cannot be enumerated ({reason})"
         return [mean.reshape(shape) for mean in means], allowed.tolist(), how
 
 

@@ -1,4 +1,4 @@
-"""Small examples: sets that need Python objects, shapes for the others, and moving points."""
+"""Small examples: sets of Python objects, shapes of points, and points that expire."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ _COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({
 
 
 def _count_covered_elements(members: Any) -> float:
-    """Return the number of elements that some sets cover: a submodular function."""
+    """Return the number of elements in the union of the sets `members`: a submodular function."""
     return float(len(frozenset().union(*(_COVERED[i] for i in members))))
 
 
@@ -53,15 +53,15 @@ def fail_if_stale_skip_if_unsupported(verb: str) -> Iterator[None]:
     except StalePoint as error:
         raise CheckFailed(
             "it to call keep(x) on every point that it still reads after the next step",
-            "it reads an old point of a factored matrix, which has moved on",
+            "it reads a point of a factored matrix that is no longer valid",
         ) from error
     except Exception as error:
         raise CheckSkipped(
-            f"it does not {verb} factored matrices ({type(error).__name__})"
+            f"it cannot {verb} factored matrices ({type(error).__name__})"
         ) from error
 
 
 @cache
 def make_moving_points_problem() -> FiniteSum:
-    """Return a small problem of which only the newest two points of a sequence are readable."""
+    """Return a small problem for which only the newest two points of a run stay readable."""
     return problem("robust-matrix-recovery", rows=6, columns=5, rank=1, density=0.5)

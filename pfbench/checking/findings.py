@@ -27,14 +27,14 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class CheckFailed(Exception):
-    """Violated statement of a check.
+    """Raised by a check whose statement is violated.
 
     Attributes
     ----------
     expected, observed
-        In words, each the rest of a sentence that begins "expected" or "seen".
+        Expectation and observation in words, to follow "expected" and "observed:".
     arguments
-        A point that shows it: arrays, points or numbers by name.
+        Arguments that show the violation: arrays, points or numbers by name.
     location
         The methods at fault, as `locate_method` returns them.
     """
@@ -46,13 +46,13 @@ class CheckFailed(Exception):
         arguments: Mapping[str, Any] = _NOTHING,
         locations: Sequence[str] = (),
     ) -> None:
-        super().__init__(f"expected {expected}; seen {observed}")
+        super().__init__(f"expected {expected}; observed: {observed}")
         self.expected, self.observed = expected, observed
         self.arguments, self.location = dict(arguments), tuple(locations)
 
 
 class CheckSkipped(Exception):
-    """Check that cannot be made or does not apply; the text has the reason."""
+    """Raised by a check that does not apply or cannot be run; the text is the reason."""
 
 
 def skip_unless_offered(problem: Any, verb: str) -> None:
@@ -67,7 +67,7 @@ def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
         return make(kind)
     except NotTestable as error:
         raise CheckFailed(
-            "it to be made with the usual parameters: state others, as NAME[parameter=value]",
+            "an object with the usual parameters: set others, as in NAME[parameter=value]",
             str(error.__cause__ or error),
         ) from error
 
@@ -87,7 +87,7 @@ class CheckResult:
     expected
         The expectation, if it failed.
     arguments
-        A point that shows the failure: arrays, points or numbers by name.
+        Arguments that show the failure: arrays, points or numbers by name.
     location
         Location to inspect: FILE:LINE with the method's name.
     """
@@ -101,18 +101,18 @@ class CheckResult:
 
     @property
     def point(self) -> str:
-        """Point that shows the failure, in words."""
+        """Arguments that show the failure, as text."""
         return ", ".join(
             f"{name} = {format_brief(value)}" for name, value in self.arguments.items()
         )
 
     @property
     def sentence(self) -> str:
-        """Result in full sentences."""
+        """Expectation, observation, arguments and locations, as sentences."""
         end = "" if self.observed.endswith(("?", ".")) else "."
         text = f"{self.check}: expected {self.expected}; observed: {self.observed}{end}"
         if self.arguments:
-            text += f" It shows at {self.point}."
+            text += f" Example: {self.point}."
         return text + (f" Look at {', '.join(self.location)}." if self.location else "")
 
     def as_json(self) -> dict[str, Any]:
@@ -136,11 +136,11 @@ class CheckReport:
     name, kind
         Name and kind of the object: algorithm, estimator, set, problem or penalty.
     findings
-        One for each check, in order.
+        One result for each check, in order.
     problem
         The problem that an algorithm or estimator ran on; empty for others.
     seconds
-        Total time.
+        Total time, in seconds.
     """
 
     name: str
@@ -171,7 +171,7 @@ class CheckReport:
         ]
         on = f", on {self.problem}" if self.problem else ""
         failed = f"{len(self.failures)} of {len(self.findings)} failed"
-        names = ("check", "result", "what was seen")
+        names = ("check", "result", "observation")
         return html_table(names, rows, f"{self.kind} {self.name}{on}: {failed}")
 
     def as_json(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ class CheckRunner:
     def run_check(
         self, check: str, function: Callable[..., str], *args: Any, locations: Sequence[str] = ()
     ) -> bool:
-        """Run a check; return whether it did not fail.
+        """Run a check and record its result; return False if it failed.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class CheckRunner:
         args
             Arguments of `function`.
         locations
-            The methods at fault, if it raises anything else.
+            Locations of the methods at fault, if `function` raises another exception.
         """
         try:
             result = CheckResult(check, "passed", function(*args))
@@ -255,7 +255,7 @@ class CheckRunner:
 
 
 class TimeLimit:
-    """Limit on the number of rounds and on the time to start one; the first is always run."""
+    """Time limit of a loop: no round starts after it, except the first."""
 
     def __init__(self, seconds: float) -> None:
         self._deadline = thread_time() + seconds
@@ -266,7 +266,7 @@ class TimeLimit:
         return thread_time() > self._deadline
 
     def rounds(self, limit: int) -> Any:
-        """Yield 0, 1, ..., up to the limits."""
+        """Yield 0, 1, ..., limit - 1, or fewer if the time is over."""
         for k in range(limit):
             if k and self.is_over:
                 return
@@ -299,7 +299,7 @@ def locate_methods(source: Any, *names: str) -> tuple[str, ...]:
 
 
 def format_brief(value: Any) -> str:
-    """Return a point, an array or a number in a few words."""
+    """Return a point, an array or a number as a short text."""
     if isinstance(value, bool | str | int):
         return str(value)
     if isinstance(value, float | np.floating):
@@ -330,7 +330,7 @@ def _user_locations(error: BaseException) -> tuple[str, ...]:
 
 
 def format_location(file: str, line: int, name: str) -> str:
-    """Return FILE:LINE with a name."""
+    """Return "FILE:LINE (NAME)"."""
     return f"{_relative_path(file)}:{line} ({name})"
 
 

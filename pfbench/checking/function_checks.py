@@ -52,24 +52,24 @@ class FunctionChecks(ProblemChecks):
         points = locate_methods(problem, "start") + locate_methods(problem.set, "start")
         if not problem.set.contains(x):
             points += locate_methods(problem.set, "contains")
-            raise CheckFailed("a start in the set", "it is outside", {"start": x}, points)
+            raise CheckFailed("a start in the set", "it is outside the set", {"start": x}, points)
         if not isinstance(x, np.ndarray):
             return "in the set"
         copy = x.copy()
         if not np.array_equal(x, start):
-            raise CheckFailed("the same start in each call", "two differ", {"start": x}, points)
+            raise CheckFailed("the same start in each call", "they differ", {"start": x}, points)
         x += 1.0
         if not np.array_equal(problem.start(), copy):
             raise CheckFailed(
                 "a fresh copy of the start in each call",
-                "what is done to one changes the next: return a copy",
+                "changing one start changes the next: return a copy",
                 {"start": copy},
                 points,
             )
         return "in the set, a fresh copy each time"
 
     def check_pure(self) -> str:
-        """Check that value and gradient depend on x alone, keep x, and return new arrays."""
+        """Check that value and gradient depend on x alone, do not change x, return new arrays."""
         problem, space = self.problem, self.space
         x, y = space.random_member(), space.random_member()
         before = entries_with_gradient(x).copy()
@@ -77,7 +77,7 @@ class FunctionChecks(ProblemChecks):
         if not np.array_equal(before, entries_with_gradient(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             raise CheckFailed(
-                f"{verb}(x) to leave x as it is",
+                f"{verb}(x) to leave x unchanged",
                 "it changes x in place",
                 {"x": space.start()},
                 locate_methods(problem, verb),
@@ -122,7 +122,7 @@ class FunctionChecks(ProblemChecks):
     # --- derivatives ------------------------------------------------------------------------------
 
     def check_gradient(self) -> str:
-        """Check every directional derivative of the value against the gradient."""
+        """Check directional derivatives of the value at random points against the gradient."""
         sharpest = ""
         visited = list[tuple[float, float]]()
         wrong: tuple[LineSegment, float, float] | None = None
@@ -146,11 +146,11 @@ class FunctionChecks(ProblemChecks):
         if wrong is not None:
             self._fail(wrong, visited)
         if not visited:
-            raise CheckSkipped("value is too rough for differences: no derivative could be taken")
+            raise CheckSkipped("no numerical derivative of value is accurate enough")
         return f"{len(visited)} directional derivatives, by {sharpest}"
 
     def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
-        """Return slope by the gradient, derivative, its error, and method of differences."""
+        """Return the gradient's slope, the numerical derivative, its error, and its method."""
         value, g = partial(evaluate_value, self.problem), self.problem.gradient(keep(line.x))
         slope = line.directional_derivative(g)
         result, error = derivative(lambda t: value(line.compute_point(t)))
@@ -165,7 +165,7 @@ class FunctionChecks(ProblemChecks):
         return slope, expected, error, "differences"
 
     def _fine_difference_deviates(self, line: LineSegment, slope: float, expected: float) -> bool:
-        """Return whether the difference of a fine step also deviates from a slope."""
+        """Return whether the central difference with the finest step deviates from `slope`, too."""
         deviation = abs(slope - expected)
         if not math.isfinite(deviation):
             return True
@@ -196,7 +196,7 @@ class FunctionChecks(ProblemChecks):
         )
 
     def _describe_worst_entry(self, x: Floats) -> str:
-        """Return the entry of the gradient with the largest error, in words."""
+        """Return words that name the gradient's worst entry; empty if none stands out."""
         value, g = partial(evaluate_value, self.problem), np.ravel(self.problem.gradient(x))
         d = x.size
         deviation, patience = np.full(d, -1.0), TimeLimit(1.0)
@@ -208,7 +208,7 @@ class FunctionChecks(ProblemChecks):
         worst = int(np.argmax(deviation))
         if deviation[worst] < 0.5 * norm(deviation) or d == 1:
             return ""
-        return f"; the entry that is off most is number {worst}"
+        return f"; entry {worst} has the largest error"
 
     def check_hessian(self) -> str:
         """Check Hessian products against gradient differences, and batches against components."""
@@ -260,7 +260,7 @@ class FunctionChecks(ProblemChecks):
                 {"s": s, "S": S},
                 batch_where,
             )
-        return f"products at {looked} points, by differences of gradients"
+        return f"products at {looked} points, against differences of gradients"
 
     # --- what else a problem says -----------------------------------------------------------------
 
@@ -286,13 +286,13 @@ class FunctionChecks(ProblemChecks):
                 continue
             copies = [keep(item) if item is x or item is y else item for item in call]
             result, right = getattr(backend, verb)(*copies), getattr(problem, verb)(*copies)
-            statement = f"{verb} of open(rng) to answer as the problem does"
+            statement = f"{verb} of open(rng) to answer like the problem"
             check_equal(statement, np.asarray(result), np.asarray(right), {"x": x}, points)
             verbs.append(verb)
-        return f"answers as the problem: {', '.join(verbs)}"
+        return f"it answers like the problem: {', '.join(verbs)}"
 
     def check_linear_minimisation(self) -> str:
-        """Check that a run's linear minimisation is one over the set, up to its tolerance."""
+        """Check that a run's `lo` minimises over the set, as `minimum` says, up to a tolerance."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "lo")
         if (
@@ -301,7 +301,7 @@ class FunctionChecks(ProblemChecks):
             and not problem.is_bounded
         ):
             raise CheckSkipped(
-                "it is made of products of matrices: lmo_lower tells what it is worth"
+                "lo is approximated by matrix products: lmo_lower measures its quality"
             )
         backend = problem.open(np.random.default_rng(0))
         tolerance = 1e-9 if backend is problem else 1e-2
@@ -325,19 +325,19 @@ class FunctionChecks(ProblemChecks):
         """Check that no visited point is below the best known value."""
         best_known = self.problem.best_known
         if best_known is None:
-            raise CheckSkipped("no best value is stated")
+            raise CheckSkipped("the problem states no best_known")
         best, h = best_known[0], self.problem.penalty
         for k in TimeLimit(self.patience).rounds(100):
             x = self.space.start() if k == 0 else self.space.random_member()
             value = evaluate_value(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
             if value < best - 1e-9 * max(1.0, abs(best)):
                 raise CheckFailed(
-                    f"no value below the best known one, {format_brief(best)}",
+                    f"no value below best_known = {format_brief(best)}",
                     format_brief(value),
                     {"x": x},
                     locate_methods(self.problem, "best_known", "value"),
                 )
-        return f"no point is below {format_brief(best)}"
+        return f"no value is below {format_brief(best)}"
 
     def check_measures_at_start(self) -> str:
         """Check that the problem's own measures are defined at the start."""
@@ -353,4 +353,4 @@ class FunctionChecks(ProblemChecks):
                     {"x": problem.start()},
                     (locate_method(measure, "__call__"),),
                 )
-        return ", ".join(measures) or "it has none of its own"
+        return ", ".join(measures) or "it has no measures of its own"

@@ -28,23 +28,23 @@ _COLUMNS = 8
 """Maximum number of halvings of the step of a difference."""
 
 _STEPS = (1.0, 0.07, 0.005)
-"""First steps of differences, in lengths of a line."""
+"""Initial steps of differences, in units of the line's length."""
 
 _FINEST = 1e-9
-"""Smallest step of a difference, in lengths of a line; smaller ones are rounded away."""
+"""Smallest step of a difference, in units of the line's length; below it rounding dominates."""
 
 _VERTICES = 300
-"""Number of vertices that determine the middle and the directions of a set."""
+"""Number of random vertices that determine the centre and the tangent directions of a set."""
 
 _TANGENT = 150
-"""Maximum length of a point for which the directions of a set are computed."""
+"""Maximum number of entries of a point for which tangent directions are computed."""
 
 _COMPLEX = 1e-30
-"""Length of a complex step, in units of the direction."""
+"""Length of a complex step, in units of the line's length."""
 
 
 def evaluate_value(problem: Any, x: Point) -> float:
-    """Return f(x) as a number, also from an array of one entry, as in a run."""
+    """Return f(x) as a float; `problem.value` may return an array with one entry."""
     return float(unwrap_scalar("value(x)", problem.value(x)))
 
 
@@ -59,7 +59,7 @@ def as_dense_array(v: Any) -> Floats:
 
 
 def move_point(x: Point, v: Any, w: float) -> Point:
-    """Return (1 - w) x + w v as an independent point."""
+    """Return (1 - w) x + w v as a new point, which later moves do not change."""
     return keep(combine(keep(x), v, w))
 
 
@@ -75,7 +75,7 @@ class LineSegment:
     Attributes
     ----------
     x, y
-        Two points.
+        The points at t = 0 and t = 1.
     """
 
     x: Point
@@ -128,7 +128,7 @@ class PointSampler:
     dense
         Whether points are arrays.
     is_bounded
-        Whether there is a feasible set.
+        Whether the feasible set is bounded.
     """
 
     def __init__(self, problem: Problem, seed: int = 0) -> None:
@@ -147,7 +147,7 @@ class PointSampler:
         return self.rng.standard_normal(self._gradients)
 
     def vertex(self, g: Any = None) -> Point:
-        """Return a vertex of the set that minimises against g, by default a random gradient."""
+        """Return lo(g), a vertex that minimises <g, v>; g is random by default."""
         return self.problem.lo(self.random_gradient() if g is None else g)
 
     def start(self) -> Point:
@@ -155,7 +155,7 @@ class PointSampler:
         return self.problem.start()
 
     def random_member(self) -> Point:
-        """Return a random member: a mixture of the start and vertices; normal without a set."""
+        """Return a random mixture of the start and vertices; a normal point if unbounded."""
         x = self.problem.start()
         if not self.is_bounded:
             return x + 10.0 ** self.rng.uniform(-1.0, 1.0) * self.rng.standard_normal(x.shape)
@@ -168,7 +168,7 @@ class PointSampler:
         return x
 
     def mean_of_random_vertices(self) -> Floats:
-        """Return a mixture of many vertices, which is an interior point if they span the set."""
+        """Return the mean of many random vertices: an interior point if they span the set."""
         if self._centre is None:
             vertices = [as_dense_array(self.vertex()) for _ in range(_VERTICES)]
             self._centre = np.asarray(np.mean(vertices, axis=0))
@@ -179,7 +179,7 @@ class PointSampler:
         return np.array(self._centre)
 
     def tangential_part(self, u: Floats) -> Floats:
-        """Return the part of a direction along the set, if that is flat and not too large."""
+        """Return the part of u along the span of the set; u itself if points are too large."""
         self.mean_of_random_vertices()
         if self._tangent is None:
             return u
@@ -193,7 +193,7 @@ class PointSampler:
         return x + w * 10.0 * self.rng.standard_normal(x.shape)
 
     def random_line(self, x: Point) -> LineSegment:
-        """Return a short line through x in a random direction; for arrays in any direction."""
+        """Return a short line through x: in any direction for arrays, else towards a member."""
         if not self.dense:
             return LineSegment(x, move_point(x, self.random_member(), 0.1))
         u = self.rng.standard_normal(x.shape)
@@ -204,7 +204,7 @@ class PointSampler:
         return LineSegment(x, combine(x, self.random_member(), 0.1))
 
     def sample_member_toward(self, x: Point, u: Floats) -> Point:
-        """Return a member near x, in the direction u as far as the set allows."""
+        """Return a member near x in the direction u; towards lo(-u) if the set ends there."""
         if self.dense:
             u = self.tangential_part(u) if self.is_bounded else u
             for step in (0.1, 1e-2, 1e-3, 1e-4):
@@ -220,9 +220,9 @@ class PointSampler:
 def derivative(path: Callable[[float], Any]) -> tuple[Floats, float]:
     """Return the derivative at 0 of a function of t, and an error estimate.
 
-    Central differences, extrapolated to step 0 (Ridders 1982), from three first steps: the value on
-    which two of them agree is the derivative, and their difference its error. So a function with a
-    kink within the first step, or with rounding errors, has a large error, not a wrong derivative.
+    Central differences are extrapolated to step 0 (Ridders 1982) from each of three initial steps.
+    The value on which two of these agree best is returned, with their difference as its error. A
+    kink within the first step, or rounding errors, therefore give a large error, not a wrong value.
     """
     extrapolates = [_extrapolate(path, first) for first in _STEPS]
     agreed = [
@@ -232,7 +232,7 @@ def derivative(path: Callable[[float], Any]) -> tuple[Floats, float]:
 
 
 def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, float]:
-    """Return the extrapolation from a first step, and the smallest difference of two of them."""
+    """Return the best extrapolation from an initial step, and its error estimate."""
     best, error = np.zeros(()), math.inf
     last: list[Floats] = []
     for _ in range(_COLUMNS):
@@ -255,9 +255,9 @@ def central_difference_at_finest_step(
 ) -> Floats:
     """Return the central difference at 0 with the smallest step whose rounding is tolerable.
 
-    An extrapolation may agree with itself by chance where a function has a kink within each of its
-    steps, as a loss of unscaled columns does. A failure is reported only if this difference, too,
-    deviates from the claimed value.
+    Extrapolations may agree by chance if a function has a kink within each step, as a loss of
+    unscaled columns does. Callers report a failure only if this difference, too, deviates from the
+    claimed value.
     """
     rounding = float(np.finfo(float).eps) * norm(path(0.0))
     step = min(max(_FINEST, rounding / rounding_tolerance), _STEPS[-1])  # the finest if it is NaN
@@ -267,7 +267,7 @@ def central_difference_at_finest_step(
 def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> float | None:
     """Return the derivative of a function of arrays along a line by a complex step.
 
-    None if the function does not accept complex arrays.
+    Return None if the function does not accept complex arrays, or points are not arrays.
     """
     if not isinstance(line.x, np.ndarray):
         return None
@@ -284,5 +284,5 @@ def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> f
 
 
 def restrict_to_line(function: Callable[[Point], Any], line: LineSegment) -> Callable[[float], Any]:
-    """Return a function of points as a function of t along a line."""
+    """Return the function of t that evaluates `function` at the point t of a line."""
     return lambda t: function(line.compute_point(t))

@@ -60,7 +60,7 @@ class SetSampler:
 
     @cached_property
     def answers(self) -> list[tuple[Floats, Floats]]:
-        """Gradients with the answers of `lo`."""
+        """Pairs (g, lo(g)) for as many trial gradients as time allows."""
         patience = TimeLimit(SECONDS)
         return [
             (self.trial_gradients[k], as_dense_array(self.body.lo(self.trial_gradients[k].copy())))
@@ -85,7 +85,7 @@ class SetSampler:
         return as_dense_array(self.body.random_vertex(rng))
 
     def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
-        """Return the set's answer on the membership of a point."""
+        """Return whether the set says that it contains x."""
         return bool(self.body.contains(x, tolerance))
 
     def random_member(self) -> Floats:

@@ -19,14 +19,14 @@ _RELATIVE = 1e-9
 
 
 def check_penalty(penalty: Any, shape: tuple[int, ...], examination: CheckRunner) -> None:
-    """Check a penalty on points of a shape."""
+    """Check a penalty at random points of a shape."""
     checks = PenaltyChecks(penalty, shape)
     for check, point, methods in (
         ("value", checks.check_value, ("value",)),
         ("convex", checks.check_convexity, ("value",)),
         ("proximal map", checks.check_prox_minimality, ("prox", "value")),
-        ("proximal map changes nothing", checks.check_prox_pure, ("prox",)),
-        ("proximal maps come no farther apart", checks.check_firmly_nonexpansive, ("prox",)),
+        ("proximal map leaves y unchanged", checks.check_prox_pure, ("prox",)),
+        ("proximal map is firmly nonexpansive", checks.check_firmly_nonexpansive, ("prox",)),
     ):
         examination.run_check(check, point, locations=locate_methods(penalty, *methods))
 
@@ -53,10 +53,10 @@ class PenaltyChecks:
             before, h = x.copy(), float(self.penalty.value(x))
             if not lower <= h < np.inf:
                 raise CheckFailed(
-                    f"h(x) finite and at least {format_brief(lower)}", f"{h}", {"x": x}
+                    f"h(x) to be finite and at least {format_brief(lower)}", f"{h}", {"x": x}
                 )
             if not np.array_equal(before, x):
-                raise CheckFailed("value to leave x as it is", "it changes x", {"x": before})
+                raise CheckFailed("value(x) to leave x unchanged", "it changes x", {"x": before})
         return f"finite, at least {format_brief(lower)}"
 
     def check_convexity(self) -> str:
@@ -67,7 +67,7 @@ class PenaltyChecks:
             chord, middle = (1.0 - w) * h(x) + w * h(y), h((1.0 - w) * x + w * y)
             if not middle <= chord + _RELATIVE * (1.0 + abs(chord)):
                 raise CheckFailed(
-                    f"h at a mixture of x and y at most {format_brief(float(chord))}, as h is convex",  # noqa: E501
+                    f"h((1 - w) x + w y) at most {format_brief(float(chord))}, as h is convex",
                     format_brief(float(middle)),
                     {"x": x, "y": y, "w": float(w)},
                 )
@@ -88,11 +88,11 @@ class PenaltyChecks:
                 if not short <= 1e-9 * max(1.0, abs(lower), norm(y) ** 2):
                     raise CheckFailed(
                         "prox(y, t) to minimise t h(x) + |x - y|^2/2",
-                        f"{format_brief(p)}; x is better by {format_brief(float(short))} than it may be",  # noqa: E501
+                        f"{format_brief(p)}; x is better by {format_brief(float(short))} than strong convexity allows",  # noqa: E501
                         {"y": y, "t": t, "x": x},
                     )
             looked += 1
-        return f"nothing is better at {looked} points"
+        return f"no point x is better than prox(y, t) for {looked} points y"
 
     def _competing_points(self, y: Floats, p: Floats) -> list[Floats]:
         competing_points = [
@@ -123,12 +123,12 @@ class PenaltyChecks:
             before = y.copy()
             p = self.penalty.prox(y, t)
             if not np.array_equal(before, y):
-                raise CheckFailed("prox to leave y as it is", "it changes y", {"y": before, "t": t})
+                raise CheckFailed("prox to keep y unchanged", "it changes y", {"y": before, "t": t})
             if np.shares_memory(p, y):
                 raise CheckFailed("a new array", "prox returns y itself", {"y": y, "t": t})
             if t == 0.0 and not norm(p - y) <= _RELATIVE * norm(y):
                 raise CheckFailed("prox(y, 0) = y", format_brief(p), {"y": y})
-        return "y stays as it is; prox(y, 0) = y"
+        return "y stays unchanged; prox(y, 0) = y"
 
     def check_firmly_nonexpansive(self) -> str:
         """Check |p - q|^2 <= <p - q, y - z> for the proximal points p, q of y, z."""
@@ -139,7 +139,7 @@ class PenaltyChecks:
             if not excess <= _RELATIVE * (1.0 + norm(y) ** 2 + norm(z) ** 2):
                 raise CheckFailed(
                     "|p - q|^2 <= <p - q, y - z> for p = prox(y, 0.5), q = prox(z, 0.5)",
-                    f"it is larger by {format_brief(excess)}",
+                    f"the left side is larger by {format_brief(excess)}",
                     {"y": y, "z": z},
                 )
-        return "firmly nonexpansive"
+        return "|p - q|^2 <= <p - q, y - z> for all pairs"

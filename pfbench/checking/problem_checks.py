@@ -49,7 +49,7 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
     of_components: tuple[tuple[str, Callable[[], str]], ...] = (
         ("components", components.mean),
         ("batch and difference", components.check_batches_and_differences),
-        ("samples by counts", components.check_counted_samples),
+        ("Sample objects", components.check_counted_samples),
         ("hessian", function.check_hessian),
         ("table", components.check_table),
         ("backend", function.check_backend_matches_problem),
@@ -88,7 +88,7 @@ def _check_members(problem: Problem, space: PointSampler) -> str:
         if not problem.set.contains(x):
             raise CheckFailed(
                 "mixtures of the start and of vertices that lo returned to be in the set",
-                "one is outside",
+                "one mixture is outside",
                 {"x": x},
                 locate_methods(problem, "lo", "start")
                 + locate_methods(problem.set, "lo", "contains"),
@@ -110,22 +110,22 @@ def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
         if math.isnan(value) or value < 0.0:
             points = locate_methods(problem, "constants")
             raise CheckFailed(
-                f"{name} at least 0, or infinite if unknown", f"{value:g}", {}, points
+                f"{name} to be at least 0, or infinite if unknown", f"{value:g}", {}, points
             )
     silent = [
         name for name in search.list_stated_constants() if not constants.derivations.get(name)
     ]
-    words = f"; {', '.join(silent)} without a derivation" if silent else ""
+    words = f"; no derivation for {', '.join(silent)}" if silent else ""
     return f"{', '.join(search.list_stated_constants()) or 'none'} stated{words}"
 
 
 def _check_proximal_map(problem: Any, space: PointSampler) -> str:
-    """Check that the proximal map of x - lam g minimises over the set, or with the penalty."""
+    """Check that prox(x, g, lam) is the projection or the proximal point of x - lam g."""
     skip_unless_offered(problem, "prox")
     if problem.unconstrained:
-        raise CheckSkipped("there is neither a set nor a penalty")
+        raise CheckSkipped("the problem has neither a set nor a penalty")
     if not space.dense:
-        raise CheckSkipped("its points are no arrays")
+        raise CheckSkipped("its points are not arrays")
     h = problem.penalty
     for lam in (0.01, 1.0, 1.0):
         x, g = space.random_member(), space.random_gradient()
@@ -145,9 +145,9 @@ def _check_proximal_map(problem: Any, space: PointSampler) -> str:
             if not short <= 1e-8 * max(1.0, abs(lower)):
                 raise CheckFailed(
                     "prox(x, g, lam) to minimise lam h(z) + |z - (x - lam g)|^2/2 over the set",
-                    f"z is better by {format_brief(short)} than it may be",
+                    f"z is better by {format_brief(short)} than strong convexity allows",
                     {"x": x, "g": g, "lam": lam, "z": z},
                     locate_methods(problem, "prox")
                     + locate_methods(problem.set if h is None else h, "project", "prox"),
                 )
-    return "no other point is better"
+    return "no other point is better than prox(x, g, lam)"

@@ -69,7 +69,7 @@ def check(
     name, result, kind = _resolve(subject, kind)
     on = None if problem is None else as_problem(problem)
     if on is not None and kind not in ("algorithm", "estimator"):
-        raise InputError(f"{name} is a {kind}, which is tried on no problem: leave it out.")
+        raise InputError(f"{name} is a {kind}, which needs no problem: leave the problem out.")
     examination = CheckRunner()
     tried = _OF_KINDS[kind].run_checks(result, examination, on)
     tried_on = "" if tried is None else str(Selector(tried.name, tried.parameters))
@@ -120,7 +120,7 @@ def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
         size = "a sampler" if result.n is None else f"n = {result.n}"
         return f"{size}, points of shape {result.shape}, set {result.set.name}"
 
-    if not examination.run_check("it states what a problem has", states):
+    if not examination.run_check("it declares what a problem needs", states):
         return
     check_problem(result, examination)
     if result.is_bounded and not _is_builtin(result.set):
@@ -151,7 +151,7 @@ def is_imported(text: str) -> bool:
 
 
 def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
-    """Return a name, the object, and its kind."""
+    """Return the name, the object and the kind of what is to be checked."""
     subject = method_class(subject) if is_method(subject) else subject
     if not isinstance(subject, str):
         label = getattr(subject, "__qualname__", type(subject).__qualname__)
@@ -186,7 +186,7 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
 
 
 def _load_builtin_algorithm(selector: Selector) -> Any:
-    """Return a built-in algorithm with usual required parameters; its class if none is given."""
+    """Return a built-in algorithm; its class if the selector states no parameter."""
     cls, parameters = ALGORITHMS[selector.name], selector.parameters
     if not parameters:
         return cls
@@ -209,8 +209,8 @@ def _load_builtin_set(selector: Selector) -> Any:
     if entry.required_arguments:
         if selector.parameters:
             raise InputError(
-                f"the set {selector.name} is built in Python only, as it needs {entry.required_arguments}: "  # noqa: E501
-                "leave its parameters out to check an example, or check your own MODULE:NAME."
+                f"the set {selector.name} can only be built in Python, as it needs {entry.required_arguments}: "  # noqa: E501
+                "leave out its parameters to check an example, or check your own MODULE:NAME."
             )
         return EXAMPLES[selector.name]()
     return feasible_set(selector.name, SHAPES[entry.points], **_default_parameters(entry, selector))
@@ -228,7 +228,7 @@ def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
     return {name: usual[name] for name in usual if name in needed} | dict(selector.parameters)
 
 
-# --- somebody's own -------------------------------------------------------------------------------
+# --- user-defined objects -------------------------------------------------------------------------
 
 
 def infer_kind(result: Any, name: str) -> str:
@@ -253,8 +253,8 @@ def infer_kind(result: Any, name: str) -> str:
             return kind
     text = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in answers.items())
     raise InputError(
-        f"{name} cannot be checked: a problem derives from "
-        f"pfbench.problems.FiniteSum, and other components have methods ({text})."
+        f"{name} cannot be checked: derive a problem from "
+        f"pfbench.problems.FiniteSum, or define the methods of another kind ({text})."
     )
 
 
@@ -265,12 +265,12 @@ _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
 
 
 def _instantiate(result: Any, selector: Selector) -> Any:
-    """Instantiate a class or call a function; return a method class without parameters as is."""
+    """Instantiate a class or call a function; keep an algorithm class without parameters."""
     method = inspect.isclass(result) and callable(getattr(result, "run", None))
     if method and not selector.parameters:
         return result
     usual = {**_USUAL_OF_OWN, **estimator_checks.USUAL, **(USUAL if method else {})}
-    return instantiate_class(result, selector, usual, ", or name a function that makes it")
+    return instantiate_class(result, selector, usual, ", or name a function that returns it")
 
 
 _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(

@@ -1,8 +1,8 @@
 """Checks of a feasible set: linear minimisation, projection, membership and diameter.
 
-Membership defines the set. The known members are its vertices as `lo` and `random_vertex` return
-them (all of them, if they are few) and mixtures; every answer is checked against every known
-member, and against points that membership accepts although no vertex was there.
+Membership (`contains`) defines the set. Its known members are the vertices that `lo` and
+`random_vertex` return (all vertices, if they are few) and mixtures. Every answer is checked against
+every known member, and against points beyond the known vertices that `contains` accepts.
 """
 
 import math
@@ -31,7 +31,7 @@ _BEYOND = 1e-3
 """Distance beyond a vertex, in diameters, at which nothing may be in the set."""
 
 Look = tuple[str, Callable[[], str], tuple[str, ...]]
-"""Check: its name, its function, and the methods at fault if that raises."""
+"""Name of a check, its function, and the methods at fault if the function raises."""
 
 
 def check_set(body: Any, examination: CheckRunner) -> None:
@@ -53,7 +53,7 @@ def check_set(body: Any, examination: CheckRunner) -> None:
         ),
         ("lo minimises", checks.check_minimality, ("lo",)),
         ("lo returns vertices", checks.check_extreme_points, ("lo",)),
-        ("lo is a function of g", checks.check_lo_pure_and_scale_invariant, ("lo",)),
+        ("lo depends on g alone", checks.check_lo_pure_and_scale_invariant, ("lo",)),
         ("minimum", checks.minimum, ("minimum",)),
         ("membership", checks.check_membership, ("contains",)),
         ("random vertices", checks.check_random_vertices, ("random_vertex",)),
@@ -68,7 +68,7 @@ class SetChecks(SetSampler):
     """Checks of a set against its definition."""
 
     def check_required_attributes(self) -> str:
-        """Check that it has all parts of a feasible set."""
+        """Check that the set has all attributes of a feasible set."""
         body = self.body
         needed = ("name", "diameter", "has_projection", "contains", "lo", "minimum", "start")
         lacking = [part for part in needed if not hasattr(body, part)]
@@ -85,11 +85,11 @@ class SetChecks(SetSampler):
         if np.shape(x) != self.shape:
             raise CheckFailed(f"a start of shape {self.shape}", f"shape {np.shape(x)}", {"x": x})
         if not self.contains(x):
-            raise CheckFailed("a start in the set", "contains says that it is outside", {"x": x})
+            raise CheckFailed("a start in the set", "contains(start) is False", {"x": x})
         before = x.copy()
         x += 1.0
         if not np.array_equal(self.body.start(), before):
-            raise CheckFailed("a fresh start each time", "what is done to one changes the next")
+            raise CheckFailed("a fresh start in each call", "changing one changes the next")
         return "a member, a fresh copy each time"
 
     def check_lo_answers(self) -> str:
@@ -100,7 +100,7 @@ class SetChecks(SetSampler):
             v = self.body.lo(g.copy())
             if not g.any() and not np.isfinite(as_dense_array(v)).all():
                 raise CheckFailed(
-                    "lo(0) to be any vertex", format_brief(as_dense_array(v)), {"g": g}
+                    "lo(0) to be a finite vertex", format_brief(as_dense_array(v)), {"g": g}
                 )
             if not form.is_vertex(v):
                 raise CheckFailed(f"lo(g) to be {form.points_text}", form.describe(v), {"g": g})
@@ -111,8 +111,8 @@ class SetChecks(SetSampler):
         for g, v in self.answers:
             if not self.contains(v):
                 raise CheckFailed(
-                    "lo(g) in the set",
-                    f"{format_brief(v)}, which contains calls outside",
+                    "lo(g) to be in the set",
+                    f"{format_brief(v)}, for which contains is False",
                     {"g": g},
                     locate_methods(self.body, "lo", "contains"),
                 )
@@ -129,18 +129,14 @@ class SetChecks(SetSampler):
             if values[best] < reached - self._rounding_allowance(g):
                 self._fail_not_minimal(g, reached, better)
             self._check_not_improvable(g, v, reached)
-        few = (
-            f", all {len(self.member_rows)} that were found"
-            if len(self.member_rows) < MAX_MEMBERS / 2
-            else ""
-        )
-        return f"none of {len(self.member_rows)} members is below in {len(self.answers)} directions{few}"  # noqa: E501
+        few = " (all that were found)" if len(self.member_rows) < MAX_MEMBERS / 2 else ""
+        return f"none of {len(self.member_rows)} members{few} is better in {len(self.answers)} directions"  # noqa: E501
 
     def _fail_not_minimal(self, g: Floats, reached: float, better: Floats) -> None:
         text = f"<g, lo(g)> = {format_brief(reached)}"
         opposite = as_dense_array(self.body.lo(-g))
         if float(np.vdot(g, opposite)) < reached - self._rounding_allowance(g):
-            text += "; lo(-g) is lower: does it maximise, a wrong sign?"
+            text += "; lo(-g) is better: does lo maximise (a wrong sign)?"
         raise CheckFailed(
             f"<g, lo(g)> to be the least over the set, at most {_product(g, better)}",
             text,
@@ -148,7 +144,7 @@ class SetChecks(SetSampler):
         )
 
     def _check_not_improvable(self, g: Floats, v: Floats, reached: float) -> None:
-        """Raise if membership or the projection can improve an answer."""
+        """Raise if a point that `contains` accepts is better than v = lo(g)."""
         centre, size = self.centre, norm(g)
         if size == 0.0:
             return
@@ -165,15 +161,15 @@ class SetChecks(SetSampler):
                 np.vdot(g, y)
             ) < reached - 1e-6 * size * self.diameter_or_one and self.contains(y):
                 raise CheckFailed(
-                    "no member below lo(g)",
-                    f"<g, lo(g)> = {format_brief(reached)}, and a member with {_product(g, y)}: one of "  # noqa: E501
-                    "lo, contains and project is of another size",
+                    "no member to be better than lo(g)",
+                    f"<g, lo(g)> = {format_brief(reached)}, and a member y with {_product(g, y)}: "
+                    "lo, contains and project disagree on the size of the set",
                     {"g": g, "a lower member": y},
                     locate_methods(self.body, "lo", "contains", "project"),
                 )
 
     def _farthest_member_from_centre(self, u: Floats) -> Floats:
-        """Return the last member from the middle on in a direction, by halving."""
+        """Return the farthest member from the centre in the direction u, by bisection."""
         near, far = 0.0, 2.0 * self.diameter_or_one / norm(u)
         for _ in range(20):
             middle = 0.5 * (near + far)
@@ -193,7 +189,7 @@ class SetChecks(SetSampler):
                 v, self._vertices_and_members_near_minimal(g), "lo(g)", {"g": g}, "lo"
             )
             looked += 1
-        return f"{looked} answers lie between no two members{self._remark_on_undeclared_polytope()}"
+        return f"no answer of {looked} lies between members{self._remark_on_undeclared_polytope()}"
 
     def _remark_on_undeclared_polytope(self) -> str:
         """Return a remark if a set seems to be a polytope, but does not declare it."""
@@ -201,8 +197,8 @@ class SetChecks(SetSampler):
         if getattr(self.body, "polytope", False) or 2 * few > self.looked:
             return ""
         return (
-            f"; only {few} members were found by {self.looked} answers: if it is a polytope, state "
-            "polytope = True, which methods that keep its vertices (afw, pfw, bpfw) require"
+            f"; {self.looked} answers gave only {few} members: if the set is a polytope, set "
+            "polytope = True, which methods that store its vertices (afw, pfw, bpfw) require"
         )
 
     def _vertices_and_members_near_minimal(self, g: Floats) -> list[Floats]:
@@ -223,7 +219,7 @@ class SetChecks(SetSampler):
             y = v + (_BEYOND * self.diameter_or_one / far) * (v - w)
             if self.contains(y):
                 raise CheckFailed(
-                    f"{statement} to be a vertex: between no two members",
+                    f"{statement} to be a vertex, which lies between no two members",
                     f"{format_brief(v)}, which lies between w and y",
                     {**arguments, "w": w, "y": y},
                     locate_methods(self.body, verb, "contains"),
@@ -235,23 +231,23 @@ class SetChecks(SetSampler):
             copy = g.copy()
             recomputed = as_dense_array(self.body.lo(copy))
             if not np.array_equal(copy, g):
-                raise CheckFailed("lo to leave g as it is", "it changes g in place", {"g": g})
+                raise CheckFailed("lo to leave g unchanged", "it changes g in place", {"g": g})
             if not np.array_equal(recomputed, v):
                 raise CheckFailed(
                     "the same vertex in each call of lo(g)",
-                    f"{format_brief(recomputed)} after {format_brief(v)}: is an array used again?",
+                    f"{format_brief(recomputed)} after {format_brief(v)}: is an array reused?",
                     {"g": g},
                 )
             for factor in (1e-6, 1e6):
                 w = as_dense_array(self.body.lo(factor * g))
                 if abs(float(np.vdot(g, w - v))) > self._rounding_allowance(g):
                     raise CheckFailed(
-                        f"lo({factor:g} g) as good as lo(g)",
+                        f"lo({factor:g} g) to be as good as lo(g)",
                         f"<g, .> = {format_brief(float(np.vdot(g, w)))} instead of "
                         f"{format_brief(float(np.vdot(g, v)))}",
                         {"g": g},
                     )
-        return "g stays as it is; neither its size nor earlier calls matter"
+        return "g stays unchanged; neither its norm nor earlier calls change the answer"
 
     def minimum(self) -> str:
         """Check that minimum(g) brackets <g, lo(g)>."""
@@ -264,7 +260,7 @@ class SetChecks(SetSampler):
                     f"a lower end of minimum(g) at most <g, lo(g)> = {format_brief(reached)}"
                 )
             elif upper > reached + allowed + 1e-2 * abs(reached) or lower > other_lower + allowed:
-                statement = f"minimum(g) to bound the least product, {format_brief(min(reached, other_lower))}"  # noqa: E501
+                statement = f"minimum(g) to bracket the least product, {format_brief(min(reached, other_lower))}"  # noqa: E501
             else:
                 continue
             points = locate_methods(self.body, "minimum", "lo")
@@ -279,7 +275,7 @@ class SetChecks(SetSampler):
             x = self.random_member()
             if not self.contains(x):
                 raise CheckFailed(
-                    "a mixture of members in the set", "it is called outside", {"x": x}
+                    "a mixture of members to be in the set", "contains(x) is False", {"x": x}
                 )
         for _, v in self.answers[:60]:
             away = v - self.centre
@@ -288,41 +284,41 @@ class SetChecks(SetSampler):
             y = self.centre + (1.0 + 0.01) * away
             if self.contains(y):
                 raise CheckFailed(
-                    "nothing in the set beyond a vertex, 1 % farther from the middle",
-                    "it is called inside",
+                    "a point 1 % farther from the centre than a vertex to be outside",
+                    "contains(x) is True",
                     {"v": v, "x": y},
                     locate_methods(self.body, "contains", "lo"),
                 )
         bad = self.centre.copy()
         bad.ravel()[0] = math.nan
         if self.contains(bad):
-            raise CheckFailed("a point with NaN outside the set", "it is called inside", {"x": bad})
+            raise CheckFailed("a point with NaN to be outside", "contains(x) is True", {"x": bad})
         far = self.centre + 1e3 * self.diameter_or_one
         if self.contains(far):
-            raise CheckFailed("a point far away outside the set", "inside", {"x": far})
-        return "mixtures are in; what lies beyond vertices, or is not finite, is not"
+            raise CheckFailed("a far point to be outside", "contains(x) is True", {"x": far})
+        return "mixtures are in the set; points beyond vertices, or not finite, are not"
 
     def check_random_vertices(self) -> str:
         """Check that random vertices are vertices, and differ."""
         if not hasattr(self.body, "random_vertex"):
-            raise CheckSkipped("it has none")
+            raise CheckSkipped("it has no method random_vertex")
         rng = np.random.default_rng(3)
         vertices = [self.draw_vertex(rng) for _ in TimeLimit(SECONDS).rounds(30)]
         for v in vertices:
             if v.shape != self.shape or not self.contains(v):
-                raise CheckFailed("a random vertex in the set", format_brief(v), {"v": v})
+                raise CheckFailed("a random vertex to be in the set", format_brief(v), {"v": v})
             rest = [w for _, w in self.answers[:10]] + vertices[:10]
             self._check_between(v, rest, "a random vertex", {}, "random_vertex")
         rng = np.random.default_rng(3)
         recomputed = [self.draw_vertex(rng) for _ in vertices]
         if not np.array_equal(recomputed, vertices):
-            raise CheckFailed("the same vertices from the same stream", "others")
+            raise CheckFailed("the same vertices from the same stream", "they differ")
         if (
             len(self.member_rows) > 2
             and len(vertices) > 5
             and not np.ptp(np.array(vertices), axis=0).any()
         ):
-            raise CheckFailed("different vertices", f"the same one {len(vertices)} times")
+            raise CheckFailed("different vertices", f"the same vertex {len(vertices)} times")
         return f"{len(vertices)} drawn"
 
     def check_diameter(self) -> str:
@@ -350,32 +346,29 @@ class SetChecks(SetSampler):
         v, w = pair
         if best > D * (1.0 + 1e-9):
             raise CheckFailed(
-                f"no two members farther apart than the diameter {format_brief(D)}",
-                f"two at the distance {format_brief(best)}",
+                f"no two members to be farther apart than diameter = {format_brief(D)}",
+                f"two members at distance {format_brief(best)}",
                 {"v": v, "w": w},
             )
         exact = getattr(self.body, "diameter_is_exact", True)
         if exact and best < 0.99 * D:
             raise CheckFailed(
-                f"two members at the distance of the diameter {format_brief(D)}, which is exact",
-                f"{format_brief(best)} at most: say diameter_is_exact = False if it is a bound",
+                f"two members at distance diameter = {format_brief(D)}, as it is declared exact",
+                f"at most {format_brief(best)}: set diameter_is_exact = False if it is a bound",
                 {"v": v, "w": w},
             )
         largest = getattr(self.body, "max_norm", math.inf)
         norms = np.sqrt((self.member_rows**2).sum(axis=1))
         if not norms.max() <= largest * (1.0 + 1e-9):
             x = self.member_rows[int(np.argmax(norms))].reshape(self.shape)
-            statement = f"no member longer than largest_norm = {format_brief(float(largest))}"
+            statement = f"no member with a norm above max_norm = {format_brief(float(largest))}"
             raise CheckFailed(
-                statement,
-                format_brief(norm(x)),
-                {"x": x},
-                locate_methods(self.body, "largest_norm"),
+                statement, format_brief(norm(x)), {"x": x}, locate_methods(self.body, "max_norm")
             )
-        return f"{format_brief(D)}; the farthest two that were found are {format_brief(best)} apart"
+        return f"{format_brief(D)}; largest distance found: {format_brief(best)}"
 
     def _projection_inputs(self) -> Iterator[Floats]:
-        """Yield members, points near and far from them, units, whole numbers and ties."""
+        """Yield points to project: members, points near and far, units, integers and ties."""
         root = math.sqrt(self.centre.size)
         for k in range(40):
             size = 10.0 ** self.rng.uniform(-2.0, 1.0) * self.diameter_or_one
@@ -391,8 +384,10 @@ class SetChecks(SetSampler):
             try:
                 body.project(self.centre)
             except Exception as error:
-                raise CheckSkipped(f"it refuses: {error}") from error
-            raise CheckFailed("`project` to refuse, as has_projection is false", "it answers")
+                raise CheckSkipped(f"the set has no projection: {error}") from error
+            raise CheckFailed(
+                "`project` to raise, as has_projection is False", "it returns a point"
+            )
         looked = 0
         points = list(self._projection_inputs())
         for k in TimeLimit(SECONDS).rounds(len(points)):
@@ -400,10 +395,10 @@ class SetChecks(SetSampler):
             before, p = y.copy(), body.project(y)
             point = {"y": before, "project(y)": p}
             if not np.array_equal(before, y):
-                raise CheckFailed("project to leave y as it is", "it changes y in place", point)
+                raise CheckFailed("project to leave y unchanged", "it changes y in place", point)
             if p.shape != self.shape or not self.contains(p, 1e-7):
                 raise CheckFailed(
-                    "project(y) in the set",
+                    "project(y) to be in the set",
                     "it is outside",
                     point,
                     locate_methods(body, "project", "contains"),
@@ -419,11 +414,11 @@ class SetChecks(SetSampler):
                 ):
                     raise CheckFailed(
                         "<y - p, x - p> <= 0 for p = project(y) and each member x",
-                        f"{format_brief(excess)}: x is nearer to y, or lies in its direction",
+                        f"{format_brief(excess)}: points between project(y) and x are nearer to y",
                         {**point, "x": x},
                     )
             looked += 1
-        return f"{looked} points, by the variational inequality"
+        return f"{looked} projections satisfy the variational inequality"
 
 
 def _product(g: Floats, x: Floats) -> str:

@@ -19,7 +19,7 @@ MAX_STATES = 40
 """Number of recorded iterations; an endless method is stopped there."""
 
 _SECONDS, _FEWEST = 0.3, 3
-"""Minimum duration in seconds, and minimum number of iterations, of the first run."""
+"""Seconds and iterations after which the first run is stopped, once both are exceeded."""
 
 CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
 """Budget of one run."""
@@ -28,7 +28,10 @@ CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
 def follow_guarded(
     problem: Any, algorithm: Any, *, seed: int = 0, budget: Budget = CALLS, **options: Any
 ) -> Steps:
-    """Return a run through oracles that are guarded; see `Steps` for the options."""
+    """Return the steps of a run whose oracles record reads of their private attributes.
+
+    See `Steps` for the options.
+    """
     streams = {"oracles": np.random.default_rng(0), "algorithm": np.random.default_rng(seed)}
     return Steps(
         problem,
@@ -49,7 +52,7 @@ class RunRecord:
     states
         Copies of the yielded states.
     counts
-        The counts after each.
+        The counts after each state.
     total
         The counts at the end.
     exhausted_budget
@@ -78,9 +81,9 @@ class RunRecords:
     algorithm, problem
         The algorithm and the problem.
     max_states
-        Number of recorded iterations: as many as the first run makes in its time.
+        Maximum number of recorded iterations: as many as the first run recorded.
     accessed_privates
-        Private attributes of its oracles that the last run read, with the lines.
+        Private attributes of the oracles that the last run read, each with the line that read it.
     """
 
     algorithm: Any
@@ -99,7 +102,7 @@ class RunRecords:
         answer: Callable[[Any], Any] = lambda backend: backend,
         algorithm: Any = None,
     ) -> RunRecord:
-        """Run the algorithm, for as many iterations as the first run at most."""
+        """Run the algorithm for at most as many iterations as the first run."""
         run = follow_guarded(
             self.problem, algorithm or self.algorithm, seed=seed, budget=budget, wrap=answer
         )
@@ -139,7 +142,7 @@ def _copy_state(state: State) -> State:
 
 
 def entries_with_gradient(x: Point) -> Any:
-    """Return the entries of a point on which gradients are defined."""
+    """Return the entries that a gradient has: all of an array, the observed ones of a matrix."""
     return x if isinstance(x, np.ndarray) else x.values()
 
 

@@ -39,7 +39,7 @@ class UncountedCallDetector:
     Attributes
     ----------
     uncounted_calls
-        The called oracle, by the line that calls it, with the number of calls.
+        Number of calls, by oracle and calling line.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -106,7 +106,7 @@ class PrivateAccessRecordingOracles(Oracles):
     Attributes
     ----------
     accessed_privates
-        The lines that read them, by attribute.
+        The first line that read each attribute, by attribute.
     """
 
     __slots__ = ("accessed_privates",)
@@ -136,7 +136,7 @@ PrivateAccessRecordingOracles.__name__ = (
 def guard_oracles(
     problem: Problem, backend: Any, ledger: Ledger | None = None
 ) -> PrivateAccessRecordingOracles:
-    """Return guarded oracles of a problem, answered by a backend."""
+    """Return oracles that a backend answers and that record reads of private attributes."""
     form = infer_format(problem.start(), problem.name)
     return PrivateAccessRecordingOracles(backend, ledger or Ledger(), problem.set.diameter, form)
 
@@ -156,7 +156,7 @@ def refuse_uncounted_calls(
     tallied: Counts,
     ledger_counts: Counts,
 ) -> None:
-    """Raise for calls that bypassed the oracles.
+    """Raise `CheckFailed` if calls bypassed the counting oracles.
 
     Parameters
     ----------
@@ -168,28 +168,28 @@ def refuse_uncounted_calls(
     if bypass.uncounted_calls:
         (requested, line), times = next(iter(bypass.uncounted_calls.items()))
         raise CheckFailed(
-            "every call of an oracle to go through `ask`, which counts it",
-            f"it calls {requested} itself, {times} times, uncounted",
+            "every oracle call to go through `ask`, which counts it",
+            f"it calls {requested} directly, {times} times: use `ask` instead",
             {},
             (line,),
         )
     if touched:
         name, line = next(iter(touched.items()))
         raise CheckFailed(
-            "it to use the oracles that `ask` offers, n and D, and nothing behind them",
+            "it to use only the oracles of `ask`, n and D, and no private attribute",
             f"it reads ask.{name}",
             {},
             (line,),
         )
     if ledger_counts != tallied:
         raise CheckFailed(
-            f"the ledger to have what was computed, {format_counts(tallied)}",
+            f"the ledger to count all computations, {format_counts(tallied)}",
             format_counts(ledger_counts),
         )
 
 
 class NegatedBackend(OverriddenOracles):
-    """Backend that answers for -f: a run that depends on its answers changes."""
+    """Backend that answers for -f, which changes every run that depends on the answers."""
 
     def __getattr__(self, name: str) -> Any:
         result = super().__getattr__(name)

@@ -1,6 +1,6 @@
 """Check of a run in other units: on lambda f(x/mu), from mu x_0, with scaled steps.
 
-A run that is not contains an absolute number: a tolerance, a step or a constant with a unit.
+A run that changes contains an absolute number: a tolerance, a step or a constant with a unit.
 """
 
 import ast
@@ -25,7 +25,7 @@ from pfbench.verification.subject import instantiate_with_accepted_parameters
 from pfbench.verification.units import NUMBER, ONE, Scaling, Unit
 
 SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
-"""Scalings large enough to cross any tolerance of a run; powers of four round nothing in roots."""
+"""Scalings large enough to cross any tolerance of a run: powers of four, which have exact roots."""
 
 _TRIED, _SECONDS = 30, 2.0
 """Maximum number of combinations of units, and seconds after which none is started."""
@@ -36,31 +36,31 @@ _EPSILON = 0.1
 """Accuracy of a schedule that is run."""
 
 _LARGEST = 10_000
-"""Largest integer parameter, apart from usual names, with which a schedule is run."""
+"""Largest integer parameter of a schedule that is run, once the lengths of a run are reduced."""
 
 
 def check_unit_invariance(runs: RunRecords) -> str:
-    """Check that a run on lambda f(x/mu), with scaled parameters, has the same counts and iterates.
+    """Check that a run with f, x and parameters in other units has equal counts and iterates.
 
-    A schedule that keeps its units defines the scaling of parameters. Without one, combinations are
-    tried.
+    A schedule that scales with the units defines how parameters scale. Without such a schedule,
+    combinations of units are tried.
 
     Raises
     ------
     CheckFailed
-        If a run by that schedule changes.
+        If a run with the schedule's parameters changes.
     CheckSkipped
-        If no units of its parameters leave it unchanged; or points are not arrays.
+        If no combination of units leaves the run unchanged, or points are not arrays.
     """
     if not isinstance(runs.problem.start(), np.ndarray):
-        raise CheckSkipped("it is looked at where points are arrays")
+        raise CheckSkipped("it is checked only for points that are arrays")
     location = tuple(find_absolute_numbers(type(runs.algorithm)))
     with np.errstate(all="ignore"):  # in the wrong units a run may diverge
         return _check_runs_in_other_units(runs, location)
 
 
 def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence[str]) -> str:
-    """Return the observation, as text; raise as `check_unit_invariance` where runs differ."""
+    """Return the observation as text; raise as `check_unit_invariance` does."""
     compare_schedules = scheduled = _compare_schedules(runs)
     if compare_schedules:
         raise CheckFailed(
@@ -78,23 +78,24 @@ def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence
             return "the same run in other units of f and x"
         compare_schedules = compare_schedules or compare_scaled_run
     if scheduled == "":
-        return "by its schedule the same run in other units of f and x"
+        return "with its schedule, the same run in other units of f and x"
     text = f", perhaps at {', '.join(absolute_number_lines)}" if absolute_number_lines else ""
     raise CheckSkipped(
-        f"{compare_schedules}: a tolerance, a step or a constant has a unit of its own{text}"
+        f"{compare_schedules}: a tolerance, a step or a constant does not scale{text}"
     )
 
 
 def check_schedule_units(runs: RunRecords) -> str:
-    """Check that a schedule's integers are invariant under units, and its steps scale by a power.
+    """Check that units leave a schedule's integers unchanged, and scale its steps by a power.
 
     Raises
     ------
     CheckFailed
-        If a real parameter never does, and no reason is stated (`normalised`).
+        If a real parameter scales for no accuracy and constants, and the method states no
+        `scale_dependence`.
     CheckSkipped
-        If only integers do not, as where a bound has a "+1", or it does in part; or there is
-        no schedule.
+        If only integers change (as in a bound with a "+1"), if the parameter scales for some
+        accuracies or constants, or if there is no schedule.
     """
     kind = type(runs.algorithm)
     homogeneity = check_schedule(kind)
@@ -109,13 +110,13 @@ def check_schedule_units(runs: RunRecords) -> str:
             f"it is not homogeneous: {homogeneity.description}. {homogeneity.normalised}".strip()
         )
     raise CheckFailed(
-        "each parameter to scale by one power (or a reason why not, as `normalised`)",
+        "each parameter to scale by one power (or a reason in `scale_dependence`)",
         homogeneity.description,
     )
 
 
 def _compare_schedules(runs: RunRecords) -> str | None:
-    """Return the difference of a run by the schedule in other units; None without a schedule."""
+    """Describe how a scheduled run differs in other units; None without a schedule."""
     kind, homogeneity = type(runs.algorithm), check_schedule(type(runs.algorithm))
     if homogeneity is None or homogeneity.accuracy is None:
         return None
@@ -149,7 +150,7 @@ def _compare_schedules(runs: RunRecords) -> str | None:
 def _compare_scaled_run(
     runs: RunRecords, created: Callable[[Scaling], Any], scaling: Scaling
 ) -> str:
-    """Return the difference of an algorithm's run in other units; empty if there is none."""
+    """Describe how an algorithm's run differs in other units; empty if it does not."""
     try:
         other = RunRecords(
             created(scaling), RescaledProblem(runs.problem, scaling)
@@ -187,7 +188,7 @@ def _describe_run_difference(first: RunRecord, other: RunRecord, scaling: Scalin
 
 
 def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
-    """Yield units that its parameters may have, by name; the others count as dimensionless."""
+    """Yield combinations of units by parameter name; other parameters are dimensionless."""
     names = [
         name
         for name, value in get_parameters(algorithm).items()
@@ -198,7 +199,7 @@ def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
 
 
 def find_absolute_numbers(kind: type) -> Iterator[str]:
-    """Yield the lines of a class that contain a small number: FILE:LINE and the method."""
+    """Yield the location, method and value of each float below 0.1 in a class."""
     for name, method in vars(kind).items():
         function = getattr(method, "__func__", method)
         if not inspect.isfunction(function):

@@ -48,12 +48,14 @@ MEANING: Mapping[str, MeasureInfo] = MappingProxyType(
         "gradient_mapping_sq": MeasureInfo(
             "squared norm of the gradient mapping at lambda", "Ghadimi, Lan, Zhang 2016"
         ),
-        "gradient_mapping_lambda": MeasureInfo("that lambda, 1/(2 max(L_f, L_ms))", "pfbench"),
+        "gradient_mapping_lambda": MeasureInfo(
+            "lambda of gradient_mapping_sq: 1/(2 max(L_f, L_ms))", "pfbench"
+        ),
         "estimator_error": MeasureInfo(
             "distance of the gradient estimate from the gradient (not in final)", "shen2019 (9)"
         ),
         "coin": MeasureInfo(
-            "1 where the coin of a loopless estimator fell heads, so that it took a full gradient, "
+            "1 if the coin of a loopless estimator fell heads, so that it queried a full gradient, "
             "else 0 (not in final)",
             "Li, Bao, Zhang, Richtarik 2021",
         ),
@@ -61,17 +63,17 @@ MEANING: Mapping[str, MeasureInfo] = MappingProxyType(
             "dual norm of the gradient, in the problem's norm; exact", "Pethick et al. 2025"
         ),
         "lmo_lower": MeasureInfo(
-            "<M, O>/|M|_* of the linear minimisation -rho O at the estimate M; 1 if it is exact",
+            "<M, O>/|M|_* for the answer -rho O of lo at the estimate M; 1 if it is exact",
             "pfbench",
         ),
-        "lmo_upper": MeasureInfo("|O| of that O; 1 if it is exact", "pfbench"),
+        "lmo_upper": MeasureInfo("|O| of the O of lmo_lower; 1 if it is exact", "pfbench"),
         "lmo_products": MeasureInfo(
-            "products of matrices in a linear minimisation by products; 0 if it is exact",
+            "number of matrix products in an approximate linear minimisation; 0 if it is exact",
             "Kim, Oh 2026",
         ),
         "rmse_heldout": MeasureInfo(f"{_ERROR} on the held-out entries", "shen2019 section 6"),
         "rmse_heldout_mean": MeasureInfo(
-            "the same error of predicting the mean of the observed entries", "pfbench"
+            "rmse_heldout of a prediction by the mean of the observed entries", "pfbench"
         ),
         "rmse_truth": MeasureInfo(
             f"{_ERROR} of all entries against the underlying matrix", "li2019 section 4"
@@ -111,7 +113,7 @@ def _select_measure(
         return existing[selector.name]
     if selector.name != "gradient_mapping_sq" or [*selector.parameters] != ["lam"]:
         raise InputError(
-            f"{selector}: of all measures gradient_mapping_sq alone takes a parameter, lam, as in "
+            f"{selector}: only the measure gradient_mapping_sq takes a parameter, lam, as in "
             "gradient_mapping_sq[lam=0.25]."
         )
     lam = check_real("the lam of gradient_mapping_sq", selector.parameters["lam"], above=0.0)

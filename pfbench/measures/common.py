@@ -1,7 +1,7 @@
 """Measures of every problem; they are not counted and do not affect the run.
 
-Each takes the problem and a state. They read the state's point through a view, and use the
-problem's exact or certified oracles, never those of the run.
+Each measure takes the problem and a state. It reads the state's point through a view and queries
+the problem's exact or certified oracles, never those of the run.
 """
 
 import math
@@ -38,7 +38,7 @@ def objective(problem: Problem, state: State) -> float:
 def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
     """Return bounds of V(x) = max over u in C of <grad f(x), x - u> (Jaggi 2013).
 
-    The two are equal if the gap is exact, else a certified interval; None without a feasible set.
+    The bounds are equal if the gap is exact. Return None without a feasible set.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
     if gap < 0.0 and gap < -_gap_rounding_tolerance(problem, x, g):
         raise InputError(
             f"the Frank-Wolfe gap is {gap:.6g}, below 0: lo does not minimise <g, v> over the set, "
-            "or the point is outside it"
+            "or the point is outside the set"
         )
     return at_x - upper, gap
 
@@ -72,7 +72,7 @@ def _gap_rounding_tolerance(problem: Problem, x: Point, g: Gradient) -> float:
 def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:
     """Return the problem's lambda = 1/(2 max(L_f, L_ms)), the same for all algorithms.
 
-    None where the problem does not state L_f or L_ms.
+    Return None if the problem does not state L_f or L_ms.
     """
     L = problem.constants(problem.start()).L
     return 1.0 / (2.0 * L) if 0.0 < L < math.inf else None
@@ -81,8 +81,8 @@ def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:
 def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None) -> float | None:
     """Return |G_lambda(x)|^2 with G_lambda(x) = (x - proj(x - lambda grad f(x)))/lambda.
 
-    Lambda defaults to the problem's. None if there is none, or if the projection is refused (a
-    matrix above 4 000 000 entries).
+    Lambda defaults to the problem's. Return None if the problem has no lambda, or refuses the
+    projection (of a matrix with more than 4 000 000 entries).
     """
     lam = lam or gradient_mapping_lambda(problem, state)
     if lam is None:
@@ -97,7 +97,7 @@ def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None
 
 
 _ROOT = 1e150
-"""Largest number whose square is computed; that of a larger one could overflow."""
+"""Largest number that is squared; the square of a larger number could overflow."""
 
 
 def coin(problem: Problem, state: State) -> float | None:

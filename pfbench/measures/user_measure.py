@@ -40,10 +40,10 @@ class UserMeasure:
         if not isinstance(function, tuple):
             return _check_measure_value(function)
         if len(function) != 2:
-            raise InputError(f"it returned {len(function)} numbers where (lower, upper) is needed")
+            raise InputError(f"it returned {len(function)} numbers: return (lower, upper)")
         lower, upper = map(_check_measure_value, function)
         if lower > upper:
-            raise InputError(f"it returned ({lower:g}, {upper:g}), which is not an interval")
+            raise InputError(f"it returned ({lower:g}, {upper:g}), which has lower > upper")
         return lower, upper
 
 
@@ -59,7 +59,7 @@ def _check_measure_value(value: Any) -> float:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"it returned {reprlib.repr(value)}, which is not a number")
+        raise InputError(f"it returned {reprlib.repr(value)}, not a number, (lower, upper) or None")
     if math.isnan(value):
-        raise InputError("it returned NaN (None stands for what is not defined)")
+        raise InputError("it returned NaN: return None where the measure is not defined")
     return float(value)

@@ -1,4 +1,4 @@
-"""Certificates that one deterministic algorithm stays above the lower bound before T calls.
+"""Certificates that a deterministic algorithm stays above the lower bound before T calls.
 
 A certificate rests on an online run, a second run with other random numbers for the algorithm, and
 the two checks of `replay`. It is a JSON file, with the transcript in a second file next to it;
@@ -34,12 +34,12 @@ from pfbench.runs.loop.streams import random_stream
 SCHEMA = 1
 
 ORTHONORMAL = 1e-10
-"""Largest allowed entry of |V'V - I|."""
+"""Largest allowed entry of |V'V - I| for the hidden directions V."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Measured results about one algorithm; `certified` says whether the bound is proved for it.
+    """Measured results of one algorithm; `certified` says whether they prove the bound.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Certificate:
         Errors of checks (i) and (ii); None if (ii) stopped without a number.
     span_max_relative_distance
         Largest distance of a point queried or yielded before T LO calls from the span of the start
-        and the LO outputs (14).
+        and the LO outputs; 0 up to rounding under condition (14) of shen2019.
     min_gap_over_diameter
         Smallest gap over D before T counted calls, over all points queried or yielded.
     calls_to_target
@@ -131,7 +131,7 @@ class AdversaryOutcome:
     transcript
         The transcript.
     answers
-        The gap of every point that was queried or yielded.
+        Result of check (i), with the gap of every point that was queried or yielded.
     """
 
     certificate: Certificate
@@ -177,9 +177,7 @@ def certify(
     if first.counts() != ledger:
         findings.append(_describe_uncounted(first.counts(), ledger))
     if first.digest() != second.digest():
-        findings.append(
-            "it is not deterministic: a second run with another random stream differs in its bits."
-        )
+        findings.append("it is not deterministic: a second run with another random stream differs.")
     return build_outcome(contestant, fixed, transcript, ledger, seed, findings)
 
 
@@ -189,7 +187,7 @@ def _describe_uncounted(measured: Counts, ledger: Counts) -> str:
         for name, count in measured.as_dict().items()
         if count != ledger.as_dict()[name]
     )
-    return f"it asks past the ledger: the oracle answered {differing}."
+    return f"it makes uncounted queries: the oracle answered {differing}."
 
 
 def build_outcome(
@@ -200,7 +198,7 @@ def build_outcome(
     seed: int,
     findings: list[str],
 ) -> AdversaryOutcome:
-    """Run both checks and measure the gaps; `findings` are those of the online run."""
+    """Run both checks and certify the result; `findings` are those of the online run."""
     T, D, algorithm = fixed.horizon, fixed.set.diameter, contestant.algorithm
     answers = replay.check_answers(fixed, transcript)
     queries = replay.check_queries(
@@ -251,7 +249,7 @@ def _certification_obstacles(
         )
     if queries.departure:
         refusals.append(
-            "check (ii) fails: fed the recorded answers alone, it does not ask the recorded "
+            "check (ii) fails: fed only the recorded answers, the algorithm makes other "
             f"queries ({queries.departure}), as if it knew what the oracle hides."
         )
     elif queries.ledger is not None and queries.counts() != queries.ledger:
@@ -269,7 +267,7 @@ def _describe_span_violation(queries: replay.ReplayBackend) -> str:
         )
     else:
         return ""
-    return f"{why} (14): only the floor before T gradient queries is certified."
+    return f"{why} (14): only the bound for T gradient queries is certified."
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -341,7 +339,7 @@ def check_certificate(
         )
     transcript = Transcript.load(neighbour)
     if transcript.directions.shape != (stored["horizon"], stored["dimension"]):
-        raise DataError(f"{neighbour} is about another horizon or dimension than {path.name}.")
+        raise DataError(f"{neighbour} has another horizon or dimension than {path.name}.")
     if notify is not None:
         notify(stored["algorithm"])
     selector, fixed_seed = stored["algorithm"], stored.get("fixed_seed")
@@ -359,7 +357,7 @@ def check_certificate(
     findings = [*stored["findings"], *outcome.certificate.findings]
     differing = _first_differing_field(outcome.certificate, stored) if stored["certified"] else ""
     if differing:
-        findings.append(f"its {differing} is not what the files show.")
+        findings.append(f"the stored {differing} differs from the recomputed one.")
     elif stored["certified"]:
         return outcome
     told_once = tuple(dict.fromkeys(findings))
@@ -394,14 +392,14 @@ def _read_certificate(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
         Certificate.from_row(content)
         if content["schema"] != SCHEMA:
-            raise DataError(f"{path} has schema {content['schema']}, this version reads {SCHEMA}.")
+            raise DataError(f"{path} has schema {content['schema']}; this version reads {SCHEMA}.")
         if content["digest"] != _digest(content):
-            raise DataError(f"{path} was edited: its digest is not that of its content.")
+            raise DataError(f"{path} was edited: its digest does not match its content.")
         file, _ = content["transcript"]["file"], content["transcript"]["sha256"]
         if not re.fullmatch(r"[^/\\]+", file):
-            raise DataError(f"{path} names a transcript in another folder: move it next to it.")
+            raise DataError(f"{path} names a transcript in another folder: keep both together.")
     except OSError as error:
         raise DataError(f"the certificate {path} cannot be read ({error.strerror}).") from error
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path} is damaged, or no certificate: create it again.") from error
+        raise DataError(f"{path} is damaged or not a certificate: create it again.") from error
     return dict(content)

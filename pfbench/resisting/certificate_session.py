@@ -124,7 +124,7 @@ def certificate_task(
     recompute: bool,
 ) -> CachedTask:
     """Return the cached task of a certificate; see `obtain_certificates`."""
-    # A function of somebody's module may return what a class of another one made.
+    # A function of a user's module may return an object of a class in another module.
     name = Selector.parse(contestant.selector).name
     named = {module_name(name)} if ":" in name else set()
     fixed = {} if contestant.fixed_seed is None else {"fixed_seed": contestant.fixed_seed}

@@ -85,10 +85,13 @@ def make_contestant(
 ) -> Contestant:
     """Prepare an algorithm for a run against the oracle.
 
-    Missing parameters get these values: iterations (for cgs period, one run without restarts) the
-    number below, smoothness the certified constant, NFWU's step the theorem's eps/(L D) for eps =
-    0.04 and its batch and period 1 (n = 1) and alpha 1/2, cgs's D_t = D, a projected method's step
-    1/L.
+    Missing parameters get these values:
+
+    - `iterations`: the argument below; for cgs, `period` gets it (one run without restarts)
+    - `smoothness`: the certified constant
+    - of NFWU: the theorem's step eps/(L D) for eps = 0.04, batch 1, period 1 and alpha 1/2
+    - of cgs: D_t = D
+    - of projected methods: step 1/L
 
     Parameters
     ----------
@@ -140,12 +143,12 @@ def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
     Raises
     ------
     InputError
-        If it draws none.
+        If the algorithm is deterministic.
     """
     if fixed_seed is None:
         return algorithm
     if algorithm.deterministic:
-        raise InputError(f"{algorithm.name} is deterministic: leave the fixed seed out.")
+        raise InputError(f"{algorithm.name} is deterministic: leave out the fixed seed.")
     fixed: Any = FixedSeedAlgorithm(algorithm, check_integer("fixed_seed", fixed_seed, minimum=0))
     return cast("Algorithm", fixed)
 
@@ -165,15 +168,15 @@ def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm
     try:
         algorithm = method(**parsed.parameters)
     except TypeError as error:
-        raise InputError(f"{parsed.name} cannot be made: {end_sentence(error)}") from error
+        raise InputError(f"{parsed.name} cannot be instantiated: {end_sentence(error)}") from error
     return _fix_seed(algorithm, fixed_seed)
 
 
 def list_contestants() -> list[str]:
     """Return the selectors of all catalogue algorithms that the theorem covers.
 
-    Those of NFWU that use only gradients and flip no coin (n = 1 leaves them nothing to draw),
-    Frank-Wolfe with each step rule, NCGS with both options, and CGS.
+    These are the NFWU methods that use only gradients and flip no coin (with n = 1 they draw
+    nothing), Frank-Wolfe with each step rule, NCGS with both options, and CGS.
     """
     nfwu = {name: cls for name, cls in ALGORITHMS.items() if _draws_components_only(cls)}
     first_order = [name for name, cls in nfwu.items() if cls.requires <= AVAILABLE_ORACLES]
@@ -192,21 +195,21 @@ def check_contestant(algorithm: Algorithm) -> None:
     _check_kind_is_not_randomised(type(algorithm))
     if isinstance(algorithm, NFWU) and algorithm.run_count > 1:
         raise RefusedError(
-            f"{algorithm.name} with several runs draws which iterate of each to compare, and theorem "  # noqa: E501
-            "5.1 of shen2019 is about deterministic algorithms: leave restarts and probability "
-            "out, or fix its seed (--fixed-seed 0)."
+            f"{algorithm.name} with several runs draws an iterate of each, and theorem 5.1 of "
+            "shen2019 is about deterministic algorithms: leave out restarts and probability, "
+            "or fix its seed (--fixed-seed 0)."
         )
     value = getattr(algorithm, "asks", algorithm.requires)
     if "norm" in value:
         raise RefusedError(
             f"{algorithm.name} minimises over the ball of a norm and does not stay in it, and theorem "  # noqa: E501
-            "5.1 of shen2019 is about methods over a set: of its kind take scg, with its seed "
-            "fixed (--fixed-seed 0)."
+            "5.1 of shen2019 is about methods over a set: take scg instead, with a fixed seed "
+            "(--fixed-seed 0)."
         )
     for verb in sorted(value - AVAILABLE_ORACLES):
         raise RefusedError(
             f"{algorithm.name} queries {verb}, and theorem 5.1 of shen2019 is about first-order "
-            "methods over a set: take one that queries gradients, values and LO only."
+            "methods over a set: choose one that queries only gradients, values and LO."
         )
 
 
@@ -215,12 +218,12 @@ def _check_kind_is_not_randomised(kind: type[Algorithm]) -> None:
     if not kind.deterministic and not _draws_components_only(kind):
         raise RefusedError(
             f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "
-            "algorithms: take one that declares deterministic, or fix its seed (--fixed-seed 0)."
+            "algorithms: choose a deterministic one, or fix its seed (--fixed-seed 0)."
         )
 
 
 def _draws_components_only(kind: type) -> bool:
-    """Return whether a method draws only components, as NFWU without a coin (one if n = 1)."""
+    """Return whether a method draws nothing but components: NFWU without a coin."""
     return issubclass(kind, NFWU) and not issubclass(kind, LooplessNFWU)
 
 
@@ -254,11 +257,11 @@ def _default_parameters(
     return {name: value for name, value in results.items() if name in cls.parameters()}
 
 
-# --- somebody's own algorithm ---------------------------------------------------------------------
+# --- user-defined algorithms ----------------------------------------------------------------------
 
 
 def _set_iterations(selector: Selector, T: int) -> Selector:
-    """Return the selector with T iterations, if iterations are a missing parameter."""
+    """Return the selector with iterations=T, if the class has this parameter unset."""
     data = user_code.load_user_object(selector.name)
     declared = fields(data) if isinstance(data, type) and is_dataclass(data) else ()
     if "iterations" in {field.name for field in declared}:

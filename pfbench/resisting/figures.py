@@ -75,7 +75,7 @@ def draw_gaps(outcomes: Sequence[tuple[str, AdversaryOutcome]], path: Path) -> N
     """
     horizons = {outcome.certificate.horizon for _, outcome in outcomes}
     if len(horizons) != 1:
-        raise InputError("one figure shows one horizon: draw others apart.")
+        raise InputError("a figure shows one horizon: draw other horizons in other figures.")
     T = horizons.pop()
     figure, axes = _canvas(path)
     for number, (label, outcome) in enumerate(outcomes):
@@ -100,7 +100,7 @@ def draw_gaps(outcomes: Sequence[tuple[str, AdversaryOutcome]], path: Path) -> N
 
 
 def _list_min_gaps(outcome: AdversaryOutcome, count_kind: str) -> tuple[list[int], list[float]]:
-    """Return calls, and the smallest gap over R among the points reached with them."""
+    """Return numbers of calls, and the smallest gap/R of the points reached with each."""
     radius = 230.0 * math.sqrt(outcome.certificate.horizon)
     results: dict[int, float] = {}
     for passed in outcome.answers.visited_points:
@@ -119,7 +119,7 @@ def draw_calls(runs: Sequence[FamilyRun], path: Path) -> None:
     Parameters
     ----------
     runs
-        Of one L and delta; those that did not reach their target are drawn hollow.
+        Runs with one L and delta; runs that did not reach their target are drawn hollow.
     path
         The file, .svg, .pdf or .png.
 
@@ -131,7 +131,7 @@ def draw_calls(runs: Sequence[FamilyRun], path: Path) -> None:
         If it cannot be written.
     """
     if len({(run.L, run.delta) for run in runs}) != 1:
-        raise InputError("one figure shows one L and one delta: draw others apart.")
+        raise InputError("a figure shows one L and one delta: draw others in other figures.")
     figure, axes = _canvas(path)
     unit = runs[0].L * runs[0].delta
     epsilons = sorted({run.epsilon for run in runs})
@@ -157,7 +157,7 @@ def draw_calls(runs: Sequence[FamilyRun], path: Path) -> None:
 
 
 def _list_bound_constants() -> list[tuple[float, str, tuple[int, ...]]]:
-    """Return the constants c of bounds c L delta/eps^2, with names and dashes."""
+    """Return the constants c of bounds c L delta/eps^2, with labels and line dashes."""
     scale = chain_smoothness()
     square = 460.0**2 * scale / DEPTH  # L D^2/delta
     return [

@@ -1,7 +1,7 @@
 """Two independent checks of a certificate (shen2019, theorem 5.1).
 
 (i) At every recorded query the fixed function gives the recorded answer. (ii) The algorithm, fed
-the recorded answers, asks the recorded queries. Together they prove that this deterministic
+the recorded answers, makes the recorded queries. Together they prove that this deterministic
 algorithm on this function produces this transcript. A run on the function itself would prove less:
 the chain amplifies rounding errors, so that two runs differ completely after some 80 steps.
 """
@@ -119,7 +119,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
 
 
 def _coordinates_by_row_times_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
-    """Return V'x/mu for every row that is a point, computed in blocks."""
+    """Return V'x/mu for every row x that is a point, by row number."""
     used = np.unique(np.append(transcript.columns["point"], transcript.columns["toward"]))
     used = used[used >= 0]
     coordinates: dict[int, Floats] = {}
@@ -240,13 +240,13 @@ class ReplayBackend(CountingBackend):
             raise ReplayDiverged(f"it goes on after the transcript ends, with a {KINDS[kind]}")
         if event.kind != kind:
             raise ReplayDiverged(
-                f"event {self._position} is a {KINDS[kind]}, in the transcript a {KINDS[event.kind]}"  # noqa: E501
+                f"event {self._position} is a {KINDS[kind]}, but a {KINDS[event.kind]} in the transcript"  # noqa: E501
             )
         return event
 
     def _compare(self, x: Any, recorded: Floats) -> None:
         if not isinstance(x, np.ndarray) or x.shape != recorded.shape:
-            raise ReplayDiverged(f"event {self._position} is about no array of length {self.d}")
+            raise ReplayDiverged(f"event {self._position} has no array of length {self.d}")
         self._accept(relative_error(x, recorded))
 
     def _accept(self, error: float) -> None:
@@ -280,5 +280,5 @@ def check_queries(
     except ReplayDiverged as reason:
         backend.departure = str(reason)
     except InputError as failure:
-        backend.departure = f"it has only the recorded answers, and {failure}".rstrip(".")
+        backend.departure = f"fed only the recorded answers, it fails: {failure}".rstrip(".")
     return backend

@@ -84,7 +84,7 @@ class PowerLawFit:
     Attributes
     ----------
     slope
-        By least squares on logarithms, over the runs that reached their target.
+        Least-squares slope on logarithms, over the runs that reached their target.
     interval
         Its 95 % interval by Student's t; infinite ends if fewer than three runs are left.
     constant
@@ -136,7 +136,7 @@ def run_family(
     Raises
     ------
     InputError
-        If an epsilon leaves no chain, or a selector is wrong.
+        If T(epsilon) is below 1 for an epsilon, or a selector is wrong.
     RefusedError
         If the theorem does not cover an algorithm.
     """
@@ -165,12 +165,12 @@ def run_to_target(
 
 
 def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
-    """Yield the algorithm with each of its horizons.
+    """Yield the algorithm with each number of iterations to try.
 
     The tolerances of sliding methods depend on their number of iterations: it is T, 2T, 4T, ... up
     to `limit`. Other methods get `limit` only.
     """
-    own: Any = algorithm  # a dataclass of the catalogue, or somebody's own class
+    own: Any = algorithm  # a dataclass of the catalogue, or a user-defined class
     if not isinstance(algorithm, (CGS, SlidingMethod)):
         yield (
             replace(own, iterations=limit)
@@ -217,7 +217,7 @@ def fit_calls(runs: Sequence[FamilyRun]) -> PowerLawFit:
     """
     family_runs = [run for run in runs if not run.censored]
     if len({run.epsilon for run in family_runs}) < 2:
-        raise InputError("a slope needs two accuracies whose targets were reached: raise most.")
+        raise InputError("a slope needs two accuracies whose targets were reached: raise limit.")
     from scipy.stats import linregress, t
 
     x = np.log([run.epsilon for run in family_runs])

@@ -256,7 +256,7 @@ class ResistingOracle(CountingBackend):
             shape = x.shape if isinstance(x, np.ndarray) else type(x).__name__
             raise InputError(f"the oracle takes float64 arrays of shape ({self.d},), not {shape}.")
         if not math.isfinite(float(x @ x)):
-            raise DivergedError("the algorithm handed over a vector with NaN or infinite entries")
+            raise DivergedError("the algorithm queried at a vector with NaN or infinite entries")
         return x
 
     def _record_answer(self, kind: str, *vectors: Floats) -> None:
@@ -318,7 +318,7 @@ def run_against_oracle(
     backend.note(State(run.start))
     with single_blas_thread():
         while True:
-            with blame_user_code(algorithm.name, ": mend it first"):
+            with blame_user_code(algorithm.name, ": fix it first"):
                 state = next(run.states, run)  # which no algorithm yields
             if state is run:
                 return run.ledger.counts()

@@ -8,13 +8,13 @@ from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import RefusedError
 
 SPAN_TOLERANCE = 1e-12
-"""Largest part of a point's norm outside a span to which the point counts as belonging."""
+"""Largest part of a point's norm outside a span at which the point counts as in the span."""
 
 ROUNDING = 1e-9
 """Largest part outside the span, relative to the largest gradient, that counts as rounding.
 
-It is for inputs of the linear minimisation: an inner loop passes small differences of large
-vectors, and the vertex it gets then carries almost no weight.
+It applies to inputs of the linear minimisation: an inner loop passes small differences of large
+vectors, and the resulting vertex has almost no weight in the next point.
 """
 
 
@@ -106,7 +106,7 @@ class QuerySpan:
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
-        """Add u = LO(g) to the span; return its coordinates, and the norm of the rest."""
+        """Add u = LO(g) to the span; return its coordinates, and the norm of what is left out."""
         coordinates, outside = self.basis.split(u)
         stray, length = norm(outside), norm(u)
         if stray <= SPAN_TOLERANCE * length:
@@ -144,9 +144,9 @@ class QuerySpan:
 
 
 def ball_gap(square: float, y: Floats, slopes: Floats, radius: float) -> float:
-    """Return the gap on a ball at x, <g, x> + radius |g| with g = x/5 + V h, for orthonormal V.
+    """Return the gap at x on a ball: <g, x> + radius |g| with g = x/5 + V h, V orthonormal.
 
-    It depends on |x|^2, y = V'x and h, the slopes.
+    `square` is |x|^2, `y` is V'x, and `slopes` is h.
     """
     product = float(y @ slopes)
     length = math.sqrt(max(0.0, 0.04 * square + 0.4 * product + float(slopes @ slopes)))

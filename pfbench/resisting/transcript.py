@@ -164,7 +164,7 @@ class Transcript:
             reason = error.strerror or str(error)
             raise DataError(f"the transcript {path} cannot be read ({reason}).") from error
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise DataError(f"{path} is damaged, or no transcript: create it again.") from error
+            raise DataError(f"{path} is damaged or not a transcript: create it again.") from error
         return transcript
 
     def _check(self) -> None:

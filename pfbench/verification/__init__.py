@@ -1,8 +1,9 @@
-"""Claims of the literature put to the test, with verdicts and their evidence.
+"""Tests of the literature's claims, with verdicts and their evidence.
 
-Here are the words that a theorem's file needs: what is claimed, and what its check is given and
-returns. Decisions from measurements are in `statistics`, what an examination of an erratum needs in
-`contrast`, problems on which claims bind in `instruments`. The names are loaded on first use.
+This package exports the classes that a theorem's file needs: the claim, the argument of its check,
+and the result. Decisions from measurements are in `statistics`, helpers for the examination of
+errata in `contrast`, and problems on which bounds are tight in `instruments`. Names are loaded on
+first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""Definition of a claim: a statement of a paper, its check, its planted faults, its errata.
+"""Definition of a claim: a statement of a paper, its check, planted faults and errata.
 
-A theorem is one file: its bound as a function, the instances on which it binds, the check, the
-`Claim`, its `Mutant` objects, its `Erratum` objects with the examination of each. A paper is a
-folder of such files, gathered in one `Paper`.
+Each theorem has one file. It contains the bound as a function, instances on which the bound is
+tight, the check, the `Claim`, its `Mutant` objects, and its `Erratum` objects with their
+examinations. Each paper has a folder of these files, collected in one `Paper`.
 """
 
 import inspect
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 KINDS = {
     "count": "exact counts by a formula",
     "bound": "an inequality with explicit constants, for every run or in expectation",
-    "law": "the error of an estimator: its mean, its mean square, and the exponents of that",
+    "law": "the error of an estimator: its mean, its mean square, and their exponents",
     "rate": "exponents of epsilon, n or the condition number in calls to a target",
     "separation": "one method needs fewer calls than another beyond a stated crossover",
-    "identity": "two things coincide",
+    "identity": "two methods, or two quantities, coincide",
     "certificate": "a lower bound, proved by a resisting oracle's transcript",
-    "computed": "the worst case of a few steps, a semidefinite program, against a bound",
+    "computed": "the worst case of a few steps, by a semidefinite program, against a bound",
 }
-"""Every kind of claim, with what it says."""
+"""Kinds of claims, and what a claim of each kind states."""
 
 
 class ClaimSource(Protocol):
@@ -54,51 +54,52 @@ class Claim:
     Attributes
     ----------
     name
-        Its key: that of its paper, a hyphen, and what it is there.
+        Key of the claim: the key of its paper, a hyphen, and its place in the paper.
     source
-        Paper and number.
+        Paper and number of the theorem.
     kind
-        One of `KINDS`; that of the check if it has one, as the words of `stating` have.
+        One of `KINDS`; by default the kind of the check, which checks of `statements` have.
     statement
-        What it says, in one line, with the constants that are tested.
+        Statement in one line, with the constants that are tested.
     check
-        Puts it to the test; an importable function of a `Trial`, or a word of `stating`.
+        Check of the claim: an importable function of a `Trial`, or a check of `statements`.
     instances
-        The problems on which it is tested: each an `Instance`, or what `make_instance` makes one
-        of.
+        Problems on which the claim is tested: each an `Instance`, or an argument of
+        `make_instance`.
     algorithm
-        The method that it is about: a catalogue name or a user-defined class; empty if it is about
-        none.
+        Method that the claim is about: a catalogue name or a user-defined class; empty if the claim
+        is about no method.
     assumptions
-        What it assumes of the problem.
+        Assumptions on the problem.
     schedule
-        The parameters with which the method runs.
+        Source of the method's parameters: "explicit", "theory", "practical" or "none".
     admits
-        By parameter of the schedule the least and the largest factor on it that the theorem admits;
-        empty where it states one value. No planted fault may be the method within these.
+        For each parameter of the schedule, the smallest and the largest factor that the theorem
+        admits; empty if the theorem states one value. A planted fault must lie outside this range.
     expected_seconds
-        Seconds that the check usually takes on one core, quick (None: not made then) and full;
-        those of the word, if it is one.
+        Usual seconds of the check on one core, for quick (None: left out) and full effort; by
+        default those of a check of `statements`.
     complexity
-        The complexity that a rate states, under its paper's criterion.
+        Complexity that a rate states, under its paper's criterion.
     disputed
-        Why its proof is broken; empty if it is not. A disputed claim is measured, never verified.
+        Reason why the proof is broken; empty if it is not. A disputed claim is measured, but its
+        verdict is *disputed*.
     formulas
-        Its bounds with their units, where the check is no word that has them.
+        Bounds with their units, if the check is not one of `statements`.
     units
-        Units of constants and parameters by name, of a constant that is a number as "constants", of
-        what is measured as "of"; those of usual names are known.
+        Units of constants and parameters by name. "constants" names the unit of constants that are
+        one number, "of" that of the measured quantity. Usual names need no entry.
     scale_dependence
-        Why the bound does not scale with the units of f and x; empty if it does.
+        Reason why the bound does not scale with the units of f and x; empty if it does.
     needs_seed
-        Whether sizes and start are drawn, by the `case_seed` of a verification.
+        Whether the `case_seed` of a verification draws the sizes and the start.
     user_source
-        File or module of a user-defined claim, by which other processes import it.
+        File or module of a user-defined claim, from which other processes import the claim.
 
     Raises
     ------
     InputError
-        If the kind is unknown, the check cannot be called, or an instance is none.
+        If the kind is unknown, the check is not callable, or an instance is invalid.
     """
 
     name: str
@@ -138,7 +139,7 @@ class Claim:
 
     @property
     def method(self) -> str:
-        """The name of the method that it is about; empty if it is about none."""
+        """Name of the claim's method; empty if the claim is about no method."""
         if isinstance(self.algorithm, str):
             return self.algorithm
         kind = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
@@ -146,27 +147,27 @@ class Claim:
 
     @property
     def paper(self) -> str:
-        """The key of the paper, e.g. "shen2019"."""
+        """Key of the paper, e.g. "shen2019"."""
         return self.name.split("-")[0]
 
     def seconds(self, effort: str) -> float:
-        """Return the seconds that the check usually takes on one core."""
+        """Return the usual seconds of the check on one core, for an effort."""
         quick, full = self.expected_seconds
         return full if effort == "full" or quick is None else quick
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mutant:
-    """A variant of an algorithm, estimator, set or oracle with a planted fault.
+    """Variant of an algorithm, estimator, set or oracle with a planted fault.
 
     Attributes
     ----------
     name
-        Its name, unique among all mutants.
+        Name, unique among all mutants.
     subject
-        The variant: an edit of the source, or a class whose docstring says the fault.
+        The variant: an edit of the source, or a class whose docstring describes the fault.
     expected_claims
-        The claims that must catch it.
+        Claims that must catch the fault.
     """
 
     name: str
@@ -175,7 +176,7 @@ class Mutant:
 
     @classmethod
     def from_variant(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
-        """Return the mutant of a faulty algorithm."""
+        """Return a mutant from a faulty algorithm."""
         return cls(name=name, subject=Subject(algorithm), expected_claims=expected)
 
     @classmethod
@@ -188,9 +189,9 @@ class Mutant:
         edits: Mapping[str, str],
         *expected: Claim,
     ) -> Self:
-        """Return the mutant of a method in the source of whose part other texts stand.
+        """Return a mutant of a method from edits of the source of one part.
 
-        See `EditedMethod`; `edits` are the texts, each with what stands in its place.
+        `edits` maps each text of the source to its replacement; see `EditedMethod`.
         """
         subject = EditedMethod(
             method, edited_part=edited_part, edits=tuple(edits.items()), description=description
@@ -199,12 +200,12 @@ class Mutant:
 
     @classmethod
     def from_oracles(cls, name: str, oracles: Callable[[Any], Any], *expected: Claim) -> Self:
-        """Return the mutant of faulty oracles, a class made of the right ones."""
+        """Return a mutant from a class that wraps the oracles and makes them faulty."""
         return cls(name=name, subject=Subject(oracles=oracles), expected_claims=expected)
 
     @property
     def description(self) -> str:
-        """The fault, in words."""
+        """Description of the fault."""
         if isinstance(self.subject, EditedMethod):
             return self.subject.description
         # Not `getdoc`: a class without a text of its own would have that of the right method.
@@ -219,26 +220,26 @@ class Mutant:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Erratum:
-    """A statement that is wrong, damaged or ambiguous as printed, or as read in a copy.
+    """Statement that is wrong, damaged or ambiguous as printed, or as read in a copy.
 
     Attributes
     ----------
     name
-        Paper and place.
+        Key of the paper, and place in the paper.
     as_printed, corrected
-        The two statements, a line each, in words of ours.
+        The two statements, one line each, paraphrased.
     examine
-        A function of effort ("quick" or "full") and seed: what is printed must fail, what is
-        corrected must hold, and every reading of the dossier is tried.
+        Function of effort ("quick" or "full") and seed. It must show that the printed statement
+        fails and the corrected one holds, and try every reading of the dossier.
     claim
-        The claim it concerns; None if none.
+        The claim that the erratum is about; None if there is none.
     objection
-        How its author may object: what would make the statement right.
+        Possible objection of the author: what would make the printed statement right.
     dossier
-        Its grounds; those of the papers here all have one.
+        Evidence for the erratum; every erratum of the catalogue has one.
     printed_formula, corrected_formula
-        The formula as printed and corrected, each with the unit that it should have; None if it is
-        no formula.
+        Printed and corrected formula, each with the unit that it should have; None if the statement
+        is not a formula.
     """
 
     name: str
@@ -253,16 +254,16 @@ class Erratum:
 
     @property
     def ruling(self) -> str:
-        """Conclusion of the dossier, one of `dossier.RULINGS`; "wrong" without a dossier."""
+        """Conclusion of the dossier, one of `CONCLUSIONS`; "wrong" without a dossier."""
         return "wrong" if self.dossier is None else self.dossier.conclusion
 
     @property
     def reading(self) -> str:
-        """Whether the statement is "as printed", or "as read" in a copy that was not compared."""
+        """Either "as printed", or "as read" if only a machine-made copy was available."""
         return "as read" if self.ruling == "doubtful" else "as printed"
 
     def is_shown(self, evidence: "ExaminationEvidence") -> bool:
-        """Return whether an examination shows it, and its ruling is that of the readings."""
+        """Return whether evidence reproduces the erratum and agrees with its dossier."""
         return evidence.is_shown and (
             self.dossier is None or self.dossier.agrees(evidence.readings)
         )
@@ -270,7 +271,7 @@ class Erratum:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Paper:
-    """A paper: its key, its title, and all that is said of it."""
+    """Paper: key, title, and its claims, mutants and errata."""
 
     key: str
     title: str
@@ -280,7 +281,7 @@ class Paper:
 
     @classmethod
     def from_files(cls, key: str, title: str, files: Sequence[ModuleType]) -> Self:
-        """Gather the `CLAIMS`, `MUTANTS` and `ERRATA` of its files, in their order."""
+        """Return a paper with the `CLAIMS`, `MUTANTS` and `ERRATA` of its files, in order."""
         items = {
             subject: tuple(item for file in files for item in getattr(file, subject.upper(), ()))
             for subject in ("claims", "mutants", "errata")

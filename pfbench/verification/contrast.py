@@ -14,7 +14,7 @@ from pfbench.measures.common import fw_gap
 from pfbench.runs.loop.solve import solve
 
 ROUNDING = 1e-9
-"""How far rounding alone may lift the ratio of a measured number to its bound above 1."""
+"""Amount by which rounding may lift a ratio of measured number to bound above 1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +24,11 @@ class ExaminationEvidence:
     Attributes
     ----------
     printed_fails, corrected_holds
-        Whether each was seen.
+        Whether the printed statement failed, and whether the corrected one held.
     numbers
-        What was measured, by name.
+        Measured numbers, by name.
     readings
-        Whether the printed form is right under each other reading that was tried, by name.
+        Whether each other reading that was tried makes the printed form right, by name.
     """
 
     printed_fails: bool
@@ -38,11 +38,11 @@ class ExaminationEvidence:
 
     @property
     def is_shown(self) -> bool:
-        """Whether both were: then the evidence shows the erratum."""
+        """Whether the printed statement failed and the corrected one held."""
         return self.printed_fails and self.corrected_holds
 
     def with_ratios_under_other_readings(self, readings: Mapping[str, float]) -> Self:
-        """Return the same with ratios to the printed bound under other readings, by their names."""
+        """Return a copy with ratios to the printed bound under other readings, by name."""
         ratios = {f"measured over printed, {name}": ratio for name, ratio in readings.items()}
         tried = {name: is_at_most_bound(ratio) for name, ratio in readings.items()}
         return replace(
@@ -51,7 +51,7 @@ class ExaminationEvidence:
 
 
 def compare_ratios(printed: float, corrected: float, **numbers: float) -> ExaminationEvidence:
-    """Return the evidence of two ratios, measured over bound: a bound holds if it is at most 1."""
+    """Return evidence from two ratios of measured to bound; a bound holds up to ratio 1."""
     return ExaminationEvidence(
         printed_fails=not is_at_most_bound(printed),
         corrected_holds=is_at_most_bound(corrected),
@@ -60,12 +60,12 @@ def compare_ratios(printed: float, corrected: float, **numbers: float) -> Examin
 
 
 def is_at_most_bound(ratio: float) -> bool:
-    """Return whether a measured number is at most its bound, but for rounding."""
+    """Return whether a ratio of measured number to bound is at most 1, up to rounding."""
     return bool(ratio <= 1.0 + ROUNDING)
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """Return the random stream of one examination."""
+    """Return the random stream of one examination, from a seed and its name."""
     return np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
 
 

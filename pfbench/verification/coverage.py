@@ -1,4 +1,4 @@
-"""The sizes of the problems and runs on which a verdict rests."""
+"""Sizes of the problems and runs on which a verdict rests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -8,32 +8,32 @@ from typing import Any
 from pfbench.base.protocols import Problem
 
 HORIZONS = "horizons"
-"""The horizons that were tried, among what a verdict measured."""
+"""Key of the tested horizons among the measured values of a verdict."""
 
 _SIZES = ("n", "d", "T", "components")
 
 _STEP, _ENTRY = 1e-4, 2e-9
-"""Seconds of a step, and of an entry of a gradient, on a usual core."""
+"""Typical seconds of a step, and of one entry of a gradient, on one core."""
 
 
 @dataclass
 class CoveredSizes:
-    """The largest sizes that the runs of a trial had.
+    """Largest sizes of the runs of a trial.
 
     Attributes
     ----------
     n, d
-        Components, and entries of a point.
+        Number of components, and of entries of a point.
     T
-        Iterations.
+        Number of iterations.
     components
-        Distinct components queried in one run, where they are counted.
+        Number of distinct components queried in one run, if they are counted.
     work
-        The seconds that all runs together take by a count of their steps and calls.
+        Estimated seconds of all runs together, from their steps and calls.
     horizons
-        The horizons that were tried, if several were.
+        The horizons that were tested, if there were several.
     has_other_direction
-        Whether `lo` is queried along something else than the estimate, where that is tested.
+        Whether the method queries `lo` at something else than its yielded estimate.
     """
 
     n: int = 0
@@ -45,7 +45,7 @@ class CoveredSizes:
     has_other_direction: bool = False
 
     def add(self, problem: Problem, iterations: int, witness: Any) -> None:
-        """Add a run, which a witness has watched."""
+        """Add a run of `iterations` steps, with the tally of its oracle calls."""
         d = prod(getattr(problem.start(), "shape", ()))
         n = int(problem.n or 0)
         result = (n, int(d), iterations, witness.distinct_components)
@@ -61,7 +61,7 @@ class CoveredSizes:
 
     @property
     def as_measured(self) -> dict[str, Any]:
-        """The sizes by name, as a verdict has them; empty without a run."""
+        """Sizes by name, as in the measured values of a verdict; empty without a run."""
         if not self.T:
             return {}
         sizes = {f"largest {name}": float(getattr(self, name)) for name in _SIZES}
@@ -70,9 +70,9 @@ class CoveredSizes:
 
 
 def sizes_in_words(measured: Mapping[str, Any], horizons: bool = False) -> str:
-    """Return the sizes that a verdict measured, as "T <= 3 200, n <= 64, d <= 3".
+    """Return the sizes of a verdict as text: "T <= 3 200, n <= 64, d <= 3".
 
-    With `horizons` every horizon that was tried is listed, where several were.
+    With `horizons`, list every tested horizon if there were several.
     """
     sizes = {name: measured.get(f"largest {name}") for name in ("T", "n", "d")}
     parts = [f"{name} <= {_format_thousands(size)}" for name, size in sizes.items() if size]

@@ -1,13 +1,13 @@
-"""One scale: complexities under each criterion of stationarity, by the links between them.
+"""Conversion of complexities between criteria of stationarity.
 
-V is the Frank-Wolfe gap, G the gradient mapping at lambda, C compact; by the inequality of the
-projection:
+V is the Frank-Wolfe gap over a compact set of diameter D, and G the gradient mapping at lambda. Two
+links follow from the inequality of the projection:
 
 1. |G|^2 <= V/lambda, so V <= lambda eps gives |G|^2 <= eps;
 2. V <= (D + lambda |grad f|) |G|, so |G| <= eps/(D + lambda sup|grad f|) gives V <= eps.
 
-A complexity eps^-a n^b under one criterion is then one under every other: the power of eps is
-multiplied by `_FACTORS`. It is what is provable by the links; a method may do better directly.
+So a complexity eps^-a n^b under one criterion implies one under every other criterion: `_FACTORS`
+multiplies the power of eps. The links prove no more than that; a direct proof may give less.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 GAP, MAPPING_SQ, MAPPING = CRITERIA = ("V <= eps", "|G|^2 <= eps", "|G| <= eps")
-"""The criteria of the papers."""
+"""Criteria of stationarity in the papers."""
 
 EXCESS = "f - min f <= eps"
-"""That for convex f, to which no link leads."""
+"""Criterion for convex f; no link leads to it."""
 
 _FACTORS: Mapping[tuple[str, str], float] = MappingProxyType(
     {
@@ -34,14 +34,14 @@ _FACTORS: Mapping[tuple[str, str], float] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ComplexityOrder:
-    """eps^-a n^b, the leading term of a complexity.
+    """Leading term eps^-a n^b of a complexity.
 
     Attributes
     ----------
     eps
-        a, the power of 1/eps; 0 stands for its logarithm.
+        Power a of 1/eps; 0 stands for log(1/eps).
     n
-        b, the power of n.
+        Power b of n.
     """
 
     eps: float
@@ -54,14 +54,14 @@ class ComplexityOrder:
 
 @dataclass(frozen=True)
 class Complexity:
-    """The complexity of a method by the oracles it counts, under its paper's criterion."""
+    """Complexity of a method by counted oracle, under one criterion."""
 
     method: str
     criterion: str
     orders: Mapping[str, ComplexityOrder]
 
     def is_known_under(self, criterion: str) -> bool:
-        """Return whether a link leads to another criterion."""
+        """Return whether the links convert the complexity to a criterion."""
         return criterion == self.criterion or (self.criterion, criterion) in _FACTORS
 
     def convert(self, criterion: str) -> "Complexity":
@@ -72,23 +72,23 @@ class Complexity:
 
 
 def complexity(method: str, criterion: str, **orders: tuple[float, float] | float) -> Complexity:
-    """Return a complexity from powers of 1/eps, or pairs of these with powers of n, by oracle."""
+    """Return a complexity from powers of 1/eps, or pairs (of 1/eps, of n), by oracle."""
     pairs = {k: o if isinstance(o, tuple) else (o, 0.0) for k, o in orders.items()}
     return Complexity(method, criterion, {k: ComplexityOrder(*pair) for k, pair in pairs.items()})
 
 
 @dataclass(frozen=True)
 class WinnerByCriterion:
-    """A published comparison that ends otherwise under another criterion.
+    """Published comparison whose winner depends on the criterion.
 
     Attributes
     ----------
     comparison, count
-        Where it was published, and the oracle that is counted.
+        Source of the comparison, and the oracle whose calls are counted.
     as_published
-        The winner as printed, each method under its own criterion.
+        Winner as published, with each method under its own criterion.
     order_by_criterion
-        The winner under each criterion, both methods under the same one.
+        Winner by criterion, with both methods under the same criterion.
     """
 
     comparison: str
@@ -100,7 +100,7 @@ class WinnerByCriterion:
 def find_winner_by_criterion(
     comparison: str, a: Complexity, b: Complexity, count: str
 ) -> WinnerByCriterion | None:
-    """Return the winners of a published comparison by criterion; None if all agree."""
+    """Return the winners of a published comparison by criterion; None if they agree."""
     printed = _winner(a, b, count)
     under = {c: _winner(a.convert(c), b.convert(c), count) for c in (GAP, MAPPING_SQ)}
     changed = any(winner != printed for winner in under.values())
@@ -108,7 +108,7 @@ def find_winner_by_criterion(
 
 
 def _winner(a: Complexity, b: Complexity, count: str) -> str:
-    """Return the method whose order is lower: first in eps, then in n."""
+    """Return the method with the lower order (in eps, then in n), or "equal"."""
     order, other = a.orders[count], b.orders[count]
     if order == other:
         return "equal"

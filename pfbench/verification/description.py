@@ -1,7 +1,6 @@
 """Complete description of an object as JSON, with the modules that define it.
 
-The key of a stored verdict covers both, so that another claim, subject or source is another
-verdict.
+The key of a stored verdict contains both, so a changed claim, subject or source gets another key.
 """
 
 import inspect
@@ -16,7 +15,7 @@ from pfbench.verification.user_claims import import_module_file
 
 
 class NotDescribable(Exception):
-    """A part cannot be said in full: an array, a function without a name, an object of no kind."""
+    """Raised for a part without a complete description, as an array or a lambda."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,10 @@ class Description:
     Attributes
     ----------
     content
-        As JSON, which together with the source of the modules says it in full; None if that cannot
-        be said.
+        Description as JSON, complete together with the source of `modules`; None if a part cannot
+        be described.
     modules
-        The modules of the classes and functions in it.
+        Modules of the classes and functions in the value.
     """
 
     content: Any
@@ -37,7 +36,7 @@ class Description:
 
 
 def describe(source: Any) -> Description:
-    """Return the identity of a value: numbers, texts, functions, classes, dataclasses of these."""
+    """Return the description of a value made of numbers, texts, functions and dataclasses."""
     modules: set[str] = set()
     try:
         content = _describe_part(source, modules)
@@ -47,7 +46,7 @@ def describe(source: Any) -> Description:
 
 
 def _describe_part(part: Any, modules: set[str]) -> Any:
-    """Return a part as JSON, and note its modules."""
+    """Return a part as JSON, and add its modules to `modules`."""
     if part is None or isinstance(part, str | bool | int | float):
         return part
     if inspect.isclass(part) or inspect.isfunction(part):

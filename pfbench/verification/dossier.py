@@ -1,7 +1,7 @@
 """Evidence behind an erratum: the paper's words, and every reading of them that was tried.
 
-A quotation is what the paper prints, letter by letter. What is said in words of ours, here and in
-`Erratum.as_printed`, has no quotation marks.
+A quotation repeats the paper letter by letter. Paraphrases, here and in `Erratum.as_printed`, have
+no quotation marks.
 """
 
 from collections.abc import Mapping
@@ -11,27 +11,27 @@ from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 
 CONCLUSIONS = {
-    "wrong": "a contradiction inside the paper, or a counter-example to what it prints; no reading "
-    "that was tried makes it right",
-    "unclear": "there is a reading under which it is right, and one under which it is not",
-    "ours": "the paper is silent, and this is our choice",
-    "doubtful": "it fails as it was read in a copy made by machine, which was not compared with "
+    "wrong": "a contradiction in the paper, or a counterexample to what it prints; no reading "
+    "that was tried makes the statement right",
+    "unclear": "the statement is right under one reading, and wrong under another",
+    "ours": "the paper does not say, and pfbench made a choice",
+    "doubtful": "the statement fails as read in a machine-made copy, which was not compared with "
     "the print",
 }
-"""How an erratum is classed."""
+"""Possible conclusions about an erratum, with their meaning."""
 
 MOST_LINES = 5
-"""A derivation has so many lines at most."""
+"""Maximum number of lines of a derivation."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quote:
-    """Words of a paper.
+    """Quotation from a paper.
 
     Attributes
     ----------
     text
-        What is printed there; " … " stands where something is left out.
+        Printed text; " … " marks an omission.
     location
         Section, equation, theorem or figure.
     """
@@ -42,29 +42,29 @@ class Quote:
 
 @dataclass(frozen=True, kw_only=True)
 class Dossier:
-    """The grounds of an erratum.
+    """Evidence for an erratum.
 
     Attributes
     ----------
     conclusion
         One of `CONCLUSIONS`.
     quotes
-        What is printed, with its place.
+        Quotations of the printed statement.
     assumption
-        What was assumed where the paper is silent; empty if nothing was.
+        Assumption where the paper does not say; empty if there is none.
     derivation
-        Why it fails and what holds instead, `MOST_LINES` lines at most.
+        Reason why the printed form fails and what holds instead, at most `MOST_LINES` lines.
     instance
-        The smallest instance on which the printed form fails and the corrected one does not.
+        Smallest instance on which the printed form fails and the corrected form holds.
     readings
-        By name another reading, unit or constant that could make the printed form right. The
-        examination tries each, and says by the same name whether it does.
+        Other readings, units or constants that could make the printed form right, by name. The
+        examination tries each, and reports under the same name whether it does.
 
     Raises
     ------
     InputError
-        If the ruling is unknown, nothing is quoted of a paper that is called wrong or unclear, or
-        the derivation is missing or too long.
+        If the conclusion is unknown, if "wrong" or "unclear" has no quotation, or if the derivation
+        is missing or too long.
     """
 
     conclusion: str
@@ -77,15 +77,15 @@ class Dossier:
     def __post_init__(self) -> None:
         check_choice("conclusion", self.conclusion, CONCLUSIONS)
         if not self.quotes and self.conclusion in ("wrong", "unclear"):
-            raise InputError("a paper that is called wrong or unclear must be quoted.")
+            raise InputError("the conclusion wrong or unclear needs quotes of the paper.")
         if not 0 < len(self.derivation) <= MOST_LINES:
-            raise InputError(f"a derivation has 1 to {MOST_LINES} lines.")
+            raise InputError(f"derivation must have 1 to {MOST_LINES} lines.")
 
     def agrees(self, readings: Mapping[str, bool]) -> bool:
-        """Return whether the ruling is that of the readings as they were tried.
+        """Return whether the conclusion agrees with the readings as they were tried.
 
-        Each reading must have been tried. *wrong*: none makes the printed form right; *unclear*:
-        one does.
+        Every reading must have been tried. *wrong* requires that none makes the printed form right;
+        *unclear* requires that one does.
         """
         if set(readings) != set(self.readings):
             return False

@@ -1,4 +1,4 @@
-"""Errata as data: ``errata.toml`` has their texts, next to the code that examines them."""
+"""Errata whose texts are in ``errata.toml``, next to the code that examines them."""
 
 import tomllib
 from functools import cache
@@ -21,18 +21,18 @@ def read_erratum(name: str, file: str, **fields: Any) -> Erratum:
     Parameters
     ----------
     name
-        Its name, a key of the table: as_printed, corrected and objection as of `Erratum`; the
-        others as of `Dossier`.
+        Name of the erratum: a table of the file, with `as_printed`, `corrected` and `objection` of
+        `Erratum`, and the fields of `Dossier`.
     file
-        ``__file__`` of the module that examines it.
+        ``__file__`` of the module that examines the erratum.
     fields
-        The other fields of `Erratum`: `examine`, and `claim`, `printed_formula`,
-        `corrected_formula` if it has them.
+        The other fields of `Erratum`: `examine`, and optionally `claim`, `printed_formula` and
+        `corrected_formula`.
 
     Raises
     ------
     InputError
-        If the table has no erratum of that name.
+        If the file has no erratum of this name.
     """
     table = dict(find_entry("erratum", name, _load_table(Path(file).with_name("errata.toml"))))
     texts = {field: table.pop(field) for field in ("as_printed", "corrected", "objection")}

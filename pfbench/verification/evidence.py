@@ -9,16 +9,16 @@ from pfbench.verification.statistics import Decision
 
 @dataclass(frozen=True)
 class Evidence:
-    """The outcome of a check.
+    """Result of a check.
 
     Attributes
     ----------
     decision
-        Verdict, reason and what was measured.
+        Verdict, reason and measured numbers.
     claimed
-        What the claim says of the measured numbers, by name.
+        Claimed value of each measured number, by name.
     repetitions
-        Number of runs (or of independent cases) behind it.
+        Number of runs, or of independent cases.
     """
 
     decision: Decision

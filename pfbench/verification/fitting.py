@@ -1,4 +1,4 @@
-"""The public `fit_rate`: an exponent from any runs, with its interval and its curvature."""
+"""The public `fit_rate`: the exponent of runs, with its interval and curvature."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -27,41 +27,41 @@ def fit_rate(
     count: str = "sfo",
     decades: float = 2.0,
 ) -> Exponent:
-    """Fit calls ∝ x^slope: one least-squares slope a seed, then their median and its interval.
+    """Fit calls ∝ x^slope: one least-squares slope per seed, then their median and interval.
 
-    Either x differs from run to run, and the calls are those of the whole run, which reached its
-    target or came to its end; or each run passes several targets: then x is 1/target, and the
-    calls are those of the first recorded row that is at or below it.
+    There are two ways. If `x` is given, it differs from run to run, and the calls of a whole run
+    count, which must have reached its target or its end. If `targets` are given, x is 1/target, and
+    the calls up to the first recorded row at or below the target count.
 
     Parameters
     ----------
     runs
-        Runs, as `solve` or a store returns them; those of one seed make one slope.
+        Runs, as `solve` or a store returns them. The runs of one seed give one slope.
     x
-        What the calls grow with: a parameter of the problem or the method, ``1/NAME`` its inverse,
-        or a function of a run. It must be positive.
+        Variable of the law: the name of a parameter of the problem or the method, ``1/NAME`` for
+        its inverse, or a function of a run. Its values must be positive.
     targets
-        Values of the measure, which the runs have in their traces.
+        Target values of the measure, which must be in the traces of the runs.
     measure
-        The measure.
+        Name of the measure.
     count
-        The kind of calls, or ``iteration``.
+        Kind of calls, or ``iteration``.
     decades
-        Least decades of x of a usable fit.
+        Minimum number of decades of x for a usable fit.
 
     Returns
     -------
     Exponent
-        The exponent, which is the median of the slopes, with its interval at 95 %, the change of
-        the local slope over the range with its own (`curved` says whether one slope describes the
-        calls), what was censored; fewer than 6 seeds have no interval. `usable` is false if fewer
-        than 4 values of x, or too few decades, are left.
+        The exponent, which is the median of the slopes, with its interval at 95 % (none for fewer
+        than 6 seeds). It also has the change of the local slope over the range, with an interval
+        (`is_curved` says whether that is significant), and the number of censored cells.
+        `is_usable` is false if fewer than 4 values of x, or too few decades, are left.
 
     Raises
     ------
     InputError
-        If there is no run, neither or both of x and targets are given, x is not known of a run,
-        the measure is not in a trace, or a seed lacks a value of x.
+        If there is no run, if neither or both of x and targets are given, if a run does not state
+        x, if a trace lacks the measure, or if a seed lacks a value of x.
     """
     full_list = (
         list(runs) if isinstance(runs, Iterable) and not isinstance(runs, np.ndarray) else []
@@ -69,7 +69,7 @@ def fit_rate(
     if not full_list or not all(isinstance(run, Run) for run in full_list):
         raise InputError("runs must be a list of at least one run, as pfbench.solve returns it.")
     if (x is None) == (targets is None):
-        raise InputError("give x (from run to run) or targets (along each run), one of the two.")
+        raise InputError("give either x (from run to run) or targets (along each run).")
     check_text("measure", measure, "fw_gap")
     check_real("decades", decades, minimum=0.0)
     check_choice("count", count, ("iteration", *COUNTED))
@@ -87,20 +87,20 @@ def fit_rate(
         cell = cells.setdefault(run.seed, {})
         if total_calls in cell:
             raise InputError(
-                f"two runs have seed {run.seed} and x = {total_calls:g}: leave one out."
+                f"two runs have seed {run.seed} and x = {total_calls:g}: remove one of them."
             )
         cell[total_calls] = _total_calls(run, count)
     values = sorted({position for results in cells.values() for position in results})
     for seed, cell in cells.items():
         lacking = [position for position in values if position not in cell]
         if lacking:
-            raise InputError(f"no run has seed {seed} and x = {lacking[0]:g}: each seed needs all.")
+            raise InputError(f"no run has seed {seed} and x = {lacking[0]:g}: add it.")
     table = [[results[position] for position in values] for results in cells.values()]
     return fit_exponent(values, table, least_decades=decades)
 
 
 def _x(run: Run, x: Any) -> float:
-    """Return x of a run."""
+    """Return the value of x for a run."""
     if callable(x):
         with blame_user_code(f"x of {run.algorithm}"):
             return check_real("x", x(run), above=0.0)
@@ -111,23 +111,23 @@ def _x(run: Run, x: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(
             f"x={name} is not a number that {run.algorithm} on {run.problem} states: name one of "
-            "its parameters, or give a function of a run."
+            "its parameters, or pass a function of a run."
         )
     return 1.0 / value if x.startswith(_INVERSE) else float(value)
 
 
 def _total_calls(run: Run, count: str) -> float:
-    """Return the calls of a run; infinite if it has no answer."""
+    """Return the calls of a run; infinite if it reached neither its target nor its end."""
     spent = run.iterations if count == "iteration" else run.counts.as_dict()[count]
     return float(spent) if run.status in (Status.TARGET, Status.FINISHED) and spent else math.inf
 
 
 def _calls_to_target(run: Run, measure: str, target: float, count: str) -> float:
-    """Return the calls until the measure is at most a target; infinite if it never is."""
+    """Return the calls until the measure reaches a target; infinite if it never does."""
     if measure not in run.columns:
         raise InputError(
-            f"the trace of {run.algorithm}, seed {run.seed}, has no {measure}: make it with "
-            f"measures=[{measure!r}]."
+            f"the trace of {run.algorithm}, seed {run.seed}, has no {measure}: repeat the run "
+            f"with measures=[{measure!r}]."
         )
     row = run.first_value(measure, target) if run.status in COMPLETED else None
     if row is None:

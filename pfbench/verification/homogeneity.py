@@ -1,4 +1,4 @@
-"""Which bounds keep their units: of claims and errata, before any run. See `units`."""
+"""Homogeneity of the bounds of claims and errata, checked without any run. See `units`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -54,20 +54,20 @@ from pfbench.verification.units import (
 
 _NO_FORMULA = {
     "rate": "exponents have no unit",
-    "identity": "both sides are the same thing",
-    "count": "whole numbers have no unit",
-    "certificate": "it is a transcript",
-    "law": "it is compared with what is computed of the problem",
-    "computed": "it is computed of the whole class",
+    "identity": "both sides have the same unit",
+    "count": "counts have no unit",
+    "certificate": "a transcript has no bound",
+    "law": "the law is compared with an exact computation",
+    "computed": "the worst case is computed for the whole class",
     "separation": "it compares numbers of calls",
 }
 
 Case = Callable[[Scaling], tuple[Any, Any]]
-"""Constants and parameters of a claim in other units."""
+"""Function of a scaling: constants and parameters of a claim in other units."""
 
 
 def check_claim(claim: Claim) -> Homogeneity:
-    """Return whether the bound of a claim scales like what it bounds, with all its settings."""
+    """Check that a claim's bound scales like the bounded quantity, with all its settings."""
     reported = partial(
         Homogeneity, name=claim.name, kind="claim", normalised=claim.scale_dependence
     )
@@ -77,7 +77,7 @@ def check_claim(claim: Claim) -> Homogeneity:
             *_check_statement(claim),
             *_check_printed_schedule(claim),
         ]
-    except Exception as error:  # somebody's own functions may raise anything
+    except Exception as error:  # user functions may raise anything
         return reported(homogeneous=None, description=format_error(error).rstrip("."))
     names = [name for name, right in results if not right]
     if names or results:
@@ -89,7 +89,7 @@ def check_claim(claim: Claim) -> Homogeneity:
 
 
 def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
-    """Yield whether the two forms of an erratum keep their units, where these are formulas."""
+    """Check the units of the printed and the corrected formula of an erratum, if any."""
     forms = {"printed": erratum.printed_formula, "right": erratum.corrected_formula}
     for form, value in forms.items():
         if value is not None:
@@ -102,7 +102,7 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
 
 
 def _describe(subject: str, gone: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
-    """Return a description of the subject or of its departure, and whether it keeps its unit."""
+    """Return a description of the subject or of its departure, and whether it is homogeneous."""
     return (str(gone), False) if gone else (f"{subject} ({format_unit(unit)})", True)
 
 
@@ -114,7 +114,7 @@ def _check_formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
 
 
 def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
-    """Yield, for a claim about a schedule, whether its published formula keeps the units."""
+    """Yield the result for the published schedule of a claim that is about a schedule."""
     published = getattr(claim.check, "keywords", {}).get("published")
     if getattr(claim.check, "func", None) is not check_published_schedule or published is None:
         return
@@ -137,7 +137,7 @@ def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
 def _compute_printed_schedule(
     own: Any, published: PublishedSchedule, request: ScheduleRequest, unit: Unit, scaling: Scaling
 ) -> Mapping[str, Any]:
-    """Return the schedule that a source prints, for a request in other units."""
+    """Return the published schedule for a request in other units."""
     products = {
         name: value * scaling.factor(_parameter_unit(own, name)) if is_float(value) else value
         for name, value in request.parameters.items()
@@ -152,7 +152,7 @@ def _compute_printed_schedule(
 
 
 def _check_statement(claim: Claim) -> Iterator[tuple[str, bool]]:
-    """Yield, of a check that is a word of `stating`, what was looked at and whether it is right."""
+    """Yield a description and a result for each bound of a check of `statements`."""
     check = claim.check
     if not isinstance(check, Bound | ExactCounts | ErrorLawCheck):
         return
@@ -188,7 +188,7 @@ def _check_setting(
 def _iterate_bound_functions(
     claim: Claim, case: Case, problem: Any
 ) -> Iterator[tuple[str, Callable[[Scaling], Any], Unit | None]]:
-    """Yield the bounds of a word as functions of a scaling, each with its name and unit."""
+    """Yield the bounds of a check as functions of a scaling, each with its name and unit."""
     check = claim.check
     if isinstance(check, ExactCounts):
 
@@ -231,7 +231,7 @@ def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
 def _make_case_of_scaling(
     trial: Trial, setting: ClaimSetting, problem: Any, parameter_units: Mapping[str, Unit]
 ) -> Case:
-    """Return a function of a scaling: constants and parameters in the scaled units."""
+    """Return a function of a scaling: the constants and parameters in other units."""
     own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
     statement = problem.constants(problem.start())
     existing = statement if setting.constants is None else setting.constants(problem)
@@ -259,9 +259,10 @@ def _make_case_of_scaling(
 
 
 def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[str, Unit]]:
-    """Yield units of the real parameters that a claim states by name, the likeliest first.
+    """Yield possible units of a claim's real parameters by name, the likeliest first.
 
-    A name does not tell them all: a step of Frank-Wolfe is a number, one along a gradient is none.
+    A name alone does not determine the unit: a Frank-Wolfe step is a number, a gradient step
+    is not.
     """
     own = trial.claim_algorithm if trial.claim.algorithm else None
     choices = {
@@ -276,7 +277,7 @@ def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[st
 
 
 def _parameter_unit(method: Any, name: str) -> Unit:
-    """Return the unit of a method's parameter: its schedule's; else that which its name has."""
+    """Return the unit of a method's parameter by its schedule, else by its name."""
     if name == "epsilon":
         return accuracy_unit(method, USUAL[-1]) or GRADIENT
     if has_schedule(method):

@@ -1,4 +1,4 @@
-"""Problems on which a claim is tested: user-defined, built-in, or a family by its selector."""
+"""Instances of a claim: functions that build its problems, built problems, or selectors."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A problem, or a family of them, on which a claim is tested.
+    """Problem, or family of problems, on which a claim is tested.
 
     Attributes
     ----------
     build
-        An importable function or class that makes it; its docstring says what it is, and why the
-        claim binds there. A first parameter `rng` is a random generator.
+        An importable function or class that builds the problem. Its docstring describes the problem
+        and says why the bound is tight there. A first parameter `rng` is a random generator.
     parameters
-        What is fixed of its parameters.
+        Fixed parameters of `build`.
     title
-        What it is called where it is shown; as what makes it, if empty.
+        Displayed name; by default the name of `build`.
     """
 
     build: Callable[..., Any]
@@ -36,21 +36,21 @@ class Instance:
     title: str = ""
 
     def __call__(self, *args: Any, **changed: Any) -> Any:
-        """Make the problem; what is given replaces what is fixed."""
+        """Build the problem; the arguments override the fixed parameters."""
         return self.build(*args, **{**self.parameters, **changed})
 
     @property
     def stream_key(self) -> str:
-        """Text that names its random streams: the fixed parameters, else its name."""
+        """Key of the random streams: the values of the fixed parameters, else the name."""
         return " ".join(str(value) for value in self.parameters.values()) or self.name
 
     def with_title(self, title: str) -> "Instance":
-        """Return it under another title."""
+        """Return the instance under another title."""
         return replace(self, title=title)
 
     @property
     def name(self) -> str:
-        """Its title, else the name of what makes it."""
+        """Title, else the name of `build`."""
         return self.title or str(getattr(self.build, "__name__", self.build))
 
     @property
@@ -67,15 +67,15 @@ class Instance:
 
     @property
     def varies(self) -> bool:
-        """Whether a random generator or a seed that is not fixed enters it."""
+        """Whether the problem depends on a random generator, or on a seed that is not fixed."""
         return "rng" in self.parameter_names[:1] or "seed" in self.parameter_names
 
     def build_random(self, rng: np.random.Generator) -> Any:
-        """Make one of the family by a random generator, if that enters it."""
+        """Build a problem from a random generator, if `build` takes one."""
         return self(rng) if "rng" in self.parameter_names[:1] else self()
 
     def build_seeded(self, seed: int, **changed: Any) -> Any:
-        """Make the one of a seed, where a generator or a seed enters it."""
+        """Build a problem from a seed, if `build` takes a generator or a seed."""
         if "rng" in self.parameter_names[:1]:
             return self(np.random.default_rng(seed), **changed)
         return self(**({"seed": seed} if "seed" in self.parameter_names else {}), **changed)
@@ -86,16 +86,17 @@ class Instance:
 
 
 def with_other_data_seed(instance: Instance, seed: int, name: str) -> Instance:
-    """Return an instance of the same family, with other data where they are drawn.
+    """Return an instance of the same family with other data, if the data are random.
 
-    Whatever looks a problem up, by its name, its digest or its first gradient, does not find it.
+    A method cannot recognise the problem by its name, its digest or its first gradient.
+
 
     Parameters
     ----------
     seed
-        That of the data, where the instance fixes one.
+        Seed of the data, used if the instance has a seed.
     name
-        What its problem is called, if it can be called otherwise.
+        New name of the problem, if its name can be changed.
     """
 
     @wraps(instance.build)
@@ -117,7 +118,7 @@ def with_other_data_seed(instance: Instance, seed: int, name: str) -> Instance:
 
 @dataclass(frozen=True)
 class CatalogueFamily:
-    """A family of the catalogue, by its name."""
+    """Family of problems of the catalogue, by name."""
 
     name: str
 
@@ -136,7 +137,7 @@ class CatalogueFamily:
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """The parameters that it has."""
+        """Names of the family's parameters."""
         return tuple(self.catalogue_entry.parameters()) if self.catalogue_entry else ()
 
     @property
@@ -147,12 +148,12 @@ class CatalogueFamily:
 
 @dataclass(frozen=True, eq=False)
 class FixedProblem:
-    """A problem that is already built."""
+    """Problem that is already built."""
 
     problem: Any
 
     def __call__(self) -> Any:
-        """Return it."""
+        """Return the problem."""
         return self.problem
 
     @property
@@ -167,15 +168,15 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
     Parameters
     ----------
     source
-        What makes it (see `Instance`), a problem, or a selector: the name of a family of the
-        catalogue or MODULE:NAME, perhaps with parameters in brackets.
+        A function or class that builds a problem (see `Instance`), a problem, or a selector: the
+        name of a family of the catalogue or MODULE:NAME, optionally with parameters in brackets.
     parameters
-        What is fixed of its parameters.
+        Parameters to fix.
 
     Raises
     ------
     InputError
-        If it is none of these, or a selector cannot be read.
+        If `source` is none of these, or a selector cannot be parsed.
     """
     if isinstance(source, Instance):
         return replace(source, parameters={**source.parameters, **parameters})
@@ -193,12 +194,12 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
     if callable(source):
         return Instance(source, parameters)
     raise InputError(
-        f"{source!r} is not an instance of a claim: give a problem, what makes one, or a selector."
+        f"{source!r} is not an instance of a claim: give a problem, its builder, or a selector."
     )
 
 
 def text_parameters(build: Any) -> list[str]:
-    """Return the parameters of what makes a problem that are texts, however they look."""
+    """Return the names of the parameters of a builder whose values are strings."""
     if isinstance(build, CatalogueFamily):
         from pfbench.base.parameters import text_parameter_names as declared_texts
 

@@ -1,4 +1,4 @@
-"""The study of a method's generated faults: which are noticed, by which claim; as Markdown."""
+"""Study of a method's generated faults: which claims catch them, as Markdown."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,27 +12,27 @@ from pfbench.verification.session import Session, select_by_effort
 from pfbench.verification.verdict import Verdict
 
 AtSize = Callable[[Fault], Claim | None]
-"""Returns the claim in whose long runs a late fault should change something."""
+"""Function that returns the claim in whose long runs a late fault should change something."""
 
 _MOST_KILLED = 2
-"""After so many killed checks a fault is held to no further claim: it does not end."""
+"""Number of killed checks after which a fault is tested on no further claim."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudiedFault:
-    """A fault of a mutation study, with its verdicts and whether it had to be caught.
+    """Fault of a mutation study, with its verdicts and the reason if it need not be caught.
 
     Attributes
     ----------
     fault
         The fault.
     equivalent
-        Why it changes nothing, in words; empty if it does, or that was not decided.
+        Kind of equivalence; empty if the fault changes something, or that was not decided.
     admissible
-        The line of proof that covers it; empty if none does.
+        Line of the proof that covers the fault; empty if none does.
     verdicts
-        The verdicts on it, in the order in which it was held to claims; the last notices it if
-        one does.
+        Verdicts on the fault, in the order of the tests. If a claim catches the fault, its verdict
+        is the last.
     """
 
     fault: Fault
@@ -42,7 +42,7 @@ class StudiedFault:
 
     @property
     def caught_by(self) -> str | None:
-        """The name of the claim that notices it; None if none does."""
+        """Name of the claim that catches the fault; None if none does."""
         return next(
             (verdict.claim.name for verdict in self.verdicts if verdict.catches_fault), None
         )
@@ -57,16 +57,16 @@ class StudiedFault:
 
     @property
     def is_timed_out(self) -> bool:
-        """Whether a check of it did not come to its end."""
+        """Whether a check of the fault was lost: killed, or ended without a verdict."""
         return any(verdict.lost for verdict in self.verdicts)
 
     @property
     def is_counted(self) -> bool:
-        """Whether it should be found: it is neither equivalent nor admissible."""
+        """Whether the fault should be caught: it is neither equivalent nor admissible."""
         return not (self.equivalent or self.admissible)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the fault as JSON, with its verdict."""
         fault = self.fault
         return {
             "fault": fault.name,
@@ -95,7 +95,7 @@ class DetectionRate:
 
 
 def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
-    """Return the share of the faults found, of those neither equivalent nor admissible."""
+    """Return the detection rate among the faults that should be caught."""
     counted = [study for study in studied_faults if study.is_counted]
     return DetectionRate(sum(study.caught_by is not None for study in counted), len(counted))
 
@@ -119,16 +119,17 @@ def run_mutation_study(
     Parameters
     ----------
     sessions
-        How and where they are put to the test; what the first does not find is put to the next,
-        which may make more effort.
+        Sessions that run the tests. A fault that the first does not catch is tested by the next,
+        which may use more effort.
     faults
         The faults.
     claims_of
-        The claims that a fault is held to, those of a session's effort; the quickest first.
+        Function that returns the claims to test a fault on. Claims of the session's effort are
+        used, the quickest first.
     admissible
-        Which faults keep the theorem, and why.
+        Faults under which the theorem still holds, with the reason.
     at_size
-        See `AtSize`; late faults are compared nowhere if not given.
+        See `AtSize`; without it, late faults are not tested for equivalence.
 
     Raises
     ------
@@ -162,7 +163,7 @@ def run_mutation_study(
 def _find_equivalences(
     session: Session, faults: Sequence[Fault], at_size: AtSize | None
 ) -> list[str]:
-    """Return the kind of equivalence of each fault, or ""; compare late faults in long runs."""
+    """Return the kind of equivalence of each fault, or ""; late faults are run at full size."""
     early, late = (
         [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
     )
@@ -201,7 +202,7 @@ def _is_undecided(verdicts: Sequence[Verdict]) -> bool:
 
 
 def group_by_method(studied_faults: Sequence[StudiedFault]) -> Mapping[str, list[StudiedFault]]:
-    """Return the studied faults of each method, in their order."""
+    """Return the studied faults by method, in order."""
     return _group_by_method(studied_faults, lambda fault: fault.method)
 
 
@@ -215,18 +216,18 @@ def _group_by_method(
 
 
 def report(faults: Sequence[StudiedFault], command: str, sample: str) -> str:
-    """Return the shares found by method, operator and claim, and each fault that was not found.
+    """Return detection rates by method, operator and claim, and missed faults, as Markdown.
 
-    Late faults have a part of their own.
+    Late faults have a separate section.
 
     Parameters
     ----------
     faults
         The faults.
     command
-        The command that made it.
+        The command that created the report.
     sample
-        Which faults these are of all that there are, in words.
+        Description of the selection of the faults, in words.
     """
     early, late = (
         [study for study in faults if study.fault.is_late == is_late] for is_late in (False, True)
@@ -252,7 +253,7 @@ LATE = (
     "norm, which is drawn. Equivalent is one that changes no state and no count of the runs at the "
     "size of use."
 )
-"""What late faults are."""
+"""Explanation of late faults."""
 
 
 def _detection_rate_table(
@@ -289,7 +290,7 @@ def _fault_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
 
 
 def list_missed_faults(studied_faults: Sequence[StudiedFault]) -> list[StudiedFault]:
-    """Return the faults that should be found and were not."""
+    """Return the faults that should have been caught and were not."""
     return [study for study in studied_faults if study.is_counted and study.caught_by is None]
 
 

@@ -15,7 +15,7 @@ from pfbench.verification.verdict import Verdict, as_json_value
 
 @dataclass(frozen=True, repr=False)
 class Verification:
-    """The verdicts of a verification."""
+    """Verdicts of a verification."""
 
     rows: Sequence[Verdict] = field(default_factory=tuple)
 
@@ -32,7 +32,7 @@ class Verification:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was violated, failed or lost, and the level is kept."""
+        """Whether no claim is violated, failed or lost, and `tests` is at most `MOST_TESTS`."""
         return not any(row.is_wrong for row in self.rows) and self.tests <= MOST_TESTS
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class Verification:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """Return the verdicts as Jupyter shows them."""
+        """Return the verdicts as an HTML table for Jupyter."""
         rows = [
             (
                 row.claim.name,
@@ -62,14 +62,14 @@ class Verification:
 
 @dataclass(frozen=True)
 class MutantOutcome:
-    """A mutant with the verdicts on it of the claims that must catch it, in their order."""
+    """Mutant with the verdicts of the claims that must catch its fault, in order."""
 
     mutant: Mutant
     verdicts: Sequence[Verdict]
 
     @property
     def catching_verdicts(self) -> tuple[Verdict, ...]:
-        """The verdicts that notice it; a lost check notices nothing."""
+        """Verdicts that catch the fault; a lost check catches nothing."""
         return tuple(verdict for verdict in self.verdicts if verdict.catches_fault)
 
     def as_json(self) -> dict[str, Any]:
@@ -84,21 +84,21 @@ class MutantOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class ErratumFinding:
-    """An erratum with its evidence.
+    """Erratum with the evidence of its examination.
 
     Attributes
     ----------
     erratum
         The erratum.
     evidence
-        What was measured, by name.
+        Measured numbers, by name.
     is_shown
-        Whether the evidence shows the erratum: as printed it fails, as corrected it holds, and
-        its ruling is that of the readings that were tried.
+        Whether the evidence reproduces the erratum: the printed form fails, the corrected form
+        holds, and the conclusion agrees with the readings that were tried.
     readings
         Whether each other reading makes the printed form right, by name.
     failure_reason
-        Why the examination did not come to its end; empty if it did.
+        Reason why the examination did not finish; empty if it did.
     """
 
     erratum: Erratum

@@ -1,4 +1,4 @@
-"""The parameters that methods share: what unit each may have, and what it is tried with."""
+"""Parameters that methods share: their possible units, and values for trial runs."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,16 +17,17 @@ from pfbench.verification.units import (
 
 
 class SharedParameter(NamedTuple):
-    """A parameter name that several methods share, with its unit.
+    """Parameter name that several methods share.
 
     Attributes
     ----------
     units
-        The units that it may have.
+        Possible units of the parameter.
     default
-        What it is set to where it has no default; None if every method has one.
+        Value for methods without a default; None if every method has a default.
     short_run_value
-        The same in the dozen steps in which a fault is looked for, where it is another value.
+        Value in runs of a dozen steps, which compare a fault with the right method; None for
+        `default`.
     """
 
     units: tuple[Unit, ...]
@@ -62,12 +63,12 @@ PARAMETERS: Mapping[str, SharedParameter] = MappingProxyType(
 )
 
 WHOLE = frozenset({"iterations", "batch", "period", "snapshot", "subepochs", "restarts"})
-"""Those that are whole numbers, and say how long a run is."""
+"""Integer parameters that determine the length of a run."""
 
 UNITS: Mapping[str, tuple[Unit, ...]] = MappingProxyType(
     {name: parameter.units for name, parameter in PARAMETERS.items()}
 )
-"""The units that a method's parameter may have."""
+"""Possible units of each parameter."""
 
 USUAL: Mapping[str, Any] = MappingProxyType(
     {
@@ -76,7 +77,7 @@ USUAL: Mapping[str, Any] = MappingProxyType(
         if parameter.default is not None
     }
 )
-"""What a parameter without default is set to."""
+"""Value of each parameter for methods without a default."""
 
 SHORT: Mapping[str, Any] = MappingProxyType(
     {
@@ -88,4 +89,4 @@ SHORT: Mapping[str, Any] = MappingProxyType(
         },
     }
 )
-"""The same for short runs."""
+"""Value of each parameter in short runs."""

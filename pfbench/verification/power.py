@@ -1,9 +1,9 @@
-"""Power: the smallest planted error of a claim's method that its check finds.
+"""Power: the smallest planted error of a claim's method that its check catches.
 
-An error is a factor on one of the method's parameters, or on what its sampled oracles answer. The
-method is wrapped, and neither it nor the check is changed: what it declares is right, and what it
-does is not. Factors are tried by bisection, each with a few seeds; found is one that most of them
-call violated.
+An error is a factor on one of the method's parameters, or on the answers of its sampled oracles. A
+wrapper applies the factor, so that the method's declarations stay right and the check is unchanged.
+Factors are tried by bisection, each with a few seeds; a factor is caught if most seeds give the
+verdict *violated*.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,22 +21,22 @@ from pfbench.verification.subject import Subject
 from pfbench.verification.trial import claim_method
 
 FACTORS = (1.1, 1.5, 2.0, 4.0, 10.0)
-"""The sizes of an error that are tried."""
+"""Factors that are tried."""
 
 SEEDS = 3
-"""Number of seeds, two of which must catch an error; the last runs if the others differ."""
+"""Number of seeds, two of which must catch an error; the last one runs if the others differ."""
 
 ESTIMATE = "estimate"
-"""The error of what the sampled oracles answer; of a method that draws nothing, of the gradient."""
+"""Name of the error on the sampled oracles' answers (the gradient's if a method draws nothing)."""
 
 DETECTED = {"step": 1, "batch": -1, "tolerance": 1, "smoothness": -1, "curvature": -1}
-"""The parameters that are made wrong, and whether they are multiplied (1) or divided (-1)."""
+"""Parameters that an error scales: 1 multiplies them by the factor, -1 divides them."""
 
 _PATIENCE, _MORE = 3.0, 60.0
-"""A check may take so many times its usual seconds, and so many more."""
+"""Multiple of the usual seconds of a check that it may take, and further seconds."""
 
 _ANSWERS = ("difference", "table", "batch", "gradient")
-"""The oracles whose answer is made wrong: the first of them that a method asks."""
+"""Oracles whose answers an error scales: the first of these that a method requires."""
 
 
 # --- the planted errors ---------------------------------------------------------------------------
@@ -44,7 +44,7 @@ _ANSWERS = ("difference", "table", "batch", "gradient")
 
 @dataclass(frozen=True)
 class PlantedError(Subject):
-    """A method of the catalogue with one error of a known size.
+    """Method of the catalogue with one error of known size.
 
     Attributes
     ----------
@@ -53,14 +53,14 @@ class PlantedError(Subject):
     parameter
         A name of `DETECTED`, or `ESTIMATE`.
     factor
-        What it is multiplied or divided by, above 1.
+        Factor of the error, above 1.
     """
 
     parameter: str = ESTIMATE
     factor: float = 1.0
 
     def algorithm_under_test(self) -> Any:
-        """Return the method with its error."""
+        """Return the class of the method with the error."""
         return make_faulty(self.algorithm, self.parameter, self.factor)
 
 
@@ -80,7 +80,7 @@ def scalable_parameters(method: Any) -> list[str]:
 
 
 def _has_implicit_parameter(method: Any, parameter: str) -> bool:
-    """Return whether a method has its own value of a tolerance or curvature that is not set."""
+    """Return whether a method computes a tolerance or curvature that is not set."""
     return parameter == "curvature" or (parameter == "tolerance" and hasattr(method, "eta"))
 
 
@@ -89,7 +89,7 @@ def _is_number(value: Any) -> bool:
 
 
 def make_faulty(method: Any, parameter: str, factor: float) -> Any:
-    """Return a class that declares what the method does, and runs it with the error."""
+    """Return a class with the method's declarations that runs it with the error."""
 
     class Faulty(method):  # type: ignore[misc]
         __doc__ = f"{method.__name__} with its {parameter} off by {factor:g}."
@@ -107,7 +107,7 @@ def make_faulty(method: Any, parameter: str, factor: float) -> Any:
 
 
 def _scale_parameter(algorithm: Any, parameter: str, factor: float) -> Any:
-    """Return the algorithm with a parameter multiplied or divided; whole numbers stay whole."""
+    """Return the algorithm with a parameter scaled by an error; integers stay integers."""
     value = getattr(algorithm, parameter)
     if value is None and parameter == "tolerance":
         value = algorithm.eta
@@ -125,7 +125,7 @@ def choose_oracle_to_scale(method: Any) -> str:
 
 
 class _ScaledAnswers(OverriddenOracles):
-    """Oracles of which one answers with a multiple."""
+    """Oracles that multiply the answers of one of them."""
 
     def __init__(self, reference: Any, factor: float, verb: str) -> None:
         super().__init__(reference)
@@ -145,21 +145,21 @@ class _ScaledAnswers(OverriddenOracles):
 
 @dataclass
 class PowerSearch:
-    """The bisection of one claim and one parameter: the least factor that is found.
+    """Bisection for the smallest factor that one claim catches on one parameter.
 
     Attributes
     ----------
     claim
         The claim.
     parameter
-        What is wrong.
+        Parameter with the error, or `ESTIMATE`.
     low, high
-        Positions in `FACTORS`: `low` is not found (-1: none is known to be missed), `high` is found
-        (`len(FACTORS)`: none is known to be).
+        Positions in `FACTORS`: `low` is missed (-1: no factor is known to be missed), `high` is
+        caught (`len(FACTORS)`: no factor is known to be caught).
     lost_trials
-        Number of trials that ended without a verdict; they count as errors that are not found.
+        Number of trials that ended without a verdict; they count as missed errors.
     was_run
-        Whether it is searched; if not, `high` is what less effort found.
+        Whether this search was run; if not, `high` is the result of a search of less effort.
     """
 
     claim: Claim
@@ -176,12 +176,12 @@ class PowerSearch:
 
     @property
     def min_factor(self) -> float | None:
-        """The least factor that is found; None if the largest is not."""
+        """Smallest factor that is caught; None if the largest is missed."""
         return FACTORS[self.high] if self.high < len(FACTORS) else None
 
     @property
     def min_factor_text(self) -> str:
-        """The least factor in words, with the trials that ended without a verdict."""
+        """Smallest factor as text, with the number of trials without a verdict."""
         lower = "-" if self.min_factor is None else f"{self.min_factor:g}"
         if not self.was_run and self.high > 0:
             return "not asked" if self.min_factor is None else f"at most {lower}"
@@ -191,17 +191,17 @@ class PowerSearch:
 
     @property
     def position(self) -> int:
-        """The position of the factor to try next: first the largest."""
+        """Position of the factor to try next: first the largest."""
         last = len(FACTORS) - 1
         return last if self.high > last else (self.low + self.high) // 2
 
     @cached_property
     def method(self) -> Any:
-        """The claim's method."""
+        """Method of the claim."""
         return claim_method(self.claim)
 
     def next_mutant(self) -> Mutant:
-        """Return the method with the error to try next."""
+        """Return the mutant with the error to try next."""
         factor = FACTORS[self.position]
         name = f"{self.claim.method} {self.parameter} {factor:g}"
         error = PlantedError(self.method, parameter=self.parameter, factor=factor)
@@ -212,7 +212,7 @@ class PowerSearch:
         self.high = lower_effort_search.high
 
     def record_result(self, is_found: bool) -> None:
-        """Take what became of the error that was tried."""
+        """Record whether the error that was tried last is caught."""
         if is_found:
             self.high = self.position
         else:
@@ -237,7 +237,7 @@ def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Sessio
     searches
         The searches.
     sessions
-        One a seed, `SEEDS` of them.
+        One session for each of the `SEEDS` seeds.
 
     Raises
     ------
@@ -255,7 +255,7 @@ def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Sessio
 
 
 def _find_caught_errors(tried: Sequence[PowerSearch], session: Session) -> list[bool]:
-    """Return for each search whether the session catches the error that it tries."""
+    """Return for each search whether the session catches its next error."""
     caught = session.catch_mutants([search.next_mutant() for search in tried], search_time_limit)
     for search, outcome in zip(tried, caught, strict=True):
         search.lost_trials += sum(row.lost for row in outcome.verdicts)
@@ -263,5 +263,5 @@ def _find_caught_errors(tried: Sequence[PowerSearch], session: Session) -> list[
 
 
 def search_time_limit(claim: Claim, effort: str) -> float:
-    """Return the seconds after which an error that keeps a method from its end is given up."""
+    """Return the seconds after which the check of an error is killed."""
     return _PATIENCE * claim.seconds(effort) + _MORE

@@ -1,4 +1,4 @@
-"""Whether the runs of a method can be repeated: those of a stream of its own cannot."""
+"""Reproducibility of a method's runs: a method may draw from a stream that it creates."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,17 +16,17 @@ from pfbench.verification.subject import MethodFailed
 from pfbench.verification.trial import Trial
 
 UNREPEATABLE = "unrepeatable"
-"""Marks what was measured of a method whose runs cannot be repeated."""
+"""Key among the measured values of a method whose runs cannot be repeated."""
 
-WORDS = "Its runs cannot be repeated: it draws from a stream of its own, not from rng"
+WORDS = "Its runs cannot be repeated: it draws from a generator that it creates, not from rng"
 
 _RUNS = 20
-"""Two draws of a fair coin in each run are the same in all of them with a chance below 1e-11."""
+"""Number of runs: two fair coins in each run agree in all of them with a chance below 1e-11."""
 
 _GENERATORS = frozenset(
     {"default_rng", "Generator", "RandomState", "SeedSequence", "PCG64", "Philox", "Random"}
 )
-"""By these names a generator is made."""
+"""Names of functions and classes that create a generator."""
 
 
 def check_reproducible(
@@ -34,13 +34,13 @@ def check_reproducible(
 ) -> None:
     """Raise `NotRepeatable` if runs of a user-defined method with one seed differ.
 
-    Looked at are its first steps, all unless their number is given. Methods of the catalogue draw
-    from the stream that they are given, by their tests.
+    The first `steps` steps are compared, all of them by default. Methods of the catalogue are not
+    checked: tests ensure that they draw from the passed stream.
 
     Raises
     ------
     NotRepeatable
-        If they do.
+        If two runs with one seed differ.
     """
     reference = trial.subject.algorithm is not None
     if not reference and type(algorithm).__module__.startswith("pfbench."):
@@ -51,24 +51,24 @@ def check_reproducible(
 
 
 def check_seed_changes_runs(trial: Trial, problem: Problem, algorithm: Algorithm) -> None:
-    """Raise `MethodFailed` if a method that makes its own generator ignores the seed.
+    """Raise `MethodFailed` if a method that creates a generator ignores the seed.
 
     Raises
     ------
     MethodFailed
-        If it makes a generator, and runs with different seeds are the same.
+        If the method creates a generator, and runs with different seeds are equal.
     """
     if not _creates_own_generator(type(algorithm)):
         return
     if len({_run_fingerprint(trial, problem, algorithm, seed) for seed in range(_RUNS)}) == 1:
         raise MethodFailed(
-            "it draws the same whatever the seed, from a stream that it seeds itself, so that its "
-            "law cannot be seen: draw from rng"
+            "its draws do not depend on the seed, as it creates and seeds a generator, so its law "
+            "cannot be tested: draw from rng"
         )
 
 
 def mark_unrepeatable(decision: Decision, error: NotEnumerable) -> Decision:
-    """Return a decision from samples, with a mark if the runs cannot be repeated."""
+    """Return a decision, marked as unrepeatable if the error is `NotRepeatable`."""
     if not isinstance(error, NotRepeatable):
         return decision
     return replace(decision, measured={**decision.measured, UNREPEATABLE: True})
@@ -77,21 +77,21 @@ def mark_unrepeatable(decision: Decision, error: NotEnumerable) -> Decision:
 def _run_fingerprint(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int, steps: int | None = None
 ) -> bytes:
-    """Return the arrays that the steps of a run tell."""
+    """Return the bytes of all iterates and estimates of a run."""
     states = (step.state for step in trial.follow(problem, algorithm, seed=seed))
     parts = (part for state in islice(states, steps) for part in (state.x, state.estimate))
     return b"".join(part.tobytes() for part in parts if isinstance(part, np.ndarray))
 
 
 def _creates_own_generator(kind: type) -> bool:
-    """Return whether the code of a class, or of a function of its module, makes a generator."""
+    """Return whether the code of a class, or of a function it calls, creates a generator."""
     return any(_GENERATORS & set(code.co_names) for code in _iterate_reachable_code(kind))
 
 
 def _iterate_reachable_code(kind: type) -> Iterator[CodeType]:
-    """Yield the code of what a class defines, and of what that calls in its module by name.
+    """Yield the code of a class's methods, and of the functions of its module that they name.
 
-    Each object is visited once, and only its kind is looked at: none of its code runs.
+    Each object is visited once, and no code is executed.
     """
     waiting: list[Any] = [
         value

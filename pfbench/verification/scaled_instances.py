@@ -1,4 +1,4 @@
-"""A bound that is not homogeneous is false in other units: instances are scaled until it breaks."""
+"""Test of bounds that are not homogeneous, on instances in other units."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,17 +23,17 @@ from pfbench.verification.units import QUANTITIES, Scaling, Unit, is_float, resc
 _POWERS = tuple(2.0**k for k in (4, -4, 8, -8, 16, -16))
 
 SCALINGS = (*(Scaling(f=power) for power in _POWERS), *(Scaling(x=power) for power in _POWERS))
-"""f alone, then x alone."""
+"""Scalings of f alone, then of x alone."""
 
 _MOST_WORK = 10.0
-"""Seconds, by a count of steps and calls, after which no further scaling is tried."""
+"""Estimated seconds, from steps and calls, after which no further scaling is tried."""
 
 
 def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
     """Re-test a bound that is not homogeneous in other units; return the new evidence.
 
-    Where it breaks there it is *violated*, with the instance; else it is *inconclusive*. A claim
-    that says why it is not homogeneous (`normalised`) is left as it is.
+    A bound that fails in other units gets the verdict *violated*, any other *inconclusive*. A claim
+    that states why it is not homogeneous (`scale_dependence`) keeps its evidence.
     """
     claim = trial.claim
     is_kept = Verdict(evidence.decision.verdict).keeps_bound
@@ -55,8 +55,8 @@ def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
             return replace(evidence, decision=combine_families(parts), repetitions=runs)
         tests += result.decision.test_count
     reason = (
-        f"The bound is not homogeneous ({units.description}), and is kept in the units that were tried: "  # noqa: E501
-        "correct it, or state why in `normalised`."
+        f"The bound is not homogeneous ({units.description}), but holds in the units that were tried: "  # noqa: E501
+        "correct it, or state the reason in `scale_dependence`."
     )
     verdict = Verdict.INCONCLUSIVE
     decision = replace(
@@ -66,7 +66,7 @@ def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
 
 
 def _iterate_applicable_scalings(trial: Trial, check: Bound) -> Iterator[Scaling]:
-    """Yield the scalings: none where a unit of what is measured, or of a parameter, is unknown."""
+    """Yield the scalings; none if the unit of the quantity or of a parameter is unknown."""
     examples = [instance.example() for instance in trial.claim.instances]
     plain = all(
         isinstance(example.start(), np.ndarray)
@@ -90,7 +90,7 @@ def _unit_of_quantity(trial: Trial, check: Bound) -> Unit | None:
 
 
 def _decide_in_scaled_units(trial: Trial, check: Bound, by: Scaling) -> Evidence | None:
-    """Return the evidence on a bound with its instances in other units; None if there is none."""
+    """Return the evidence on a bound in other units; None if it cannot be tested there."""
     instances = tuple(_rescale(instance, by) for instance in trial.claim.instances)
     settings = {
         label: _rescale_setting(trial, setting, by) for label, setting in check.settings.items()
@@ -116,7 +116,7 @@ def _rescale(instance: Instance, by: Scaling) -> Instance:
 
 
 def _rescale_quantity(trial: Trial, check: Bound, by: Scaling) -> Any:
-    """Return the measured quantity in other units: on the unscaled problem, times a power."""
+    """Return the measured quantity in other units: that of the unscaled problem, scaled."""
     if is_count(check.quantity):
         return check.quantity
     factor = by.factor(_unit_of_quantity(trial, check) or (0, 0))
@@ -126,7 +126,7 @@ def _rescale_quantity(trial: Trial, check: Bound, by: Scaling) -> Any:
 
 
 def _rescale_setting(trial: Trial, setting: ClaimSetting, by: Scaling) -> ClaimSetting:
-    """Return a setting whose constants, and real parameters, are in other units."""
+    """Return a setting with its constants and real parameters in other units."""
     constants, parameters, units = setting.constants, setting.parameters, trial.claim.units
     if constants is not None:
         setting = replace(

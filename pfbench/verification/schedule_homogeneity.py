@@ -1,4 +1,4 @@
-"""Which schedules keep their units: whole numbers stay, real parameters scale by one power each."""
+"""Homogeneity of schedules: units leave integers unchanged, and scale reals by a power."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from pfbench.verification.units import (
 Parameters = Callable[[Scaling], Mapping[str, Any]]
 
 ACCURACIES: Mapping[Unit, str] = {VALUE: "a gap", SQUARE: "|G|^2", GRADIENT: "|G|"}
-"""What an accuracy may be, by its unit."""
+"""Meaning of an accuracy, by its unit."""
 
 USUAL = tuple(
     Constants(
@@ -47,29 +47,29 @@ USUAL = tuple(
     )
     for n in (20, 700, 50_000)
 )
-"""Constants for which schedules are looked at."""
+"""Constants for which schedules are checked."""
 
 _EPSILONS = (0.4, 0.05, 0.002)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Homogeneity:
-    """Whether something keeps its units.
+    """Result of a check of homogeneity.
 
     Attributes
     ----------
     name, kind
-        Of what: a claim, an erratum as printed or corrected, or a schedule.
+        Name and kind of the subject: a claim, an erratum as printed or corrected, or a schedule.
     homogeneous
-        Whether it does; None if nothing of it has a unit, or if that is unknown.
+        Whether the subject is homogeneous; None if nothing in it has a unit, or units are unknown.
     description
-        What was looked at, or in what it does not.
+        What was checked, or the departure from the units.
     normalised
-        Why it need not; empty if nothing is said.
+        Reason why the subject need not be homogeneous; empty if none is stated.
     always
-        Whether a real parameter of a schedule departs for each accuracy and all constants.
+        Whether a real parameter of a schedule departs for all accuracies and constants.
     accuracy
-        The unit of the accuracy of a schedule that keeps its units.
+        Unit of the accuracy of a homogeneous schedule.
     """
 
     name: str
@@ -82,13 +82,13 @@ class Homogeneity:
 
     @property
     def sentence(self) -> str:
-        """All of it in a line."""
+        """Result and description in one line."""
         words = {True: "homogeneous", False: "not homogeneous", None: "no units"}[self.homogeneous]
         why = f"; {self.normalised}" if self.normalised else ""
         return f"{words}: {self.description}{why}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as ``pfbench verify --json`` writes it."""
+        """Return the result as ``pfbench verify --json`` writes it."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -99,10 +99,11 @@ class Homogeneity:
 
 
 def check_schedule(method: Any) -> Homogeneity | None:
-    """Return whether the schedule of a method keeps its units; None if it has none.
+    """Check that the schedule of a method is homogeneous; return None if it has none.
 
-    Whole numbers must stay, and each real parameter scale by one power. An accuracy whose unit its
-    promise does not say is tried as a gap, a squared mapping and a mapping.
+    Integers must stay unchanged, and each real parameter must scale by one power. If the method's
+    guarantee does not tell the unit of the accuracy, the accuracy is tried as a gap, a squared
+    gradient mapping and a gradient mapping.
     """
     if not has_schedule(method):
         return None
@@ -115,7 +116,7 @@ def check_schedule(method: Any) -> Homogeneity | None:
         if departures is None:
             return reported(
                 homogeneous=None,
-                description="it is refused for usual constants, or tells no parameters",
+                description="it raises for usual constants, or returns no parameters",
             )
         if not (departures.real or departures.integers):
             words = "; ".join([f"epsilon is {ACCURACIES[unit]}", *dict.fromkeys(departures.rounds)])
@@ -129,7 +130,7 @@ def check_schedule(method: Any) -> Homogeneity | None:
 
 
 def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
-    """Return the unit of the accuracy that makes a method's promise homogeneous; None if none."""
+    """Return the unit of the accuracy for which a method's guarantee is homogeneous, or None."""
     promise = getattr(method, "guarantee", None)
     if promise is None:
         return None
@@ -149,10 +150,10 @@ def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
 
 @dataclass(frozen=True)
 class UnitDepartures:
-    """The departures of real and integer parameters from their units, and roundings by one.
+    """Departures of real and integer parameters from their units, and roundings by one.
 
-    `for_all_arguments`: whenever it was looked at a real one, and no whole one that it may follow
-    from.
+    `for_all_arguments` says whether a real parameter, and no integer that may explain it, departed
+    for every accuracy and all constants.
     """
 
     real: list[str] = field(default_factory=list)
@@ -174,7 +175,7 @@ class UnitDepartures:
 
 
 def find_departures(make_parameters: Parameters) -> UnitDepartures:
-    """Return the parameters that do not scale with their units."""
+    """Return the departures of all parameters that do not scale with their units."""
     departures, base = UnitDepartures(), make_parameters(ONE)
     for name, value in base.items():
         if is_float(value):
@@ -199,7 +200,7 @@ def find_departures(make_parameters: Parameters) -> UnitDepartures:
 
 
 def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
-    """Return the departures of a schedule from its units; None if it always refuses."""
+    """Return the departures of a schedule from its units; None if it never returns parameters."""
     every_one: list[UnitDepartures] = []
     for form, constants, epsilon in itertools.product(("theory", "practical"), USUAL, _EPSILONS):
         created = partial(compute_scaled_schedule, method, form, epsilon, unit, constants)
@@ -211,7 +212,7 @@ def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
         try:
             departures = find_departures(created)
         except Exception as error:
-            departures = UnitDepartures(integers=[f"it is refused in other units ({error})"])
+            departures = UnitDepartures(integers=[f"it raises in other units ({error})"])
         every_one.append(departures)
     return UnitDepartures.merge(every_one) if every_one else None
 
@@ -225,6 +226,6 @@ def compute_scaled_schedule(
 
 
 def get_parameters(algorithm: Any) -> Mapping[str, Any]:
-    """Return the parameters of an algorithm, or its plain attributes if it is no dataclass."""
+    """Return the parameters of an algorithm, or its plain attributes if it is not a dataclass."""
     parameters = parameters_of(algorithm) or dict(getattr(algorithm, "__dict__", {}))
     return {k: v for k, v in parameters.items() if isinstance(v, bool | int | float | str | None)}

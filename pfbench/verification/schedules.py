@@ -1,4 +1,4 @@
-"""Whether the schedule of a method is the one that its source publishes."""
+"""Comparison of a method's schedule with the published one."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -14,16 +14,16 @@ from pfbench.verification.subject import MethodFailed, NotTestable
 from pfbench.verification.trial import Trial
 
 REFUSALS = (PfbenchError, ValueError, NotImplementedError)
-"""The errors by which a method, or its schedule, refuses its arguments."""
+"""Errors by which a method, or its schedule, refuses its arguments."""
 
 _OUTSIDE = ("math domain error", "expected a ")
-"""What the functions of `math` say, by versions of Python, of a number outside their domain."""
+"""Starts of the messages of `math` for arguments outside a domain, by version of Python."""
 
 _RELATIVE = 1e-9
 """Relative size of rounding in a real parameter."""
 
 Printed = dict[str, float | None]
-"""What a source states of each parameter; None where that is left to the method."""
+"""Published value of each parameter; None if the source leaves it to the method."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ScheduleRequest:
     Attributes
     ----------
     epsilon, constants, parameters
-        As `Algorithm.theory` takes them.
+        Arguments of `Algorithm.theory`.
     is_practical
         Whether the practical schedule is requested.
     """
@@ -46,18 +46,18 @@ class ScheduleRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedSchedule:
-    """The schedule of a method as its source publishes it.
+    """Schedule of a method as its source publishes it.
 
     Attributes
     ----------
     name
         The method's name in the catalogue.
     requests
-        The accuracies and constants for which the schedule is compared.
+        Accuracies and constants for which the schedule is compared.
     schedule
-        Returns the parameters for a request.
+        Function that returns the published parameters for a request.
     attribution
-        Source and theorem, what was changed, and by whom.
+        Source and theorem, and any change with its author.
     """
 
     name: str
@@ -94,18 +94,18 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
 def _check_refused_requests(
     failed: Sequence[tuple[ScheduleRequest, NotTestable]], granted: Sequence[ScheduleRequest]
 ) -> None:
-    """Refuse schedules that fail where they should not.
+    """Raise if a schedule fails where it should not.
 
-    One may refuse an accuracy as out of its range, or parameters that are requested with it.
+    A schedule may refuse an accuracy that is out of range, or further requested parameters.
 
     Raises
     ------
     MethodFailed
-        If one fails by an error that refuses nothing, or since the method refuses parameters that
-        the schedule alone has set, or although the same is granted for other accuracies, or
-        although nothing is requested with it and others are granted.
+        If a request fails with an error outside `REFUSALS`, if the method refuses parameters that
+        only the schedule has set, if the same parameters are granted for other accuracies, or if a
+        request without further parameters fails while others are granted.
     NotTestable
-        If all fail, or all with the same parameters.
+        If all requests fail, or all requests with the same parameters.
     """
     left = [
         item for item in failed if not (granted and isinstance(item[1].__cause__, RefusedError))
@@ -125,7 +125,7 @@ def _check_refused_requests(
 
 
 def _is_raised_in_constructor(error: BaseException | None) -> bool:
-    """Return whether an error came of making an object, by its traceback."""
+    """Return whether an error was raised in a constructor, by its traceback."""
     step = error.__traceback__ if error else None
     while step and step.tb_frame.f_code.co_name not in ("__init__", "__post_init__"):
         step = step.tb_next
@@ -138,7 +138,7 @@ def _request_kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
 
 
 def _make_scheduled(trial: Trial, request: ScheduleRequest) -> Algorithm:
-    """Return the algorithm with its schedule; the practical one where that is requested."""
+    """Return the algorithm with its requested schedule, by theory or practical."""
     if not request.is_practical:
         return trial.make_scheduled(request.epsilon, request.constants, **request.parameters)
     scheduled: Algorithm = trial.algorithm.practical(
@@ -154,13 +154,13 @@ def _decide_schedule(observed: dict[str, float | None], expected: Printed) -> De
         if not _is_same(value, expected[name])
     ]
     values = {name: float(value) for name, value in observed.items() if value is not None}
-    return decide_exact(not wrong, "Every parameter is the schedule's.", "".join(wrong[:1]), values)
+    return decide_exact(not wrong, "Every parameter is as published.", "".join(wrong[:1]), values)
 
 
 def _is_same(observed: float | None, expected: float | None) -> bool:
-    """Return whether a parameter is what is published; an integer may be rounded either way.
+    """Return whether a parameter equals the published value; integers may round either way.
 
-    What is at most 1 is not 2 in either.
+    A published value of at most 1 matches only the integers 0 and 1.
     """
     if observed is None or expected is None:
         return observed is expected

@@ -1,4 +1,4 @@
-"""The session: claims, mutants and errata in, an outcome for each out, whatever becomes of it."""
+"""Session: runs the checks of claims, mutants and errata, and returns all outcomes."""
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,26 +23,26 @@ from pfbench.verification.trial import EFFORTS, Trial
 from pfbench.verification.verdict import Verdict, as_json_value
 
 TIMEOUT_FACTOR = 20.0
-"""A check that takes so many times its usual time is killed."""
+"""Multiple of its usual time after which a check is killed."""
 
 MIN_TIME_LIMIT = {"quick": 120.0, "full": 600.0}
-"""Seconds that every check may take; longer horizons of a slow problem take up to 360 in full."""
+"""Minimum time limit of a check in seconds, by effort; longer horizons may take 360 in full."""
 
 EXAMINATION_LIMIT = 300.0
-"""Seconds that the examination of an erratum may take."""
+"""Time limit of the examination of an erratum, in seconds."""
 
 COMPARISON_LIMIT = 60.0
-"""Seconds that the comparison of a fault with the right method may take."""
+"""Time limit of the comparison of a fault with the right method, in seconds."""
 
 _VERDICT_FIELDS_READ = {
     "verdict": verdict.FIELDS,
     "finding": frozenset({"evidence", "shown", "readings"}),
     "fault": frozenset({"equivalent"}),
 }
-"""The fields that are read of a stored row, by its kind; one that lacks some is no answer."""
+"""Fields that are read from a stored row, by kind; a row that lacks one is ignored."""
 
 _ERRATUM_FIELDS = ("name", "as_printed", "corrected", "examine", "dossier")
-"""What says an erratum in full."""
+"""Fields of an erratum that identify it in the store."""
 
 Outcome = TypeVar("Outcome")
 
@@ -103,21 +103,21 @@ class Session:
     Attributes
     ----------
     engine
-        Where it is done.
+        Engine that executes the checks.
     effort
         "quick" or "full".
     seed
         Seed of every random stream.
     case_seed
-        Draws where claims look that have no fixed place; 0 the usual ones.
+        Seed of the sizes and starts of claims that draw them; 0 gives the usual ones.
     store
-        Where outcomes are kept and found; None: all are made now, and none is kept.
+        Store of the outcomes; with None, every check runs now and no outcome is stored.
     progress
         See `Progress`.
     on_expected_time
-        Called with the seconds that those take which are not stored, before the first of them.
+        Called before the first check, with the expected seconds of all checks that are not stored.
     order
-        Sort key of the claims of `verify`, the smallest first; None: the longest check first,
+        Sort key of the claims of `verify`, the smallest first. None runs the longest check first,
         which minimises the total time.
 
     Raises
@@ -158,8 +158,8 @@ class Session:
     ) -> list[MutantOutcome]:
         """Check each mutant with the claims that must catch it; raise the errors of `verify`.
 
-        `limit` says after how many seconds the check of a claim is killed, by effort; `time_limit`
-        if not given.
+        `limit` returns the seconds after which the check of a claim is killed, by claim and effort;
+        it defaults to `time_limit`.
         """
         seconds = limit or time_limit
         requests = [
@@ -187,15 +187,15 @@ class Session:
     ) -> list[str]:
         """Return the kind of equivalence of each fault, or ""; raise the errors of `verify`.
 
-        `subject` returns the claim about its method, in whose long runs it is compared; if that is
-        None, it is compared on small problems.
+        `subject` returns the claim in whose long runs a fault is compared with the right method, or
+        None to compare them on small problems.
         """
         return self._outcomes(
             [self._equivalence_request(fault, subject(fault)) for fault in faults]
         )
 
     def examine(self, errata: Sequence[Erratum]) -> list[ErratumFinding]:
-        """Examine errata; errors are those of `verify`."""
+        """Examine errata; raise the errors of `verify`."""
         return self._outcomes([self._erratum_request(erratum) for erratum in errata])
 
     def _outcomes(
@@ -283,7 +283,7 @@ class Session:
         )
 
     def _make_cached_task(self, kind: str, statement: Any, task: Task) -> CachedTask:
-        """Return the question that the task answers; `statement` and this module say what it is."""
+        """Return the cached task, whose store key describes `statement`."""
         description = describe(statement)
         content = {"asked": description.content, "effort": self.effort, "seed": self.seed}
         return CachedTask(
@@ -298,7 +298,7 @@ class Session:
 def search_counterexamples(
     session: Session, done: Verification, *, includes_catalogue: bool = False
 ) -> Verification:
-    """Return verdicts with the worst ratio found in a search; see `add_worst_ratios`."""
+    """Return the verdicts with the worst ratio that a search found; see `add_worst_ratios`."""
     if not includes_catalogue and all(row.claim.user_source is None for row in done.rows):
         return done
     from pfbench.verification.falsify.in_processes import add_worst_ratios
@@ -313,7 +313,7 @@ def search_counterexamples(
 def _judge_as_row(
     claim: Claim, subject: Subject, session_columns: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Judge a claim and return the verdict as a row of the store."""
+    """Check a claim and return the verdict as a row of the store."""
     verdict = judge(
         claim, subject, *(session_columns[name] for name in ("effort", "seed", "at_seed"))
     )
@@ -336,7 +336,7 @@ def _examine_as_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, An
 
 
 def _find_equivalence_as_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
-    """Find why a fault changes nothing and return that as a row of the store."""
+    """Find the kind of equivalence of a fault and return it as a row of the store."""
     from pfbench.verification.replay.same_runs import is_same_in_long_runs
 
     if claim is None:
@@ -354,7 +354,7 @@ def time_limit(claim: Claim, effort: str) -> float:
 def choose_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
     """Return the test-case seed: `value`, else 0, or a random one for a user-defined method.
 
-    0 where no claim has a place to be drawn.
+    Return 0 if no claim draws its sizes or start.
     """
     if value is not None:
         return check_integer("case_seed", value, minimum=0)
@@ -375,16 +375,16 @@ def select_by_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:
 
 
 def check_engine(engine: Any) -> None:
-    """Refuse what is not an engine.
+    """Raise if an object is not an engine.
 
     Raises
     ------
     InputError
-        If it is a class, or lacks a method.
+        If the object is a class, or lacks a method of engines.
     """
     works = all(callable(getattr(engine, verb, None)) for verb in ("environment", "do"))
     if isinstance(engine, type) or not works:
         raise InputError(
-            f"engine={engine!r} is not an engine: give an object with the methods of "
-            "pfbench.runs.engines.engine.Engine, as LocalProcesses(4)."
+            f"engine={engine!r} is not an engine: pass an object with the methods of "
+            "pfbench.runs.engines.engine.Engine, such as LocalProcesses(4)."
         )

@@ -14,28 +14,28 @@ from pfbench.verification.instruments.oracle_tally import ComponentTally
 from pfbench.verification.subject import MethodFailed, NotTestable
 
 MAX_CALLS_PER_STEP = 200_000
-"""Linear minimisations, or values of f, that one step may ask where it is followed.
+"""Maximum number of linear minimisations, or of values of f, in one step of a followed run.
 
-No check asks conditional gradient sliding for more than its theorem's 150 000.
+Conditional gradient sliding needs at most the 150 000 of its theorem in any check.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One update of an algorithm, and what it asked for it.
+    """Record of one step of an algorithm, with its inputs of `lo`.
 
     Attributes
     ----------
     state
-        What it yielded.
+        The yielded state.
     lo_inputs
-        What reached the linear minimisation since the last update, in order.
+        Inputs of `lo` in this step, in order.
     counts
-        Returns the counts so far.
+        Function that returns the counts so far.
     previous
-        What reached the linear minimisation for the update before.
+        Inputs of `lo` in the step before.
     coverage
-        Notes that the linear minimisation is queried along something else than the estimate.
+        Sizes of the trial, which also record whether `lo` gets something else than the estimate.
     """
 
     state: State
@@ -51,34 +51,34 @@ class StepRecord:
         Raises
         ------
         NotTestable
-            If the algorithm does not say.
+            If the algorithm does not yield `at`.
         """
         if self.state.at is None:
-            raise NotTestable("it does not yield `at`, where its gradient estimate was formed")
+            raise NotTestable("it does not yield `at`, its estimate's point: use State(x, at)")
         return self.state.at
 
     @property
     def estimate_yielded(self) -> Floats:
-        """The gradient estimate as it was yielded.
+        """Gradient estimate that was yielded.
 
         Raises
         ------
         NotTestable
-            If it was not.
+            If the algorithm does not yield `estimate`.
         """
         floats = _floats(self.state.estimate)
         if floats is None:
-            raise NotTestable("it does not yield `estimate`, its gradient estimate")
+            raise NotTestable("it does not yield `estimate`: use State(x, at, estimate)")
         return floats
 
     @property
     def estimate(self) -> Floats:
-        """The gradient estimate as it was yielded; else what reached the one `lo` of this step.
+        """Gradient estimate that was yielded; else the input of the only `lo` call of the step.
 
         Raises
         ------
         NotTestable
-            If neither is there.
+            If the step has neither.
         """
         lo_input = self.lo_inputs[0] if len(self.lo_inputs) == 1 else None
         if not isinstance(lo_input, np.ndarray):
@@ -93,12 +93,12 @@ class StepRecord:
 
 
 def is_unit_length(g: Floats) -> bool:
-    """Return whether an array has length 1, as a gradient has that was normalised."""
+    """Return whether an array has norm 1, as a normalised gradient has."""
     return abs(float(np.linalg.norm(g)) - 1.0) <= 1e-12
 
 
 def is_multiple(g: Floats, source: Any) -> bool:
-    """Return whether an array is a positive multiple of another one, up to rounding."""
+    """Return whether g is a positive multiple of `source`, up to rounding."""
     if not isinstance(source, np.ndarray) or g.shape != source.shape:
         return False
     norm, other = float(np.linalg.norm(g)), float(np.linalg.norm(source))
@@ -108,9 +108,9 @@ def is_multiple(g: Floats, source: Any) -> bool:
 
 
 class StepRecorder(ComponentTally):
-    """A component tally that also keeps the inputs of `lo` in the present step.
+    """Component tally that also stores the inputs of `lo` in the current step.
 
-    Inner loops ask `lo` or `value`: one that does not end is stopped, by `MethodFailed`.
+    It raises `MethodFailed` if an inner loop, which queries `lo` or `value`, does not end.
     """
 
     def __init__(self, backend: Any) -> None:
@@ -118,7 +118,7 @@ class StepRecorder(ComponentTally):
         self.start_step()
 
     def start_step(self) -> None:
-        """Begin a step, of which nothing is noted yet."""
+        """Begin a step: forget the inputs of `lo` and the number of values."""
         self.lo_inputs: list[Any] = []
         self._values = 0
 
@@ -130,17 +130,17 @@ class StepRecorder(ComponentTally):
             _check_call_limit(len(self.lo_inputs), "linear minimisations")
         elif verb == "value":
             self._values += 1
-            _check_call_limit(self._values, "values")
+            _check_call_limit(self._values, "value calls")
 
 
 def _check_call_limit(asked_count: int, subject: str) -> None:
-    """Refuse a step that asks so much that it will not end."""
+    """Raise if a step has made too many calls."""
     if asked_count > MAX_CALLS_PER_STEP:
-        raise MethodFailed(f"one of its steps does not end: it has asked {asked_count} {subject}")
+        raise MethodFailed(f"one of its steps does not end: it has made {asked_count} {subject}")
 
 
 def _floats(g: Any) -> Floats | None:
-    """Return a gradient as an array of floats; None where there is none, or it is no such array."""
+    """Return a gradient as an array of floats; None if it cannot be converted."""
     try:
         return None if g is None else np.asarray(g, dtype=np.float64)
     except (TypeError, ValueError):

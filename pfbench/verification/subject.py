@@ -17,37 +17,36 @@ from pfbench.verification.instruments.overrides import OverriddenProblem
 
 
 class ClaimBroken(Exception):
-    """The subject was measured not to do what it claims: it diverged, or left the feasible set."""
+    """Raised if a measurement contradicts the claim: divergence, or a point outside the set."""
 
 
 class MethodFailed(ClaimBroken):
-    """The subject raised, hangs, or tells what is no state: nothing was measured."""
+    """Raised if the method raises, hangs, or yields no valid state: nothing was measured."""
 
 
 class NotTestable(Exception):
-    """The subject lacks what the claim's test needs of it."""
+    """Raised if the subject lacks something that the claim's check needs."""
 
 
 class SubjectLacksParameter(NotTestable):
-    """The subject lacks a parameter or a schedule, or cannot be made."""
+    """Raised if the subject lacks a parameter or a schedule, or cannot be instantiated."""
 
 
 class UnsupportedPoints(NotTestable):
-    """The subject moves arrays only, and the points of a problem are none."""
+    """Raised if the subject accepts only arrays, but the problem's points are not arrays."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """An algorithm to test in place of the claim's own.
+    """Algorithm, or changed oracles, to test in place of the claim's.
 
     Attributes
     ----------
     algorithm
-        A class whose parameters are its constructor's, or an algorithm with its parameters; a
-        plain function; a generated fault of one; None for the claim's own.
+        A class, an object, a plain function, or a generated fault; None for the claim's algorithm.
     oracles
-        Makes of a problem's backend the one that answers (a planted fault of a set or an oracle);
-        measures are taken on the unchanged problem.
+        Function that wraps a problem's backend to plant a fault in a set or an oracle. Measures are
+        computed on the unchanged problem.
     """
 
     algorithm: Any = None
@@ -59,7 +58,7 @@ class Subject:
 
     @property
     def label(self) -> str | None:
-        """Its name where it is shown, MODULE:NAME; None for the claim's own algorithm."""
+        """Displayed name, MODULE:NAME; None for the claim's algorithm."""
         if self.algorithm is None:
             return None
         if isinstance(self.algorithm, Fault):
@@ -68,12 +67,12 @@ class Subject:
         return f"{kind.__module__}:{kind.__qualname__}"
 
     def algorithm_under_test(self) -> Any:
-        """Return the class or object under test, None for the claim's own; a fault is compiled.
+        """Return the class or object under test, or None for the claim's; compile a fault.
 
         Raises
         ------
         MethodFailed
-            If a fault cannot be compiled: its module cannot be imported with it.
+            If a fault cannot be compiled, since its module cannot be imported.
         """
         if not isinstance(self.algorithm, Fault):
             return self.algorithm
@@ -85,17 +84,17 @@ class Subject:
             ) from error
 
     def problem_under_test(self, problem: Problem) -> Any:
-        """Return the problem that answers the oracles: changed if the subject changes it."""
+        """Return the problem that answers the oracles, with the subject's changes."""
         return OverriddenProblem(problem, self.oracles) if self.oracles else problem
 
     def check_importable(self) -> None:
-        """Refuse what is not an algorithm, or one that no other process can import.
+        """Raise if the subject is not an algorithm, or cannot be imported by another process.
 
         Raises
         ------
         InputError
-            If it has no method `run`, is not found under its name in a module other than the
-            program that is running, or has a parameter that cannot be sent to a process.
+            If the algorithm has no method `run`, cannot be imported by name from a module other
+            than the running program, or has a parameter that cannot be pickled.
         """
         algorithm = self.algorithm
         if algorithm is None:
@@ -109,29 +108,29 @@ class Subject:
         if kind.__module__ == "__main__" or _pickling_error(kind):
             raise InputError(
                 f"{kind.__qualname__} cannot be imported by the processes that test it: move it to "
-                "the top level of a module of its own, and import it from there."
+                "the top level of a module, and import it from there."
             )
         if why := _pickling_error(algorithm):
             raise InputError(
-                f"{kind.__qualname__} cannot be sent to the processes that test it ({why}): let "
-                "its parameters be numbers, texts or arrays."
+                f"{kind.__qualname__} cannot be sent to the processes that test it ({why}): use "
+                "only numbers, strings or arrays as its parameters."
             )
 
 
 @dataclass(frozen=True)
 class EditedMethod(Subject):
-    """A subject whose method has a planted fault: its source with one or more edits.
+    """Subject whose method has a planted fault: edits of its source.
 
     Attributes
     ----------
     algorithm
         The right method, a class.
     edited_part
-        The class or function in whose source it stands.
+        The class or function whose source is edited.
     edits
-        Texts that stand there once, each with what stands in its place.
+        Pairs of a text that occurs once in that source, and its replacement.
     description
-        The fault, in words.
+        Description of the fault.
     """
 
     edited_part: Any = None
@@ -139,17 +138,17 @@ class EditedMethod(Subject):
     description: str = ""
 
     def algorithm_under_test(self) -> Any:
-        """Return the method with the fault, compiled apart."""
+        """Return the compiled method with the fault."""
         return compile_fault(self.fault)
 
     @cached_property
     def fault(self) -> Fault:
-        """The fault.
+        """Fault with the edits.
 
         Raises
         ------
         LookupError
-            If a text does not stand there once.
+            If a text does not occur exactly once in the source.
         """
         lines, first = inspect.getsourcelines(self.edited_part)
         edits = tuple(_make_edit("".join(lines), first, *edit) for edit in self.edits)
@@ -159,7 +158,7 @@ class EditedMethod(Subject):
 
 
 def _make_edit(source: str, first_line: int, before: str, after: str) -> Edit:
-    """Return the edit of a text in a source that begins with this line of its file."""
+    """Return the edit that replaces a text of a source starting at `first_line` of its file."""
     if source.count(before) != 1:
         raise LookupError(f"{before!r} stands {source.count(before)} times in {source!r}, not once")
     ahead = source[: source.index(before)]
@@ -186,17 +185,17 @@ def instantiate_with_accepted_parameters(
     Parameters
     ----------
     algorithm
-        A class whose parameters are its constructor's, or an object, which is returned itself if it
-        is not a dataclass.
+        A class or an object; an object that is not a dataclass is returned unchanged.
     needed
-        Those of the wanted that it must have, since a check counts on them.
+        Requested parameters that the algorithm must accept, since a check relies on them.
     requested
         Parameters by name.
 
     Raises
     ------
     SubjectLacksParameter
-        If it refuses them, lacks one that is needed, or needs one that only it knows.
+        If the algorithm refuses the parameters, does not accept a needed one, or requires one that
+        is not requested.
     """
     existing = select_accepted(algorithm, (*requested,), needed)
     for name in needed:
@@ -215,7 +214,7 @@ def instantiate_with_accepted_parameters(
         unknown = " and no ".join(name for name in requested if name not in existing)
         unused = f"; it has no {unknown}, which the claim sets" if unknown else ""
         raise SubjectLacksParameter(
-            f"it cannot be made with the claim's parameters: {error}{unused}"
+            f"it cannot be instantiated with the claim's parameters: {error}{unused}"
         ) from error
     with_parameters: Algorithm = created
     return with_parameters
@@ -224,10 +223,10 @@ def instantiate_with_accepted_parameters(
 def select_accepted(
     algorithm: Any, requested: Collection[str], needed: Collection[str] = ()
 ) -> Collection[str]:
-    """Return the requested parameters that an algorithm, a class or an object, accepts.
+    """Return the requested parameters that an algorithm (a class or an object) accepts.
 
-    Of a class that takes any it is known only that it has those that are needed, and those of which
-    it has an attribute, as a default: what else it is given it may ignore.
+    A class with ``**parameters`` may ignore any of them. It counts as accepting only needed
+    parameters, and those for which it has an attribute as a default.
     """
     if not inspect.isclass(algorithm):
         names = {field.name for field in fields(algorithm)} if is_dataclass(algorithm) else set()
@@ -244,7 +243,7 @@ def select_accepted(
 
 
 def accepts_any_parameters(algorithm: Any) -> bool:
-    """Return whether an algorithm is a class that takes whatever parameters it is given."""
+    """Return whether an algorithm is a class whose constructor takes any parameter."""
     if not inspect.isclass(algorithm):
         return False
     full_list = inspect.signature(algorithm).parameters.values()
@@ -257,29 +256,27 @@ def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
     Raises
     ------
     SubjectLacksParameter
-        If it is not a dataclass, or lacks one of them.
+        If the algorithm is not a dataclass, or lacks one of these parameters.
     """
     if not is_dataclass(algorithm):
-        raise SubjectLacksParameter(
-            "its parameters cannot be changed once it is made: make it a dataclass"
-        )
+        raise SubjectLacksParameter("its parameters cannot be changed: make it a dataclass")
     return instantiate_with_accepted_parameters(algorithm, tuple(overrides), **overrides)
 
 
 def make_scheduled(
     algorithm: Any, epsilon: float, constants: Constants, **overrides: Any
 ) -> Algorithm:
-    """Return the algorithm with its own theorem's schedule for accuracy epsilon.
+    """Return the algorithm with its theorem's schedule for accuracy epsilon.
 
     Raises
     ------
     SubjectLacksParameter
-        If it has none, lacks a parameter that is given, or its schedule fails.
+        If the algorithm has no schedule, does not accept an override, or its schedule raises.
     """
     theory = getattr(algorithm, "theory", None)
     if theory is None:
         raise SubjectLacksParameter(
-            "it has no schedule: give it a classmethod theory(epsilon, constants)"
+            "it has no schedule: define a classmethod theory(epsilon, constants)"
         )
     for name in overrides:
         if name not in select_accepted(algorithm, (*overrides,)):
@@ -290,6 +287,6 @@ def make_scheduled(
         created: Algorithm = theory(epsilon, constants, **overrides)
     except Exception as error:
         raise SubjectLacksParameter(
-            f"its schedule for epsilon={epsilon:g} fails: {str(error).rstrip('.')}"
+            f"its schedule for epsilon={epsilon:g} raises: {str(error).rstrip('.')}"
         ) from error
     return created

@@ -8,7 +8,7 @@ _ROUNDING = 1e-6
 
 
 def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
-    """Return the main measured numbers: exponents and the highest ratio, with limits.
+    """Return the main measured numbers as text: exponents and the highest ratio, with limits.
 
     Conditions of a claim are left out.
     """
@@ -28,14 +28,14 @@ def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
 
 
 def describe_worst_ratio(measured: Mapping[str, Any]) -> str:
-    """Return the worst ratio found in a search and where, in words; empty without one."""
+    """Return the worst ratio found in a search, and its location, as text; empty without one."""
     if "worst ratio" not in measured:
         return ""
     return f"{measured['worst ratio']:.3g} at {measured['worst ratio at']}"
 
 
 def summarise_ratios(measured: Mapping[str, Any]) -> str:
-    """Return the highest ratio as a share of its bound, or the exponents."""
+    """Return the highest ratio as a share of its bound, or the exponents, as text."""
     ratios = _ratios(measured)
     if not ratios:
         return summarise_main_numbers(measured)
@@ -44,7 +44,7 @@ def summarise_ratios(measured: Mapping[str, Any]) -> str:
 
 
 def _ratios(measured: Mapping[str, Any]) -> dict[str, float]:
-    """Return the ratios of measured to bound by what they are of, but for conditions."""
+    """Return the finite ratios of measured to bound by part, without those of conditions."""
     return {
         name.rpartition(": ")[0]: value
         for name, value in measured.items()
@@ -54,9 +54,9 @@ def _ratios(measured: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _format_highest_ratio(ratios: Mapping[str, float], measured: Mapping[str, Any]) -> str:
-    """Return the highest ratio with its limits; one of an inequality has none.
+    """Return the highest ratio with its limits as text; inequalities have no limits.
 
-    Of a mean they are the one-sided limits on which the verdict rests.
+    The limits of a mean are the one-sided limits on which the verdict rests.
     """
     prefix = max(ratios, key=lambda name: ratios[name])
     location, bound_text = (f"{prefix}: " if prefix else ""), "at most " if len(ratios) > 1 else ""
@@ -86,24 +86,24 @@ def describe_deciding_evidence(measured: Mapping[str, Any], statistic: str) -> s
     Parameters
     ----------
     measured
-        What was measured of it.
+        Measured values of the claim.
     statistic
-        Which points it speaks of; empty where it is no bound.
+        Points of the bound, a key of `bound.OVER`; empty if the claim is not a bound.
     """
     ways = ["more runs (--full)"]
     if statistic == "output":
-        ways.append('statistic="mean", which takes all iterates of a run and varies less')
-    ways.append("instances on which the bound is nearer (pfbench worst-case names one)")
+        ways.append('statistic="mean", which averages all iterates of a run and varies less')
+    ways.append("instances on which the bound is tighter (pfbench worst-case finds one)")
     lower = [value for name, value in measured.items() if name.endswith("lower") and value]
-    room = "" if not lower or max(lower) >= 1.0 else "; as it is, nothing speaks against it"
+    room = "" if not lower or max(lower) >= 1.0 else "; so far there is no evidence against it"
     return f"what would decide it: {', '.join(ways)}{room}"
 
 
 def format_with_interval(value: float, low: float | None, high: float | None) -> str:
-    """Return a slope, with its interval if it has one: a single seed has none."""
+    """Return a slope as text, with its interval unless an end is None."""
     return f"{value:.3g}" if low is None or high is None else f"{value:.3g} [{low:.3g}, {high:.3g}]"
 
 
 def format_summary(summary: Mapping[str, int]) -> str:
-    """Return e.g. "2 within-10, 5 holds"."""
+    """Return the number of each verdict as text, e.g. "2 within-10, 5 holds"."""
     return ", ".join(f"{count} {verdict}" for verdict, count in summary.items() if count)

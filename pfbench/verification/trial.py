@@ -1,4 +1,4 @@
-"""One claim put to the test: what a check is given, and how it runs the subject."""
+"""Trial of one claim: the argument of a check, which runs the subject."""
 
 import itertools
 import zlib
@@ -59,17 +59,17 @@ class Trial:
     claim
         The claim.
     subject
-        What is tested in place of the claim's algorithm.
+        Algorithm or changed oracles to test in place of the claim's.
     effort
         "quick" or "full".
     seed
         Seed of the whole verification; every stream of a check derives from it.
     case_seed
-        Draws where a claim looks that has no fixed place: sizes and start; 0 the usual ones.
+        Seed of the sizes and starts of claims that draw them; 0 gives the usual ones.
     coverage
-        How large its runs were so far.
+        Largest sizes of the runs so far.
     stretch
-        Multiple of the horizon that a claim states; see `stating.horizons`.
+        Multiple of the horizon that the claim states; see `statements.horizons`.
     """
 
     claim: Claim
@@ -82,7 +82,7 @@ class Trial:
 
     @property
     def command(self) -> str:
-        """The command that repeats this check with its seeds."""
+        """Command that repeats this check with its seeds."""
         label = self.subject.label
         options = f" --algorithm {label}" if label and ":" in label else ""
         options += " --full" if self.effort == "full" else ""
@@ -90,44 +90,44 @@ class Trial:
         return f"pfbench verify {self.claim.name}{options} {seeds}"
 
     def choose_by_effort(self, quick: Choice, full: Choice) -> Choice:
-        """Return the first for a quick verification, else the second."""
+        """Return `quick` or `full`, by the effort."""
         return quick if self.effort == "quick" else full
 
     def seeds(self, count: int, purpose: str = "") -> list[int]:
-        """Return seeds for runs, different for each claim and purpose."""
+        """Return `count` seeds for runs, different for each claim and purpose."""
         entropy = (self.seed, zlib.crc32(f"{self.claim.name} {purpose}".encode()))
         return [int(word) for word in np.random.SeedSequence(entropy).generate_state(count)]
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """Return a random stream of this check."""
+        """Return a random stream of this check for one purpose."""
         return np.random.default_rng(self.seeds(4, purpose))
 
     @property
     def algorithm(self) -> Any:
-        """The class (or object) under test."""
+        """Class or object under test."""
         tested = self.subject.algorithm_under_test()
         return self.claim_algorithm if tested is None else tested
 
     @property
     def claim_algorithm(self) -> Any:
-        """The claim's own algorithm, a class or an object."""
+        """Algorithm of the claim, a class or an object."""
         return claim_method(self.claim)
 
     @staticmethod
     def catalogue_algorithm(name: str) -> type[CatalogueAlgorithm]:
-        """Return an algorithm of the catalogue that is not under test."""
+        """Return a catalogue algorithm, whatever is under test."""
         return ALGORITHMS[name]
 
     def make(self, **requested: Any) -> Algorithm:
-        """Return the algorithm under test with those of the wanted parameters that it has.
+        """Return the algorithm under test with those of the requested parameters that it accepts.
 
-        It must have those that the claim's own algorithm needs, and those that make another method
-        of it.
+        It must accept the parameters that the claim's algorithm requires, and those that would
+        select another method (`kinds`).
 
         Raises
         ------
         SubjectLacksParameter
-            If it lacks one of these, or refuses what it is given.
+            If the algorithm does not accept one of these, or refuses the values.
         """
         own = self.claim_algorithm if self.claim.algorithm else None
         for name in getattr(own, "kinds", ()):
@@ -142,7 +142,7 @@ class Trial:
 
     @property
     def parameters_of_claim_algorithm(self) -> Collection[str]:
-        """The parameters that the claim's own algorithm needs."""
+        """Names of the parameters that the claim's algorithm requires."""
         needed = getattr(
             self.claim_algorithm if self.claim.algorithm else None,
             "list_required_parameters",
@@ -156,19 +156,18 @@ class Trial:
         return make_scheduled(self.algorithm, epsilon, constants, **overrides)
 
     def decide_uniform_output(self, problem: Problem | None = None, **overrides: Any) -> Decision:
-        """Decide that the output is drawn uniformly among x_0 .. x_{T-1}, as a theorem's is.
+        """Decide whether the output is drawn uniformly among x_0 .. x_{T-1}.
 
-        Runs of T = 8 iterations, each with another seed; in each it is found which of the run's
-        iterates was returned. A method that yields no `at` can only have one of x_1 .. x_T
-        returned, and is held to that.
+        Each seed gives a run of T = 8 iterations, and the index of the returned iterate. A method
+        that yields no `at` can only return one of x_1 .. x_T, and is tested for these.
 
         Parameters
         ----------
         problem
-            On which the first coordinate of the iterates grows or falls at each iteration; a forced
-            path, unless given.
+            Problem on which the first coordinate of the iterates increases, or decreases, at every
+            iteration; by default a forced path.
         overrides
-            Parameters that the method needs besides.
+            Further parameters that the method needs.
         """
         path = ForcedPath(4, 2, length=10.0) if problem is None else problem
         # Whatever else it lacks, its output can be looked at.
@@ -207,9 +206,9 @@ class Trial:
             If the run diverged, its output is outside the set, or the counts differ from the
             queries.
         MethodFailed
-            If it raised, was killed or refused, or asked what it does not declare.
+            If the run raised, was killed or refused, or queried an undeclared oracle.
         UnsupportedPoints
-            If it raised where points are no arrays.
+            If the run raised on a problem whose points are not arrays.
         """
         witnessed = TalliedProblem(self.subject.problem_under_test(problem))
         run = solve(
@@ -237,33 +236,33 @@ class Trial:
     def follow(
         self, problem: Problem, algorithm: Algorithm, *, rng: Any = None, seed: int = 0
     ) -> Iterator[StepRecord]:
-        """Run an algorithm step by step, with what it asked; the lightest way to look inside.
+        """Run an algorithm step by step, and yield a record of each step.
 
-        The arrays of a step are copies, so that the algorithm may go on in place.
+        The arrays of a record are copies, so the algorithm may change its arrays in place.
 
         Parameters
         ----------
         problem
-            The problem, which answers the oracles unless the subject changes that.
+            The problem; its oracles answer, with the subject's changes.
         algorithm
             The algorithm with its parameters.
         rng
-            Its random stream; a generator of `seed` if not given.
+            Random stream of the algorithm; by default a generator with seed `seed`.
         seed
             See `rng`.
 
         Raises
         ------
         ClaimBroken
-            If it yields no finite point of the set, or the counts differ from the queries.
+            If a point is not finite or outside the set, or the counts differ from the queries.
         MethodFailed
-            If it raises, yields what is no state, asks too much in one step, or asks what it does
-            not declare.
+            If the algorithm raises, yields something other than a state, makes too many calls in
+            one step, or queries an undeclared oracle.
         UnsupportedPoints
-            If it raises where points are no arrays.
+            If the algorithm raises on a problem whose points are not arrays.
         NotEnumerable
-            If it draws what a stream whose draws are chosen does not have, or raises on such a
-            stream: whether that is its own fault is seen on a generator of numpy.
+            If `rng` enumerates draws, and the algorithm needs a draw that it does not offer, or
+            raises. A run on a NumPy generator then shows whether the algorithm is at fault.
         """
         stream = np.random.default_rng(seed) if rng is None else rng
         run = Steps(
@@ -294,12 +293,12 @@ class Trial:
                     raise MethodFailed(f"it yields a {type(state).__name__}, not a State")
                 if not form.is_point(state.x):
                     raise MethodFailed(
-                        f"it yields {form.describe(state.x)}, and points are {form.points_text}"
+                        f"it yields {form.describe(state.x)}, but points are {form.points_text}"
                     )
                 _check_counts(ledger.counts_array, recorder)
                 _check_point(problem, state.x)
                 if not all(is_finite(part) for part in (state.at, state.estimate, state.output)):
-                    raise ClaimBroken("it yields a State with a part that is not finite")
+                    raise ClaimBroken("it yields a State with NaN or infinite entries")
                 lo_inputs = tuple(recorder.lo_inputs)
                 step = StepRecord(
                     _copy_state(state), lo_inputs, ledger.counts, before, self.coverage
@@ -312,7 +311,7 @@ class Trial:
     def follow_with_previous_point(
         self, problem: Problem, algorithm: Algorithm, seed: int = 0, *, rng: Any = None
     ) -> Iterator[tuple[Any, StepRecord]]:
-        """Yield the iterate before each step, and the step's record as `follow` yields it."""
+        """Yield the iterate before each step, and the step's record; see `follow`."""
         x = problem.start()
         for step in self.follow(problem, algorithm, rng=rng, seed=seed):
             yield x, step
@@ -327,7 +326,7 @@ class Trial:
         batch: int,
         limit: int,
     ) -> tuple[Decision, int]:
-        """Decide a bound of the mean of samples, one a seed; return how many were needed, too.
+        """Decide a bound of the mean of samples, one per seed; also return their number.
 
         See `statistics.decide_mean_sequentially`.
         """
@@ -346,13 +345,13 @@ def claim_method(claim: Claim) -> Any:
     Raises
     ------
     NotTestable
-        If it is about none.
+        If the claim is about no algorithm.
     InputError
-        If the catalogue has none of that name, or what is given is not an algorithm.
+        If the catalogue has no algorithm of that name, or the object is not an algorithm.
     """
     algorithm = claim.algorithm
     if not algorithm:
-        raise NotTestable("it is about no algorithm: name one in the claim")
+        raise NotTestable("the claim is about no algorithm: state `algorithm`")
     if isinstance(algorithm, str):
         return find_entry("algorithm", algorithm, ALGORITHMS)
     if not callable(getattr(algorithm, "run", None)):
@@ -367,19 +366,19 @@ _PATH_FRACTIONS: Mapping[str, Measure] = {
     "way": lambda problem, state: float(state.x[0]),
     "at": lambda problem, state: float(state.at is not None),
 }
-"""How far a state is on its way, and whether it says where its estimate was formed."""
+"""Measures of a state: its first coordinate, and whether it has the point `at`."""
 
 
 def _find_number_index(number: float, numbers: Sequence[float]) -> int:
-    """Return the index of the number that equals r up to rounding; -1 if none does."""
+    """Return the index of the entry that equals `number` up to rounding; -1 if none does."""
     deviation = np.abs(np.array(numbers) - number)
     return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(numbers).max() else -1
 
 
 def _error_type_of_failed_run(problem: Problem, raised: bool) -> type[Exception]:
-    """Return the exception class for a run that failed; the points decide which.
+    """Return the exception class for a run that failed, by the kind of points.
 
-    Where points are factored matrices an error says little: many methods can move arrays only.
+    On factored matrices an error is not a failure of the method: many methods only move arrays.
     """
     return (
         UnsupportedPoints
@@ -389,7 +388,7 @@ def _error_type_of_failed_run(problem: Problem, raised: bool) -> type[Exception]
 
 
 def _oracles_class(algorithm: Algorithm) -> type[Oracles]:
-    """Return the bundle that answers what a method requires."""
+    """Return the class of oracles that offers what a method requires."""
     try:
         return oracle_class(algorithm)
     except Exception as error:  # it may compute them of its parameters
@@ -413,7 +412,7 @@ def _check_counts(counts: Sequence[int], witness: ComponentTally) -> None:
 
 
 def _check_point(problem: Problem, x: Point) -> None:
-    """Refuse a point that is not finite, or an array outside the set."""
+    """Raise if a point is not finite, or an array is outside the set."""
     if not is_finite(x):
         raise ClaimBroken("it yields a point that is not finite")
     if isinstance(x, np.ndarray) and not problem.set.contains(x):

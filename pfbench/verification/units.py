@@ -1,8 +1,8 @@
-"""Units: what becomes of a number when f and x are measured in other ones.
+"""Units: scaling of a number when f and x are measured in other units.
 
-Under f -> lambda f and x -> mu x a number of the unit (a, b) is lambda^a mu^b times what it was: a
-smoothness (1, -2), a diameter (0, 1), a squared gradient (2, -2), a count (0, 0). A bound scales
-like what it bounds, or a factor of it was lost.
+Under f -> lambda f and x -> mu x a number with the unit (a, b) is multiplied by lambda^a mu^b. For
+example, a smoothness has (1, -2), a diameter (0, 1), a squared gradient (2, -2), a count (0, 0). A
+bound must scale like the bounded quantity; otherwise it lacks a factor.
 """
 
 import inspect
@@ -28,7 +28,7 @@ GRADIENT: Unit = (1, -1)
 SQUARE: Unit = (2, -2)
 CURVATURE: Unit = (1, -2)
 STEP: Unit = (-1, 2)
-"""Of a step along the gradient; that of Frank-Wolfe is a number, a normalised one a length."""
+"""Unit of a gradient step; a Frank-Wolfe step is a number, a normalised step a length."""
 
 CONSTANTS: Mapping[str, Unit] = MappingProxyType(
     {
@@ -41,7 +41,7 @@ CONSTANTS: Mapping[str, Unit] = MappingProxyType(
         **dict.fromkeys(("n", "zeta", "omega"), NUMBER),
     }
 )
-"""The units of constants, by the names of `Constants` and of formulas; C is a curvature C_f."""
+"""Units of constants, by the names of `Constants` and of formulas; C is a curvature C_f."""
 
 QUANTITIES: Mapping[str, Unit] = MappingProxyType(
     {
@@ -53,30 +53,30 @@ QUANTITIES: Mapping[str, Unit] = MappingProxyType(
         **dict.fromkeys(COUNTED, NUMBER),
     }
 )
-"""The units of what is measured."""
+"""Units of measured quantities."""
 
 _WHOLE = frozenset({*"nNKTtkijpqbmSE"})
-"""Names of whole numbers in formulas."""
+"""Names of integers in formulas."""
 
 _DRAWS, _ROUNDING = 8, 1e-9
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Other units: f is measured as `f` times what it was, and x as `x` times.
+    """Other units, in which values of f are multiplied by `f`, and points by `x`.
 
-    Both are powers of two, so that most numbers are scaled without rounding.
+    Both factors are powers of two, so most numbers are scaled without rounding.
     """
 
     f: float = 1.0
     x: float = 1.0
 
     def factor(self, unit: Unit) -> float:
-        """Return the factor by which a number of a unit is multiplied."""
+        """Return the factor of a number with a unit."""
         return float(self.f ** unit[0] * self.x ** unit[1])
 
     def constants(self, constants: Constants) -> Constants:
-        """Return the constants of lambda f(x/mu)."""
+        """Return the constants of the scaled problem."""
         changed = {
             name: getattr(constants, name) * self.factor(unit)
             for name, unit in CONSTANTS.items()
@@ -96,21 +96,21 @@ SCALINGS = (
     *(Scaling(x=2.0**k) for k in (4, -4)),
     Scaling(2.0**3, 2.0**-2),
 )
-"""f alone, x alone, then both."""
+"""Scalings of f alone, of x alone, then of both."""
 
 
 @dataclass(frozen=True)
 class UnitDeparture:
-    """Other units in which a number is not what it should be.
+    """Departure of a number from its unit under one scaling.
 
     Attributes
     ----------
     quantity
-        What the number is.
+        Description of the number.
     scaling
         The other units.
     expected, measured
-        By what it should be multiplied, and by what it is.
+        Factor by which the number should change, and by which it does.
     """
 
     quantity: str
@@ -127,16 +127,16 @@ class UnitDeparture:
 def find_departure(
     subject: str, function: Callable[[Scaling], Any], unit: Unit | None
 ) -> UnitDeparture | None:
-    """Return the first scaling under which a number does not keep its unit; None if it does.
+    """Return the first departure of a number from its unit; None if there is none.
 
     Parameters
     ----------
     subject
-        What the number is.
+        Description of the number.
     function
-        Returns it, or an array, made of numbers that are all scaled.
+        Function of a scaling that returns the number, or an array, computed from scaled numbers.
     unit
-        Its unit; None for any.
+        Unit of the number; None to accept any unit.
     """
     base, unit = np.asarray(function(ONE), dtype=float), unit or infer_unit(function)
     size = float(np.abs(base).max(initial=0.0))
@@ -151,7 +151,7 @@ def find_departure(
 
 
 def infer_unit(function: Callable[[Scaling], Any]) -> Unit:
-    """Return the unit that a number seems to have, in sixths, by its changes with f and with x."""
+    """Return the unit of a number from its changes with f and x, rounded to sixths."""
     base = float(np.abs(function(ONE)).max())
     powers = [
         math.log2(max(float(np.abs(function(by)).max()), 1e-300) / base) / 4.0 if base else 0.0
@@ -162,7 +162,7 @@ def infer_unit(function: Callable[[Scaling], Any]) -> Unit:
 
 
 def format_unit(unit: Unit) -> str:
-    """Return a unit in words, e.g. "f^2 x^-2"."""
+    """Return a unit as text, e.g. "f^2 x^-2"."""
     parts = [
         name if power == 1 else f"{name}^{power:.3g}"
         for name, power in zip("fx", unit, strict=True)
@@ -173,7 +173,7 @@ def format_unit(unit: Unit) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A formula that a claim or an erratum rests on, with its unit; see `formula`."""
+    """Formula of a claim or an erratum, with its unit; see `formula`."""
 
     function: Callable[..., Any]
     unit: Unit
@@ -181,7 +181,7 @@ class Formula:
     units: Mapping[str, Unit] = field(default_factory=dict)
 
     def find_departure(self) -> UnitDeparture | None:
-        """Return the first departure from the unit at random numbers; None if there is none."""
+        """Return the first departure from the unit at random arguments; None if there is none."""
         departures = (
             find_departure(self.name, random_evaluation, self.unit)
             for random_evaluation in self._random_evaluations()
@@ -190,7 +190,7 @@ class Formula:
 
     @property
     def name(self) -> str:
-        """The name of the function, or a product itself."""
+        """Name of the function, or the text of a product."""
         source = getattr(self.function, "func", self.function)
         return str(source) if isinstance(source, PowerProduct) else str(source.__name__).strip("_")
 
@@ -202,7 +202,7 @@ class Formula:
         names = [name for name in full_list if name not in self.fixed_arguments]
         for name in names:
             if name not in existing:
-                raise InputError(f"{self.name}: state the unit of {name}.")
+                raise InputError(f"{self.name}: state the unit of {name}, as {name}=(a, b).")
         for draw in range(_DRAWS):
             rng = np.random.default_rng(draw)
             base = {
@@ -231,20 +231,20 @@ def formula(
     Parameters
     ----------
     source
-        A function that can be imported.
+        An importable function.
     unit
-        The unit of what it is the bound of.
+        Unit of the value of the formula.
     parameters
         Arguments that are fixed.
     units
-        Those of arguments whose names are not in `CONSTANTS`, nor those of whole numbers.
+        Units of arguments whose names are neither in `CONSTANTS` nor names of integers.
     """
     return Formula(source, unit, dict(parameters or {}), dict(units))
 
 
 @dataclass(frozen=True)
 class PowerProduct:
-    """A number times powers of others, by name; the number has no unit, and is left out."""
+    """Product of powers of named numbers; a factor without a unit is omitted."""
 
     powers: Mapping[str, float]
 
@@ -265,7 +265,8 @@ def power_product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> For
 def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]) -> Any:
     """Return the constants of a claim in other units.
 
-    A number has the unit ``units["constants"]``; of an object each number has that of its name.
+    Constants that are one number have the unit ``units["constants"]``. Numbers of an object have
+    the units of their names.
 
     Raises
     ------
@@ -278,7 +279,7 @@ def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]
         return existing * scaling.factor(_find_known_unit("constants", units))
     parts = _numbers_by_name(existing)
     if parts is None:
-        raise InputError(f"the units of a {type(existing).__name__} are not known")
+        raise InputError(f"constants of type {type(existing).__name__} have no known units")
     scaled = {
         name: value * scaling.factor(_find_known_unit(name, {**CONSTANTS, **units}))
         if is_float(value)
@@ -291,7 +292,7 @@ def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]
 
 
 def _numbers_by_name(parts: Any) -> Mapping[str, Any] | None:
-    """Return the numbers of an object by name; None if its kind is unknown."""
+    """Return the fields of an object by name; None if it has no named fields."""
     if isinstance(parts, dict):
         return parts
     if hasattr(parts, "_asdict"):
@@ -306,5 +307,5 @@ def _find_known_unit(name: str, units: Mapping[str, Unit]) -> Unit:
 
 
 def is_float(value: Any) -> bool:
-    """Return whether a value is a number that has units: no whole number, and no truth value."""
+    """Return whether a value is a float, which may have a unit."""
     return isinstance(value, float | np.floating) and not isinstance(value, bool)

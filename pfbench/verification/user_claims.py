@@ -1,4 +1,4 @@
-"""User-defined claims: all that a file, or one name in it, states."""
+"""User-defined claims of a file, or of one name in it."""
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +19,9 @@ from pfbench.verification.trial import Trial, claim_method
 def load_claims(reference: str) -> Paper:
     """Load the claims, planted faults and errata of a user's file.
 
-    It is all that stands at the top of the file, by itself, in a list or in a `Paper`. Of one name
-    it is what that names, with the faults that its claims must catch and the errata about them.
+    These are all that the file defines at its top level, directly, in a list or in a `Paper`. With
+    NAME, they are the claims of that name, the faults that these claims must catch, and the errata
+    about them.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def load_claims(reference: str) -> Paper:
     Raises
     ------
     InputError
-        If it cannot be imported, states no claim, or two of one name.
+        If the file cannot be imported, states no claim, or two claims have one name.
     """
     home, attribute = split_reference(reference)
     module = import_module_file(home)
@@ -49,20 +50,20 @@ def load_claims(reference: str) -> Paper:
 
 @dataclass(frozen=True)
 class UserClaimFile:
-    """A user's file or module that states claims.
+    """User's file or module that states claims.
 
     Attributes
     ----------
     reference
-        Its path, or the module's name.
+        Path of the file, or name of the module.
     """
 
     reference: str
 
     def claim(self, name: str) -> Claim:
-        """Return a claim by its name, as other processes find it.
+        """Return a claim by its name, in any process.
 
-        Where another machine has the file elsewhere, it is the module of its name.
+        If the path does not exist (on another machine), the module with the file's name is used.
         """
         elsewhere = self.reference.endswith(".py") and not Path(self.reference).is_file()
         paper = load_claims(Path(self.reference).stem if elsewhere else self.reference)
@@ -97,7 +98,7 @@ def check_ready(claims: Iterable[Claim], effort: str) -> None:
 
 
 def split_reference(reference: str) -> tuple[str, str]:
-    """Return the file or module, and the name in it."""
+    """Return the file or module, and the name in it (empty if there is none)."""
     home, _, attribute = reference.rpartition(":")
     if not home or attribute.endswith(".py"):
         home, attribute = reference, ""
@@ -110,7 +111,7 @@ def import_module_file(home: str) -> ModuleType:
     Raises
     ------
     InputError
-        If there is none, or its import fails.
+        If the file or module does not exist, or its import fails.
     """
     try:
         name = load_user_object(f"{home}:__name__")
@@ -145,7 +146,7 @@ def collect_paper(values: Iterable[Any]) -> Paper:
 def _flatten_statements(values: Iterable[Any]) -> Iterator[Any]:
     """Yield the claims, mutants, errata and papers in values and nested containers, in order.
 
-    A container is visited once: it may hold itself.
+    Each container is visited once, since it may contain itself.
     """
     waiting, visited = [*values][::-1], set[int]()
     while waiting:
@@ -169,7 +170,7 @@ def _no_claims_message(reference: str, module: ModuleType, is_named: bool) -> st
 
 
 def _attach_source(home: str, paper: Paper, full_list: Paper) -> Paper:
-    """Return a paper whose claims carry the file that other processes import."""
+    """Return a paper whose claims have the file as `user_source`."""
     source = UserClaimFile(str(Path(home).resolve()) if home.endswith(".py") else home)
     _check_names("claims", home, paper.claims)
     _check_names("mutants", home, full_list.mutants)
@@ -200,4 +201,4 @@ def _check_names(subject: str, home: str, statement: Sequence[Claim | Mutant | E
     names = [item.name for item in statement]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{home} has two {subject} of the name {name}: rename one of them.")
+            raise InputError(f"{home} has two {subject} named {name}: rename one of them.")

@@ -1,4 +1,4 @@
-"""The verdict on a claim: what the evidence of a check becomes, in JSON and in a store."""
+"""Verdict on a claim, from the evidence of its check, for JSON and the store."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,31 +29,30 @@ from pfbench.verification.trial import Trial
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """The verdict on one claim.
+    """Verdict on one claim.
 
     Attributes
     ----------
     claim
         The claim.
     verdict
-        A `pfbench.base.verdicts.Verdict`, by its name.
+        Member, or name of a member, of `pfbench.base.verdicts.Verdict`.
     reason
         One sentence.
     measured, claimed
-        Numbers by name. `measured` also says of a claim that is within ten of its bound, or
-        attains it, on which instances or terms ("tight_on") and by which share of the bound or
-        which exponent ("tight_ratio"), how many tests it rests on ("tests"), and of a disputed
-        claim the measured verdict.
+        Numbers by name. `measured` also has the number of tests ("tests"). For *within-10* and
+        *attained* it has the instances or terms ("tight_on"), and the shares of the bound or the
+        exponents ("tight_ratio"). For a disputed claim it has the measured verdict ("verdict").
     repetitions
         Number of runs or independent cases.
     p_value
-        The least of the tests that say *violated*, times their number, at most 1; None where no
-        chance enters.
+        Smallest p-value of the tests for *violated*, times their number, at most 1; None if nothing
+        is random.
     seconds
-        What the check took.
+        Duration of the check.
     lost
-        Whether the check could not be made (the method lacks what it needs, or tells too little)
-        or was killed: it catches no fault.
+        Whether the check could not run (the method lacks something that it needs) or was killed. A
+        lost check catches no fault.
     """
 
     claim: Claim
@@ -76,19 +75,19 @@ class Verdict:
 
     @property
     def catches_fault(self) -> bool:
-        """Whether a fault of the method would be noticed by it: violated, or the method raised."""
+        """Whether the verdict catches a fault: the claim is violated, or the method failed."""
         raised = self.verdict is VerdictName.FAILED and not self.lost
         return raised or VerdictName.VIOLATED in (self.verdict, self.measured.get("verdict"))
 
     @property
     def max_sizes(self) -> dict[str, int]:
-        """The largest T, n and d of its runs; empty where none was counted."""
+        """Largest T, n and d of the runs, by name; empty if none was counted."""
         sizes = {name: self.measured.get(f"largest {name}") for name in ("T", "n", "d")}
         return {name: int(size) for name, size in sizes.items() if size}
 
     @property
     def line(self) -> str:
-        """The verdict with what it rests on, in a line."""
+        """Verdict, main number and sizes of the runs, in one line."""
         runs = f"{self.repetitions} run{'' if self.repetitions == 1 else 's'}"
         numbers = summarise_ratios(self.measured) or ("" if self.lost else runs)
         parts = (self.verdict.value, numbers, sizes_in_words(self.measured))
@@ -98,14 +97,14 @@ class Verdict:
         return f"{self.claim.name}: {self.line}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the verdict as ``pfbench verify --json`` writes it; what is not finite is None."""
+        """Return the verdict as ``pfbench verify --json`` writes it; infinite and NaN are None."""
         report = {"claim": self.claim.name, "source": self.claim.source, "kind": self.claim.kind}
         own = [field.name for field in fields(self) if field.name not in ("claim", "lost")]
         numbers = {name: as_json_value(getattr(self, name)) for name in own}
         return {**report, **numbers, "tested": self.max_sizes}
 
     def _repr_html_(self) -> str:
-        """Return the verdict as Jupyter shows it."""
+        """Return the verdict as HTML for Jupyter."""
         report = {
             "claim": self.claim.name,
             "source": self.claim.source,
@@ -130,7 +129,7 @@ FIELDS = frozenset(field.name for field in fields(Verdict)) - {"claim"}
 
 
 _OTHER_DIRECTION = (
-    "The estimate is State.estimate; lo is queried along something else, as with momentum."
+    "The tested estimate is State.estimate; lo gets something else, as with momentum."
 )
 
 
@@ -163,7 +162,7 @@ def _judge(trial: Trial) -> Verdict:
 
 
 def make_unfinished_verdict(tested: Claim, reason: str, seconds: float) -> Verdict:
-    """Return the verdict of a check that hung, died or raised."""
+    """Return the verdict of a check that was killed, died or raised."""
     return _make_lost_verdict(tested, VerdictName.FAILED, f"The check ended as {reason}.", seconds)
 
 
@@ -179,7 +178,7 @@ def _empty_evidence(verdict: VerdictName, reason: str) -> Evidence:
 def _make_verdict(
     tested: Claim, evidence: Evidence, seconds: float, broken: bool = False
 ) -> Verdict:
-    """Return the verdict; of a disputed claim it stands among what was measured, unless broken."""
+    """Return the verdict; *disputed* for a disputed claim, unless the claim is broken."""
     decision = evidence.decision
     verdict = VerdictName(decision.verdict)
     reason, measured = decision.reason, {**decision.measured, **_decision_details(tested, decision)}
@@ -201,7 +200,7 @@ def _make_verdict(
 
 
 def _decision_details(tested: Claim, decision: Decision) -> dict[str, Any]:
-    """Return a decision's number of tests, and the locations and ratios where it is near."""
+    """Return a decision's number of tests, and instances and ratios if near the bound."""
     decision_details: dict[str, Any] = (
         {} if decision.p_value is None else {"tests": decision.test_count}
     )
@@ -217,7 +216,7 @@ def _decision_details(tested: Claim, decision: Decision) -> dict[str, Any]:
 
 
 def _complexity_by_criterion(complexity: Complexity | None) -> dict[str, str]:
-    """Return the complexity that a rate states, under every criterion."""
+    """Return the complexity that a rate states under each criterion, as text."""
     if complexity is None:
         return {}
     return {
@@ -229,7 +228,7 @@ def _complexity_by_criterion(complexity: Complexity | None) -> dict[str, str]:
 
 
 def as_json_value(value: Any) -> Any:
-    """Return a value as JSON has it: numbers, text, lists; null for what is not finite."""
+    """Return a value for JSON: numbers, text, lists; None for infinite and NaN."""
     if isinstance(value, Mapping):
         return {str(name): as_json_value(item) for name, item in value.items()}
     if isinstance(value, str | bool | int) or value is None:

@@ -1,4 +1,4 @@
-"""Verdicts as Markdown, for files that are read."""
+"""Markdown tables of verdicts, power and units, for reports."""
 
 import math
 import re
@@ -22,7 +22,7 @@ from pfbench.verification.summaries import (
 from pfbench.verification.verdict import Verdict
 
 WORST_RATIO = "worst ratio found"
-"""Column of the largest ratio that the search for a counterexample found."""
+"""Heading of the column with the largest ratio that a search for counterexamples found."""
 
 
 def verdict_table(
@@ -35,11 +35,11 @@ def verdict_table(
     done
         The verification.
     findings
-        Its findings.
+        Errata with their evidence.
     titles
-        The titles of papers by their keys; claims of none of them come last.
+        Titles of papers by key; claims of other papers come last.
     command
-        The command that made it.
+        The command that created the verification.
     """
     lines = [
         "# Verdicts",
@@ -89,7 +89,7 @@ def verdict_table(
 def repetition_table(
     seeds: Sequence[int], verifications: Sequence[Verification], command: str
 ) -> str:
-    """Return repeated verifications as Markdown: for each claim how often it had each verdict."""
+    """Return repeated verifications as Markdown: frequency of each verdict by claim."""
     counts: dict[str, Counter[str]] = {}
     for done in verifications:
         for row in done.rows:
@@ -122,7 +122,7 @@ def _verdict_line(row: Verdict) -> str:
 
 
 def _exponent_lines(row: Verdict) -> Iterator[str]:
-    """Yield a line for each exponent that a row claims."""
+    """Yield a table line for each claimed exponent of a verdict."""
     measured, scales = (
         row.measured,
         [str(row.claimed.get(criterion, "")) for criterion in CRITERIA[:2]],
@@ -149,7 +149,7 @@ def _exponent_lines(row: Verdict) -> Iterator[str]:
 
 
 def matching_claimed_exponent(subject: str, claimed: Mapping[str, Any]) -> str | None:
-    """Return the claimed exponent that a measured one is of: that which shares most words."""
+    """Return the name of the claimed exponent that shares most words with a measured one."""
     if subject in claimed:
         return subject
     words = set(re.findall(r"\w+", subject)) - _COMMON
@@ -191,19 +191,19 @@ def _number(value: float) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return a text for a cell of a table."""
+    """Return a text escaped for a cell of a Markdown table."""
     return escape_text(text).replace("|", "\\|").replace("*", "\\*")
 
 
 def power_table(results: Mapping[str, Sequence[PowerSearch]], command: str) -> str:
-    """Return the least errors that are found as Markdown, a line for each claim and parameter.
+    """Return the smallest caught errors as Markdown, one line per claim and parameter.
 
     Parameters
     ----------
     results
-        The searches by effort, the same ones in the same order.
+        Searches by effort; the lists have the same claims and parameters in the same order.
     command
-        The command that made it.
+        The command that created the table.
     """
     efforts = list(results)
     lines = [
@@ -232,7 +232,7 @@ def power_table(results: Mapping[str, Sequence[PowerSearch]], command: str) -> s
 
 
 def _method_lines(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]:
-    """Yield a line for each method and parameter: the least error that any of its claims finds."""
+    """Yield a line per method and parameter: the smallest error that any claim catches."""
     yield f"| method | parameter | {' | '.join(results)} |"
     yield f"| --- | --- |{' --- |' * len(results)}"
     everything = [search for searches in results.values() for search in searches]
@@ -257,14 +257,14 @@ def _method_lines(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]
 
 
 def units_table(results: Sequence[Homogeneity], command: str) -> str:
-    """Return a Markdown table of the bounds and schedules that keep their units, failures first.
+    """Return a Markdown table of bounds and schedules by homogeneity, failures first.
 
     Parameters
     ----------
     results
-        What was found of each.
+        Result for each bound and schedule.
     command
-        The command that made it.
+        The command that created the table.
     """
     homogeneities, lost, none = (
         [result for result in results if result.homogeneous is k] for k in (True, False, None)
@@ -272,9 +272,9 @@ def units_table(results: Sequence[Homogeneity], command: str) -> str:
     lines = [
         "# Units",
         "",
-        f"Made by `{command}`. Under f -> lambda f and x -> mu x a bound must scale like what it "
-        f"bounds, and a schedule keep its whole numbers: {len(homogeneities)} do, {len(lost)} do not, and "  # noqa: E501
-        f"{len(none)} have nothing with a unit.",
+        f"Made by `{command}`. Under f -> lambda f and x -> mu x a bound must scale like the "
+        f"bounded quantity, and a schedule keep its integers: {len(homogeneities)} do, {len(lost)} do not, and "  # noqa: E501
+        f"{len(none)} have no units.",
         "",
         "## Not homogeneous",
         "",

@@ -337,7 +337,7 @@ ALGORITHMS = {
     ),
     "asks in a thread": (_runs(_in_a_thread), "its calls go through the oracles"),
     "asks a kernel": (_runs(_by_a_kernel), "its calls go through the oracles"),
-    "knows the data": (_runs(_knows_the_data), "its iterates follow the answers"),
+    "knows the data": (_runs(_knows_the_data), "its iterates depend on the answers"),
     "a stream of its own": (_fw(draw=_own_stream), "the same seed gives the same bits"),
     "numpy's stream": (_fw(draw=_numpy_stream), "the same seed gives the same bits"),
     "one seed for all": (_fw(draw=_one_seed), "the same seed gives the same bits"),
@@ -346,9 +346,9 @@ ALGORITHMS = {
     "called deterministic": (_fw(deterministic=True), "the same seed gives the same bits"),
     "goes on without calls": (_runs(_swallows), "a budget stops it before it is exceeded"),
     "moves its start": (_runs(_moves_its_start), "its start point stays as it was"),
-    "asks more than it says": (_runs(_asks_more), "it asks only what it requires"),
+    "asks more than it says": (_runs(_asks_more), "it queries only what it requires"),
     "requires no oracle": (_fw(requires=frozenset({"grad"})), "it declares what it is"),
-    "requires too little": (_fw(requires=frozenset({"lo"})), "it asks only what it requires"),
+    "requires too little": (_fw(requires=frozenset({"lo"})), "it queries only what it requires"),
     "an output of its own": (type("Mine", (FW,), {"output": "best"}), "it declares what it is"),
     "assumes what is no word": (
         _fw(assumes=frozenset({"strongly convex"})),
@@ -356,7 +356,7 @@ ALGORITHMS = {
     ),
     "called anytime": (
         _fw(step=lambda self, t: 1.0 / self.iterations),
-        "a shorter run begins a longer one",
+        "a shorter run starts like a longer one",
     ),
     "weights below 0": (
         type("Mine", (FW,), {"output_weight": lambda self, k: 2.0 - k})(output="weighted"),
@@ -365,7 +365,7 @@ ALGORITHMS = {
     "a point that moves on": (_runs(_old_point), "it keeps the points that it needs"),
     "fewer iterations for more": (
         _fw(theory=classmethod(_shrinks)),
-        "a smaller epsilon takes more",
+        "a smaller epsilon needs more iterations",
     ),
 }
 """Algorithms, each with the check that must fail."""

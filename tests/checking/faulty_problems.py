@@ -311,10 +311,10 @@ PROBLEMS = {
     "Hessian batch divided by n": (_ridge(hessian=lambda self, s: _ByN(self)), "hessian"),
     "table with an old mean": (_ridge(table=_Table), "table"),
     "one start for all": (_ridge(start=lambda self: _SHARED), "start"),
-    "start outside": (_ridge(start=lambda self: np.ones(4)), "it states what a problem has"),
+    "start outside": (_ridge(start=lambda self: np.ones(4)), "it declares what a problem needs"),
     "start at random": (
         _ridge(start=lambda self: 0.1 * np.random.default_rng().standard_normal(4)),
-        "it states what a problem has",
+        "it declares what a problem needs",
     ),
     "L_f one percent too small": (_stated(L_f="0.99"), "constant L_f"),
     "L_f of a mean square": (_stated(L_f=1.0), "constant L_f"),
@@ -331,7 +331,7 @@ PROBLEMS = {
     "D is the radius": (_stated(D=1.5), "constant D"),
     "delta too small": (_stated(delta="0.1"), "constant delta"),
     "M of the unit ball": (_stated(M=1.0), "constant M"),
-    "n without the last": (_stated(n=6), "it states what a problem has"),
+    "n without the last": (_stated(n=6), "it declares what a problem needs"),
     "convex though it is not": (
         type(
             "Saddle",

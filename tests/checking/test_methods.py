@@ -57,7 +57,7 @@ def test_a_method_of_full_gradients_need_not_say_that_it_is_deterministic():
 
     report = check(Plain)
     assert report.is_passed, str(report)
-    assert "say deterministic = True" in str(report)
+    assert "set deterministic = True" in str(report)
 
 
 @pytest.mark.parametrize("estimator", RIGHT_ESTIMATORS, ids=named)
@@ -85,7 +85,7 @@ def test_the_hidden_call_is_named_with_its_line():
     (result,) = [
         result for result in report.failures if result.check == "its calls go through the oracles"
     ]
-    assert "it calls LogCosh.value itself, 20 times, uncounted" in result.observed
+    assert "it calls LogCosh.value directly, 20 times: use `ask` instead" in result.observed
     assert "faulty_methods.py:" in result.location[0]
     assert "(_global)" in result.location[0]
 
@@ -94,7 +94,7 @@ def test_a_method_is_checked_on_the_problem_that_is_given():
     report = pf.check(pf.algorithm("sfw", iterations=5, batch=2, step=0.1), problem=Ridge())
     assert (report.is_passed, report.problem) == (True, "own")
     report = pf.check("svrg", problem=Ridge())
-    assert failed(report) == ["the problem offers what it asks"]
+    assert failed(report) == ["the problem offers its oracles"]
     assert "has a feasible set" in report.failures[0].observed
 
 

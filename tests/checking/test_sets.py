@@ -64,7 +64,7 @@ def test_the_point_of_a_wrong_linear_minimisation_shows_it():
     g, lower = result.arguments["g"], result.arguments["a lower member"]
     assert body.contains(lower)
     assert np.vdot(g, lower) < np.vdot(g, body.lo(g))
-    assert "does it maximise" in result.observed
+    assert "does lo maximise" in result.observed
     assert "faulty_sets.py:" in result.location[0]
 
 

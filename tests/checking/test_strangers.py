@@ -45,7 +45,7 @@ def recurses(self, ask, x, rng):
 
 
 STRANGE = {
-    "nothing inside": (ball(contains=lambda self, x, tolerance=0.0: False), "start", "outside"),
+    "nothing inside": (ball(contains=lambda self, x, tolerance=0.0: False), "start", "is False"),
     "no tolerance": (ball(contains=lambda self, x: True), "start", "positional arguments"),
     "raises": (ball(lo=raises), "lo answers", "it raised ValueError"),
     "list": (ball(lo=lambda self, g: [0.0] * 4), "lo answers", "a list"),
@@ -54,15 +54,15 @@ STRANGE = {
     "shape": (ball(lo=lambda self, g: np.zeros(3)), "lo answers", "shape (3,)"),
     "gradient list": (
         ridge(gradient=lambda self, x: Ridge.gradient(self, x).tolist()),
-        "it states what a problem has",
+        "it declares what a problem needs",
         "gradient(start) of own is a list",
     ),
     "value array": (
         ridge(value=lambda self, x: np.zeros(2)),
-        "it states what a problem has",
+        "it declares what a problem needs",
         "must be a number",
     ),
-    "constants raise": (ridge(constants=raises), "it states what a problem has", "no good"),
+    "constants raise": (ridge(constants=raises), "it declares what a problem needs", "no good"),
     "constants NaN": (
         ridge(constants=lambda self, start: Constants(n=7, L_f=np.nan)),
         "constants",
@@ -70,7 +70,7 @@ STRANGE = {
     ),
     "exits": (method(leaves), "it runs", "SystemExit"),
     "recursion": (method(recurses), "it runs", "RecursionError"),
-    "no parameters": (method(leaves, __post_init__=raises), "it can be made", "no good"),
+    "no parameters": (method(leaves, __post_init__=raises), "it can be instantiated", "no good"),
     "a text": (method(leaves, requires="gradient"), "it declares what it is", "frozenset"),
     "no function": (estimator(lambda self, ask, rng: 3), "it estimates gradients", "callable"),
     "a number": (

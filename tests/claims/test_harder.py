@@ -163,7 +163,7 @@ def test_a_rate_on_an_easy_problem_is_no_evidence_and_is_tried_on_the_hardest_fa
     easy = rate_of(exponent)
     verdict = judge(easy)
     assert verdict.verdict == "holds"
-    assert "No evidence for the rate here" in verdict.reason
+    assert "no evidence for the rate" in verdict.reason
     hard = harder_instances.find_hardest_instance(easy)
     assert (hard.source_claim, hard.verdict) == ("finite-sum-chain", there)
     assert "the hardest family known" in hard.format()

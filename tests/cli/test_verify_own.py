@@ -111,12 +111,12 @@ def claim(**given):
         ("", "absent.py", "there is no file absent.py"),
         ("", "absent:A", "there is no module absent"),
         ("1/0", "bad.py", "fails with ZeroDivisionError"),
-        ("A = claim()\nB = claim()", "bad.py", "two claims of the name a"),
+        ("A = claim()\nB = claim()", "bad.py", "two claims named a"),
         ("A = claim(kind='bounds')", "bad.py", "did you mean 'bound'"),
         ("A = claim(check=1)", "bad.py", "must be a function of a trial"),
         ("A = claim(instances=(1,))", "bad.py", "1 is not an instance of a claim"),
         ("A = claim(instances='quadratics')", "bad.py", "did you mean 'quadratic'"),
-        ("A = claim(check=bound(lambda c, a: 1, 'value'))", "bad.py", "names no instance"),
+        ("A = claim(check=bound(lambda c, a: 1, 'value'))", "bad.py", "has no instance"),
         ("A = claim(algorithm='frank-wolf')", "bad.py", "did you mean 'frank-wolfe'"),
         ("A = claim(algorithm=dict)", "bad.py", "dict is not an algorithm"),
         ("bound(lambda c: 1, 'value')", "bad.py", "the bound must be a function of (c, a)"),
@@ -129,7 +129,7 @@ def claim(**given):
             "A = claim(check=bound(lambda c, a: a.T, 'value', parameters={'iterations': 3, "
             "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh')",
             "bad.py",
-            "the parameter T, but states only iterations, step",
+            "the parameter T: add it (stated: iterations, step)",
         ),
         (
             "A = claim(check=bound(lambda c, a: c.delta, 'values', parameters={'iterations': 3, "

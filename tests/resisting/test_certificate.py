@@ -168,7 +168,7 @@ CHEATS = {
     Peeks: "check (ii) fails",
     Draws: "it is not deterministic",
     DrawsElsewhere: "it is not deterministic",
-    PastTheLedger: "it asks past the ledger: the oracle answered 20 fo instead of 10, "
+    PastTheLedger: "it makes uncounted queries: the oracle answered 20 fo instead of 10, "
     "20 sfo instead of 10",
 }
 
@@ -475,7 +475,7 @@ def test_a_cheat_is_caught_from_its_files_too(tmp_path, cheat):
     forged(path, certified=True, certified_for="lo", findings=[])
     certificate = check_certificate(path).certificate
     assert not certificate.certified
-    words = {Draws: "check (ii) fails", PastTheLedger: "asks past the ledger"}[cheat]
+    words = {Draws: "check (ii) fails", PastTheLedger: "uncounted queries"}[cheat]
     assert any(words in finding for finding in certificate.findings)
 
 
@@ -493,10 +493,10 @@ def test_directions_that_are_not_orthonormal_are_refused(tmp_path, outcome):
     ("damage", "words"),
     [
         (lambda path: path.unlink(), "cannot be read"),
-        (lambda path: path.write_text("{"), "no certificate"),
-        (lambda path: path.write_text("[]"), "no certificate"),
-        (lambda path: path.write_bytes(b"\xff\xfe\x00"), "no certificate"),
-        (lambda path: path.write_text('{"schema": 1}'), "no certificate"),
+        (lambda path: path.write_text("{"), "not a certificate"),
+        (lambda path: path.write_text("[]"), "not a certificate"),
+        (lambda path: path.write_bytes(b"\xff\xfe\x00"), "not a certificate"),
+        (lambda path: path.write_text('{"schema": 1}'), "not a certificate"),
         (lambda path: transcript_path(path).unlink(), "cannot be read"),
         (lambda path: forged(path, horizon=9), "another horizon"),
         (lambda path: forged(path, schema=2), "schema 2"),
@@ -530,7 +530,7 @@ def test_what_is_no_transcript_is_refused_and_never_executed(files, content):
     forged(files)
     with pytest.raises(DataError) as error:
         check_certificate(files)
-    assert_one_sentence(error, "no transcript")
+    assert_one_sentence(error, "not a transcript")
 
 
 # --- who may stand --------------------------------------------------------------------------------

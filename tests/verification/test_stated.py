@@ -136,10 +136,10 @@ def test_of_a_paper_that_is_named_come_all_errata_those_about_no_claim_too():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("B = claim('mine-1')", "two claims of the name mine-1"),
+        ("B = claim('mine-1')", "two claims named mine-1"),
         (
             "M = [Mutant.from_variant('m', Twice, ONE), Mutant.from_variant('m', Twice, TWO)]",
-            "two mutants of the name",
+            "two mutants named",
         ),
     ],
 )

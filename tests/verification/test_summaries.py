@@ -58,9 +58,9 @@ def test_what_would_decide_a_bound():
     told = describe_deciding_evidence(MEASURED, "output")
     assert 'statistic="mean"' in told
     assert "more runs (--full)" in told
-    assert "nothing speaks against it" in told
+    assert "no evidence against it" in told
     assert 'statistic="mean"' not in describe_deciding_evidence(MEASURED, "last")
-    assert "nothing speaks" not in describe_deciding_evidence({"lower": 1.2}, "last")
+    assert "no evidence" not in describe_deciding_evidence({"lower": 1.2}, "last")
 
 
 def test_an_infinite_limit_is_not_shown():

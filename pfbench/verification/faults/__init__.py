@@ -1,5 +1,6 @@
 """Faults generated from the source of a method.
 
-`generate` makes them by the operators of `operators`, `compiled` compiles one apart, `equivalence`
-says whether it changes anything. `fault_study`, above, holds them to claims.
+`generate` applies the operators of `mutation_operators` and `late`, `mutant_compilation` compiles a
+faulty variant, and `equivalence` finds out whether a fault changes anything. `mutation_study`, in
+the package above, checks claims on the faults.
 """

@@ -1,4 +1,4 @@
-"""One part of a program as operators see it: its nodes, its names of points and random streams."""
+"""Source of one part of a program: its nodes, and its iterates and random streams."""
 
 import ast
 import textwrap
@@ -23,7 +23,7 @@ POINTS_OF = {
     "prox": (0,),
     "tilt": (1, 2),
 }
-"""The places of points among the arguments of an oracle or an operation, by its name."""
+"""Positions of points among the arguments of an oracle or an operation, by name."""
 
 ORACLES = frozenset(POINTS_OF) - {"tilt"} | {"lo"}
 
@@ -32,20 +32,20 @@ _COPIES = frozenset({"keep", "copy", "array", "asarray", "combine", "shift"})
 N = TypeVar("N", bound=ast.AST)
 
 Placed = ast.expr | ast.stmt | ast.keyword
-"""Nodes that have a place."""
+"""Syntax nodes with a position in the source."""
 
 _WITHIN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def callee_name(node: ast.AST) -> str:
-    """Return the last name of what is called; empty if the node is no call of a name."""
+    """Return the last name of a call's function; empty if the node is not such a call."""
     if not isinstance(node, ast.Call):
         return ""
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
 def full_name(node: ast.AST | None) -> str:
-    """Return a name, or an attribute of self, as it is written; empty if it is neither."""
+    """Return a name, or an attribute of self, as in the source; empty for other nodes."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and full_name(node.value) == "self":
@@ -54,7 +54,7 @@ def full_name(node: ast.AST | None) -> str:
 
 
 class Code:
-    """A part of a program, with what operators ask of it."""
+    """Part of a program, with the queries and changes that operators need."""
 
     def __init__(self, part: ProgramPart) -> None:
         self.part, self.node = part, part.node
@@ -65,32 +65,32 @@ class Code:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """The node above each node."""
+        """Parent of each node."""
         return {child: node for node in ast.walk(self.node) for child in ast.iter_child_nodes(node)}
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """The nodes of its statements in their order, without docstrings and annotations."""
+        """Nodes of the statements in order, without docstrings and annotations."""
         return [node for statement in _body(self.node) for node in _walk(statement)]
 
     def nodes_of_type(self, *kinds: type[N]) -> Iterator[N]:
-        """Yield its nodes of some kinds."""
+        """Return the nodes of some types, in order."""
         return (node for node in self.nodes if isinstance(node, kinds))
 
     def calls(self, *names: str) -> "Iterator[ast.Call]":
-        """Yield the calls of some names."""
+        """Return the calls of functions or methods with some names."""
         return (
             node for node in self.nodes if isinstance(node, ast.Call) and callee_name(node) in names
         )
 
     def enclosing(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield the nodes above a node, the nearest first."""
+        """Yield the ancestors of a node, the nearest first."""
         while node in self.parents:
             node = self.parents[node]
             yield node
 
     def find_replaced_expression(self, edit: Edit) -> ast.expr | None:
-        """Return the expression that an edit replaces; None if it replaces none."""
+        """Return the expression that an edit replaces; None if there is none."""
         return next(
             (
                 node
@@ -101,7 +101,7 @@ class Code:
         )
 
     def is_repeated(self, node: ast.AST) -> bool:
-        """Return whether one call may reach a node several times: loops, inner functions."""
+        """Return whether one call may execute a node several times: in a loop or inner function."""
         below = node
         for item in self.enclosing(node):
             if item is self.node:
@@ -114,27 +114,27 @@ class Code:
         return False
 
     def is_closure(self, node: ast.AST) -> bool:
-        """Return whether a node lies in a function nested in this part."""
+        """Return whether a node is inside a function that is nested in this part."""
         above = (node for node in self.enclosing(node) if node is not self.node)
         return any(isinstance(node, _WITHIN) for node in above)
 
     def text(self, node: ast.AST) -> str:
-        """Return a node as it is written."""
+        """Return the source text of a node."""
         return ast.get_source_segment(self._source, node) or ast.unparse(node)
 
     # --- changes ---
 
     def replacement_change(self, node: Placed, after: str, *first: str) -> SourceChange:
-        """Return the change of an expression into another.
+        """Return the change that replaces an expression by `after`.
 
-        A statement that is given, too, is put before all others of the function.
+        The statement `first`, if any, is inserted before all others of the function.
         """
         return self._make_change(
             node, _make_edit(node, _parenthesise(after)), *map(self._prepend_edit, first)
         )
 
     def prepend_change(self, statement: str) -> SourceChange:
-        """Return the change that puts a statement before all others of the function."""
+        """Return the change that inserts a statement before all others of the function."""
         body = _body(self.node)[0]
         edit = self._prepend_edit(statement)
         return SourceChange(
@@ -147,7 +147,7 @@ class Code:
         return Edit(line, column, line, column, f"{statement}\n{' ' * column}")
 
     def _make_change(self, node: Placed, edit: Edit, *edits: Edit) -> SourceChange:
-        """Return a change with the line it is in before and after."""
+        """Return a change, with the line around the node before and after it."""
         unit = node
         for item in (node, *self.enclosing(node)):
             is_block = isinstance(item, ast.stmt) and hasattr(item, "body")
@@ -159,24 +159,24 @@ class Code:
         )
 
     def dump_changed(self, edits: Sequence[Edit]) -> str:
-        """Return the function or class after a change, as Python's syntax tree in words.
+        """Return the dumped syntax tree of the function or class after some edits.
 
         Raises
         ------
         SyntaxError
-            If it cannot be read.
+            If the edited source does not parse.
         """
         return ast.dump(ast.parse(textwrap.dedent(self._text_after_edits(self.node, edits))))
 
     def _line_after_edits(self, node: Placed, *edits: Edit) -> str:
-        """Return a node in one line, with edits made in it; of a block its first line."""
+        """Return the edited text of a node in one line; only the first line of a block."""
         text = self._text_after_edits(node, edits)
         if hasattr(node, "body"):
             text = text.partition("\n")[0]
         return " ".join(text.split())
 
     def _text_after_edits(self, node: Placed, edits: Sequence[Edit]) -> str:
-        """Return the lines of a statement, or the text of an expression, with edits made in it."""
+        """Return the edited lines of a function or class, or the edited text of another node."""
         edit = _make_edit(node, "")
         column = 0 if isinstance(node, Node) else edit.column
         lines = self._lines[edit.line - 1 : edit.end_line]
@@ -193,7 +193,7 @@ class Code:
 
     @cached_property
     def points(self) -> tuple[str, ...]:
-        """Names of its iterates: points of oracle calls, and copies and updates of these."""
+        """Names of the iterates: points of oracle calls, and their copies and updates."""
         full_names = {
             full_name(call.args[position])
             for call in self.calls(*POINTS_OF)
@@ -213,7 +213,7 @@ class Code:
             full_names |= further
 
     def _iterate_names_sharing_points(self, points: set[str]) -> Iterator[str]:
-        """Yield the names that points are assigned to or from."""
+        """Yield the names that are assigned to or from one of `points`."""
         for target, value in self.assignments:
             if isinstance(value, ast.Call) and callee_name(value) in _COPIES:
                 full_names = [full_name(node) for node in value.args]
@@ -229,7 +229,7 @@ class Code:
 
     @cached_property
     def assignments(self) -> "list[tuple[ast.expr, ast.expr]]":
-        """Pairs of a target and what is assigned to it."""
+        """Pairs of an assignment's target and value."""
         nodes = [
             (target, node.value)
             for node in self.nodes_of_type(ast.Assign)
@@ -248,7 +248,7 @@ class Code:
 
     @cached_property
     def streams(self) -> frozenset[str]:
-        """The names of its random streams."""
+        """Names of the random streams."""
         args = {
             arg.arg
             for arg in self._arguments
@@ -266,7 +266,7 @@ class Code:
 
     @property
     def argument_names(self) -> set[str]:
-        """The names of the arguments of its functions."""
+        """Names of the arguments of all its functions."""
         return {arg.arg for arg in self._arguments}
 
     def visible_names(self, node: ast.AST) -> set[str]:
@@ -275,7 +275,7 @@ class Code:
         return set().union(*(_bound_names(item) for item in around)) if around else set()
 
     def iterate_reads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
-        """Yield the places where one of some names is read."""
+        """Yield the nodes that read one of some names."""
         for node in self.nodes_of_type(ast.expr):
             if full_name(node) in names and isinstance(getattr(node, "ctx", None), ast.Load):
                 yield node
@@ -300,7 +300,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _bound_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
-    """Return the names that a function binds itself, its arguments among them."""
+    """Return the names that a function binds, without its inner functions."""
     args = {node.arg for node in ast.walk(node.args) if isinstance(node, ast.arg)}
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else []
     while waiting:
@@ -324,7 +324,7 @@ def _make_edit(node: Placed, after: str) -> Edit:
 
 
 def _parenthesise(expression: str) -> str:
-    """Return an expression in parentheses where it may need them; as it is if it cannot be read."""
+    """Return an expression, in parentheses if it may need them; as it is if it fails to parse."""
     try:
         tree = ast.parse(expression, mode="eval").body
     except SyntaxError:

@@ -1,8 +1,9 @@
-"""Whether a fault changes anything: on small problems, the same runs, or the same in law.
+"""Equivalence of a faulty and the right method on small problems: same runs, or same law.
 
-A fault is *equivalent* if on every fixture all iterates, outputs, estimates and counts, and all
-parameters of its schedules, are those of the right method, up to rounding; or else if they are so
-in law, by the enumeration of all draws. What cannot be decided is not equivalent.
+A fault is *equivalent* if on every small problem all iterates, outputs, estimates, counts and
+schedule parameters equal those of the right method, up to rounding. It is also equivalent if they
+have the same law, by enumeration of all draws. A fault whose law cannot be enumerated is not
+equivalent.
 """
 
 import inspect
@@ -31,7 +32,7 @@ from pfbench.verification.instruments.enumerated_random import NotEnumerable, en
 from pfbench.verification.parameter_units import SHORT
 
 _ACCURACY = 1e-9
-"""Relative difference of numbers that rounding explains."""
+"""Relative difference between numbers that counts as rounding."""
 
 _DIGITS = 9
 
@@ -40,13 +41,13 @@ _MOST_STEPS = 12
 _SEEDS = range(4)
 
 _MOST_SEQUENCES = 3000
-"""So many sequences of draws are enumerated at most."""
+"""Maximum number of sequences of draws that are enumerated."""
 
 _BUDGET = Budget(sfo=20_000, lo=2_000, po=2_000, fv=20_000)
-"""What a run may spend; the right ones spend far less."""
+"""Budget of a run; runs of the right method spend far less."""
 
 _ALWAYS = frozenset({"iterations", "batch", "period"})
-"""Parameters that are set though they have a default, where a method has them."""
+"""Parameters that are set even if they have a default, if a method has them."""
 
 _VARIED: tuple[Mapping[str, Any], ...] = (
     {"output": "last"},
@@ -82,7 +83,7 @@ _VARIED: tuple[Mapping[str, Any], ...] = (
     {"step": "backtracking", "smoothness": 0.01},
     {"subepochs": 1, "batch": 2},
 )
-"""Changes of these; one that a method does not take is left out."""
+"""Changes of the usual parameters; each applies only to methods that have its parameters."""
 
 _GIVEN: tuple[Mapping[str, Any], ...] = (
     {},
@@ -96,7 +97,7 @@ _GIVEN: tuple[Mapping[str, Any], ...] = (
     {"sigma": 0.3},
     {"sampling": "importance"},
 )
-"""Parameters of a schedule in addition to the accuracy."""
+"""Parameters of a schedule, in addition to the accuracy."""
 
 _CONSTANTS = (
     Constants(
@@ -120,7 +121,7 @@ Values = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """Comparable outcome of a run: words, and an array of numbers."""
+    """Outcome of a run in comparable form: words, and an array of numbers."""
 
     words: tuple[str, ...]
     numbers: np.ndarray[Any, np.dtype[np.float64]]
@@ -135,12 +136,12 @@ class RunOutcome:
 
     @property
     def values_rounded(self) -> Values:
-        """The words and the numbers to some digits, which can be counted."""
+        """Words and rounded numbers, as a hashable tuple."""
         return (self.words, tuple(np.round(self.numbers, _DIGITS) + 0.0))
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return the kind of equivalence, "runs" or "law"; empty if there is none, or undecided."""
+    """Return the kind of equivalence, "runs" or "law"; empty if not equivalent or undecided."""
     right = fault.algorithm
     try:
         faulty = compile_fault(fault)
@@ -205,7 +206,7 @@ def _run_cached(reference: Any, choice_index: int, problem_index: int, seed: int
 
 
 def _run(item: Any, reference: Any, choice_index: int, problem_index: int, seed: int) -> RunOutcome:
-    """Run with the parameters k on problem p; which they are depends on the right method."""
+    """Run `item` with parameters and a problem that are chosen for the right method."""
     rng = np.random.default_rng(seed)
     return _observe_run(
         item, _parameter_choices(reference)[choice_index], _problem(reference, problem_index), rng
@@ -214,7 +215,7 @@ def _run(item: Any, reference: Any, choice_index: int, problem_index: int, seed:
 
 @lru_cache(maxsize=8)
 def _parameter_choices(reference: Any) -> tuple[Mapping[str, Any], ...]:
-    """Return the parameters with which a method is run."""
+    """Return the choices of parameters with which a method is run."""
     if not inspect.isclass(reference):
         return ({},)
     parameters = inspect.signature(reference).parameters
@@ -229,14 +230,14 @@ def _parameter_choices(reference: Any) -> tuple[Mapping[str, Any], ...]:
 def _can_be_made(kind: Any, requested: Mapping[str, Any]) -> bool:
     try:
         kind(**requested)
-    except Exception:  # InputError, or whatever somebody's class raises
+    except Exception:  # InputError, or whatever a user's class raises
         return False
     return True
 
 
 @lru_cache(maxsize=8)
 def _problem(reference: Any, problem_index: int) -> Problem:
-    """Return a small problem that offers what the algorithm requires, convex or not."""
+    """Return a small problem that meets the algorithm's requirements: 0 convex, 1 not."""
     features, labels = draw_synthetic_rows(rows=11, columns=4, seed=1 + problem_index)
     is_complete = "smooth" in getattr(reference, "requires", ())
     if problem_index == 0:
@@ -247,7 +248,7 @@ def _problem(reference: Any, problem_index: int) -> Problem:
 def _observe_run(
     algorithm: Any, requested: Mapping[str, Any], problem: Problem, rng: Any
 ) -> RunOutcome:
-    """Return the states and counts of a run, and its end."""
+    """Run an algorithm; return its states, counts, and the error that ended the run."""
     words: list[str] = []
     numbers: list[Any] = []
     ledger = Ledger(_BUDGET)
@@ -278,11 +279,11 @@ _TINY: tuple[Mapping[str, int], ...] = (
     {"n": 2, "iterations": 3, "batch": 2, "snapshot": 2, "restarts": 2},
     {"n": 2, "iterations": 2, "batch": 2, "snapshot": 1, "restarts": 2},
 )
-"""What n is, and parameters are at most, where all draws are enumerated: the first that can be."""
+"""Values of n, and upper limits of parameters, for enumeration; the first that works is used."""
 
 
 def _laws_equal(item: Any, reference: Any, choice_index: int) -> bool:
-    """Return whether tiny runs with the k-th parameter choice have the same law."""
+    """Return whether tiny runs with one choice of parameters have the same law."""
     try:
         for p in range(2):
             sizes, law = _sizes_and_law(reference, choice_index, p)
@@ -294,7 +295,7 @@ def _laws_equal(item: Any, reference: Any, choice_index: int) -> bool:
 
 
 def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> bool:
-    """Return whether runs have a law; stop at the first outcome that is too likely."""
+    """Return whether outcomes have a law; stop at the first outcome that is too likely."""
     left = dict(law)
     for chance, visited in enumerate_draws(outcome, _MOST_SEQUENCES):
         left[visited] = left.get(visited, 0.0) - chance
@@ -307,19 +308,19 @@ def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> b
 def _sizes_and_law(
     reference: Any, choice_index: int, problem_index: int
 ) -> tuple[Mapping[str, int], Mapping[Values, float]]:
-    """Return the first of `_TINY` whose draws can be enumerated, and the law of the right method.
+    """Return the first sizes in `_TINY` that can be enumerated, and the right method's law.
 
     Raises
     ------
     NotEnumerable
-        If there is none.
+        If no sizes can be enumerated.
     """
     for sizes in _TINY:
         with suppress(NotEnumerable):
             return sizes, _enumerate_outcomes(
                 _make_tiny_run(reference, reference, choice_index, problem_index, sizes)
             )
-    raise NotEnumerable("it draws too much, however small it is made")
+    raise NotEnumerable("even its smallest runs draw too often")
 
 
 def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, float]:
@@ -332,7 +333,7 @@ def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, flo
 def _make_tiny_run(
     item: Any, reference: Any, choice_index: int, problem_index: int, sizes: Mapping[str, int]
 ) -> Callable[[Any], Values]:
-    """Return a function of a random stream: the outcome of a run at tiny sizes."""
+    """Return a function of a random stream that returns the outcome of a tiny run."""
     smallests = {
         name: min(value, sizes[name]) if name in sizes and value is not None else value
         for name, value in _parameter_choices(reference)[choice_index].items()

@@ -1,4 +1,4 @@
-"""Definition of a generated fault, a source change, and of faults that keep the theorem."""
+"""Definition of generated faults, their source changes, and admissible faults."""
 
 import inspect
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Edit:
-    """A replacement of what stands at a place of a file.
+    """Replacement of one passage of a source file.
 
     Attributes
     ----------
     line, column, end_line, end_column
-        From where to where: lines from 1, columns in bytes from 0, as in Python's `ast`.
+        Start and end of the passage: lines from 1, columns in bytes from 0, as in Python's `ast`.
     replacement
-        What stands there then.
+        The new text.
     """
 
     line: int
@@ -26,7 +26,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class SourceChange:
-    """One change of a source: its edits, and a line with it before and after."""
+    """Change of a source: its edits, and the changed line before and after."""
 
     edits: tuple[Edit, ...]
     line_before: str
@@ -35,22 +35,22 @@ class SourceChange:
 
 @dataclass(frozen=True)
 class Fault:
-    """A generated fault of an algorithm; it says all that is needed to compile it elsewhere.
+    """Generated fault of an algorithm, with all data to compile it in another process.
 
     Attributes
     ----------
     algorithm
         The right class (or object with its parameters).
     module
-        The module whose source is changed: that of the class, or one that it is made of.
+        The module whose source is changed: that of the class, or one that the class uses.
     function
-        The function that is changed, as Python qualifies it in that module.
+        Qualified name of the changed function in that module.
     operator
-        The name of the operator that made it; see `operators.OPERATORS` and `is_late.OF_LATE`.
+        Name of the operator: a key of `mutation_operators.OPERATORS` or `late.LATE_OPERATORS`.
     number
-        Its number among those of this operator in this function.
+        Number of the fault among those of this operator in this function, from 1.
     change
-        The change.
+        The change of the source.
     """
 
     algorithm: Any
@@ -62,53 +62,53 @@ class Fault:
 
     @property
     def kind(self) -> type:
-        """The right class."""
+        """Class of the right algorithm."""
         kind: type = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
         return kind
 
     @property
     def method(self) -> str:
-        """The name of the method."""
+        """Name of the method."""
         return str(getattr(self.kind, "name", self.kind.__qualname__))
 
     @property
     def name(self) -> str:
-        """Its name, unique among the faults of the method."""
+        """Name, unique among the faults of the method."""
         return f"{self.method} {self.function} {self.operator} {self.number}"
 
     @property
     def is_late(self) -> bool:
-        """Whether it acts only after a while, or far out: one of `late.OF_LATE`."""
+        """Whether the fault acts only after many steps or beyond a threshold."""
         return self.operator.startswith("late-")
 
     @property
     def location(self) -> str:
-        """The place of the change, MODULE:LINE:COLUMN with columns from 1."""
+        """Position of the change, MODULE:LINE:COLUMN with columns from 1."""
         first = self.change.edits[0]
         return f"{self.module}:{first.line}:{first.column + 1}"
 
     @property
     def format(self) -> str:
-        """The operator, the place, and the line before and after."""
+        """Operator, position, and the changed line before and after."""
         return f"{self.operator} at {self.location}: {self.change.line_before} -> {self.change.line_after}"  # noqa: E501
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdmissibleFault:
-    """A kind of fault that keeps a method's theorem.
+    """Description of faults under which a method's theorem still holds.
 
     Attributes
     ----------
     methods
-        The names of the methods; of all if empty.
+        Names of the methods; all methods if empty.
     operator
-        The name of its operator.
+        Name of the operator.
     function
         The function that is changed.
     replacement
-        What the changed line has; any if empty.
+        Text that the changed line contains; any if empty.
     reason
-        The line of the proof that covers it, with its source.
+        Line of the proof that covers these faults, with its source.
     """
 
     methods: frozenset[str] = frozenset()
@@ -118,7 +118,7 @@ class AdmissibleFault:
     reason: str
 
     def covers(self, fault: Fault) -> bool:
-        """Return whether this entry covers a fault."""
+        """Return whether this entry applies to a fault."""
         return (
             (not self.methods or fault.method in self.methods)
             and fault.operator == self.operator
@@ -128,7 +128,7 @@ class AdmissibleFault:
 
 
 def apply_edits(source: str, edits: tuple[Edit, ...]) -> str:
-    """Return a source with some replacements made; they must not overlap."""
+    """Return a source after some edits, which must not overlap."""
     text = source.encode()
     starts = [0]
     for line in text.splitlines(keepends=True):

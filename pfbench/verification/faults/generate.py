@@ -1,4 +1,4 @@
-"""The faults that operators make of a method's source."""
+"""Generation of faults from a method's source."""
 
 import ast
 import inspect
@@ -24,28 +24,28 @@ from pfbench.verification.faults.reachability import list_reached_parts
 
 
 def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
-    """Return all faults of an algorithm, a class or an object of one, in the order of its source.
+    """Return all generated faults of an algorithm, in the order of the source.
 
-    They are made of the functions that its runs and its schedule reach: in the algorithms and
+    Operators change the functions that runs and the schedule reach: in the algorithms and
     estimators of pfbench for a built-in method, in the user's modules for a user-defined one.
 
     Parameters
     ----------
     algorithm
-        See above.
+        The algorithm, a class or an object.
     late
-        Whether those are made that act only after a while, or far out, in place of the others.
+        Whether to return late faults, which act only after many steps, instead of the others.
 
     Raises
     ------
     InputError
-        If a user's module cannot be executed a second time, since a fault could not be
-        distinguished from that failure; or if an object's class has no hash.
+        If a user's module cannot be executed a second time (a fault could not be distinguished from
+        that failure), or if objects of the class cannot be hashed.
     """
     kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
     faults: list[Fault] = []
     if kind.__hash__ is None and kind is not algorithm:
-        raise InputError(f"objects of {kind.__qualname__} have no hash: give the class instead.")
+        raise InputError(f"{kind.__qualname__} objects cannot be hashed: pass the class instead.")
     reached = list_reached_parts(kind, mutable_program_modules(kind))
     for module in {part.module for part in reached}:
         _check_recompilable(algorithm, module)
@@ -75,13 +75,13 @@ def _check_recompilable(algorithm: Any, module: str) -> None:
         compile_unchanged(algorithm, module)
     except Exception as error:
         raise InputError(
-            f"{module} cannot be executed a second time ({type(error).__name__}: {error}), so that "
-            "no faults can be made in it: let its import do nothing but define."
+            f"{module} cannot be executed a second time ({type(error).__name__}: {error}), so "
+            "no faults can be generated in it: remove the side effects of its import."
         ) from error
 
 
 def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
-    """Return at most so many of some faults, drawn without replacement, the same each time."""
+    """Return at most `limit` of some faults, drawn without replacement from a fixed seed."""
     if len(faults) <= limit:
         return list(faults)
     chosen = np.random.default_rng(0).choice(len(faults), limit, replace=False)
@@ -89,7 +89,7 @@ def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
 
 
 def _canonical_change(code: Code, change: SourceChange) -> str:
-    """Return a changed source without redundant parentheses; empty if it does not parse."""
+    """Return the syntax tree of a changed part as text; empty if it does not parse."""
     try:
         return code.dump_changed(change.edits)
     except SyntaxError:

@@ -1,10 +1,10 @@
-"""Late forms of the operators: faults that do nothing on a few components and a dozen iterations.
+"""Late forms of the operators: faults without effect on few components and iterations.
 
-What an operator changes is changed only once its place was come to often enough (a number of
-iterations, of epochs, of steps of an inner loop). In addition, an index is kept in too few bits, a
-long answer is clipped, an inner loop is cut off. Each threshold is drawn from the name of the
-operator and the text of the change, never from a line number or a module, so that it stays when
-other code moves.
+A late form of an operator makes its change only after the line has been executed a number of times
+(of iterations, epochs, or steps of an inner loop). Further late operators store an index in too few
+bits, clip a long answer, or cut off an inner loop. Each threshold is drawn from the name of the
+operator and the text of the change, never from a line number or a module. So a threshold stays the
+same if other code moves.
 """
 
 import ast
@@ -24,18 +24,18 @@ from pfbench.verification.faults.mutation_operators import (
 )
 
 _TIMES = {"reference": (4, 25)}
-"""After how many times a change begins, of what is done once an epoch."""
+"""Range of executions after which a change begins, for code that runs once an epoch."""
 
 _USUALLY = (13, 1500)
-"""The same of what lasts for a run."""
+"""Range of executions after which any other change in a run begins."""
 
 _BITS = (5, 13)
 
 _FACTORS = (3.0, 30.0)
-"""Times the median norm at which an answer is clipped."""
+"""Range of multiples of the median norm at which an answer is clipped."""
 
 _ROUNDS = (13, 120)
-"""After how many rounds of an inner loop."""
+"""Range of rounds of an inner loop after which a change begins."""
 
 _ANSWERS = ("gradient", "batch", "difference", "replace")
 
@@ -43,7 +43,7 @@ _ANSWERS = ("gradient", "batch", "difference", "replace")
 def _iterate_delayed_changes(
     code: Code, *, name: str, operator: Operator
 ) -> Iterator[SourceChange]:
-    """Yield the changes of an operator, made only after a number of times."""
+    """Yield the changes of an operator, each delayed by a number of executions."""
     for change in operator(code):
         first, *edits = change.edits
         node = code.find_replaced_expression(first)
@@ -62,7 +62,7 @@ def _iterate_delayed_changes(
 
 
 def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
-    """Keep the indices of a batch in a few bits."""
+    """Yield changes that store the indices of a batch in a few bits."""
     for node in code.calls("batch", "difference", "replace"):
         if len(node.args) > 1 and not is_own_method_call(node):
             sample = code.text(node.args[0])
@@ -73,7 +73,7 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
 
 
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
-    """Clip an answer at a multiple of the median of the norms so far."""
+    """Yield changes that clip an answer at a multiple of the median norm so far."""
     for node in code.calls(*_ANSWERS):
         if not is_own_method_call(node) and code.is_repeated(node):
             factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)
@@ -82,7 +82,7 @@ def _clip_answers(code: Code) -> Iterator[SourceChange]:
 
 
 def _truncate_loops(code: Code) -> Iterator[SourceChange]:
-    """End an inner loop, one that yields nothing, after a number of rounds."""
+    """Yield changes that end an inner loop, one that yields nothing, after some rounds."""
     for loop in code.nodes_of_type(ast.While):
         if not _contains_yield(loop):
             test = code.text(loop.test)
@@ -101,7 +101,7 @@ def _contains_yield(node: ast.AST) -> bool:
 
 
 def _draw_threshold(operator: str, text: str, low: float, high: float) -> float:
-    """Return the threshold of a change, uniform in its logarithm."""
+    """Return the threshold of a change, drawn with a uniform logarithm from [low, high]."""
     rng = np.random.default_rng(zlib.crc32(f"{operator} {text}".encode()))
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
@@ -117,4 +117,4 @@ LATE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
         "late-cap": _truncate_loops,
     }
 )
-"""The operators of late faults, by name."""
+"""Operators of late faults, by name."""

@@ -1,7 +1,7 @@
-"""Variants of an algorithm compiled apart from a changed source; no module is patched.
+"""Compilation of a faulty variant from a changed source, without patching modules.
 
-The changed module is executed again under its own name but outside of `sys.modules`, and so are the
-modules of the same program that use what it defines; every other import finds the right module.
+The changed module is executed again under its own name, but outside of `sys.modules`. So are the
+modules of the same program that use its definitions. Every other import finds the right module.
 """
 
 import builtins
@@ -22,14 +22,14 @@ from pfbench.verification.faults.fault import Edit, Fault, apply_edits
 _OURS = ("pfbench.algorithms", "pfbench.estimators")
 
 _KEPT = frozenset({"pfbench.algorithms.base", "pfbench.algorithms.catalogue"})
-"""Bookkeeping and what all methods share."""
+"""Modules that are never changed: bookkeeping, and code that all methods share."""
 
 
 def mutable_program_modules(kind: type) -> frozenset[str]:
     """Return the modules in which a method may be changed.
 
-    For a built-in method: algorithms and estimators, except their bookkeeping. For a user-defined
-    method: all user modules that the class reaches.
+    For a built-in method these are algorithms and estimators, except their bookkeeping. For a
+    user-defined method they are all imported user modules that the class reaches.
     """
     reached = find_reachable_files(frozenset({kind.__module__}))
     if is_builtin(kind.__module__):
@@ -47,15 +47,15 @@ def module_source(module: str) -> str:
 
 @lru_cache(maxsize=64)
 def compile_fault(fault: Fault) -> Any:
-    """Return the algorithm with a fault, compiled apart; a class, or an object of one.
+    """Return the faulty variant of an algorithm, a class or an object as the algorithm is.
 
-    What raises here is the fault's own: a variant that cannot even be imported.
+    Any exception here is caused by the fault: the variant cannot even be imported.
     """
     return _compile_variant(fault.algorithm, fault.module, fault.change.edits)
 
 
 def compile_unchanged(algorithm: Any, module: str) -> Any:
-    """Return the algorithm compiled apart without a fault."""
+    """Return the algorithm compiled in the same way from the unchanged source."""
     return _compile_variant(algorithm, module, ())
 
 
@@ -78,7 +78,7 @@ def _compile_variant(algorithm: Any, module: str, edits: tuple[Edit, ...]) -> An
 
 @lru_cache(maxsize=64)
 def _modules_using(module: str, modules: frozenset[str]) -> frozenset[str]:
-    """Return a module with those modules of a program that use what it defines."""
+    """Return a module and the modules of a program that use its definitions."""
     names = {module}
     while True:
         further = {
@@ -106,7 +106,7 @@ class _FreshModules:
         self._builtins = {**vars(builtins), "__import__": self._import}
 
     def module(self, name: str) -> ModuleType:
-        """Return a module, re-executed if it is one of the changed ones."""
+        """Return a module, re-executed if it is among those to execute again."""
         if name not in self._modules:
             return importlib.import_module(name)
         if name not in self._fresh_modules:

@@ -1,7 +1,7 @@
-"""The operators that make faults: each yields the changes of one kind in a part of a program.
+"""Mutation operators: each yields the changes of one kind in a part of a program.
 
-They follow what goes wrong when a stochastic method is written down: the wrong point, an old
-reference, a batch that is not what is paid, a term, a sign, a bound of a loop, a constant.
+They imitate mistakes in implementations of stochastic methods: a wrong point, an old reference, a
+batch that differs from the counted one, a term, a sign, a bound of a loop, a constant.
 """
 
 import ast
@@ -35,17 +35,17 @@ _SWAPPED = {
 
 
 def change_point(code: Code) -> Iterator[SourceChange]:
-    """Take another point of the function, where no reference is taken and nothing yielded."""
+    """Replace a point by another one, except in reference and yielded points."""
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
 
 def change_reference_point(code: Code) -> Iterator[SourceChange]:
-    """Take a full gradient, the Hessians or a table at another point."""
+    """Compute a full gradient, Hessians or a table at another point."""
     return _point_changes(code, _REFERENCES.__contains__)
 
 
 def change_yielded_point(code: Code) -> Iterator[SourceChange]:
-    """Yield another point, or exchange the iterate and where its estimate was formed."""
+    """Yield another point, or swap the iterate and the point of its estimate."""
     yield from _point_changes(code, "State".__eq__)
     for state in code.calls("State"):
         if len(state.args) > 1:
@@ -71,7 +71,7 @@ def _point_changes(code: Code, function: Callable[[str], bool]) -> Iterator[Sour
 
 
 def change_renewal(code: Code) -> Iterator[SourceChange]:
-    """Renew a reference never, one iteration late, or half as often; store nothing in a table."""
+    """Change when a reference is renewed (too often, late, half as often), or freeze a table."""
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Mod):
             time, period = code.text(node.left), code.text(node.right)
@@ -91,7 +91,7 @@ def change_renewal(code: Code) -> Iterator[SourceChange]:
 
 
 def use_first_index(code: Code) -> Iterator[SourceChange]:
-    """Use the first index of a batch only, and pay all of it."""
+    """Use only the first index of a batch, but count the whole batch."""
     for node in code.calls("batch", "difference", "replace"):
         if len(node.args) > 1 and not is_own_method_call(node):
             sample = node.args[0]
@@ -101,7 +101,7 @@ def use_first_index(code: Code) -> Iterator[SourceChange]:
 
 
 def reuse_draws(code: Code) -> Iterator[SourceChange]:
-    """Draw once and use it in all iterations, or each draw in two of them."""
+    """Use the first draw in all iterations, or each draw in two iterations."""
     if isinstance(code.node, ast.ClassDef):
         return
     for node in _draws(code):
@@ -128,7 +128,7 @@ def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
 
 
 def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
-    """Draw from a stream that no seed enters."""
+    """Draw from a stream that does not depend on the seed."""
     if isinstance(code.node, ast.ClassDef):
         return
     for name in sorted(code.streams):
@@ -151,7 +151,7 @@ def _draws(code: Code) -> Iterator[ast.Call]:
 
 
 def change_term(code: Code) -> Iterator[SourceChange]:
-    """Leave a term of a sum out, double or halve it."""
+    """Omit, double or halve a term of a sum."""
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Add | ast.Sub) and not _is_counting(node):
             left, right = code.text(node.left), code.text(node.right)
@@ -170,7 +170,7 @@ def change_term(code: Code) -> Iterator[SourceChange]:
 
 
 def change_sign(code: Code) -> Iterator[SourceChange]:
-    """Add for subtract, subtract for add; leave a minus out."""
+    """Swap plus and minus, or omit a unary minus."""
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Add | ast.Sub) and not _is_counting(node):
             left, right = code.text(node.left), code.text(node.right)
@@ -205,7 +205,7 @@ def _scale_changes(code: Code, node: ast.expr) -> Iterator[SourceChange]:
 
 
 def change_comparison(code: Code) -> Iterator[SourceChange]:
-    """Compare with or without equality, ask the opposite, take the other branch."""
+    """Make a comparison strict or not strict, or negate a condition."""
     for node in code.nodes_of_type(ast.Compare):
         other = _SWAPPED.get(type(node.ops[0]))
         if other and len(node.ops) == 1:
@@ -225,7 +225,7 @@ def change_comparison(code: Code) -> Iterator[SourceChange]:
 
 
 def change_integer(code: Code) -> Iterator[SourceChange]:
-    """Change a whole number, or the end of a range, by one."""
+    """Change an integer, or the end of a range, by one."""
     for node in code.nodes_of_type(ast.Constant):
         if type(node.value) is int:
             yield code.replacement_change(node, str(node.value + 1))
@@ -238,7 +238,7 @@ def change_integer(code: Code) -> Iterator[SourceChange]:
 
 
 def change_constant(code: Code) -> Iterator[SourceChange]:
-    """Double or halve a number."""
+    """Double or halve a floating-point constant."""
     for node in code.nodes_of_type(ast.Constant):
         if type(node.value) is float and node.value:
             yield code.replacement_change(node, repr(2.0 * node.value))
@@ -246,7 +246,7 @@ def change_constant(code: Code) -> Iterator[SourceChange]:
 
 
 def change_tolerance(code: Code) -> Iterator[SourceChange]:
-    """Stop an inner method at a tolerance of another order."""
+    """Replace the tolerance of an inner method by its square root or ten times it."""
     for node in code.nodes_of_type(ast.Name, ast.Attribute, ast.Call):
         name = callee_name(node) or getattr(node, "id", getattr(node, "attr", ""))
         around = code.parents.get(node)
@@ -261,7 +261,7 @@ def change_tolerance(code: Code) -> Iterator[SourceChange]:
 
 
 def change_schedule(code: Code) -> Iterator[SourceChange]:
-    """Take a parameter of a theorem's schedule times 1/2 or 2, or its square root."""
+    """Halve or double a parameter of a theorem's schedule, or take its square root."""
     values = [
         keyword.value
         for call in code.nodes_of_type(ast.Call)
@@ -285,7 +285,7 @@ def change_schedule(code: Code) -> Iterator[SourceChange]:
 
 
 def change_output(code: Code) -> Iterator[SourceChange]:
-    """Declare another output."""
+    """Declare another output rule."""
     for target, value in code.assignments:
         for node in ast.walk(value) if full_name(target) == "output" else ():
             if isinstance(node, ast.Constant) and node.value in ("uniform", "weighted", "last"):
@@ -295,7 +295,7 @@ def change_output(code: Code) -> Iterator[SourceChange]:
 
 
 def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
-    """Yield the changes by which one oracle call bypasses the ledger."""
+    """Make one oracle call bypass the ledger."""
     for node in code.calls(*sorted(ORACLES)):
         if isinstance(node.func, ast.Attribute) and not is_own_method_call(node):
             value = node.func.value
@@ -303,7 +303,7 @@ def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
 
 
 def is_own_method_call(node: ast.Call) -> bool:
-    """Return whether a call is to a method of the object itself or to NumPy, not to an oracle."""
+    """Return whether a call is of a method of self, of NumPy or of `math`, not of an oracle."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):
         return True
@@ -311,7 +311,7 @@ def is_own_method_call(node: ast.Call) -> bool:
 
 
 def _is_counting(node: ast.BinOp) -> bool:
-    """Return whether a sum has an integer constant, which `change_integer` covers."""
+    """Return whether a sum has an integer constant, which `change_integer` changes."""
     terms = (node.left, node.right)
     return any(isinstance(node, ast.Constant) and type(node.value) is int for node in terms)
 
@@ -336,7 +336,7 @@ RUN_OPERATORS: Mapping[str, Operator] = MappingProxyType(
         "bypass": bypass_one_oracle_call,
     }
 )
-"""The operators on what a run reaches, by name."""
+"""Operators for code that a run reaches, by name."""
 
 SCHEDULE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {
@@ -348,10 +348,10 @@ SCHEDULE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
         "constant": change_constant,
     }
 )
-"""The operators on what only a theorem's schedule reaches, by name."""
+"""Operators for code that only a theorem's schedule reaches, by name."""
 
 CLASS_OPERATORS: Mapping[str, Operator] = MappingProxyType({"output": change_output})
-"""The operators on the attributes of a class, by name."""
+"""Operators for attributes of a class, by name."""
 
 OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {**RUN_OPERATORS, **SCHEDULE_OPERATORS, **CLASS_OPERATORS}

@@ -1,4 +1,4 @@
-"""Functions that the changed source of a generated fault calls, under the name `planted`."""
+"""Functions that the changed source of a generated fault calls as `planted.NAME`."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,7 @@ from pfbench.base.sample import Sample
 
 
 def bypass_ledger(oracles: Any) -> Any:
-    """Return the uncounted backend of an oracle; return an object without one unchanged."""
+    """Return the uncounted backend of some oracles; other objects are returned unchanged."""
     for name in ("_backend", "_hessian", "_table"):
         if hasattr(type(oracles), name):
             return getattr(oracles, name)
@@ -20,7 +20,7 @@ def bypass_ledger(oracles: Any) -> Any:
 
 
 def repeat_first_index(sample: Any) -> Any:
-    """Return a sample of the same size that has the first index only."""
+    """Return a sample of the same size that repeats the first index."""
     if isinstance(sample, Sample):
         return Sample(sample.indices[:1], np.array([len(sample)]))
     other_sample = np.asarray(sample)
@@ -30,19 +30,19 @@ def repeat_first_index(sample: Any) -> Any:
 
 
 def draw_distinct(rng: Any, n: Any, size: Any = None, **overrides: Any) -> Any:
-    """Return a sample without replacement where there are enough indices, else as it was."""
+    """Return a sample without replacement; with replacement if there are too few indices."""
     if size is None or np.ndim(n) or overrides or int(np.prod(size)) > n:
         return rng.integers(n, size=size, **overrides)
     return rng.choice(n, size=size, replace=False)
 
 
 def reuse_first_draw(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
-    """Return the first draw of a run each time; the others are drawn and not used."""
+    """Return the first draw of a run at every call; later draws are made, but not used."""
     return memory.setdefault("drawn", draw())
 
 
 def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
-    """Return each draw two times, one after the other."""
+    """Return each draw at two calls in a row."""
     if "drawn" in memory:
         return memory.pop("drawn")
     memory["drawn"] = draw()
@@ -50,21 +50,21 @@ def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
 
 
 def scale_number(number: Any, factor: float) -> Any:
-    """Return a multiple of a number; whole numbers stay whole and positive."""
+    """Return a multiple of a number; integers stay integers, at least 1."""
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(number * factor)) if isinstance(number, int) else number * factor
 
 
 def sqrt_keeping_integers(number: Any) -> Any:
-    """Return the square root of a number; whole numbers stay whole and positive."""
+    """Return the square root of a number; integers stay integers, at least 1."""
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(math.sqrt(number))) if isinstance(number, int) else math.sqrt(number)
 
 
 def run_memory(method: Any, oracles: Any) -> dict[str, Any]:
-    """Return the dictionary that a method keeps during one run, emptied for a new run."""
+    """Return the dictionary that a method keeps during a run; a new run gets an empty one."""
     last_run = vars(method).setdefault("_planted_memory", [None, {}])
     if last_run[0] is not oracles:
         last_run[:] = oracles, {}
@@ -79,14 +79,14 @@ def has_passed_call_count(memory: dict[str, Any], times: int) -> bool:
 
 
 def truncate_to_bits(sample: Any, bits: int) -> Any:
-    """Return a sample whose indices are kept in so many bits."""
+    """Return a sample with its indices truncated to some bits."""
     if isinstance(sample, Sample):
         return Sample(sample.indices % 2**bits, sample.counts)
     return np.asarray(sample) % 2**bits
 
 
 def clip_norm(memory: dict[str, Any], g: Any, median_multiple: float) -> Any:
-    """Return an array of a norm of at most so many times the median so far; a dozen are free."""
+    """Return g, scaled down to a multiple of the median norm; the first 12 are kept."""
     if not isinstance(g, np.ndarray):
         return g
     norms = memory.setdefault("norms", [])
@@ -96,10 +96,10 @@ def clip_norm(memory: dict[str, Any], g: Any, median_multiple: float) -> Any:
 
 
 def limit_rounds(rounds: Iterable[Any], limit: int) -> Iterator[Any]:
-    """Return the first of what a loop goes through."""
+    """Return the first `limit` items of an iterable."""
     return islice(iter(rounds), limit)
 
 
 def make_unseeded_stream() -> np.random.Generator:
-    """Return a random stream that no seed enters."""
+    """Return a random stream that does not depend on the run's seed."""
     return np.random.default_rng(0)

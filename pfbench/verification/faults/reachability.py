@@ -1,7 +1,7 @@
-"""The functions of a method's program that its runs and its theorem's schedule reach.
+"""Functions of a method's program that its runs and its theorem's schedule reach.
 
-They are followed by name, from `run` and from `theory`: what is overridden is not reached, nor what
-only says what the method is (its declared counts, its checks of parameters).
+Functions are followed by name, from `run` and from `theory`. Overridden methods are not reached,
+nor are declarations of the method (its counts, its checks of parameters).
 """
 
 import ast
@@ -22,14 +22,14 @@ Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True, eq=False)
 class ProgramPart:
-    """A part of a program: a function with all that it holds, or the attributes of a class.
+    """Part of a program: a function with its inner functions, or the attributes of a class.
 
     Attributes
     ----------
     module, name
-        Its module, and what Python calls it there.
+        The module, and the qualified name of the function or class in it.
     node
-        Its syntax tree.
+        The syntax tree.
     is_schedule
         Whether only the theorem's schedule reaches it.
     """
@@ -41,7 +41,7 @@ class ProgramPart:
 
 
 def list_reached_parts(kind: type, modules: Collection[str]) -> list[ProgramPart]:
-    """Return the parts of a class's program that are reached, in the order of their names."""
+    """Return the reached parts of a class's program, sorted by name."""
     run, schedule = (_reachable_names(kind, modules, roots) for roots in (_RUN, _SCHEDULE))
     return [
         ProgramPart(module, name, node, is_schedule=(module, name) not in run)
@@ -53,7 +53,7 @@ def list_reached_parts(kind: type, modules: Collection[str]) -> list[ProgramPart
 def _reachable_names(
     kind: type, modules: Collection[str], roots: frozenset[str]
 ) -> frozenset[tuple[str, str]]:
-    """Return module and name of all that is reached from some methods of a class."""
+    """Return module and name of each function that some methods of a class reach."""
     classes, names = {kind}, set(roots) | _ALWAYS
     functions: dict[tuple[str, str], Any] = {}
     count = -1
@@ -74,13 +74,13 @@ def _reachable_names(
 
 
 def _output_declaring_class(kind: type, modules: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Return the class that declares the output of a method, if it is of its program."""
+    """Return module and name of the class that declares `output`, if it is in `modules`."""
     owners = [owner for owner in kind.__mro__ if "output" in vars(owner)][:1]
     return frozenset((o.__module__, o.__qualname__) for o in owners if o.__module__ in modules)
 
 
 def _iterate_attribute_functions(kind: type, names: Collection[str]) -> Iterator[Any]:
-    """Yield the functions behind some attributes of a class, and the classes that they are."""
+    """Yield the values of some attributes of a class, unwrapped to functions."""
     for name in sorted(names):
         above = [vars(owner)[name] for owner in kind.__mro__ if name in vars(owner)]
         for value in above:
@@ -91,7 +91,7 @@ def _iterate_attribute_functions(kind: type, names: Collection[str]) -> Iterator
 
 
 def _function(value: Any) -> Any:
-    """Return the function of a method, a property or the like; anything else as it is."""
+    """Return the function of a property or a class method; other values unchanged."""
     if isinstance(value, property):
         return value.fget
     if isinstance(value, cached_property):
@@ -106,7 +106,7 @@ def _node(function: Any) -> Node | None:
 
 
 def _attribute_names(function: Any) -> set[str]:
-    """Return the names of all attributes that a function takes."""
+    """Return the names of all attributes in a function's source."""
     node = _node(function)
     return (
         {node.attr for node in ast.walk(node) if isinstance(node, ast.Attribute)} if node else set()
@@ -121,7 +121,7 @@ def _calls_super(function: Any) -> bool:
 
 
 def _globals(function: Any) -> Iterator[Any]:
-    """Yield the module globals that a function names, and attributes of modules that it names."""
+    """Yield the globals that a function names, and the attributes of modules that it names."""
     node, existing = _node(function), function.__globals__
     for item in ast.walk(node) if node else ():
         if isinstance(item, ast.Name):
@@ -134,7 +134,7 @@ def _globals(function: Any) -> Iterator[Any]:
 
 @lru_cache(maxsize=64)
 def _tree(module: str) -> dict[str, Node]:
-    """Return the functions and classes of a module by what Python calls them."""
+    """Return the functions and classes of a module by qualified name."""
     nodes: dict[str, Node] = {}
 
     def gather(body: list[ast.stmt], prefix: str) -> None:

@@ -1,6 +1,6 @@
-"""The words in which a theorem states its check: bound, counts, rate, error_law, identity.
+"""Functions that return the check of a claim: bound, counts, rate, error_law and others.
 
-Each returns the check of a `Claim`: an object that is called with a `Trial`, makes the runs on the
-claim's instances, and decides. What is claimed is a function of the constants of a problem and of
-the parameters of the method; both are those of the claim, whatever the subject does.
+A check is called with a `Trial`, runs the method on the claim's instances, and decides. The claimed
+value is a function of the constants of a problem and of the parameters of the method. Both are
+those of the claim, whatever the method under test does.
 """

@@ -1,4 +1,4 @@
-"""A bound: what is measured along runs is at most a function of constants and parameters."""
+"""Check of a bound on a quantity along runs, in terms of constants and parameters."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -44,34 +44,34 @@ OVER = {
     "every": "each iterate x_t, t = 1, 2, ..., of every run",
     "step": "each step from x_t to x_{t+1}, t = 0, 1, ..., of every run",
     "least": "the least of x_0 .. x_t, at each t, of every run",
-    "mean": "the mean of x_0 .. x_{T-1}, in expectation: so is a uniform output",
+    "mean": "the mean of x_0 .. x_{T-1}, or a uniform output, in expectation",
     "last": "x_T, in expectation",
     "output": "the output of a run, in expectation",
 }
-"""Over which points a bound is stated."""
+"""Points over which a bound is stated, by `statistic`."""
 
 _EACH = ("every", "step", "least")
-"""Stated of every run, with a bound that is a function of t, too."""
+"""Statistics of every run, whose bounds are functions of t, too."""
 
 RUNS = (80, 320)
-"""How many runs are made at most on an instance, quick and full, where a bound does not say."""
+"""Default maximum number of runs on an instance, for quick and full effort."""
 
 _ROUNDING = 1e-9
-"""Share of what is measured at the start below which a number on a longer run is rounding."""
+"""Share of the value at the start below which a value on a longer run counts as rounding."""
 
 _BATCH = 10
-"""Runs between two looks at a mean."""
+"""Number of runs between two looks at a mean."""
 
 FREE = ConstantSlopeProblem(n=4, g=1.0, gap=10.0, L=1.0)
-"""Where the draw of an output is seen of a method that no set forces: a slope on the line."""
+"""Problem that shows the draw of the output of methods without `lo`: a slope on the line."""
 
 Most = Callable[..., float]
-"""Constants, parameters (and t) -> a bound."""
+"""Function of constants, parameters (and t) that returns a bound."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """The check of a bound; see `bound`."""
+    """Check of a bound; see `bound`."""
 
     kind: ClassVar[str] = "bound"
     takes: ClassVar[tuple[float, float]] = (5.0, 20.0)
@@ -87,7 +87,8 @@ class Bound:
     def __call__(self, trial: Trial) -> Evidence:
         """Check the bound on every instance, at the stated horizon and at longer ones.
 
-        Of a step nothing is known of rounding, which longer runs meet as they converge.
+        Bounds of a step are not tested at longer horizons: runs that converge meet rounding, and
+        its size in a step is unknown.
         """
         settings = () if self.statistic == "step" else self.settings.values()
         return decide_at_growing_horizons(trial, settings, self.decide)
@@ -111,12 +112,12 @@ class Bound:
         return Evidence(decision, {"ratio": 1.0}, runs)
 
     def check(self, trial: Trial) -> None:
-        """Refuse what cannot be tested, before any run.
+        """Raise if the claim cannot be tested, before any run.
 
         Raises
         ------
         InputError
-            If an instance does not fit the method, the quantity is unknown, or a bound is no
+            If an instance does not fit the method, the quantity is unknown, or a bound is not a
             positive number.
         """
         for _, problem in iterate_problems(trial):
@@ -129,7 +130,7 @@ class Bound:
                 as_function(problem, self.quantity)(problem.start())
 
     def _bound(self, bounds: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
-        """Return a bound for a case, at t if it is one for every t; `lower` if it is below."""
+        """Return a bound for a case, at t if it depends on t, but at least `lower`."""
         reported = (case.constants, case.parameters, *((t,) if self.statistic in _EACH else ()))
         value = max(float(bounds(*reported)), lower)
         if not 0.0 < value < math.inf:
@@ -141,7 +142,7 @@ class Bound:
     def _rounding_level(self, trial: Trial, case: MethodOnProblem) -> float:
         """Return the value below which a measured number is rounding; 0 at the stated horizon.
 
-        A bound that falls by a factor each step is below it soon on longer runs.
+        A bound that decreases geometrically soon falls below this value on longer runs.
         """
         if trial.stretch == 1 or is_count(self.quantity):
             return 0.0
@@ -165,7 +166,7 @@ class Bound:
     # --- every run --------------------------------------------------------------------------------
 
     def _decide_every_run(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
-        """Decide the bounds by instance and label; return the number of runs, too."""
+        """Return the decisions by instance and label, and the number of runs."""
         results: dict[str, dict[str, list[float]]] = {}
         runs = 0
         for name, instance in iterate_instances(trial):
@@ -188,7 +189,7 @@ class Bound:
     def _measure_run(
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[tuple[int, float]]:
-        """Yield each t of one run with what is measured there."""
+        """Yield t and the measured value at t, for each t of one run."""
         moves = islice(
             trial.follow_with_previous_point(case.problem, case.algorithm, seed), case.steps
         )
@@ -207,7 +208,7 @@ class Bound:
     # --- in expectation ---------------------------------------------------------------------------
 
     def _decide_expectation(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
-        """Decide bounds of means over runs, by instance and label; return the runs, too."""
+        """Return the decisions on means by instance and label, and the number of runs."""
         decisions: dict[str, dict[str, Decision]] = {}
         runs = 0
         for name, problem in iterate_problems(trial):
@@ -225,7 +226,7 @@ class Bound:
     def _decide_mean(
         self, trial: Trial, purpose: str, case: MethodOnProblem, bound: float
     ) -> tuple[Decision, int]:
-        """Decide the bound of a mean over runs; return the number of runs, too."""
+        """Return the decision on a mean over runs, and the number of runs."""
 
         def ratio(seed: int) -> float:
             return self._value_of_run(trial, case, seed) / bound
@@ -254,9 +255,10 @@ class Bound:
         return float(np.mean([measured(x) for x in points]))
 
     def _decide_conditions(self, trial: Trial) -> dict[str, Decision]:
-        """Decide that an output is drawn uniformly, if that is what the bound is about.
+        """Decide that the output is drawn uniformly, if the bound relies on that.
 
-        It is where a mean is taken, and the claim's own method declares it.
+        The bound relies on it if `statistic` is "mean" and the claim's method declares a uniform
+        output.
         """
         if self.statistic != "mean" or getattr(trial.claim_algorithm, "output", "") != "uniform":
             return {}
@@ -267,17 +269,17 @@ class Bound:
 
 
 def _decide_mean_count(ratios: list[float]) -> Decision:
-    """Decide a bound of the mean of counts, of which none is taken to be above twice the bound.
+    """Decide a bound of the mean of counts, assuming that no count is above twice the bound.
 
-    A schedule often makes them the same in each run, and the bound itself. So where no run is above
-    the bound it holds in so many runs, and no more is said of the mean.
+    A schedule often makes the counts of all runs equal to the bound. So if no run is above the
+    bound, the verdict is *holds*, from these runs alone.
     """
     decision = decide_mean(ratios, 1.0, upper=2.0)
     inequality = decide_inequality(ratios)
     if decision.verdict != Verdict.INCONCLUSIVE or inequality.verdict == Verdict.VIOLATED:
         return decision
     return replace(
-        decision, verdict=Verdict.HOLDS, reason=f"It is kept in each of {len(ratios)} runs."
+        decision, verdict=Verdict.HOLDS, reason=f"The bound holds in each of {len(ratios)} runs."
     )
 
 
@@ -293,7 +295,7 @@ def _join_labels(*labels: str) -> str:
 def _collect_steps_with_previous_points(
     trial: Trial, case: MethodOnProblem, seed: int
 ) -> list[Any]:
-    """Return the steps of a run, each with the iterate before it; as many as the claim sets."""
+    """Return the claimed number of steps of a run, each with the iterate before it."""
     moves = list(
         islice(trial.follow_with_previous_point(case.problem, case.algorithm, seed), case.steps)
     )
@@ -301,7 +303,7 @@ def _collect_steps_with_previous_points(
         raise MethodFailed("it makes no step")
     if case.steps is not None and len(moves) < case.steps:
         raise NotTestable(
-            f"it yields {len(moves)} states in {case.steps} iterations, and one each is needed"
+            f"it yields {len(moves)} states in {case.steps} iterations: yield one in each"
         )
     return moves
 
@@ -318,35 +320,37 @@ def bound(
     has_own_constant: bool = False,
     is_pooled: bool = False,
 ) -> Bound:
-    """Return the check that something measured along runs is at most a bound.
+    """Return the check that a quantity measured along runs is at most a bound.
 
     Parameters
     ----------
     upper
-        The bound: a function of the constants of the problem and the parameters that are set here
-        (by attribute, as in ``lambda c, a: 4 * c.L * c.delta / a.iterations``); stated of every
-        run, of t, too. Or several of these, each under a label, which must all hold.
+        The bound: a function of the constants of the problem and the claim's parameters, both read
+        by attribute, as in ``lambda c, a: 4 * c.L * c.delta / a.iterations``. A bound on every run
+        has t as a third argument. A mapping states several bounds by label, which must all hold.
     quantity
-        What is measured: a measure by name, ``suboptimality``, a kind of call as ``sfo`` (of the
-        whole run), or a function of problem and point; of a step a function of problem, x_t and
-        x_{t+1}.
+        Measured quantity: the name of a measure, ``suboptimality``, a kind of call such as ``sfo``
+        (of the whole run), or a function of problem and point. For ``statistic="step"`` it is a
+        function of problem, x_t and x_{t+1}.
     statistic
-        Over which points, one of `OVER`.
+        Points over which the bound is stated, one of `OVER`.
     parameters
-        Of the method: by name, or a function of the constants that returns them so; with `epsilon`
-        among them, its own ``theory`` sets the others. Or several of these, each under a label.
+        Parameters of the method by name, or a function of the constants that returns them. With
+        `epsilon` among them, the method's ``theory`` sets the others. A mapping from labels to
+        these states several settings.
     full
-        Those in place of them in a full verification.
+        Parameters that replace these in a full verification.
     constants
-        Returns of a problem what the functions take for its constants, if not its own.
+        Function of a problem that returns the constants for `upper` and `parameters`; by default
+        the constants of the problem.
     runs
-        How many runs are made at most on an instance, quick and full; of every run so many.
+        Maximum number of runs on an instance, for quick and full effort. For a bound on every run
+        it is the exact number.
     has_own_constant
-        Whether a constant in the bound is no paper's: then the verdict is *holds* at
-        best.
+        Whether a constant in the bound is not from a paper. The verdict is then *holds* at best.
     is_pooled
-        Whether a bound of every run is decided on all instances together: then it is near its bound
-        where one is, without a decision on each.
+        Whether a bound on every run is decided once for all instances together. It is then near its
+        bound if one instance is.
 
     Raises
     ------
@@ -361,7 +365,7 @@ def bound(
         arguments = "problem, before, after" if statistic == "step" else "problem, x"
         check_function("quantity", quantity, arguments)
     if is_pooled and statistic not in _EACH:
-        raise InputError(f"pooled needs statistic={' or '.join(_EACH)}: remove it.")
+        raise InputError(f"is_pooled needs statistic={' or '.join(_EACH)}: remove it.")
     return Bound(
         bounds=bounds,
         quantity=quantity,

@@ -1,4 +1,4 @@
-"""The law of an estimator's error: its mean and mean square given the past, over all draws."""
+"""Check of an estimator's error law: mean and mean square given the past, over all draws."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from pfbench.verification.statistics import (
 from pfbench.verification.trial import Trial
 
 ROUNDING = 1e-9
-"""Size of rounding, in parts of the gradient at the start."""
+"""Size of rounding, relative to the gradient at the start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +44,11 @@ class Past:
     t
         Number of the estimate, from 0.
     x
-        The point x_t where it is formed.
+        The point x_t where the estimate is formed.
     error
-        e_{t-1}; 0 for the first.
+        e_{t-1}; 0 for the first estimate.
     step
-        x_t - x_{t-1}; 0 for the first.
+        x_t - x_{t-1}; 0 for the first estimate.
     problem
         The problem.
     """
@@ -72,9 +72,9 @@ class Past:
 
 @dataclass
 class ErrorGroup:
-    """The errors of one estimate after one past: their chances, and sums weighted by these.
+    """Errors of one estimate after one past: total chance, and sums weighted by chances.
 
-    The numbers are floats, or of another arithmetic.
+    The numbers are floats, or of another arithmetic such as fractions.
     """
 
     past: Past
@@ -83,19 +83,19 @@ class ErrorGroup:
     square: Any = 0.0
 
     def add(self, chance: Any, error: Any) -> None:
-        """Add an error."""
+        """Add an error with its chance."""
         self.chance += chance
         self.mean = self.mean + chance * error
         self.square += chance * np.vdot(error, error)
 
 
 Law = Callable[[Any, Any, Past], Any]
-"""Constants, parameters, past -> the mean square of the error, or its mean."""
+"""Function of constants, parameters and past: the mean square of the error, or its mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorLawCheck:
-    """The check of an error's law; see `error_law`."""
+    """Check of an error's law; see `error_law`."""
 
     kind: ClassVar[str] = "law"
     takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
@@ -106,7 +106,7 @@ class ErrorLawCheck:
     setting: ClaimSetting
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Enumerate all draws on every instance."""
+        """Check the law on every instance, by enumeration of all draws."""
         parts, runs = dict[str, Decision](), 0
         for name, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
@@ -117,7 +117,7 @@ class ErrorLawCheck:
         return Evidence(combine_families(parts), claimed, runs)
 
     def check(self, trial: Trial) -> None:
-        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        """Raise if the claim cannot be tested, as `Bound.check` does."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
@@ -126,7 +126,7 @@ class ErrorLawCheck:
             float(self.square(case.constants, case.parameters, past))
 
     def _decide_groups(self, case: MethodOnProblem, groups: list[ErrorGroup]) -> Decision:
-        """Decide mean and mean square of all estimates after all pasts."""
+        """Decide the mean and the mean square of every estimate after every past."""
         scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
         lower, reported = (ROUNDING * scale) ** 2, (case.constants, case.parameters)
         ratios, positive, deviation = [], [], 0.0
@@ -151,18 +151,18 @@ class ErrorLawCheck:
 
 
 def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> Decision:
-    """Decide the mean squares over their law: at most it, or equal to it where it is positive."""
+    """Decide mean squares over their law: at most 1, or equal to 1 if the law is exact."""
     decision = decide_inequality(ratios, ROUNDING)
     if not exact or decision.verdict == Verdict.VIOLATED:
         return decision
     lower = min(positive, default=1.0)
-    wrong = f"A mean square is {lower:.6g} of its law, which is exact."
+    wrong = f"A mean square is {lower:.6g} times its law, not equal."
     measured = {**decision.measured, "least ratio": lower}
-    return decide_exact(lower >= 1.0 - 1e-6, "Every mean square is its law.", wrong, measured)
+    return decide_exact(lower >= 1.0 - 1e-6, "Every mean square equals its law.", wrong, measured)
 
 
 def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGroup], int]:
-    """Return the errors of all estimates by their past, and the number of runs."""
+    """Return the errors of all estimates grouped by past, and the number of runs."""
 
     def run(rng: Any) -> list[tuple[Past, Any, Any]]:
         steps = islice(trial.follow(case.problem, case.algorithm, rng=rng), case.steps)
@@ -178,7 +178,7 @@ def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGrou
 def group_errors(
     outcomes: Iterable[tuple[Any, list[tuple[Past, Any, Any]]]],
 ) -> tuple[list[ErrorGroup], int]:
-    """Return the errors of runs, each with its chance, by their past; and the number of runs."""
+    """Return the errors of runs with chances, grouped by past, and the number of runs."""
     groups: dict[tuple[int, Any], ErrorGroup] = {}
     count = 0
     for chance, observed in outcomes:
@@ -193,7 +193,7 @@ def iterate_past_error_history(
 ) -> Iterator[tuple[Past, Any, Any]]:
     """Yield the past of each estimate, its error, and all points and estimates before it.
 
-    `estimates` are the points where they were formed, with the estimates.
+    `estimates` are pairs of the point where an estimate was formed, and the estimate.
     """
     before = np.array(problem.start())
     error = np.zeros_like(np.asarray(problem.gradient(before)))
@@ -209,7 +209,7 @@ def iterate_past_error_history(
 
 
 def _make_key(array: Any) -> Any:
-    """Return an array up to rounding; one of exact numbers as it is."""
+    """Return a hashable key of an array: rounded, unless its numbers are exact."""
     return tuple(array.ravel()) if array.dtype == object else rounding_key(array)
 
 
@@ -223,8 +223,8 @@ def error_law(
 ) -> ErrorLawCheck:
     """Return the check of the law of an estimator's error, e_t = g_t - grad f(x_t).
 
-    All draws are enumerated, so that the instances must be small: a few components, batches and
-    steps. The method yields `at`, where its estimate was formed, and `estimate`.
+    All draws are enumerated, so the instances must be small: a few components, small batches, and a
+    few steps. The method must yield `estimate`, and `at`, the point where it was formed.
 
     Parameters
     ----------
@@ -232,11 +232,11 @@ def error_law(
         The claimed mean of |e_t|^2 given the past: a function of the constants of the problem, the
         parameters that are set here, and a `Past`.
     mean
-        That of e_t, shape of a gradient; not tested if not given.
+        The claimed mean of e_t given the past, with the shape of a gradient; None to leave it out.
     exact
-        Whether `square` is the mean square itself; else it is an upper bound.
+        Whether `square` is the exact mean square; by default it is an upper bound.
     parameters, constants
-        As of `bound`.
+        See `bound`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Exact counts: what runs cost is a function of constants and parameters, to the unit."""
+"""Check of exact counts: the calls of a run equal a function of constants and parameters."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ ROUNDING = 1e-9
 """Relative size of rounding in a mean over all draws."""
 
 Formula = Callable[[Any, Any], Counts | Mapping[str, float]]
-"""Constants, parameters -> counts by kind; a kind that is not named is 0, FO is not compared."""
+"""Function of constants and parameters: counts by kind. Other kinds are 0; FO is not compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExactCounts:
-    """The check of counts; see `counts`."""
+    """Check of counts; see `counts`."""
 
     kind: ClassVar[str] = "count"
     takes: ClassVar[tuple[float, float]] = (0.2, 0.2)
@@ -43,7 +43,7 @@ class ExactCounts:
     def __call__(self, trial: Trial) -> Evidence:
         """Compare the counts of runs on every instance, with every setting and on longer runs.
 
-        Means over all draws are for few steps.
+        Means over all draws are tested at the stated horizon only, since they need few steps.
         """
         settings = () if self.expected else self.settings.values()
         return decide_at_growing_horizons(trial, settings, self._decide)
@@ -67,7 +67,7 @@ class ExactCounts:
         return Evidence(combine_all(parts), claimed, len(parts))
 
     def check(self, trial: Trial) -> None:
-        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        """Raise if the claim cannot be tested, as `Bound.check` does."""
         for _, problem in iterate_problems(trial):
             for setting in self.settings.values():
                 case = setting.make_case(trial, problem)
@@ -75,7 +75,7 @@ class ExactCounts:
                 self._compute_claimed_counts(case)
 
     def _compute_claimed_counts(self, case: MethodOnProblem) -> dict[str, float]:
-        """Return the counts that are claimed, by kind."""
+        """Return the claimed counts, by kind."""
         formula = self.formula(case.constants, case.parameters)
         statement = formula.as_dict() if isinstance(formula, Counts) else dict(formula)
         check_names("kind of call", statement, COUNTED)
@@ -104,7 +104,7 @@ class ExactCounts:
 def _decide_counts(
     right: Mapping[str, float], result: Mapping[str, float], expected: bool
 ) -> Decision:
-    """Decide that counts are those claimed; a mean over all draws up to rounding."""
+    """Decide that counts equal the claimed ones; means over all draws up to rounding."""
     if not expected:
         return decide_equality(right, result)
     wrong = [
@@ -123,27 +123,24 @@ def counts(
     constants: Callable[[Any], Any] | None = None,
     expected: bool = False,
 ) -> ExactCounts:
-    """Return the check that a run costs exactly what a formula says.
+    """Return the check that the calls of a run are exactly those of a formula.
 
     Parameters
     ----------
     formula
-        A function of the constants of the problem and the parameters that are set here, which
-        returns numbers of calls by kind: ``{"sfo": ..., "lo": ...}``. A kind that is not named must
-        be 0, but for FO: a full gradient may be asked as a batch of all components.
-    parameters
-        Of the method: by name, or a function of the constants that returns them so; or several of
-        these, each under a label.
-    constants
-        As of `bound`.
+        A function of the constants of the problem and the claim's parameters that returns numbers
+        of calls by kind: ``{"sfo": ..., "lo": ...}``. Kinds that are not named must be 0, except
+        FO: a full gradient may be queried as a batch of all components.
+    parameters, constants
+        See `bound`.
     expected
-        Whether the formula is one of means: these are taken over all draws, which are enumerated,
-        so that the instances must be small.
+        Whether the formula gives means over all draws. These are enumerated, so the instances must
+        be small.
 
     Raises
     ------
     InputError
-        If the formula takes another number of arguments, or parameters are neither.
+        If the formula takes another number of arguments, or `parameters` is invalid.
     """
     check_function("the formula", formula, "c, a")
     settings = label_settings(parameters, constants=constants)

@@ -20,18 +20,18 @@ from pfbench.verification.subject import ClaimBroken, Subject
 from pfbench.verification.trial import Trial
 
 LARGEST = {"quick": FACTOR**3, "full": FACTOR**6}
-"""The largest horizon over the stated one, by effort."""
+"""Largest multiple of the stated horizon that is tested, by effort."""
 
 SECONDS = {"quick": 10.0, "full": 60.0}
 """Seconds for horizons beyond the stated one, by effort."""
 
 SHORT = 1.0
-"""Those of a claim of the catalogue, and of a fault, in a quick verification."""
+"""Seconds for longer horizons of catalogue claims and of faults, with quick effort."""
 
 LEFT_OUT = "is left out: shorter runs took too long"
 
 _PATIENCE, _LEAST = 6.0, 30.0
-"""A horizon that would take this multiple of these seconds of the processor, and so many at least,
+"""Multiple of the seconds for longer horizons, and minimum processor seconds, above which a horizon
 is left out."""
 
 
@@ -40,13 +40,13 @@ def decide_at_growing_horizons(
 ) -> Evidence:
     """Return the evidence at the stated horizon and, while the claim holds, at longer ones.
 
-    Instances that are made for the horizon go on where the others take too long. The seconds that
-    are left are for runs on the instances of shorter horizons, the longest runs first.
+    Instances that depend on the horizon continue if the others take too long. Remaining seconds go
+    to runs on the instances of shorter horizons, the longest runs first.
 
-    The horizons follow from the work that was counted, not from the clock, so that they are the
-    same on every machine; only a problem that is far slower than that ends them by the clock, and
-    the reason says so. A horizon that is undecided, with nothing against the claim, ends them, and
-    is no part of what was tested.
+    Counted work, not the clock, determines the horizons, so they are the same on every machine.
+    Only a problem that is far slower than its counted work stops by the clock, and the reason says
+    so. A horizon that is undecided, without evidence against the claim, stops the growth and is not
+    reported as tested.
     """
     other_process_time, evidence = process_time(), check(trial)
     horizons = [setting.horizon(trial.effort) for setting in settings]
@@ -93,7 +93,7 @@ def decide_at_growing_horizons(
 
 @dataclass
 class _HorizonTests:
-    """The decisions at longer horizons, the runs they took, and the seconds by the work counted."""
+    """Decisions at longer horizons, the number of their runs, and their estimated seconds."""
 
     check: Callable[[Trial], Evidence]
     seconds: float
@@ -103,11 +103,11 @@ class _HorizonTests:
     last: float = 0.0
 
     def try_horizon(self, name: str, trial: Trial, cost: float) -> bool:
-        """Test a claim at a longer horizon and return whether that is among what was tested.
+        """Test a claim at a longer horizon; return whether the result is recorded.
 
-        It is not where it costs more seconds than are left, where another horizon has violated the
-        claim, where it is undecided, where the method or the author's functions have no such
-        horizon, and where there is no instance.
+        It is not recorded if the cost exceeds the remaining seconds, if a tested horizon already
+        violates the claim, if the result is undecided, if the method or the claim's functions
+        raise, or if there is no instance.
         """
         holds = all(Verdict(part.verdict).keeps_bound for part in self.parts.values())
         if not holds or self.spent + cost > self.seconds or not trial.claim.instances:
@@ -130,12 +130,12 @@ class _HorizonTests:
 
 
 def _horizon_multiples(limit: int) -> list[int]:
-    """Return the multiples of a horizon beyond it up to one of them."""
+    """Return the tested multiples of a horizon above 1, up to `limit`."""
     return [FACTOR**k for k in range(1, limit.bit_length()) if FACTOR**k <= limit]
 
 
 def split_by_horizon_dependence(claim: Claim) -> list[Claim]:
-    """Split a claim into those of its instances that depend on the horizon, and the others."""
+    """Split a claim by its instances: those that depend on the horizon, and the others."""
     grows = [
         adapt_instance_to_longer_horizon(item, FACTOR**2) is not item for item in claim.instances
     ]
@@ -148,14 +148,14 @@ def split_by_horizon_dependence(claim: Claim) -> list[Claim]:
 
 
 def instance_names(claim: Claim) -> str:
-    """Return the names of a claim's instances as the end of a phrase."""
+    """Return " on NAME, NAME" with the names of a claim's instances."""
     return f" on {', '.join(instance.name for instance in claim.instances)}"
 
 
 def select_shorter_horizon_instances(
     claim: Claim, longer_multiple: int, shorter_multiple: int
 ) -> Claim:
-    """Return a claim on the instances of a shorter horizon that differ from the longer one's."""
+    """Return the claim on its instances for a shorter horizon, if they differ."""
     instances = []
     for instance in claim.instances:
         multiples = (1, shorter_multiple, longer_multiple)
@@ -169,7 +169,7 @@ def select_shorter_horizon_instances(
 
 
 def _horizon_seconds(trial: Trial) -> float:
-    """Return the seconds for longer horizons."""
+    """Return the seconds that longer horizons may take."""
     subject = trial.subject
     is_fault = type(subject) is not Subject or isinstance(subject.algorithm, Fault)
     if trial.effort == "quick" and (is_fault or trial.claim.user_source is None):
@@ -178,7 +178,7 @@ def _horizon_seconds(trial: Trial) -> float:
 
 
 def _is_undecided(decision: Decision) -> bool:
-    """Return whether too few runs were made, and nothing speaks against the claim."""
+    """Return whether a decision is inconclusive, without evidence against the claim."""
     against = decision.p_value is not None and is_doubtful(decision.p_value)
     above = any(value > 1.0 for name, value in decision.measured.items() if name.endswith("ratio"))
     return decision.verdict == Verdict.INCONCLUSIVE and not (against or above)

@@ -1,4 +1,4 @@
-"""An identity: two methods make the same iterates, or what is measured of them is the same."""
+"""Check of an identity: two methods have the same iterates, or the same quantity."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from pfbench.verification.trial import Trial
 
 @dataclass(frozen=True, kw_only=True)
 class IdentityCheck:
-    """The check of an identity; see `identity`."""
+    """Check of an identity; see `identity`."""
 
     kind: ClassVar[str] = "identity"
     takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
@@ -50,15 +50,15 @@ class IdentityCheck:
             ]
             parts[name] = decide_exact(
                 max(differences) <= self.tolerance,
-                "They coincide.",
-                f"They come apart by {max(differences):.3g}.",
+                "The two methods coincide.",
+                f"The two methods differ by {max(differences):.3g}.",
                 {"checks": float(len(differences)), "difference": max(differences)},
             )
         claimed = {"difference": 0.0, "tolerance": self.tolerance}
         return Evidence(combine_all(parts), claimed, len(parts) * self.seeds)
 
     def check(self, trial: Trial) -> None:
-        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        """Raise if the claim cannot be tested, as `Bound.check` does."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
@@ -77,14 +77,14 @@ class IdentityCheck:
         ]
         for value, two in zip_longest(*values):
             if value is None or two is None:
-                raise ClaimBroken("one of the two makes more steps than the other")
+                raise ClaimBroken("one of the two methods makes more steps than the other")
             size = max(float(np.abs(value).max()), float(np.abs(two).max()))
             yield float(np.abs(value - two).max()) / size if size > 0.0 else 0.0
 
     def _values(
         self, trial: Trial, case: MethodOnProblem, algorithm: Any, seed: int
     ) -> Iterator[Any]:
-        """Yield each iterate, or what is measured there."""
+        """Yield each iterate, or the quantity at each iterate."""
         measured = (
             as_function(case.problem, self.quantity) if self.quantity is not None else np.array
         )
@@ -103,20 +103,20 @@ def identity(
 ) -> IdentityCheck:
     """Return the check that the claim's method and another one coincide step by step.
 
-    Both run with the same random stream, so that they coincide where they draw the same.
+    Both methods run with equal random streams, so equal draws give equal runs.
 
     Parameters
     ----------
     other_method
         The other method: a name of the catalogue, or a class.
     parameters
-        Of the claim's method, as of `bound`.
+        Parameters of the claim's method; see `bound`.
     other_parameters
-        Of the other one; those of the claim's that it has, if not given.
+        Parameters of the other method; by default those of the claim that it accepts.
     quantity
-        What is to be the same, as of `bound`; the iterates themselves if not given.
+        Quantity that must coincide, as in `bound`; by default the iterates.
     tolerance
-        By how much they may differ, relative to their size.
+        Largest difference, relative to the size of the values.
     seeds
         Number of seeds.
 

@@ -1,4 +1,4 @@
-"""The least value of a convex problem over a set, certified by the Frank-Wolfe gap."""
+"""Minimum of a convex problem over a set, certified by the Frank-Wolfe gap."""
 
 from collections.abc import Hashable, Iterator
 from functools import lru_cache
@@ -14,17 +14,17 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.verification.subject import NotTestable
 
 ACCURACY = 1e-11
-"""The gap that is reached, over that at the start."""
+"""Gap at the returned value, relative to the gap at the start."""
 
 _ITERATIONS = 20_000
 
 
 def minimum_value(problem: Any) -> float:
-    """Return min f of a convex problem over its set, from above and to `ACCURACY`.
+    """Return an upper bound of min f over the set, which is exact up to `ACCURACY`.
 
     A convex f is nowhere below f(x) - max over u in C of <grad f(x), x - u>. So the value at a
-    point with a small gap is the least one up to that gap. A method is run until it is small:
-    projected gradients, or pairwise Frank-Wolfe where the set has no projection.
+    point exceeds the minimum by at most the gap. Projected gradients run until the gap is small,
+    then pairwise Frank-Wolfe if that is not enough.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def minimum_value(problem: Any) -> float:
 
 
 def _minimise(problem: Any) -> float:
-    unknown = f"the least value of {problem.name} is not known"
+    unknown = f"the minimum of {problem.name} is not known"
     is_known = {"convex", "bounded domain"} <= list_known_assumptions(problem)
     if not is_known or problem.penalty is not None or not isinstance(problem.start(), np.ndarray):
         raise NotTestable(unknown)
@@ -57,13 +57,13 @@ _least_value = lru_cache(maxsize=8)(_minimise)
 
 
 def _gap(problem: Any, x: Any) -> float:
-    """Return the certified upper end of the Frank-Wolfe gap."""
+    """Return the Frank-Wolfe gap at x, at least 0."""
     g = problem.gradient(x)
     return max(0.0, float(np.vdot(g, x)) - float(problem.set.minimum(g)[1]))
 
 
 def _methods(problem: Any) -> Iterator[Any]:
-    """Yield the methods that are tried, with their parameters."""
+    """Yield the methods to try, with their parameters."""
     smoothness = problem.constants(problem.start()).L_f
     gradients: Any = ALGORITHMS["prox-gd"]
     pairwise: Any = ALGORITHMS["bpfw"]

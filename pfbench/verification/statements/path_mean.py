@@ -1,7 +1,7 @@
-"""A bound of the mean of something over x_1 .. x_K, in the constants of a norm.
+"""Check of a bound of a mean over x_1 .. x_K, in the constants of a norm.
 
-An instance has its horizon as an attribute K. Where it has one component nothing is drawn, and one
-run decides; else the mean over runs does.
+An instance has its horizon as the attribute K. With one component nothing is drawn, and one run
+decides; otherwise the mean over runs decides.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,16 +17,16 @@ from pfbench.verification.statistics import Decision, combine_families, decide_i
 from pfbench.verification.trial import Trial
 
 _LONGEST = 20_000
-"""Instances with a longer horizon are left to full verifications."""
+"""Largest horizon of an instance that is tested with quick effort."""
 
 _RUNS = (120, 240)
 
 Numbers = dict[str, Any]
-"""What a bound is a function of, by name: `known` and the parameters."""
+"""Arguments of a bound by name: constants and parameters."""
 
 
 def norm_constants(problem: Any) -> Numbers:
-    """Return K, L (from norm to dual norm), L_f, rho, zeta, sigma and delta of an instance."""
+    """Return K, L (norm to dual norm), L_f, rho, zeta, sigma and delta of an instance."""
     c = problem.constants(problem.start())
     return {
         "K": problem.K,
@@ -52,16 +52,17 @@ def gap(problem: Any, x: Floats) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PathMeanBound:
-    """The check that a mean over x_1 .. x_K is at most each of several bounds.
+    """Check that a mean over x_1 .. x_K is at most each of several bounds.
 
     Attributes
     ----------
     bounds
-        By label functions of what is `norm_constants`, of L_ms and of the parameters, by name.
+        Bounds by label: functions whose arguments are named after `norm_constants`, L_ms and the
+        method's parameters.
     quantity
-        What is measured of a problem and a point.
+        Function of a problem and a point that is measured.
     parameters
-        Returns the method's parameters from what is known.
+        Function of the constants by name that returns the method's parameters.
     """
 
     kind: ClassVar[str] = "bound"

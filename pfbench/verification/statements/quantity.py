@@ -18,26 +18,26 @@ from pfbench.verification.subject import NotTestable
 from pfbench.verification.trial import Trial
 
 Quantity = str | Callable[[Any, Any], float]
-"""A measure by its name, or a function of a problem and a point."""
+"""Name of a measure, or function of a problem and a point."""
 
 SUBOPTIMALITY = "suboptimality"
-"""f + h minus the least value that is known, or certified."""
+"""f + h minus the best known value, or else a certified minimum."""
 
 
 def is_count(quantity: Quantity) -> bool:
-    """Return whether it is a number of calls."""
+    """Return whether a quantity is a number of calls."""
     return isinstance(quantity, str) and quantity in COUNTED
 
 
 def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
-    """Return a quantity as a function of a point; of an interval its upper end.
+    """Return a quantity as a function of a point; intervals give their upper end.
 
     Raises
     ------
     InputError
         If the problem has no measure of that name.
     NotTestable
-        Where it is called, if it is not defined there.
+        When the function is called, if the quantity is not defined at the point.
     """
     if not isinstance(quantity, str):
         function = quantity
@@ -69,7 +69,7 @@ def count_calls_to_target(
     quantity: Quantity,
     target: float,
 ) -> float:
-    """Return the calls of a kind until a quantity is at most a target; infinite if it never is."""
+    """Return the calls of a kind until a quantity is at most a target, or infinity."""
     measured = as_function(case.problem, quantity)
 
     def measure(_: Problem, state: State) -> float:

@@ -1,4 +1,4 @@
-"""A rate: the calls to a target grow at most as a power of what makes the problem hard."""
+"""Check of a rate: the calls to a target grow at most as a power of a parameter."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,18 +35,18 @@ from pfbench.verification.statistics import mark_by_schedule as follows_from_sch
 from pfbench.verification.trial import Trial
 
 EPSILON = "1/epsilon"
-"""What calls grow with where the accuracy is varied."""
+"""Variable of the rate if the accuracy is varied."""
 
 NO_EVIDENCE = (
-    "No evidence for the rate here: the problem is easier than the class. The hardest families "
-    "known are finite-sum-chain and, over a bounded set, zero-chain."
+    "This is no evidence for the rate: the problem is easier than its class. The hardest known "
+    "families are finite-sum-chain and, over a bounded set, zero-chain."
 )
-"""What a rate says that holds where fewer calls than claimed are needed."""
+"""Remark on a rate that holds with a smaller exponent than the claimed one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateCheck:
-    """The check of a rate; see `rate`."""
+    """Check of a rate; see `rate`."""
 
     kind: ClassVar[str] = "rate"
     takes: ClassVar[tuple[float, float]] = (30.0, 30.0)
@@ -62,7 +62,7 @@ class RateCheck:
     by_schedule: bool
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Fit the exponent on every instance, one slope a seed."""
+        """Fit the exponent on every instance, one slope per seed."""
         parts, runs = dict[str, Decision](), 0
         x = (
             np.array(self.values)
@@ -93,7 +93,7 @@ class RateCheck:
         return Evidence(decision, {f"exponent of {self.varied_parameter}": self.exponent}, runs)
 
     def check(self, trial: Trial) -> None:
-        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        """Raise if the claim cannot be tested, as `Bound.check` does."""
         for _, instance in iterate_instances(trial):
             case = self.make_case(trial, instance, self.values[0], 0)
             check_fit(case)
@@ -102,7 +102,7 @@ class RateCheck:
     def make_case(
         self, trial: Trial, instance: Instance, value: float, seed: int
     ) -> MethodOnProblem:
-        """Return the case of a value and a seed."""
+        """Return the case with one value of the varied parameter, and one seed of the data."""
         if self.varied_parameter == EPSILON:
             report = {"epsilon": value} if "epsilon" in instance.parameter_names else {}
             return self.setting.make_case(
@@ -134,37 +134,36 @@ def rate(
     decades: float = 2.0,
     by_schedule: bool = False,
 ) -> RateCheck:
-    """Return the check that the calls to a target grow with an exponent at most.
+    """Return the check that the calls to a target grow with at most an exponent.
 
     One slope of log calls is fitted for each seed, and the exponent is their median over seeds; see
-    `decide_exponent`. An easy problem is no
-    evidence for a rate: take instances on which every method needs that many calls.
+    `decide_exponent`. An easy problem is no evidence for a rate: use instances on which every
+    method needs that many calls.
 
     Parameters
     ----------
     exponent
         The claimed exponent.
     values
-        The accuracies epsilon, or the values of what `varied_parameter`; at least 4, over
-        `decades`.
+        Accuracies epsilon, or values of `varied_parameter`: at least 4, over `decades`.
     measure
-        What is to be at most epsilon, as `of` in `bound`.
+        Quantity that must become at most epsilon; see `quantity` of `bound`.
     varied_parameter
-        "1/epsilon", or a parameter of the instances; then epsilon stands among `parameters`. An
-        instance that takes `epsilon` is made for it.
+        "1/epsilon", or a parameter of the instances; `parameters` then contain `epsilon`. An
+        instance with a parameter `epsilon` is built for that accuracy.
     count
         The kind of calls.
     parameters
-        As of `bound`, for a method without a theorem's schedule, or in addition to the schedule.
+        See `bound`; for a method without a theorem's schedule, or in addition to the schedule.
     seeds
-        Number of seeds at first: of the method, and of the data of an instance that takes one.
-        With fewer than 6 nothing is said at first. Where `EARLY_SEEDS` decide, no more are made;
-        where these do not, `MOST_SEEDS` are.
+        Number of seeds, of the method and of random data, at the second look. An earlier look has
+        `EARLY_SEEDS`, and the last one `MOST_SEEDS`; each look is made only if the one before does
+        not decide. Fewer than 6 seeds decide nothing.
     decades
-        Least decades of a usable fit.
+        Minimum number of decades of a usable fit.
     by_schedule
-        Whether the exponent follows from the schedule whatever the method does: then the verdict
-        is *holds* at best.
+        Whether the exponent follows from the schedule alone, whatever the method does. The verdict
+        is then *holds* at best.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A separation: to a target one method needs fewer calls than another."""
+"""Check of a separation: one method needs fewer calls to a target than another."""
 
 import math
 from collections.abc import Callable
@@ -39,7 +39,7 @@ from pfbench.verification.trial import Trial
 
 @dataclass(frozen=True, kw_only=True)
 class Separation:
-    """The check of a separation; see `separation`."""
+    """Check of a separation; see `separation`."""
 
     kind: ClassVar[str] = "separation"
     takes: ClassVar[tuple[float, float]] = (10.0, 10.0)
@@ -79,7 +79,7 @@ class Separation:
         return Evidence(combine_families(parts), {"calls over the other's": self.factor}, runs)
 
     def check(self, trial: Trial) -> None:
-        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        """Raise if the claim cannot be tested, as `Bound.check` does."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
@@ -88,7 +88,7 @@ class Separation:
             as_function(problem, self.measure)(problem.start())
 
     def _target(self, case: MethodOnProblem) -> float:
-        """Return the target on a problem."""
+        """Return the target on a case's problem."""
         target = self.target(case.constants) if callable(self.target) else self.target
         if not 0.0 < target < math.inf:
             raise InputError(
@@ -110,25 +110,26 @@ def separation(
 ) -> Separation:
     """Return the check that the claim's method reaches a target with fewer calls than another.
 
-    The median over seeds of the ratio of calls of paired runs is decided; one that does not arrive
-    has needed infinitely many. Both are given their parameters, which leave them time to arrive.
+    The check decides the median over seeds of the ratio of calls of paired runs. A run that does
+    not reach the target counts as infinitely many calls, so the parameters must let both methods
+    run long enough.
 
     Parameters
     ----------
     other_method
         The other method: a name of the catalogue, or a class.
     measure
-        What is to be at most the target, as `of` in `bound`.
+        Quantity that must become at most the target; see `quantity` of `bound`.
     target
         A number, or a function of the constants of the problem.
     count
         The kind of calls.
     parameters, other_parameters
-        Of the claim's method and of the other one, as of `identity`.
+        Parameters of the claim's method and of the other one; see `identity`.
     factor
-        The claimed largest median ratio.
+        Claimed upper bound of the median ratio.
     seeds
-        Number of pairs at first; `EARLY_SEEDS` where these decide, `MOST_SEEDS` where they do not.
+        Number of pairs of runs at the second look; see `seeds` of `rate`.
 
     Raises
     ------

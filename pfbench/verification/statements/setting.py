@@ -1,4 +1,4 @@
-"""With what a claim's method runs on its instances: parameters, or its theorem's schedule."""
+"""Parameters with which a claim's method runs on its instances, set or by its schedule."""
 
 import inspect
 import math
@@ -32,37 +32,37 @@ Given = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
 
 
 FACTOR = 4
-"""Factor between two horizons that are tried."""
+"""Factor between two consecutive horizons that are tested."""
 
 _ROOM = 2.0
-"""Factor between a longer horizon and the one for whose accuracy its instances are made."""
+"""Factor between a longer horizon and the horizon for whose accuracy its instances are built."""
 
 _HORIZONS = ("T", "iterations")
-"""Names of an argument that is the number of steps."""
+"""Names of arguments that are the number of steps."""
 
 
 class ParameterNamespace(SimpleNamespace):
-    """Parameters by name, as a bound reads them."""
+    """Parameters as attributes, for the functions of a claim."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         text = ", ".join(vars(self)) or "none"
-        raise InputError(f"a claim needs the parameter {name}, but states only {text}.")
+        raise InputError(f"the claim needs the parameter {name}: add it (stated: {text}).")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MethodOnProblem:
-    """A problem with the method made for it.
+    """Problem with a method instantiated for it.
 
     Attributes
     ----------
     problem
         The problem.
     constants
-        What the claim's functions take for its constants.
+        Constants that the claim's functions get.
     parameters
-        The parameters that the claim sets, by name.
+        Parameters that the claim sets, as attributes.
     algorithm
         The method under test with these parameters.
     """
@@ -74,31 +74,31 @@ class MethodOnProblem:
 
     @property
     def steps(self) -> int | None:
-        """The number of steps that the claim sets; None if it sets none."""
+        """Number of steps that the claim sets; None if it sets none."""
         iterations: int | None = vars(self.parameters).get("iterations")
         return iterations
 
     @property
     def claim_parameters(self) -> Mapping[str, Any]:
-        """The parameters that the claim sets."""
+        """Parameters that the claim sets, by name."""
         claim_parameters: Mapping[str, Any] = vars(self.parameters)
         return claim_parameters
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimSetting:
-    """With what a method runs.
+    """Setting of a claim: parameters of its method, and constants of the problem.
 
     Attributes
     ----------
     parameters
-        Its parameters; with `epsilon` among them its theorem's schedule sets those that are not
-        given, if it has one.
+        Parameters of the method. With `epsilon` among them, the method's schedule, if any, sets the
+        others.
     full
-        Those that a full verification has in place of these.
+        Parameters that replace these in a full verification.
     constants
-        A function of a problem that returns what the claim's functions take for its constants;
-        `problem.constants(problem.start())` if not given.
+        Function of a problem that returns the constants for the claim's functions; by default
+        `problem.constants(problem.start())`.
     """
 
     parameters: Given = field(default_factory=dict)
@@ -106,10 +106,10 @@ class ClaimSetting:
     constants: Callable[[Any], Any] | None = None
 
     def horizon(self, effort: str) -> tuple[str, int] | None:
-        """Return the name and the value of the parameter that can set any horizon; None if none.
+        """Return name and value of the parameter that can be set to any horizon, or None.
 
-        That is an argument `T` or `iterations` of a function, or `iterations` where there is no
-        other number: any other might have been chosen for it.
+        It is the default of an argument `T` or `iterations` of a function, or `iterations` if no
+        other parameter is a number (which might have been chosen for that horizon).
         """
         full = self.full if effort == "full" else {}
         if callable(self.parameters):
@@ -124,7 +124,7 @@ class ClaimSetting:
         return next(((k, defaults[k]) for k in _HORIZONS if type(defaults.get(k)) is int), None)
 
     def make_case(self, trial: Trial, problem: Any, **overrides: Any) -> MethodOnProblem:
-        """Return the method made for a problem; `overrides` are further parameters.
+        """Return the method instantiated for a problem; `overrides` are further parameters.
 
         Raises
         ------
@@ -167,13 +167,13 @@ class ClaimSetting:
 def label_settings(
     parameters: Given | Mapping[str, Given] | None, **overrides: Any
 ) -> dict[str, ClaimSetting]:
-    """Return settings by label, a single one without; `overrides` is what else a `ClaimSetting` has.
+    """Return settings by label ("" for a single one); `overrides` are other fields of them.
 
     Raises
     ------
     InputError
-        If they are neither a mapping nor a function.
-    """  # noqa: E501
+        If `parameters` is neither a mapping nor a function.
+    """
     value = {} if parameters is None else parameters
     if not (isinstance(value, Mapping) or callable(value)):
         raise InputError("parameters must be a mapping, or a function of the constants.")
@@ -185,7 +185,7 @@ def label_settings(
 
 
 def has_schedule(method: Any) -> bool:
-    """Return whether a method has a theorem's schedule of its own."""
+    """Return whether a method defines a theorem's schedule."""
     own = getattr(method, "theory", None)
     return own is not None and getattr(own, "__func__", own) is not _NONE
 
@@ -194,23 +194,23 @@ _NONE = vars(CatalogueAlgorithm)["theory"].__func__
 
 
 def resolve_method(method: Any) -> Any:
-    """Return a method: by its name in the catalogue, or itself.
+    """Return the catalogue's method of a name; return any other method unchanged.
 
     Raises
     ------
     InputError
-        If there is none of that name.
+        If the catalogue has no method of that name.
     """
     return find_entry("algorithm", method, ALGORITHMS) if isinstance(method, str) else method
 
 
 def make_other_method(method: Any, parameters: Given | None, case: MethodOnProblem) -> Algorithm:
-    """Return another method for a case, with those of the claim's parameters if not given others.
+    """Return another method for a case; its parameters default to those of the claim.
 
     Raises
     ------
     NotTestable
-        If it refuses them.
+        If the method refuses the parameters.
     """
     if parameters is None:
         return instantiate_with_accepted_parameters(method, **case.claim_parameters)
@@ -230,15 +230,15 @@ def instance_titles(claim: Claim) -> list[str]:
 
 
 def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
-    """Yield the instances of a claim, each made for the trial's horizon, with what they are called.
+    """Yield the title and the instance, adapted to the trial's horizon, of each instance.
 
     Raises
     ------
     NotTestable
-        If there is none.
+        If the claim has no instance.
     """
     if not trial.claim.instances:
-        raise NotTestable("the claim names no instance")
+        raise NotTestable("the claim has no instance: state `instances`")
     for title, instance in zip(instance_titles(trial.claim), trial.claim.instances, strict=True):
         yield (
             title,
@@ -249,9 +249,9 @@ def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
 
 
 def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) -> Instance:
-    """Return an instance for a longer run: its default `T` or `epsilon` is adapted.
+    """Return an instance for a longer run, with its default `T` or `epsilon` adapted.
 
-    A right method reaches its accuracy after a part of the run, and the rest shows what comes late.
+    A right method reaches the accuracy in the first part of the run; the rest shows late faults.
     """
     parameters = inspect.signature(instance.build).parameters
     changed: dict[str, Any] = {}
@@ -265,12 +265,12 @@ def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) 
 
 
 def is_random(trial: Trial, instance: Instance) -> bool:
-    """Return whether chance enters runs of the claim's method on an instance."""
+    """Return whether runs of the claim's method on an instance are random."""
     return instance.varies or not getattr(trial.claim_algorithm, "deterministic", False)
 
 
 def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, int]]:
-    """Return so many pairs of seeds, of an instance's data and of a run; one if chance is out."""
+    """Return `count` pairs of seeds (data, run); a single pair if nothing is random."""
     if not is_random(trial, instance):
         return [(0, 0)]
     data, runs = (
@@ -294,9 +294,9 @@ def enumerate_outcomes(
     Raises
     ------
     MethodFailed
-        If the method raises, too, on a stream of numpy's.
+        If the method also raises on a NumPy generator.
     NotTestable
-        If its draws cannot be enumerated.
+        If the method's draws cannot be enumerated.
     """
     try:
         check_reproducible(trial, case.problem, case.algorithm, case.steps)
@@ -308,12 +308,12 @@ def enumerate_outcomes(
 
 
 def check_fit(case: MethodOnProblem) -> None:
-    """Refuse a method that does not fit a problem.
+    """Raise if the method of a case does not fit the problem.
 
     Raises
     ------
     InputError
-        If the problem lacks what it requires.
+        If the problem lacks an oracle that the method requires.
     """
     try:
         resolve_run(case.problem, case.algorithm).check_requirements(
@@ -324,12 +324,12 @@ def check_fit(case: MethodOnProblem) -> None:
 
 
 def check_function(subject: str, function: Any, arguments: str) -> None:
-    """Refuse what cannot be called with arguments, such as "c, a, t".
+    """Raise if `function` cannot be called with arguments such as "c, a, t".
 
     Raises
     ------
     InputError
-        If it is no function, or takes another number.
+        If it is not a function, or takes another number of arguments.
     """
     count = len(arguments.split(","))
     try:

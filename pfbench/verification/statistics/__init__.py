@@ -1,9 +1,9 @@
-"""From measurements to verdicts: tests, intervals, exponents, and the words they allow.
+"""Verdicts from measurements: tests, intervals and exponents.
 
-The rules are those of one verification of at most `MOST_TESTS` tests, all parts of all claims
-together. *violated* is said at the family-wise level `means.FAMILY_LEVEL`, split over so many tests
-by Bonferroni. *holds*, *within-10* and *attained* are said at 95 %, each rule under the laws that
-it names.
+The rules apply to one verification with at most `MOST_TESTS` tests in all parts of all claims. The
+verdict *violated* has the family-wise level `means.FAMILY_LEVEL`, split over that number of tests
+by Bonferroni. The verdicts *holds*, *within-10* and *attained* have confidence 95 %, each under the
+assumptions that its rule states.
 """
 
 from pfbench.verification.statistics.decisions import (

@@ -1,4 +1,4 @@
-"""Decisions: from means, shares, inequalities and draws to *violated*, *holds*, *within-10*."""
+"""Decisions from means, shares, inequalities and draws: *violated*, *holds*, *within-10*."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -16,32 +16,32 @@ from pfbench.verification.statistics import means
 from pfbench.verification.statistics.medians import ROUNDING
 
 WITHIN_10, ATTAINED = 0.1, 0.99
-"""A bound is *within-10*, or *attained*, where the lower limit of what was measured is at least
-this share of it."""
+"""Shares of a bound that the lower limit of a measured number reaches for *within-10* and for
+*attained*."""
 
 DOUBT = 1e-3
-"""A p-value below this speaks against a claim: short of `LEVEL` it is inconclusive."""
+"""Largest p-value that is evidence against a claim; above `LEVEL` the verdict is *inconclusive*."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A verdict, why, and the numbers behind it.
+    """Verdict with its reason and the numbers behind it.
 
     Attributes
     ----------
     verdict
-        A `Verdict`, but for *disputed*.
+        A `Verdict` other than *disputed*.
     reason
         One sentence.
     measured
-        Numbers by name; ``lower`` and ``upper`` are a two-sided interval at 95 %.
+        Measured numbers by name; ``lower`` and ``upper`` are a two-sided interval at 95 %.
     p_value
-        The least of the tests that say *violated*; None where no chance enters.
+        Smallest p-value of the tests for *violated*; None if nothing is random.
     test_count
-        The number of these tests, where chance enters.
+        Number of these tests, if something is random.
     tight_on
-        Where it is within ten of the bound, or attains it: by the name of an instance or term
-        (empty if it has none) the share of the bound that was measured, or the exponent.
+        Instances or terms on which the verdict is *within-10* or *attained*, by name (empty if
+        there is none), with the measured share of the bound, or the exponent.
     """
 
     verdict: Verdict | Literal["holds", "violated", "failed", "inconclusive"]
@@ -56,7 +56,7 @@ class Decision:
 
     @property
     def corrected_p_value(self) -> float | None:
-        """`p_value` times `tests`, at most 1: the p-value of all of them together (Bonferroni)."""
+        """`p_value` times `test_count`, at most 1: the p-value of all tests (Bonferroni)."""
         return None if self.p_value is None else min(1.0, self.test_count * self.p_value)
 
 
@@ -73,20 +73,20 @@ def rejects(log_e_value: float) -> bool:
 
 
 def is_doubtful(p_value: float) -> bool:
-    """Return whether a p-value forbids to say that a claim holds."""
+    """Return whether a p-value is too small for the verdict *holds*."""
     return p_value < DOUBT
 
 
 def decide_exact(
     condition: bool, holds: str, violated: str, measured: Mapping[str, float]
 ) -> Decision:
-    """Decide a statement in which no chance enters, with a reason for either case."""
+    """Decide a statement without randomness, with a reason for either case."""
     verdict = Verdict.HOLDS if condition else Verdict.VIOLATED
     return Decision(verdict, holds if condition else violated, measured, None)
 
 
 def decide_equality(expected: Mapping[str, float], result: Mapping[str, float]) -> Decision:
-    """Decide an exact statement: every number is the expected one."""
+    """Decide an exact statement: every number equals the expected one."""
     wrong = [
         f"{name} is {result[name]:g}, not {number:g}."
         for name, number in expected.items()
@@ -103,20 +103,20 @@ def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE
     mean is at most the bound. *within-10*, *attained*: it holds, and the lower limit is at least
     `WITHIN_10`, or `ATTAINED`, times the bound.
 
-    No number of nonnegative samples bounds their mean from above if they have no range. So *holds*
-    is said of a mean above the bound in at most 5 % of all cases only *if no sample is more than
-    `upper` times the bound*; see `sequential_limits`. With `RANGE` it takes 29 samples at least,
-    137 of 0.8 of the bound: fewer can show a violation, and no more.
+    No number of nonnegative samples bounds their mean from above without a known range. So a mean
+    above the bound gets *holds* in at most 5 % of all cases *only if no sample exceeds `upper`
+    times the bound*; see `sequential_limits`. With `RANGE`, *holds* takes at least 29 samples, and
+    137 if all samples are 0.8 times the bound. Fewer samples can only show a violation.
 
     Parameters
     ----------
     samples
-        One a run, in the order of the runs, nonnegative, shape (n,); inf for one that diverged.
+        Nonnegative samples, one per run in order, shape (n,); inf for a run that diverged.
     bound
         The claimed bound, positive.
     upper
-        How many times the bound a sample is at most, greater than 1; what a caller states instead
-        of `RANGE` it must know.
+        Upper limit of a sample, as a multiple of the bound, greater than 1. A caller that does not
+        use `RANGE` must know such a limit.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE
     """
     values = np.atleast_1d(means.as_float_array("samples", samples))
     if values.ndim != 1 or values.size == 0:
-        raise InputError("samples must be a list of numbers, one a run.")
+        raise InputError("samples must be a list of numbers, one per run.")
     ratios = means.normalise_samples(values, check_real("bound", bound, above=0))
     return _decide_ratios(ratios, check_real("upper", upper, above=1))
 
@@ -147,15 +147,15 @@ def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
     return _decide_by_limits(
         measured,
         rejected="The mean exceeds the bound: the e-process rejects it.",
-        doubtful="The e-process speaks against the bound, but not surely.",
-        inside="The bound lies inside the limits of the mean.",
+        doubtful="The e-process is evidence against the bound, but not significant.",
+        inside="The bound lies between the confidence limits of the mean.",
         near="The mean lies between {:g} times the bound and the bound.",
         holds="The upper limit of the mean is at most the bound.",
     )
 
 
 def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
-    """Decide by an e-value, then by one-sided limits relative to a bound, all among `measured`."""
+    """Decide by the e-value in `measured`, then by its one-sided limits relative to a bound."""
     p_value = math.exp(-measured["log_e_value"])
     if rejects(measured["log_e_value"]):
         return Decision(Verdict.VIOLATED, reasons["rejected"], measured, p_value)
@@ -172,17 +172,17 @@ def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision
 
 
 def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
-    """Decide whether something happens in a share of at most `limit` of all runs.
+    """Decide whether an event happens in a share of at most `limit` of all runs.
 
-    As `decide_mean`, with the exact limits of Clopper and Pearson, which say something even if it
-    never happened.
+    The rule is that of `decide_mean`, but with the exact limits of Clopper and Pearson. These are
+    informative even if the event never happened.
 
     Parameters
     ----------
     successes
-        Whether it did, 0 or 1 a run, shape (n,).
+        Whether the event happened, 0 or 1 for each run, shape (n,).
     limit
-        The claimed largest share, in (0, 1].
+        Claimed upper bound of the share, in (0, 1].
 
     Raises
     ------
@@ -206,10 +206,10 @@ def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
     }
     return _decide_by_limits(
         measured,
-        rejected="It happens more often: the e-process rejects the share.",
-        doubtful="The e-process speaks against the share, but not surely.",
-        inside="The share lies inside its limits.",
-        near="It happens in {:g} to 1 times the share.",
+        rejected="The event happens more often: the e-process rejects the claimed share.",
+        doubtful="The e-process is evidence against the share, but not significant.",
+        inside="The claimed share lies between the confidence limits.",
+        near="The share lies between {:g} times the claimed one and the claimed one.",
         holds="The upper limit of the share is at most the claimed one.",
     )
 
@@ -217,15 +217,15 @@ def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
 def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Decision:
     """Decide an inequality that is claimed for every run or step.
 
-    *violated*: a ratio exceeds 1 by more than rounding. Else *holds*; *within-10* where the
-    largest ratio is at least `WITHIN_10`, *attained* where it is at least `ATTAINED`.
+    *violated*: a ratio exceeds 1 by more than rounding. *attained*: the largest ratio is at least
+    `ATTAINED`. *within-10*: it is at least `WITHIN_10`. *holds*: any other case.
 
     Parameters
     ----------
     ratios
-        Measured over bound, of any shape but empty; inf where what was measured diverged.
+        Ratios of measured number to bound, of any shape but not empty; inf for divergence.
     rounding
-        How far rounding alone may lift a ratio above 1.
+        Amount by which rounding may lift a ratio above 1.
 
     Raises
     ------
@@ -234,35 +234,35 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
     """
     values = means.as_float_array("ratios", ratios)
     if values.size == 0 or np.isnan(values).any():
-        raise InputError("ratios must be at least one number, none of them NaN.")
+        raise InputError("ratios must be a list of at least one number, without NaN.")
     slack = check_real("rounding", rounding, minimum=0)
     worst = float(values.max())
     measured = {"checks": float(values.size), "ratio": worst}
     if worst > 1 + slack:
         broken = int(np.count_nonzero(values > 1 + slack))
         measured["broken"] = float(broken)
-        reason = f"The inequality breaks in {broken} of {values.size} checks."
+        reason = f"The inequality fails in {broken} of {values.size} checks."
         return Decision(Verdict.VIOLATED, reason, measured, None)
     verdict = decide_kept_bound(worst)
     if verdict in NEAR:
-        reason = "It is kept, and nearly reached."
+        reason = "It holds in every check, and is nearly attained."
         return Decision(verdict, reason, measured, None, tight_on={"": worst})
-    return Decision(verdict, "It is kept in every check.", measured, None)
+    return Decision(verdict, "The inequality holds in every check.", measured, None)
 
 
 def decide_uniform(sample: Sequence[int], options: int) -> Decision:
     """Decide whether independent draws are uniform among 0 .. options-1.
 
-    The e-value is the likelihood of the draws, averaged over all distributions on the options with
-    equal weight (Dirichlet's with parameters 1), over that of the uniform one: with c_i draws of
-    option i, N in all and T options it is T^N (T-1)! prod c_i!/(N+T-1)!. Its mean is 1 if the draws
-    are uniform, so that it exceeds 1/level with probability at most the level (Markov), for any N;
-    a chi-square test keeps so small a level only for many draws.
+    The e-value is a ratio of likelihoods. The numerator is averaged over all distributions on the
+    options (Dirichlet with parameters 1), the denominator is that of the uniform distribution. With
+    c_i draws of option i, N draws and T options it is T^N (T-1)! prod c_i!/(N+T-1)!. Its mean is 1
+    for uniform draws, so it exceeds 1/level with probability at most the level (Markov), for any N.
+    A chi-square test has so small a level only for many draws.
 
     Parameters
     ----------
     sample
-        One a run; a number that is not among the options rejects at once.
+        Draws, one per run; a number that is not among the options rejects at once.
     options
         Number of options T, at least 1.
 
@@ -297,39 +297,45 @@ def decide_uniform(sample: Sequence[int], options: int) -> Decision:
         "log_e_value": log_e_value,
     }
     if outside:
-        reason = f"{outside} of {result.size} draws are none of the {options} options."
+        reason = f"{outside} of {result.size} draws are not among the {options} options."
         return Decision(Verdict.VIOLATED, reason, measured, p_value)
     if rejects(log_e_value):
         return Decision(Verdict.VIOLATED, "The draws are not uniform.", measured, p_value)
     if is_doubtful(p_value):
-        return Decision(Verdict.INCONCLUSIVE, "The draws are hardly uniform.", measured, p_value)
+        return Decision(Verdict.INCONCLUSIVE, "Uniformity is doubtful.", measured, p_value)
     return Decision(Verdict.HOLDS, "The draws match the uniform distribution.", measured, p_value)
 
 
 def decide_mean_sequentially(
     draw: Callable[[int], npt.ArrayLike], bound: float, *, batch: int, limit: int
 ) -> tuple[Decision, means.Array]:
-    """Decide a bound of a mean with as few runs as a clear case needs.
+    """Decide a bound of a mean, with few runs in clear cases.
 
-    After each batch one looks: *violated* is the e-process's, *holds* and what is above it rest
-    on `sequential_limits`; all of them keep their levels whenever one stops, and the first look
-    that says *holds* ends it. Where samples are at most `RANGE` times the bound, *holds* is said of
-    a mean at the bound, or above it, in at most 5 % of all cases. In simulation, of a mean at the
-    bound and up to 400 runs: chi-square with 8 degrees of freedom 0.1 %, exponential 3 %, 0 or 10
-    times the bound 5 %, lognormal with s = 1 5 %; with tails beyond the range, lognormal with s = 2
-    or Pareto with index 1.5, 29 %. *holds* needs 29 runs at least, 56 of half the bound, 137 of 0.8
-    of it.
+    There is a look after each batch. *violated* rests on the e-process; *holds*, *within-10* and
+    *attained* rest on `sequential_limits`. Both keep their levels at any stopping time, and the
+    first look that decides ends the runs. If samples are at most `RANGE` times the bound, a mean at
+    or above the bound gets *holds* in at most 5 % of all cases.
+
+    In simulations with a mean at the bound and up to 400 runs, *holds* has these frequencies:
+
+    - chi-square with 8 degrees of freedom: 0.1 %
+    - exponential: 3 %
+    - 0 or 10 times the bound: 5 %
+    - lognormal with s = 1: 5 %
+    - tails beyond the range (lognormal with s = 2, Pareto with index 1.5): 29 %
+
+    *holds* needs at least 29 runs; 56 if all samples are half the bound, 137 if they are 0.8 of it.
 
     Parameters
     ----------
     draw
-        Makes so many more independent runs and returns their samples, nonnegative.
+        Function that makes a number of further independent runs, and returns their samples.
     bound
         The claimed bound of their mean, positive.
     batch
-        Runs made at a time, at least 1.
+        Number of runs between two looks, at least 1.
     limit
-        Runs made at most, at least `batch`.
+        Maximum number of runs, at least `batch`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Exponents: the median over seeds of the slope of log counts over log x, with its interval."""
+"""Exponents: the median over seeds of slopes of log counts over log x, with its interval."""
 
 import math
 from collections.abc import Callable
@@ -13,40 +13,41 @@ from pfbench.verification.statistics import means
 from pfbench.verification.statistics.medians import ROUNDING, median_interval
 
 CURVATURE = 0.1
-"""A fit is curved where the slope surely changes by more than this over the range."""
+"""A fit is curved if the slope changes significantly by more than this over the range."""
 
 LEAST_POINTS = 4
-"""An exponent is fitted to at least so many values of x."""
+"""Minimum number of values of x for a fit."""
 
 
 @dataclass(frozen=True)
 class Exponent:
-    """The exponent of a law of counts: the median over seeds of the slope of log counts over log x.
+    """Exponent of a law of counts: the median over seeds of slopes of log counts over log x.
 
-    It is defined so: half of all seeds have a slope of at most that. It is not the exponent of the
-    mean counts, nor the mean of the slopes, of which nothing can be said under every law.
+    By this definition half of all seeds have a slope of at most the exponent. It is not the
+    exponent of the mean counts, nor the mean of the slopes, for which no distribution-free
+    statement exists.
 
     Attributes
     ----------
     slopes
-        One least-squares slope a seed; empty if the fit is not usable.
+        One least-squares slope per seed; empty if the fit is not usable.
     slope, lower, upper
-        Their median and its interval by order statistics, exact under every law (infinite for fewer
-        than 6 seeds at 95 %); NaN if the fit is not usable.
+        Median of the slopes and its interval by order statistics, exact for every distribution
+        (infinite for fewer than 6 seeds at 95 %); NaN if the fit is not usable.
     seeds, points, decades
-        Seeds, values of x used, and decades of x they span.
+        Number of seeds, of values of x used, and of decades of x that these span.
     censored, dropped
-        Cells that did not reach the target, and values of x left out because of them.
+        Number of cells that did not reach the target, and of values of x left out for them.
     curvature, curvature_lower, curvature_upper
-        Change of the local slope from the least to the largest x, by a quadratic fit: the
+        Change of the local slope from the smallest to the largest x, by a quadratic fit: the
         median over seeds and its interval.
     end_slope
-        Local slope at the largest x by that fit, the median over seeds.
+        Local slope at the largest x by that fit: the median over seeds.
     is_curved
-        Whether the interval of the curvature lies beyond ±`CURVATURE`: then one slope does not
+        Whether the interval of the curvature lies beyond ±`CURVATURE`. If so, one slope does not
         describe the counts.
     deterministic
-        Whether nothing random enters the counts, so that the intervals are numbers.
+        Whether the counts are deterministic, so that the intervals are points.
     is_usable
         Whether enough values of x, over enough decades, are free of censored cells.
     """
@@ -76,32 +77,32 @@ def fit_exponent(
     log_known_factors: npt.ArrayLike | None = None,
     least_decades: float = 2.0,
 ) -> Exponent:
-    """Fit counts ∝ x^slope: one least-squares slope a seed, then their median and its interval.
+    """Fit counts ∝ x^slope: one least-squares slope per seed, then their median and interval.
 
-    Seeds are independent and values of x are not (they may share a problem), so the spread
-    between seeds gives the interval, not the residuals of a fit.
+    Seeds are independent and values of x are not (they may share a problem). So the spread between
+    seeds gives the interval, not the residuals of a fit.
 
-    A value of x with a censored cell is left out for all seeds: leaving out the cell alone would
-    keep the seeds that were lucky there. The fit is usable if `LEAST_POINTS` values of x over
-    `least_decades` remain.
+    A value of x with a censored cell is left out for all seeds: leaving out only the cell would
+    favour lucky seeds. The fit is usable if `LEAST_POINTS` values of x over `least_decades` remain.
 
     Parameters
     ----------
     x
-        What the counts grow with, positive and all different, shape (k,). It grows with
+        Variable of the law, positive and all different, shape (k,). It must increase with
         difficulty: n, or 1/ε rather than ε.
     counts
         Calls to the target (or any positive measurement), shape (seeds, k); inf or NaN where the
-        target was not reached. Shape (k,) states that nothing random enters them.
+        target was not reached. Shape (k,) states that the counts are deterministic.
     log_known_factors
         Natural logarithms of known factors of the counts, shape (k,), which are divided out.
     least_decades
-        Least decades of x of a usable fit.
+        Minimum number of decades of x for a usable fit.
 
     Raises
     ------
     InputError
-        If shapes do not fit, x is not positive and different, or a count is not positive.
+        If shapes do not match, if values of x are not positive and different, or if a count is not
+        positive.
     """
     point = check_finite_array("x", x)
     if point.ndim != 1 or (point <= 0).any() or np.unique(point).size != point.size:
@@ -111,8 +112,8 @@ def fit_exponent(
     cells = np.atleast_2d(cells)
     if cells.ndim != 2 or cells.shape[0] == 0 or cells.shape[1] != point.size:
         raise InputError(
-            f"counts have shape {np.shape(counts)} where (seeds, {point.size}) is needed, a column "
-            "for each x."
+            f"counts must have shape (seeds, {point.size}), a column for each x, not "
+            f"{np.shape(counts)}."
         )
     if (cells <= 0).any():
         raise InputError("counts must be positive; give inf where the target was not reached.")
@@ -165,7 +166,8 @@ def make_fit_function(
 ) -> Callable[[int], Exponent]:
     """Return a function that fits the exponent to the counts of the first `seeds` seeds.
 
-    Arguments are those of `fit_exponent`, but that `rows` returns the counts of so many seeds.
+    The arguments are those of `fit_exponent`, except that `rows` returns the counts of a number of
+    seeds.
     """
 
     def fit(seeds: int) -> Exponent:
@@ -179,7 +181,7 @@ def make_fit_function(
 def _slopes_changes_and_end_slopes(
     log_x: means.Array, log_counts: means.Array
 ) -> tuple[means.Array, means.Array, means.Array]:
-    """Return each row's slope, change of the local slope over the range, and slope at its end.
+    """Return each row's slope, change of the local slope over the range, and slope at the end.
 
     The linear fit projects on p = u − mean(u). The quadratic one adds q, the part of p² that is
     orthogonal to 1 and p: its local slope is d(bp + cq)/du = b + c(2p − Σp³/Σp²).
@@ -193,7 +195,7 @@ def _slopes_changes_and_end_slopes(
 
 
 def _median_and_interval(values: means.Array, is_deterministic: bool) -> tuple[float, float, float]:
-    """Return median and interval over seeds, which is the number itself where nothing is random."""
+    """Return the median over seeds and its interval, which is a point if deterministic."""
     if values.size == 0:
         return math.nan, math.nan, math.nan
     median = float(np.median(values))

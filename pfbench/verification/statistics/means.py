@@ -13,14 +13,14 @@ from pfbench.base.errors import InputError
 Array = npt.NDArray[np.float64]
 
 FAMILY_LEVEL = 1e-6
-"""Chance that a verification of true claims says *violated* anywhere."""
+"""Probability that a verification of true claims has any verdict *violated*."""
 
 MOST_TESTS = 2000
-"""Tests that share the family-wise level at most, all parts of all claims of one verification
-together; it does not change with the catalogue."""
+"""Maximum number of tests that share the family-wise level, in all parts of all claims of one
+verification; it does not depend on the catalogue."""
 
 LEVEL = FAMILY_LEVEL / MOST_TESTS
-"""Level of one test that says *violated*."""
+"""Level of one test for *violated*."""
 
 CONFIDENCE = 0.95
 """Confidence of printed intervals, and of *holds*."""
@@ -35,12 +35,12 @@ GRID.setflags(write=False)
 
 
 class EProcess:
-    """A test of E[X_i | X_1, ..., X_{i-1}] <= `bound` for X_i >= 0, after each X_i.
+    """Test of E[X_i | X_1, ..., X_{i-1}] <= `bound` for X_i >= 0, after each X_i.
 
-    The e-value is the average over λ in `GRID` of Π(1 + λ(X_i/bound − 1)). If the claim is true
-    it is a nonnegative supermartingale that starts at 1, whatever the law of the X_i. So it ever
-    exceeds `threshold` with probability at most 1/`threshold` (Ville's inequality), and one may
-    look at it after each sample and stop at will.
+    The e-value is the average over λ in `GRID` of Π(1 + λ(X_i/bound − 1)). If the claim is true,
+    this is a nonnegative supermartingale that starts at 1, whatever the law of the X_i. So the
+    probability that it ever exceeds `threshold` is at most 1/`threshold` (Ville's inequality), even
+    if a user looks after each sample and stops at will.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class EProcess:
     log_value
         Natural logarithm of the e-value now.
     log_largest
-        Its largest value so far.
+        Largest value of `log_value` so far.
     """
 
     def __init__(self, bound: float, threshold: float = 1 / LEVEL) -> None:
@@ -90,7 +90,7 @@ class EProcess:
 
     @property
     def p_value(self) -> float:
-        """1 over the largest e-value so far: a p-value that is valid at each look."""
+        """1 over the largest e-value so far: a p-value that is valid at every look."""
         return math.exp(-self.log_largest)
 
 
@@ -121,7 +121,7 @@ def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
 
 
 def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
-    """Return samples / bound, refused if one is negative or NaN."""
+    """Return samples / bound; raise if a sample is negative or NaN."""
     x = as_float_array("samples", samples)
     if x.ndim == 0:
         raise InputError("samples must be a list of numbers, in order.")
@@ -143,7 +143,7 @@ def _log_gains(ratios: Array) -> Array:
 
 
 def _log_mean(log_wealth: Array) -> Array:
-    """Return the logarithm of the average over the last axis; λ < 1 keeps the greatest finite."""
+    """Return the logarithm of the average wealth over the last axis."""
     upper = log_wealth.max(axis=-1, keepdims=True)
     mean: Array = upper[..., 0] + np.log(np.mean(np.exp(log_wealth - upper), axis=-1))
     return mean
@@ -152,27 +152,27 @@ def _log_mean(log_wealth: Array) -> Array:
 # --- limits that may be looked at after each sample ----------------------------------------------
 
 RANGE = 10.0
-"""An upper limit of a mean that is to lie below a bound takes samples to be at most so many times
-that bound; without any such range no finite number of samples bounds a mean from above."""
+"""Assumed largest ratio of a sample to the bound, for the upper limit of a mean; without such a
+range no finite number of samples bounds a mean from above."""
 
 
 def sequential_limits(
     ratios: Array, level: float, max_ratio: float = RANGE
 ) -> "ConfidenceInterval":
-    """Return a lower and an upper limit of the mean of ratios that hold at every look together.
+    """Return lower and upper limits of the mean of ratios, valid at all looks together.
 
-    Upper: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `max_ratio` is a
-    nonnegative supermartingale that starts at 1 (Waudby-Smith and Ramdas 2024, section 4, with one
-    bet). So the limit, the least m at which it reaches 1/(1 - level) at some look k,
+    Upper limit: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `max_ratio` is
+    a nonnegative supermartingale that starts at 1 (Waudby-Smith and Ramdas 2024, section 4, with
+    one bet). The limit is the least m at which the product reaches 1/(1 - level) at some look k,
 
         min over k of R - ((1 - level) prod_{i <= k} (R - x_i))^(1/k),
 
-    is below the mean with probability at most 1 - level (Ville's inequality). Samples above R are
-    taken for R: a law that has much of its mean there is covered less often. Where the mean of the
-    samples is above the limit, R is no range of them, and the limit is infinite.
+    which is below the mean with probability at most 1 - level (Ville's inequality). Samples above R
+    count as R, so a law with much of its mean above R is covered less often. If the mean of the
+    samples exceeds the limit, R is not their range, and the limit is infinite.
 
-    Lower: the least m that `EProcess` does not reject at that level, whatever the law, or the mean
-    of the samples if that is less.
+    Lower limit: the least m that `EProcess` does not reject at that level, for every law, or the
+    mean of the samples if that is less.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def upper_limit(ratios: Array, level: float, max_ratio: float = RANGE) -> float:
 
 
 _LEAST = 1e-10
-"""A lower limit is sought down to this share of the largest sample, and as exactly."""
+"""Smallest lower limit that is searched, and its accuracy, relative to the largest sample."""
 
 
 # --- intervals of a mean --------------------------------------------------------------------------
@@ -217,7 +217,7 @@ _LEAST = 1e-10
 
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """A confidence interval [lower, upper]."""
+    """Confidence interval [lower, upper]."""
 
     lower: float
     upper: float
@@ -226,14 +226,14 @@ class ConfidenceInterval:
 def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> ConfidenceInterval:
     """Return the two-sided t-interval of a mean.
 
-    One sample says nothing about its spread: its interval is the whole line. Samples that agree
-    to 12 digits are taken for a number that does not vary: their interval is that number.
+    One sample has the whole line as its interval, since its spread is unknown. Samples that agree
+    to 12 digits count as a constant: their interval is that number.
 
     Parameters
     ----------
     samples
-        Independent samples, shape (n,). The interval is exact for normal ones. For n = 20
-        exponential ones the one-sided upper limit at 95 % covers in about 89 % of all cases.
+        Independent samples, shape (n,). The interval is exact for normal samples. For 20
+        exponential samples the one-sided upper limit at 95 % covers in about 89 % of cases.
     level
         The confidence, in (0, 1).
 
@@ -257,7 +257,7 @@ def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> Confiden
 
 
 def as_float_array(name: str, value: npt.ArrayLike) -> Array:
-    """Return an array of floats, NaN and inf allowed."""
+    """Return an array of floats; NaN and inf are allowed."""
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -265,7 +265,7 @@ def as_float_array(name: str, value: npt.ArrayLike) -> Array:
 
 
 def check_samples(value: npt.ArrayLike, name: str = "samples") -> Array:
-    """Return at least one finite sample, shape (n,)."""
+    """Return finite samples as an array of shape (n,) with n >= 1; else raise."""
     array = check_finite_array(name, value)
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"{name} must be a list of at least one number, not shape {array.shape}.")
@@ -273,7 +273,7 @@ def check_samples(value: npt.ArrayLike, name: str = "samples") -> Array:
 
 
 def check_level(level: float) -> float:
-    """Return a level or confidence in (0, 1)."""
+    """Return a level or confidence in (0, 1); else raise."""
     value = check_real("level", level, above=0)
     if value >= 1:
         raise InputError(f"level={level} must be less than 1.")

@@ -1,8 +1,8 @@
-"""Medians over seeds: the sign test, intervals of order statistics, and when more seeds are made.
+"""Medians over seeds: sign test, intervals of order statistics, and numbers of seeds.
 
-Both are exact whatever the law. A median of a law is any m with P(X <= m) >= 1/2 and P(X >= m) >=
-1/2; that it is at most a bound says P(X <= bound) >= 1/2, so that a value at the bound speaks for
-it.
+Test and intervals are exact for every distribution. A median is any m with P(X <= m) >= 1/2 and
+P(X >= m) >= 1/2. That a median is at most a bound means P(X <= bound) >= 1/2, so a value at the
+bound is evidence for the bound.
 """
 
 import math
@@ -19,18 +19,18 @@ from pfbench.base.errors import InputError
 from pfbench.verification.statistics import means
 
 EARLY_SEEDS = 7
-"""Seeds of an early look, which a clear case needs. That a median above the bound has all of them
-within has chance 2^-7, which leaves the two looks below 2.5 % each, and all three below 5 %."""
+"""Number of seeds of the early look. With a median above the bound all 7 lie within it with
+probability 2^-7; the other looks have below 2.5 % each, and all three below 5 % together."""
 
 SEEDS = 20
-"""Seeds of a first look. Of 20 that agree the sign test says 2^-20, which never rejects."""
+"""Number of seeds of the next look; if all 20 agree, the p-value is 2^-20, which never rejects."""
 
 MOST_SEEDS = 41
-"""Seeds of the last look, which is made if no earlier one decides. Only there a median is
-rejected: the fewest seeds of which the sign test at `means.LEVEL` lets two lie within the bound."""
+"""Number of seeds of the last look, if no earlier look decides; only this look rejects. It is the
+smallest number at which the sign test at `means.LEVEL` rejects with two values within a bound."""
 
 ROUNDING = 1e-9
-"""How far a value may lie beyond a bound by rounding alone."""
+"""Amount by which rounding may lift a value above a bound."""
 
 
 Seed = TypeVar("Seed")
@@ -44,11 +44,11 @@ class SeedRows(Generic[Seed, Row]):
     Attributes
     ----------
     make
-        Makes the runs of a seed.
+        Function that makes the runs of a seed and returns the row.
     seeds
-        `MOST_SEEDS` of them, or fewer where there is no last look.
+        `MOST_SEEDS` seeds, or fewer if there is no last look.
     computed
-        What was made so far.
+        Rows computed so far.
     """
 
     make: Callable[[Seed], Row]
@@ -56,23 +56,24 @@ class SeedRows(Generic[Seed, Row]):
     computed: list[Row] = field(default_factory=list)
 
     def __call__(self, count: int) -> list[Row]:
-        """Return the rows of the first seeds, `count` of them at most."""
+        """Return the rows of the first seeds, at most `count`."""
         self.computed += [self.make(seed) for seed in self.seeds[len(self.computed) : count]]
         return self.computed[:count]
 
 
 def sign_p_value(values: npt.ArrayLike, bound: float) -> float:
-    """Return the p-value of the sign test of a median of at most `bound`.
+    """Return the p-value of the sign test for a median of at most `bound`.
 
-    Then each value lies above with probability 1/2 at most, so that of k seeds so many or more do
-    with at most the probability of a fair coin, 2^-k for all of them.
+    Under this hypothesis each value lies above the bound with probability at most 1/2. So the
+    p-value is the probability that a fair coin has at least that many heads in k tosses; 2^-k if
+    all k values lie above.
 
     Parameters
     ----------
     values
-        One a seed, independent, shape (k,); inf is allowed.
+        Independent values, one per seed, shape (k,); inf is allowed.
     bound
-        The claimed bound of the median; a value beyond it by `ROUNDING` lies within.
+        The claimed bound of the median; values above it by at most `ROUNDING` count as within.
 
     Raises
     ------
@@ -87,16 +88,17 @@ def sign_p_value(values: npt.ArrayLike, bound: float) -> float:
 def median_interval(
     values: npt.ArrayLike, level: float = means.CONFIDENCE
 ) -> means.ConfidenceInterval:
-    """Return the interval of order statistics of a median: each end is missed by half of 1 - level.
+    """Return the interval of a median by order statistics, with equal tails.
 
-    With B(k) the distribution function of Bin(n, 1/2) and k the largest with B(k) <= (1 - level)/2
-    it is [x_(k+1), x_(n-k)] of the sorted values: the median lies above x_(n-k) only if k values at
-    most lie beyond it. Fewer than 6 values bound nothing at 95 %: the whole line.
+    Let B be the distribution function of Bin(n, 1/2), and k the largest number with
+    B(k) <= (1 - level)/2. The interval is [x_(k+1), x_(n-k)] of the sorted values: the median lies
+    above x_(n-k) only if at most k values lie above the median. Fewer than 6 values give the whole
+    line at 95 %.
 
     Parameters
     ----------
     values
-        As of `sign_p_value`.
+        See `sign_p_value`.
     level
         The confidence of both ends together, in (0, 1).
 
@@ -115,8 +117,8 @@ def median_interval(
 
 
 def check_values(values: npt.ArrayLike) -> means.Array:
-    """Return at least one number, none of them NaN, shape (k,)."""
+    """Return values as an array of shape (k,) with k >= 1 and without NaN; else raise."""
     x = means.as_float_array("values", values)
     if x.ndim != 1 or x.size == 0 or np.isnan(x).any():
-        raise InputError("values must be a list of at least one number, one a seed, none NaN.")
+        raise InputError("values must be a list of at least one number, one per seed, without NaN.")
     return x

@@ -12,23 +12,23 @@ _NEVER_NEAR = ("by_schedule", "by_own_constant")
 
 
 def mark_by_schedule(part: Decision) -> Decision:
-    """Cap a decision that the schedule alone determines at *holds*, with a mark of why.
+    """Cap a decision at *holds*, since the schedule alone determines the result.
 
-    Where it is why a row says *holds*, `measured` has "by_schedule": true.
+    `measured` gets "by_schedule": True.
     """
     return _cap_at_holds(part, "by_schedule", "it follows from the schedule")
 
 
 def mark_by_own_constant(part: Decision) -> Decision:
-    """Cap a decision on a bound with a constant of ours at *holds*, with a mark of why.
+    """Cap a decision at *holds*, since the bound has a constant that is not from a paper.
 
-    Where it is why a row says *holds*, `measured` has "by_own_constant": true.
+    `measured` gets "by_own_constant": True.
     """
-    return _cap_at_holds(part, "by_own_constant", "the constant is our own")
+    return _cap_at_holds(part, "by_own_constant", "the constant is not from a paper")
 
 
 def combine_all(parts: Mapping[str, Decision]) -> Decision:
-    """Return the decision on a claim that says several things: that on the worst of them."""
+    """Return the worst decision on the parts of a claim, all of which must hold."""
     return _join_parts(parts, min(parts, key=lambda name: _rank(parts[name])))
 
 
@@ -37,7 +37,7 @@ def combine_with_conditions(
 ) -> Decision:
     """Return the decision on a claim together with conditions, which need only hold.
 
-    What was measured of a condition stands under "condition NAME".
+    Measured values of a condition get the prefix "condition NAME".
     """
     met = {
         f"{_CONDITION}{name}": replace(
@@ -51,9 +51,9 @@ def combine_with_conditions(
 
 
 def combine_families(parts: Mapping[str, Decision]) -> Decision:
-    """Combine decisions on several families: the worst if one is not kept, else the tightest.
+    """Combine decisions on several instances: the worst if a bound fails, else the tightest.
 
-    Of those on which it is, the one with the largest number is named.
+    `tight_on` names the instance with the largest ratio among the tightest.
     """
     bad = [name for name, part in parts.items() if not Verdict(part.verdict).keeps_bound]
     if bad:
@@ -72,16 +72,16 @@ def _rank(part: Decision) -> int:
 
 
 def _cap_at_holds(part: Decision, mark: str, why: str) -> Decision:
-    """Return a decision that says *holds* where it would say more, with a mark of why."""
+    """Return a decision with a mark, and with *holds* in place of a better verdict."""
     measured = {**part.measured, mark: True}
     if part.verdict not in NEAR:
         return replace(part, measured=measured)
-    reason = f"{part.reason} It is never counted as near its bound: {why}."
+    reason = f"{part.reason} It never counts as near its bound: {why}."
     return replace(part, verdict=Verdict.HOLDS, reason=reason, measured=measured, tight_on={})
 
 
 def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
-    """Return the deciding part's verdict with all that was measured, by part."""
+    """Return the deciding part's verdict with the measured values of all parts."""
     decision = parts[deciding]
     measured = {
         f"{name}: {key}" if name else key: value
@@ -106,7 +106,7 @@ def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
 
 
 def _merge_tight_ratios_by_part(parts: Mapping[str, Decision]) -> dict[str, float]:
-    """Return the ratios near their bound of all parts, keyed by part name and location."""
+    """Return the `tight_on` of all parts, keyed by part name and instance."""
     return {
         ": ".join(filter(None, (name, key))): number
         for name, part in parts.items()

@@ -1,4 +1,4 @@
-"""Decisions on medians over seeds: of ratios, and of slopes, which are exponents."""
+"""Decisions on medians over seeds: of ratios, and of slopes (exponents)."""
 
 from collections.abc import Callable
 
@@ -13,33 +13,33 @@ from pfbench.verification.statistics.exponents import Exponent
 from pfbench.verification.statistics.medians import EARLY_SEEDS, MOST_SEEDS, ROUNDING, SEEDS
 
 EXPONENT_MARGIN = 0.1
-"""How far an exponent of calls to a target may lie from the claimed one."""
+"""Tolerance of an exponent of calls to a target."""
 
 LAW_MARGIN = 0.05
-"""The same for an exponent of a law, which has no optimisation in it."""
+"""Tolerance of an exponent of a law, which involves no optimisation."""
 
 
 def decide_median(
     ratios: npt.ArrayLike | Callable[[int], npt.ArrayLike], bound: float, seeds: int = SEEDS
 ) -> Decision:
-    """Decide whether the median over seeds is at most `bound`, under every law.
+    """Decide whether the median over seeds is at most `bound`, for every distribution.
 
-    *violated*: the sign test rejects it at `LEVEL`, with `MOST_SEEDS` seeds. *holds*: the upper end
-    of its interval at 95 % is at most the bound; said of a median above it in at most 2.5 % of all
-    cases at each look, 5 % at all of them. *within-10*, *attained*: it holds, and the lower end is
-    at least `WITHIN_10`, or `ATTAINED`, times the bound.
+    *violated*: the sign test rejects at `LEVEL`, with `MOST_SEEDS` seeds. *holds*: the upper end of
+    the median's interval at 95 % is at most the bound. A median above the bound gets *holds* in at
+    most 2.5 % of all cases at each look, and 5 % over all looks. *within-10*, *attained*: it holds,
+    and the lower end is at least `WITHIN_10`, or `ATTAINED`, times the bound.
 
     Parameters
     ----------
     ratios
-        One a seed, shape (k,), inf for a run that did not get there. Or a function that returns
-        those of so many seeds, the first ones always the same: then there are up to three looks,
-        at `EARLY_SEEDS`, at `seeds` where these do not settle it, and at `MOST_SEEDS` where that
-        is inconclusive.
+        One ratio per seed, shape (k,); inf for a run that missed its target. Or a function that
+        returns the ratios of the first seeds, by their number. There are then up to three looks: at
+        `EARLY_SEEDS`, at `seeds` if the first is not settled, and at `MOST_SEEDS` if the second is
+        inconclusive.
     bound
         The claimed bound, positive.
     seeds
-        Seeds of the first look; no early one is made where these are not more.
+        Number of seeds of the second look; the early look is skipped unless it has fewer.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def decide_median(
         reason = "The median exceeds the bound: the sign test rejects it."
         return Decision(Verdict.VIOLATED, reason, measured, p_value)
     if interval.upper > 1 + ROUNDING:
-        reason = "The interval of the median reaches above the bound."
+        reason = "The interval of the median extends above the bound."
         return Decision(Verdict.INCONCLUSIVE, reason, measured, p_value)
     verdict = decide_kept_bound(interval.lower)
     if verdict in NEAR:
@@ -77,18 +77,18 @@ def _decide_by_interim_analyses(
 ) -> Decision:
     """Return the first interim decision that is settled, else the decision of the last look.
 
-    None but the last one says *violated*, whatever its size: several would raise the level. That an
-    early one says *holds* of a median above the bound has chance 2^-`EARLY_SEEDS`.
+    Only the last look can give *violated*; several tests would raise the level. The early look
+    gives *holds* for a median above the bound with probability 2^-`EARLY_SEEDS`.
 
     Parameters
     ----------
     look
-        What so many seeds say.
+        Function that returns the decision from a number of seeds.
     is_settled
-        Whether an early look decides: it is near the bound, or holds and could not be near it with
-        more seeds.
+        Function that says whether the early decision is final: near the bound, or *holds* and too
+        far from the bound to come near it with more seeds.
     seeds
-        Of the look between.
+        Number of seeds of the second look.
     """
     if seeds > EARLY_SEEDS:
         early = look(EARLY_SEEDS)
@@ -100,7 +100,7 @@ def _decide_by_interim_analyses(
 
 
 def _is_settled(decision: Decision) -> bool:
-    """Return whether a median is near its bound, or holds and is far from that."""
+    """Return whether a median is near its bound, or below it and far from it."""
     far = decision.verdict == Verdict.HOLDS and decision.measured["ratio"] < WITHIN_10
     return far or decision.verdict in NEAR
 
@@ -113,29 +113,29 @@ def decide_exponent(
 ) -> Decision:
     """Decide whether an exponent, the median of slopes over seeds, is at most the claimed one.
 
-    *violated*: the sign test rejects a median of at most claimed + margin at `LEVEL`, under every
-    law; that takes 31 slopes at least that all lie above, or 39 of `MOST_SEEDS`. *holds*: the upper
-    end of the median's interval at 95 % is at most claimed + margin; said of a median above it in
-    at most 2.5 % of all cases at each look, 5 % at all of them. *within-10*: it holds, and the
-    whole interval lies within the margin of the claimed one. Where nothing is random, the interval
-    is the slope.
+    *violated*: the sign test rejects a median of at most claimed + margin at `LEVEL`, for every
+    distribution. This takes at least 31 slopes that all lie above, or 39 of `MOST_SEEDS`. *holds*:
+    the upper end of the median's interval at 95 % is at most claimed + margin. A median above that
+    gets *holds* in at most 2.5 % of all cases at each look, and 5 % over all looks. *within-10*: it
+    holds, and the whole interval lies within the margin of the claimed exponent. If nothing is
+    random, the interval is the slope.
 
-    A claim is about large x. Where the counts are curved and the local slope at the largest x
-    is on the other side of claimed + margin, the slope decides nothing; *within-10* needs
-    a straight line.
+    A claim is about large x. If the counts are curved and the local slope at the largest x lies on
+    the other side of claimed + margin, the verdict is *inconclusive*. *within-10* needs counts that
+    are not curved.
 
     Parameters
     ----------
     exponent
-        The fit, with x that grows with difficulty. Or a function that returns that of so many
-        seeds, the first ones always the same: then there are looks as of `decide_median`. An early
-        one decides nothing where the local slope at the largest x is above claimed + margin.
+        The fit, with x that increases with difficulty. Or a function that returns the fit of the
+        first seeds, by their number; there are then looks as in `decide_median`. The early look is
+        not final if the local slope at the largest x is above claimed + margin.
     claimed
         The claimed exponent, an upper bound.
     margin
         `EXPONENT_MARGIN`, or `LAW_MARGIN` for laws.
     seeds
-        Seeds of the first look; no early one is made where these are not more.
+        Number of seeds of the second look; the early look is skipped unless it has fewer.
     """
     upper = check_real("claimed", claimed) + check_real("margin", margin, minimum=0)
     if callable(exponent):
@@ -160,8 +160,8 @@ def decide_exponent(
     if not exponent.is_usable:
         reason = (
             f"Only {exponent.points} values over {exponent.decades:.2g} decades are uncensored, "
-            "too few to fit"
-            f"{': let the runs be longer, or the targets easier' if exponent.censored else ''}."
+            "too few for a fit"
+            f"{': make the runs longer, or the targets easier' if exponent.censored else ''}."
         )
         return Decision(Verdict.INCONCLUSIVE, reason, measured, None)
     if exponent.deterministic:
@@ -170,10 +170,10 @@ def decide_exponent(
         p_value = medians.sign_p_value(exponent.slopes, upper)
         rejected = p_value <= means.LEVEL
     if not (rejected or exponent.upper <= upper + ROUNDING):
-        reason = f"The interval of the median slope reaches above {upper:g}."
+        reason = f"The interval of the median slope extends above {upper:g}."
         return Decision(Verdict.INCONCLUSIVE, reason, measured, p_value)
     if exponent.is_curved and (exponent.end_slope > upper) != rejected:
-        reason = "The counts are curved: their end tells otherwise."
+        reason = "The counts are curved: their local slope at the largest x disagrees."
         return Decision(Verdict.INCONCLUSIVE, reason, measured, p_value)
     if rejected:
         return Decision(Verdict.VIOLATED, f"The median slope exceeds {upper:g}.", measured, p_value)

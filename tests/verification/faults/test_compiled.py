@@ -144,7 +144,7 @@ def test_an_object_without_a_hash_is_refused(written):
                 yield x + self.step
         """
     )
-    with pytest.raises(InputError, match="no hash"):
+    with pytest.raises(InputError, match="cannot be hashed"):
         generate_faults(module.Method())
 
 

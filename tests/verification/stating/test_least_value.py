@@ -31,5 +31,5 @@ def test_it_is_that_of_least_squares_where_the_set_leaves_these():
 
 def test_a_problem_that_is_not_convex_is_refused():
     problem = pf.problem("nonconvex-logistic", source="synthetic")
-    with pytest.raises(NotTestable, match="the least value of nonconvex-logistic is not known"):
+    with pytest.raises(NotTestable, match="the minimum of nonconvex-logistic is not known"):
         minimum_value(problem)

@@ -285,7 +285,7 @@ def test_a_law_that_is_too_small_or_not_exact_is_violated():
     double = lambda c, a, past: 2 * variance(c, a, past)  # noqa: E731
     assert verdict(error_law(double, parameters=SMALL), Parabolas())[0] == "within-10"
     kind, found = verdict(error_law(double, exact=True, parameters=SMALL), Parabolas())
-    assert (kind, found.reason) == ("violated", "A mean square is 0.5 of its law, which is exact.")
+    assert (kind, found.reason) == ("violated", "A mean square is 0.5 times its law, not equal.")
 
 
 def test_a_certain_estimate_is_exact_and_makes_nothing_tight():
@@ -321,7 +321,7 @@ def test_the_law_of_an_estimate_is_tested_where_another_direction_is_minimised_a
     check = error_law(variance, mean=lambda c, a, past: 0.0, exact=True, parameters=SMALL)
     kind, found = verdict(check, on_a_ball, algorithm=Ascends)
     assert kind == "holds", found.reason
-    assert "lo is queried along something else" in found.reason
+    assert "lo gets something else" in found.reason
 
 
 def test_the_past_is_that_of_the_estimate():
@@ -490,12 +490,12 @@ def test_what_cannot_be_tested_is_refused_before_any_run():
     fine = bound(lambda c, a: 1.0, square, parameters=SMALL)
     check_ready([replace(claim(fine, Parabolas()), user_source="here.py")], "quick")
     for check, instances, words in (
-        (fine, (), "names no instance"),
+        (fine, (), "has no instance"),
         (fine, ("log-cosh",), "does not fit"),
         (bound(lambda c, a: -1.0, square, parameters=SMALL), (Parabolas(),), "must be positive"),
         (bound(lambda c, a: a.T, square, parameters=SMALL), (Parabolas(),), "the parameter T"),
         (bound(lambda c, a: 1 / 0, square, parameters=SMALL), (Parabolas(),), "ZeroDivision"),
-        (bound(lambda c, a: 1.0, square), (Parabolas(),), "without its parameter|cannot be made"),
+        (bound(lambda c, a: 1.0, square), (Parabolas(),), "without its parameter|instantiated"),
         (counts(lambda c, a: {"sfos": 1}, parameters=SMALL), (Parabolas(),), "did you mean 'sfo'"),
     ):
         told = refusal(check, *instances)
