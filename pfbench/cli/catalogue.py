@@ -109,7 +109,7 @@ def find_item(name: str) -> CatalogueItem:
     Raises
     ------
     InputError
-        If there is none (the nearest name of any kind is suggested), or several.
+        If no item has this name (the message suggests the nearest name), or several items have.
     """
     from pfbench.problems.data.catalogue import EDITIONS
 
@@ -157,7 +157,7 @@ def report_spec_paths() -> dict[str, Path]:
 
 
 def suite_spec_paths() -> dict[str, Path]:
-    """Return the specs of the known suites by name, as for reports."""
+    """Return the specs of the known suites by name; see `report_spec_paths`."""
     return {name.rpartition("/")[2]: path for name, path in _find_specs("suites/*.toml").items()}
 
 
@@ -167,7 +167,7 @@ def resolve_spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
     Raises
     ------
     InputError
-        If it is neither.
+        If the text is neither.
     """
     path = paths.get(text, Path(text))
     if text not in paths and not path.exists() and path.suffix != ".toml":

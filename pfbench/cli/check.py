@@ -63,7 +63,7 @@ def check(
         if files:
             statement = ", ".join(map(str, files))
             terminal.print_note(
-                f"reads {statement}: a stored run belongs to this content, not to another."
+                f"reads {statement}: stored runs are reused only for this content."
             )
     terminal.exit_if(not report.is_passed)
 

@@ -50,7 +50,7 @@ def format_parameters(parameters: Any) -> str:
 
 def format_unmet(unmet: Sequence[str]) -> str:
     """Return the assumptions that a problem is not known to meet, in words; empty if none."""
-    return f"the theory assumes {', '.join(unmet)}: not known of this problem" if unmet else ""
+    return f"the theory assumes {', '.join(unmet)}: not known for this problem" if unmet else ""
 
 
 def format_if_known(value: Any, words: Callable[[Any], str]) -> str:

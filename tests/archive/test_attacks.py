@@ -340,7 +340,7 @@ def test_code_that_changes_how_pfbench_counts_changes_nothing_where_runs_are_mea
     check = checking(path, tmp_path / "inside")
     stored = [entry for entry in read_runs(tmp_path / "inside") if entry.run.counts == Counts()]
     check.process_until_time_limit(list(check.iterate_run_tasks(stored[:1]))[:1])
-    assert "recomputed here has fo " in check.outcome.deviations[0]
+    assert "differs here in fo " in check.outcome.deviations[0]
     assert "lazy_descent" not in sys.modules
     assert Ledger.counts.__name__ == "counts"
 

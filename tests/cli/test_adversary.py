@@ -158,7 +158,7 @@ def test_a_fixed_seed_makes_a_randomised_algorithm_deterministic(pfbench, method
     ours, others = (json.loads((folder / f"{one}.json").read_text()) for one in ("fixed", "other"))
     assert ours["transcript"]["sha256"] != others["transcript"]["sha256"]
     told = pfbench("adversary", "-a", name, "--horizon", 5, "--fixed-seed", 3).out
-    assert "fixed by seed 3: no statement about its mean over seeds" in told
+    assert "fixed by seed 3: nothing is certified for its mean over seeds" in told
 
 
 def test_a_certificate_of_one_seed_is_not_one_of_another(pfbench, method, folder):

@@ -280,7 +280,7 @@ def test_the_runs_of_all_can_be_made_here(results, pages, folder, archived):
 def test_without_an_archive_the_runs_of_the_others_are_made(pfbench, pages, suite):
     outcome = compare(pfbench, "mine:Steps[iterations=50,step=0.1]")
     assert outcome.status == 0, outcome.err
-    assert "runs of 4 methods to make" in outcome.err
+    assert "runs of 4 methods to execute" in outcome.err
     assert {"frank-wolfe", "sfw", "sfw, tuned"} < {*pages[-1].spec.study.labels}
     assert "left out" not in pages[-1].spec.introduction
 
