@@ -126,11 +126,11 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
     ]
     schedule = section_with_title(
         "schedule of its theorem",
-        f'Ask for it by the accuracy alone, as in "{item.name}[epsilon=0.1]":',
+        f'To use it, give only the accuracy, as in "{item.name}[epsilon=0.1]":',
         f"{theory}.",
-        *([f"It promises {promises}."] if promises else []),
+        *([f"It guarantees {promises}."] if promises else []),
         *([f"It changes with the units of f and x: {normalised}."] if normalised else []),
-        "An explicit parameter replaces that of the schedule, which is then explicit.",
+        "An explicit parameter replaces that of the schedule; the schedule is then `explicit`.",
     )
     needed = section_with_title("it requires", field_table(requires.items()))
     return facts, [needed, parameter_table(existing), schedule if theory else None]

@@ -347,7 +347,7 @@ def test_a_schedule_of_very_many_iterations_is_told_and_not_begun(pfbench):
     outcome = solve(pfbench, algorithm=ENDLESS)
     assert outcome.status == 2
     assert "would make 2,873,560,378 iterations, about " in outcome.err
-    assert "--budget or --time-limit, other parameters, or --yes" in outcome.err
+    assert "--budget or --time-limit, change its parameters, or confirm with --yes" in outcome.err
     assert outcome.out == ""
 
 
