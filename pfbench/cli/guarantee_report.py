@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dict[str, Any] | None:
     """Return the guarantee of a run, and the values measured at the outputs of runs.
 
-    Return None if the parameters are not those of a theorem, or its bound has no value.
+    Return None unless the parameters follow from epsilon by a theorem with a guarantee.
     """
     guarantee = resolved_run.guarantee
     if guarantee is None:

@@ -100,9 +100,7 @@ def report(
     check_engine_options(jobs, None)
     listed = [spec] if isinstance(spec, str | Path) else spec
     if not isinstance(listed, Sequence):
-        raise InputError(
-            f"spec={brief_repr(spec)} must be the file of a sweep, or a list."
-        )
+        raise InputError(f"spec={brief_repr(spec)} must be the file of a sweep, or a list.")
     names = [str(_check_path("spec", item)) for item in listed]
     folder = None if output is None else _check_path("output", output)
     if folder is not None:

@@ -85,9 +85,7 @@ def report(
     folders = store or [options.default_store_folder()]
     outcomes: list[PlanOutcome] = []
     if everything and (spec or problem or algorithm or len(folders) > 1):
-        raise InputError(
-            "--all allows no SPEC.toml, no names and one --store: leave them out."
-        )
+        raise InputError("--all allows no SPEC.toml, no names and one --store: leave them out.")
     if spec or everything or not (store or problem or algorithm):
         if problem or algorithm or len(folders) > 1:
             raise InputError(

@@ -71,9 +71,7 @@ def solve(
     measure: str | None = option(
         "NAME,...", f"Measures in the trace (with --trace: {TRACED}); your own: FILE.py:NAME."
     ),
-    every: int = option(
-        "K", "Measure, and check the target, every K iterations.", default=1
-    ),
+    every: int = option("K", "Measure, and check the target, every K iterations.", default=1),
     trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),
     yes: bool = flag(
         f"Start a schedule of more than {_LONG:.0e} iterations without a limit.", "--yes"

@@ -202,9 +202,7 @@ def forget(
     _, rows = _select_rows(opened, kind, problem, algorithm, status)
     chosen = [row for row in rows if not keys or row["key"].startswith(tuple(keys))]
     if lacking := [key for key in keys if not any(row["key"].startswith(key) for row in chosen)]:
-        raise InputError(
-            f"no selected entry has the key {lacking[0]}: see `pfbench store list`."
-        )
+        raise InputError(f"no selected entry has the key {lacking[0]}: see `pfbench store list`.")
     if chosen and not dry_run:
         opened.remove([(row["kind"], row["key"]) for row in chosen])
     removed, size = (
@@ -222,9 +220,7 @@ def forget(
 @app.command()
 def export(
     form: str = argument("FORMAT", default=...),
-    output: Path = option(
-        "DIR", "A new or an empty folder.", "--output", "-o", default=...
-    ),
+    output: Path = option("DIR", "A new or an empty folder.", "--output", "-o", default=...),
     folder: Path = STORE,
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,

@@ -148,7 +148,9 @@ def test_without_names_the_main_report_is_drawn_and_with_all_those_of_quick_scal
 
 
 def test_all_excludes_other_choices(pfbench):
-    assert "--all allows no SPEC.toml" in pfbench("report", "--all", "--problem", "quadratic").refusal
+    assert (
+        "--all allows no SPEC.toml" in pfbench("report", "--all", "--problem", "quadratic").refusal
+    )
 
 
 def test_a_known_report_is_drawn_by_its_name(pfbench, folder, spec, drawn):

@@ -245,8 +245,7 @@ def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, interrupt
     assert (outcome.status, outcome.out) == (130, "")
     # On a busy machine a line on the progress comes before it.
     assert outcome.err.splitlines()[-1] == (
-        "pfbench: interrupted; 3 of 4 runs are kept in .pfbench/store, and the same command goes "
-        "on from there."
+        "pfbench: interrupted; 3 of 4 runs are stored in .pfbench/store; the same command continues."
     )
     assert (folder / "log").read_text().endswith("3 of 4 runs done, 0 failed: interrupted\n")
     assert "4: 1 executed, 3 cached" in run(pfbench).out

@@ -133,7 +133,7 @@ def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
     assert (outcome.status, outcome.out) == (130, "")
     # On a busy machine lines on the progress come before it.
     assert outcome.err.splitlines()[-1].startswith(
-        "pfbench: interrupted; every finished check is kept in .pfbench/s"
+        "pfbench: interrupted; every finished check is stored in .pfbenc"
     )
     assert "2 checks (1 run, 1 cached)" in pfbench("verify", MEAN, COUNT, "--jobs", 0).err
 
@@ -399,7 +399,7 @@ def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, c
     told = capsys.readouterr()
     words = " ".join(told.err.split())
     assert f"erratum {names[1]} could not be examined: timeout: {reason}." in words
-    assert f"the evidence for erratum {names[2]} no longer shows it." in words
+    assert f"erratum {names[2]} is not reproduced by its evidence." in words
     assert [told.out.count(word) for word in ("NOT EXAMINED", "NOT SHOWN")] == [1, 1]
     content = json.loads((tmp_path / "out.json").read_text())
     conforms(content, "verify.json")
@@ -482,14 +482,14 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
         assert broken.status == 1
         assert "exceeds the bound" in broken.out
         for given, says in (
-            (["own_down.py:WRONG", "saga"], "one FILE.py:NAME at a time"),
+            (["own_down.py:WRONG", "saga"], "needs a single FILE.py:NAME"),
             (["own_down.py:CHECK"], "neither an algorithm nor a claim"),
             ([method, "--function-class", "m=3"], "unknown parameter of --function-class 'm'"),
         ):
             refused = pfbench("worst-case", *given)
             assert refused.status == 2
             assert says in refused.err
-        assert "one FILE.py:NAME" in pfbench("worst-case", "--function-class", "n=2").refusal
+        assert "a single FILE.py:NAME" in pfbench("worst-case", "--function-class", "n=2").refusal
     finally:
         sys.modules.pop("own_down", None)
 

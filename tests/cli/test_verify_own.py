@@ -204,7 +204,8 @@ def test_other_instances_are_offered_where_a_bound_holds_with_room(pfbench, own)
     wide = (own / "mine.py").read_text().replace("lambda c, a: 2 * c", "lambda c, a: 200 * c")
     (own / "mine.py").write_text(wide)
     assert (
-        "far from their bound: descent-mean; --harder-instances" in pfbench("verify", "mine.py:MEAN").out
+        "far from their bound: descent-mean; --harder-instances"
+        in pfbench("verify", "mine.py:MEAN").out
     )
     content = pfbench(
         "verify", "mine.py:MEAN", "--harder-instances", "--jobs", 0, "--json", "-"

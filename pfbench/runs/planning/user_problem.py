@@ -25,7 +25,7 @@ def check_user_problem(selector: Selector, value: Any) -> FiniteSum:
     Raises
     ------
     InputError
-        If it does not derive from `FiniteSum`, or a part of it is wrong.
+        If the value is not a `FiniteSum`, or a part of it is wrong.
     """
     name = selector.name
     if not isinstance(value, FiniteSum):
@@ -50,7 +50,7 @@ def _check_parts(blame: str, value: Any, needed: tuple[str, ...]) -> None:
 
 
 def _check_at_start(problem: FiniteSum) -> None:
-    """Check each part once, at the start point."""
+    """Check each part of a problem once, at its start point."""
     name = problem.name
 
     def part(words: str, function: Callable[[], Any]) -> Any:
@@ -70,7 +70,7 @@ def _check_at_start(problem: FiniteSum) -> None:
     if not form.is_gradient(gradient):
         returned = form.describe(gradient)
         raise InputError(
-            f"gradient(start) of {name} is {returned}: its gradients are {form.gradients_text}."
+            f"gradient(start) of {name} is {returned}: it must be {form.gradients_text}."
         )
     lacks = part("lacks", lambda: problem.lacks)
     part("set.minimum(gradient(start))", lambda: fw_gap(problem, State(x)))
@@ -83,7 +83,7 @@ def _check_at_start(problem: FiniteSum) -> None:
     if backend is not problem:
         _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "unconstrained"))
     if backend.n != n:
-        raise InputError(f"open(rng) of {name} must return what answers for its n={n} components.")
+        raise InputError(f"open(rng) of {name} must return a backend for its n={n} components.")
     part("measures()", lambda: problem.measures())
     part("shape", lambda: tuple(problem.shape))
     statement = part("digest", lambda: problem.digest)

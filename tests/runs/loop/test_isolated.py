@@ -383,7 +383,7 @@ def test_what_cannot_be_sent_is_refused():
         def run(self, ask, x, rng):
             yield pf.State(x)
 
-    with pytest.raises(InputError, match="put its class, a dataclass, at the top of a file"):
+    with pytest.raises(InputError, match="put the class Local, a dataclass, at the top of a file"):
         solve(tiny_logistic(), Local(), isolated=True)
 
 
