@@ -102,7 +102,7 @@ def list_items(plural_kind: str) -> list[CatalogueItem]:
 
 
 def find_item(name: str) -> CatalogueItem:
-    """Return the item of this name; ``KIND:NAME`` distinguishes equal names of different kinds.
+    """Return the item of this name; ``KIND:NAME`` tells equal names of two kinds apart.
 
     A set takes precedence over a penalty of the same name, an algorithm over an estimator.
 

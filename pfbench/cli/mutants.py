@@ -38,7 +38,7 @@ def show_fault_detection(
 def report_planted_and_generated_faults(
     work: "VerificationJob", limit: int | None, late: int = 0
 ) -> None:
-    """Test planted faults against the claims that must catch them, and generated ones against all.
+    """Test planted faults against claims that must catch them, generated ones against all.
 
     `limit` and `late` are the maximum numbers of generated and of late generated faults for each
     method; if both are 0, no generated faults are tested.

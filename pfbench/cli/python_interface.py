@@ -77,7 +77,7 @@ def report(
     output: str | Path | None = None,
     jobs: int | None = None,
 ) -> ReportSummary:
-    """Execute the runs of sweeps that a store lacks, and report them, as ``pfbench report`` does.
+    """Execute runs of sweeps that a store lacks, and report all, as ``pfbench report`` does.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def redirect_stdout_if_json(as_json: bool) -> AbstractContextManager[object]:
 
 
 def announce_imports(selectors: Iterable[str], source: object = "") -> None:
-    """Print the selectors MODULE:NAME[...] and their source before they are imported and called.
+    """Print the selectors MODULE:NAME[...] and their source, before they are imported.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def exit_on_interrupt(subject: str, folder: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         exit_with_error(
-            f"interrupted; every finished {subject} is stored in {folder}; the same command "  # noqa: E501
+            f"interrupted; every finished {subject} is stored in {folder}; the same command "
             "continues.",
             INTERRUPTED,
         )

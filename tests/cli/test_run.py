@@ -245,7 +245,8 @@ def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, interrupt
     assert (outcome.status, outcome.out) == (130, "")
     # On a busy machine a line on the progress comes before it.
     assert outcome.err.splitlines()[-1] == (
-        "pfbench: interrupted; 3 of 4 runs are stored in .pfbench/store; the same command continues."
+        "pfbench: interrupted; 3 of 4 runs are stored in .pfbench/store; the same command "
+        "continues."
     )
     assert (folder / "log").read_text().endswith("3 of 4 runs done, 0 failed: interrupted\n")
     assert "4: 1 executed, 3 cached" in run(pfbench).out
@@ -279,8 +280,8 @@ def test_a_full_disk_ends_it_and_loses_nothing(pfbench, folder, spec, monkeypatc
         patch.setattr(sqlite3, "connect", lambda *a, **b: connect(*a, **b, factory=Full))
         outcome = run(pfbench)
     assert outcome.status == 1
-    assert "disk is full): free some space, and the same command goes on" in outcome.err
-    assert "2 of 4 runs are kept" in outcome.err
+    assert "disk is full): free some space, and repeat the command" in outcome.err
+    assert "2 of 4 runs are stored" in outcome.err
     assert outcome.err.count("\n") == 1
     assert "4: 2 executed, 2 cached" in run(pfbench).out
 
@@ -333,5 +334,5 @@ def test_ctrl_c_ends_cleanly(folder, spec):
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
-    assert "interrupted; 1 of 2 runs are kept" in err
+    assert "interrupted; 1 of 2 runs are stored" in err
     assert "Traceback" not in err

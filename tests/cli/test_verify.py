@@ -141,7 +141,7 @@ def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
 def test_a_store_that_cannot_be_made_is_named_before_the_work(pfbench, folder):
     (folder / "file").write_text("")
     outcome = pfbench("verify", COUNT, "--store", "file/store")
-    assert "the store file/store cannot be made (Not a directory): choose" in outcome.refusal
+    assert "the store file/store cannot be created (Not a directory): choose" in outcome.refusal
 
 
 def test_a_disk_that_fills_up_ends_with_1_and_one_sentence(pfbench, folder, monkeypatch):
@@ -158,7 +158,7 @@ def test_a_disk_that_fills_up_ends_with_1_and_one_sentence(pfbench, folder, monk
     monkeypatch.setattr(Store, "write", full)
     outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
     assert (outcome.status, outcome.out) == (1, "")
-    assert "disk is full): free some space, and the same command goes on" in outcome.err
+    assert "disk is full): free some space, and repeat the command" in outcome.err
     assert len([*Store(".pfbench/store", make=False).keys("verdict")]) == 1
 
 

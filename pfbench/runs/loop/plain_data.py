@@ -1,4 +1,4 @@
-"""Encoding of messages of a confined method: numbers, text, arrays, and points made of these.
+"""Encoding of messages of a confined method: numbers, text, arrays, and points.
 
 A message is JSON, followed by the bytes of its arrays. Decoding creates only objects of a few
 classes of pfbench, and checks their shapes, so that no compiled loop reads beyond an array.

@@ -66,8 +66,8 @@ class Steps:
     Attributes
     ----------
     start, form, ledger, backend, ask, streams, states
-        The start, the form of points, the ledger, the backend or its replacement, the oracles that
-        the method queries, the random streams by purpose, and the states.
+        The start, the form of points, the ledger, and the backend or its replacement. Then the
+        oracles that the method queries, the random streams by purpose, and the states.
     """
 
     def __init__(

@@ -245,7 +245,7 @@ def _with_tuning(table: _SpecTable, study: Study) -> Study:
 
 
 def _with_run_fields(table: _SpecTable, started: Study) -> Study | None:
-    """Return a study with problems, algorithms, settings, seeds and budget; None after an error."""
+    """Return a study with its problems, algorithms, settings and seeds; None after an error."""
     before, noting = len(table.noting), table.noting
     problems = table.read_required("problems", spec_fields.parse_entries, ())
     algorithms = table.read_required("algorithms", spec_fields.parse_entries, ())

@@ -437,8 +437,8 @@ def test_a_damaged_column_is_reported_and_the_others_are_listed(store, right):
 @pytest.mark.parametrize(
     ("run", "says"),
     [
-        (made_run(counts=Counts(sfo=2**63)), "larger than 64 bits hold"),
-        (made_run(iterations=2**70), "larger than 64 bits hold"),
+        (made_run(counts=Counts(sfo=2**63)), "exceed 64 bits"),
+        (made_run(iterations=2**70), "exceed 64 bits"),
         (made_run(columns=("a",) * 600), "record fewer iterates"),
         (made_run(), ""),
     ],
