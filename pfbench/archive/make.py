@@ -1,4 +1,4 @@
-"""Writing archives: of a sweep, a comparison or claims, each with its runs, code and versions."""
+"""Writing archives of a sweep, a comparison or claims, with runs, code and versions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -149,7 +149,7 @@ def find_item(name: str) -> CatalogueItem:
 
 
 def report_spec_paths() -> dict[str, Path]:
-    """Return the specs of the known reports by name: those of ./reports first, then built-in ones.
+    """Return the specs of known reports by name: first from ./reports, then built-in ones.
 
     Those at the scale of a paper lie in the folder paper, which is part of their names.
     """

@@ -1,4 +1,4 @@
-"""``pfbench falsify``: search for a counterexample to a user's claims, shrink it, confirm it."""
+"""``pfbench falsify``: search, shrink and confirm counterexamples to claims."""
 
 import json
 from contextlib import closing

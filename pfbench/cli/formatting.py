@@ -6,7 +6,7 @@ from typing import Any
 
 
 def docstring_summary(documented_object: Any) -> str:
-    """Return the first paragraph of a docstring as one line, without its mark-up and full stop."""
+    """Return the first paragraph of a docstring in one line, without markup and full stop."""
     text = (getdoc(documented_object) or "").partition("\n\n")[0]
     return " ".join(text.replace("`", "").split()).removesuffix(".")
 

@@ -359,7 +359,7 @@ def _trace_table(run: "Run") -> RenderableType | None:
 
 
 def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
-    """Return the final measures without the lower ends of intervals that are exact in all runs."""
+    """Return the final measures, without lower ends of intervals that are exact in all runs."""
     from pfbench.runs.loop.run import lower_end_names
 
     lower = lower_end_names(runs[0].final)

@@ -16,7 +16,7 @@ from pfbench.cli.terminal import FAILURES, console
 
 
 class SweepProgress:
-    """Numbers of finished, running, failed and remaining runs of a sweep, and the remaining time.
+    """Numbers of finished, running, failed and remaining runs of a sweep, and time left.
 
     Parameters
     ----------

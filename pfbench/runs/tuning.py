@@ -2,9 +2,10 @@
 
 Each method makes the same number of trials within its budget, on seeds that the comparison never
 uses. On each problem, at each setting and for each target, the trial with the fewest expected calls
-to the target is chosen. These are the calls that all its runs spent up to the target, divided by the
-number of runs that reached it (Hansen et al., Anytime performance assessment, 2022). If no trial
-reaches the target, the lowest last value decides; of equal trials the first of the grid is chosen. All targets choose among the same trials, so further targets cost nothing.
+to the target is chosen. These are the calls that all its runs spent up to the target, divided by
+the number of runs that reached it (Hansen et al., Anytime performance assessment, 2022). If no
+trial reaches the target, the lowest last value decides; of equal trials the first of the grid is
+chosen. All targets choose among the same trials, so further targets cost nothing.
 
 If a choice lies at an end of its grid, the grid is extended once, by one value beyond that end.
 """

@@ -1,4 +1,4 @@
-"""Loop of one run: it iterates an algorithm, enforces the limits, and determines the status."""
+"""Loop of one run: it iterates an algorithm, enforces limits and sets the status."""
 
 import math
 from collections.abc import Callable, Iterator

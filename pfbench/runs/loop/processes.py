@@ -41,7 +41,7 @@ def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseP
 
 
 def kill_process_group(process: BaseProcess) -> None:
-    """Kill a process from `start_process`, with its descendants and every process of its group."""
+    """Kill a process from `start_process`, with its descendants and its whole group."""
     if process.pid:
         kill_descendants(process.pid)
     if hasattr(os, "killpg") and process.pid:
@@ -130,7 +130,7 @@ def _hide_main_module() -> Iterator[None]:
 
 
 def _close_fork_server_pipes() -> None:
-    """Close the pipes by which this process could end the fork server and the resource tracker."""
+    """Close the pipes by which this process could end fork server and resource tracker."""
     for holder, name in (
         (forkserver._forkserver, "_forkserver_alive_fd"),
         (resource_tracker._resource_tracker, "_fd"),

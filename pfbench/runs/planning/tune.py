@@ -236,7 +236,7 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
 
 
 def _operator_and_constant(text: str) -> str:
-    """Return the constant of a multiple of a constant, with its operator, as in /L of 3/L; else "".
+    """Return operator and constant of a multiple of a constant, as in /L of 3/L; else "".
 
     A root of constants counts as one, as in 0.1*sqrt(2*delta/L_norm).
     """

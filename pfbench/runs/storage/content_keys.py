@@ -131,7 +131,7 @@ def has_source(module: str) -> bool:
 
 
 def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
-    """Return the note ``source`` of a stored entry: the root modules of its key, and their digest.
+    """Return the note ``source`` of a stored entry: root modules of its key, and digest.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def list_type(kind: Type) -> Type:
 
 
 def mapping_type(kind: Type, names: tuple[str, ...] | None = None) -> Type:
-    """Return the type of an object whose values are of one type, optionally with allowed names."""
+    """Return the type of an object with values of one type, and optionally allowed names."""
 
     def fits(value: Any) -> bool:
         if not table(value) or (names is not None and not value.keys() <= set(names)):

@@ -96,7 +96,7 @@ class _Spool:
 
 
 def write_wide(selected: SelectedRuns, view: ExportOptions, folder: Path) -> list[Path]:
-    """Write ``runs.csv``, a line for each run, and ``trace.csv``, a line for each recorded iterate.
+    """Write a line for each run to ``runs.csv``, for each iterate to ``trace.csv``.
 
     A cell is empty where a run has no such measure.
     """
