@@ -42,7 +42,7 @@ ALL = "all"
 
 _ALGORITHM = (
     'As in "frank-wolfe[step=open-loop]", or FILE.py:NAME; may be repeated; '
-    "all for every one that the theorem covers."
+    "all: every one that the theorem covers."
 )
 
 _NOT_WITH = {
@@ -56,12 +56,12 @@ _NOT_WITH = {
 def adversary(
     context: typer.Context,
     algorithm: list[str] | None = option("ALGORITHM", _ALGORITHM, "--algorithm", "-a"),
-    horizon: int | None = option("T", "Calls before which the lower bound must hold."),
+    horizon: int | None = option("T", "Number of calls before which the bound must hold."),
     dimension: int | None = option("D", "Length of a point, above 2T.", show_default="2T + 1"),
     iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
     seed: int = option("N", "Seed of the hidden directions.", default=0),
     fixed_seed: int | None = option(
-        "N", "Fix the random numbers of a randomised algorithm: a lower bound for that seed."
+        "N", "Fix the random numbers of a randomised algorithm; the bound holds for this seed."
     ),
     output: Path | None = option(
         "FILE", "Write the certificate, and its transcript next to it.", "--output", "-o"
@@ -73,7 +73,9 @@ def adversary(
     max_calls: int | None = option(
         "N", "With --family: maximum number of LO calls of a run.", show_default="200000"
     ),
-    figure: Path | None = option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png."),
+    figure: Path | None = option(
+        "FILE", "Write a figure of the gaps or the family: .svg, .pdf, .png."
+    ),
     table: Path | None = option(
         "FILE.md", "With --family: write its calls and slopes as Markdown."
     ),
@@ -203,7 +205,7 @@ def _parse_horizons(text: str) -> list[int]:
     for T in parts:
         check_integer("--family", T, minimum=1)
     if len(set(parts)) < len(parts):
-        raise InputError(f"--family {text} repeats a horizon: name each once.")
+        raise InputError(f"--family {text} names a horizon twice: name each once.")
     return parts
 
 

@@ -276,7 +276,9 @@ def _check_theorem(archive: "Archive", theorem: str) -> None:
 
     module, manifest = as_module_reference(theorem), archive.manifest
     if manifest["kind"] != "claim" or manifest["theorem"] != module:
-        terminal.exit_with_error(f"{archive.path} is not an archive of {theorem}.")
+        terminal.exit_with_error(
+            f"{archive.path} is not an archive of {theorem}: name another file."
+        )
     home, _ = split_reference(theorem)
     name = f"code/{module.partition(':')[0]}.py"
     if home.endswith(".py") and (
@@ -363,7 +365,7 @@ def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: 
     end = f"DEVIATIONS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
     return (
         f"The archive {archive.path.name} (sha256 {archive.sha256[:16]}) of "
-        f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order drawn by "
+        f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order given by "
         f"its hash and the salt {salt}, {outcome.runs[0]} of {outcome.runs[1]} runs were "
         f"recomputed and compared in their {bits}{claims}. {fresh} {trust} {end}"
     )

@@ -106,7 +106,7 @@ def compare(
                 spec, method, ComparisonRunSource(shipped, retained, engine, as_json)
             )
             _report_comparison(compared, None if text else output, as_json=as_json)
-            exit_if_failed(compared.candidate_outcomes, ", and the report shows them as such")
+            exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
 
 def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":

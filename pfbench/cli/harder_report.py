@@ -48,7 +48,7 @@ def try_harder_instances_of_user_claims(
     ]
     if claims and not work.is_quiet:
         names = ", ".join(claim.name for claim in claims)
-        terminal.print_note(f"harder instances are tried for {SECONDS:g} s each: {names}")
+        terminal.print_note(f"searching harder instances for {SECONDS:g} s each: {names}")
     instances: dict[int, HardestInstance] = {}
     for result in work.engine.do(tasks) if tasks else ():
         if result.status == "done":

@@ -277,7 +277,7 @@ def _describe_measure(selector: Selector, item: CatalogueItem) -> Described:
         "a certified interval; its lower end is the column NAME_lower" if interval else "a number"
     )
     value = "returns a number, an interval, or None" if own else value
-    location = "every problem" if everywhere else "final values, or single problems"
+    location = "every problem" if everywhere else "the output only, or some problems"
     facts = [
         ReportedFact("interval", interval, "value", value),
         ReportedFact("everywhere", everywhere, "measured on", location),
@@ -291,9 +291,7 @@ def _describe_data_set(selector: Selector, item: CatalogueItem) -> Described:
     from pfbench.problems.data.management import status
 
     record, state = data_set(item.name), status(item.name)
-    put = (
-        f", or put its file there as {list_paths(record, cache_folder())[0]}" if record.file else ""
-    )
+    put = f", or store its file as {list_paths(record, cache_folder())[0]}" if record.file else ""
     location = {
         "embedded": "it comes with scikit-learn",
         "absent": f"run `pfbench data fetch {item.name}`{put}",

@@ -157,7 +157,9 @@ def _suite_template() -> str:
     text = write_suite_text(
         suite_spec_paths()["quick"].read_text("utf-8"), "MyThing", description, {"mine": problem}
     )
-    hint = "# Your own: FILE.py:NAME, from the folder of this file; {seed} is the seed of the run."
+    hint = (
+        "# Your own: FILE.py:NAME, relative to this file's folder; {seed} is the seed of the run."
+    )
     return text.replace("[problems]\n", f"{hint}\n[problems]\n")
 
 

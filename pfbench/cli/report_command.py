@@ -103,7 +103,7 @@ def report(
         looked_up = [Store(folder) for folder in folders]
         reports = [add_theory(report, looked_up) for report in reports]
     _write_or_print(reports, None if text else output, as_json=as_json)
-    exit_if_failed(outcomes, ", and the reports show them as such")
+    exit_if_failed(outcomes, ", marked in the reports")
 
 
 def _resolve_report_paths(value: Sequence[str] | None, *, everything: bool) -> list[Path]:

@@ -94,7 +94,7 @@ def check(
 @app.command()
 def gc(
     folder: Path = STORE,
-    dry_run: bool = flag("Say what would be removed.", "--dry-run"),
+    dry_run: bool = flag("Only list what would be removed.", "--dry-run"),
     as_json: bool = AS_JSON,
 ) -> None:
     """Remove entries that an older source of pfbench computed.
@@ -186,7 +186,7 @@ def forget(
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
-    dry_run: bool = flag("Say what would be removed.", "--dry-run"),
+    dry_run: bool = flag("Only list what would be removed.", "--dry-run"),
     as_json: bool = AS_JSON,
 ) -> None:
     """Remove entries, selected by keys or by options.

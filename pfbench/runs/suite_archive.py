@@ -194,7 +194,7 @@ def _parse(data: bytes) -> SuiteArchive:
     head, _, body = data.partition(b"\n")
     obj = decode_json(head)
     if not table(obj) or obj.get("schema") != SCHEMA:
-        raise DamagedFileError("wrong schema version", f"{SCHEMA} is known")
+        raise DamagedFileError("wrong schema version", f"not {SCHEMA}")
     if not (text(obj["made"]) and list_type(table)(obj["runs"])):
         raise DamagedFileError("incomplete", "its fields made and runs")
     if len(obj["runs"]) > MOST_RUNS:
@@ -204,7 +204,7 @@ def _parse(data: bytes) -> SuiteArchive:
     runs = {}
     for run in obj["runs"]:
         if not (count(run["environment"]) and count(run["table"]) and count(run["rows"])):
-            raise DamagedFileError("incomplete", "an environment, or a table")
+            raise DamagedFileError("incomplete", "the environment or table of a run")
         environment = obj["environments"][run["environment"]]
         plan = PlannedRun.from_json(run["notes"]["plan"])
         check_content("run", {**run, "environment": environment})

@@ -286,7 +286,7 @@ CASES = {
     "family in words": ((*A, "--family", "2,x"), "5,10,20"),
     "family twice": ((*A, "--family", "2,2"), "twice"),
     "family of none": ((*A, "--family", "0"), "--family=0"),
-    "output for two": ((*A, "-a", "ncgs", "--horizon", 5, "-o", "c.json"), "one algorithm"),
+    "output for two": ((*A, "-a", "ncgs", "--horizon", 5, "-o", "c.json"), "a single algorithm"),
     "output in no folder": ((*A, "--horizon", 5, "-o", "no/c.json"), "no folder no"),
     "output to a folder": ((*A, "--horizon", 5, "-o", "."), "is a folder"),
     "output as transcript": ((*A, "--horizon", 5, "-o", "c.npz"), ".json"),

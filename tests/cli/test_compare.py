@@ -344,7 +344,7 @@ def test_a_damaged_archive_is_refused(pfbench, suite):
 
 def test_the_grids_of_all_and_of_mine_are_shown_and_nothing_is_run(pfbench, suite, conforms):
     text = pfbench("compare", "mine:Steps", "--grid", "--suite", "suite.toml").out
-    assert "goes on beyond it by one value, once" in text
+    assert "is extended once by one value" in text
     found = pfbench("compare", "mine:Steps", "--grid", "--suite", "suite.toml", "--json").json
     conforms(found, "compare.json")
     grids = {one["algorithm"]: (one["grid"], one["trials"]) for one in found["grids"]}

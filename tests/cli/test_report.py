@@ -282,7 +282,7 @@ def test_failed_runs_are_drawn_and_make_it_fail(pfbench, spec, drawn):
     outcome = report(pfbench)
     assert outcome.status == 1
     assert len(drawn) == 1
-    assert "pfbench: 4 runs failed, and the reports show them as such" in outcome.err
+    assert "pfbench: 4 runs failed, marked in the reports" in outcome.err
     assert "MemoryError" in outcome.err
 
 

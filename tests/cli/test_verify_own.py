@@ -192,7 +192,7 @@ def test_what_stays_inconclusive_is_led_to_harder_instances(pfbench, conforms, o
     assert verdicts(content) == {"walk-small": "inconclusive"}
     (hardest,) = content["harder_instances"]
     assert hardest["verdict"] == "violated"
-    assert "harder instances are tried for 10 s each: walk-small" in outcome.err
+    assert "searching harder instances for 10 s each: walk-small" in outcome.err
     told = " ".join(outcome.out.split())
     assert (
         f"the hardest is {hardest['instance']} of {hardest['source_claim']}: violated there" in told

@@ -107,7 +107,7 @@ class DaskEngine:
         self.slots = sum(self._thread_counts().values())
         if not self.slots:
             self.close()
-            raise InputError(f"the Dask scheduler at {address} has no workers: start some.")
+            raise InputError(f"the Dask scheduler at {address} has no workers: start workers.")
 
     def close(self) -> None:
         """Disconnect; the cluster keeps running."""

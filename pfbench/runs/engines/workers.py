@@ -277,7 +277,7 @@ class Worker:
 def _read_plain_answer(data: bytes) -> tuple[int, str, Any, str]:
     number, status, value, reason = decode_json(data)
     if status not in ("done", "error") or not isinstance(reason, str):
-        raise ValueError("it is no answer")
+        raise ValueError("it is not an answer")
     return number, status, value, reason
 
 

@@ -234,7 +234,7 @@ def plot(
     except TypeError:
         listed = []
     if not listed or not all(isinstance(run, Run) for run in listed):
-        raise InputError(f"runs={brief_repr(runs)} must be a run, or several, from pf.solve.")
+        raise InputError(f"runs={brief_repr(runs)} must be a run or a list of runs from pf.solve.")
     common = [
         name
         for name in list_measures(listed[0].columns)

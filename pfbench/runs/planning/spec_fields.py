@@ -46,7 +46,7 @@ def parse_any_text(field: str, value: Any) -> str:
 def parse_text(field: str, value: Any) -> str:
     """Return a nonempty string."""
     if not parse_any_text(field, value).strip():
-        raise InputError(f"{field} = {abbreviate(value)} must be a nonempty string.")
+        raise InputError(f"{field} = {abbreviate(value)} must be a string that is not empty.")
     return str(value)
 
 

@@ -34,7 +34,7 @@ def check_user_problem(selector: Selector, value: Any) -> FiniteSum:
             "pfbench.problems.FiniteSum; docs/adding-an-algorithm.md shows one that does."
         )
     _check_parts(f"{name} is not a problem", value, ("n", "set"))
-    _check_parts(f"the set of {name} is no feasible set", value.set, SET_METHODS)
+    _check_parts(f"the set of {name} is not a feasible set", value.set, SET_METHODS)
     problem = value.with_selector(name, selector.parameters)
     _check_at_start(problem)
     return problem
@@ -81,7 +81,9 @@ def _check_at_start(problem: FiniteSum) -> None:
         )
     backend = part("open(rng)", lambda: problem.open(np.random.default_rng(0)))
     if backend is not problem:
-        _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "unconstrained"))
+        _check_parts(
+            f"open(rng) of {name} does not return a backend", backend, ("n", "unconstrained")
+        )
     if backend.n != n:
         raise InputError(f"open(rng) of {name} must return a backend for its n={n} components.")
     part("measures()", lambda: problem.measures())

@@ -325,7 +325,7 @@ def _read_manifest(data: bytes) -> Mapping[str, Any]:
         raise DamagedFileError("unreadable", f"{MANIFEST} is not a JSON object")
     if subject.get("schema") != SCHEMA or subject.get("kind") not in KINDS:
         raise DamagedFileError(
-            "wrong schema version", f"{subject.get('schema')!r}, where {SCHEMA} is known"
+            "wrong schema version", f"{subject.get('schema')!r} instead of {SCHEMA}"
         )
     for name, kind in {**_FIELDS, **KINDS[subject["kind"]]}.items():
         if name not in subject or not kind(subject[name]):

@@ -63,5 +63,5 @@ def check_size(file: BinaryIO, limit: int) -> int:
 def _check_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise DamagedFileError(
-            "not a file", f"{_KINDS.get(stat.S_IFMT(mode), 'something else')} is there"
+            "not a file", f"{_KINDS.get(stat.S_IFMT(mode), 'something else')} is in its place"
         )

@@ -282,7 +282,7 @@ def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
     """
     listed = record[:SHOWN]
     if not all(isinstance(part, bytes) for part in record[-3:]) or record.kind not in KINDS:
-        raise DamagedFileError("incomplete", "a column of the store's table is of another type")
+        raise DamagedFileError("incomplete", "a column of the store's table has a wrong type")
     content = b"\0".join((encode_for_checksum(listed), record.meta, record.trace))
     if hashlib.sha256(content).digest() != record.sha256:
         raise DamagedFileError("wrong content", DAMAGES["wrong content"])

@@ -146,7 +146,7 @@ def test_published_orders(tmp_path):
         ('["FW", ["SG"]]', '["FW", ["SC"]]', "did you mean 'SG'"),
         ('["FW", ["SG"]]', '["FW", ["FW"]]', "each label once"),
         ('["FW", ["SG"]]', '["FW"]', "two labels or more"),
-        ('["FW", ["SG"]]', '["FW", []]', "no empty place"),
+        ('["FW", ["SG"]]', '["FW", []]', "no empty rank"),
         ('problems = "small"', 'problems = "smal"', "did you mean 'small'"),
         ('settings = ["few"]', 'settings = ["many"]', "unknown setting"),
         ('measure = "fw_gap"', 'measure = "gap"', "unknown measure"),

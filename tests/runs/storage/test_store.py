@@ -103,7 +103,7 @@ def test_a_numpy_number_in_a_row_is_a_number(store):
 
 
 def test_a_row_that_json_cannot_hold_is_refused_before_anything_is_written(store):
-    with pytest.raises(InputError, match="no JSON"):
+    with pytest.raises(InputError, match="not valid JSON"):
         store.put_row("verdict", KEY, {"verdict": "holds", "ratio": math.nan})
     assert store.rows() == []
 
