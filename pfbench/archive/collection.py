@@ -40,7 +40,7 @@ def list_archives(folder: Path) -> list[Path]:
     Raises
     ------
     InputError
-        If there is none.
+        If the folder has no archive.
     """
     paths = sorted(folder.glob("*.zip"))
     if not paths:

@@ -27,7 +27,7 @@ TOLERANCE = 1e-6
 """Largest allowed difference of a measure on another machine, relative to its column's maximum."""
 
 BY_THE_CLOCK = frozenset({Status.TIMEOUT, Status.KILLED})
-"""Statuses of runs that time or memory ended, which other machines cannot reproduce."""
+"""Statuses of runs that a time limit or an interruption ended: they are not reproducible."""
 
 
 def measure(plans: Sequence[PlannedRun], folder: str = "") -> list[Any]:

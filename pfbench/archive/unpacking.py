@@ -119,7 +119,7 @@ def check_module_names(modules: Sequence[str]) -> None:
     Raises
     ------
     InputError
-        If there is one.
+        If a module has such a name.
     """
     path = Path.cwd().resolve()
     elsewhere = [folder for folder in import_path if Path(folder or ".").resolve() != path]

@@ -151,7 +151,7 @@ def find_item(name: str) -> CatalogueItem:
 def report_spec_paths() -> dict[str, Path]:
     """Return the specs of known reports by name: first from ./reports, then built-in ones.
 
-    Those at the scale of a paper lie in the folder paper, which is part of their names.
+    Specs at the scale of a paper lie in the folder paper, which is part of their names.
     """
     return _find_specs("*.toml", f"{PAPER}/*.toml")
 

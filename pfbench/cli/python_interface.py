@@ -37,7 +37,7 @@ def compare(
     problem
         A problem, given like `method`, that replaces those of a shipped suite.
     store
-        Folder of the store; by default the usual one.
+        Folder of the store; by default that of the commands.
     output
         Folder of the report; by default none is written.
     jobs
@@ -194,7 +194,7 @@ def list_runs(
     Parameters
     ----------
     store
-        Folder of the store; by default the usual one.
+        Folder of the store; by default that of the commands.
     problem, algorithm
         Names or complete selectors of the runs to return; by default all.
 
