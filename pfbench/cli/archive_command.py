@@ -409,4 +409,4 @@ def collect(
     write_site(checked, target)
     print_parts(f"wrote {target / 'index.html'}: {format_plural(len(checked), 'archive')}")
     if failed:
-        terminal.exit_with_error(f"{format_plural(failed, 'archive')} not on the site: see above.")
+        terminal.exit_with_error(f"{format_plural(failed, 'archive')} left out: see above.")

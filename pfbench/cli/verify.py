@@ -247,7 +247,7 @@ def _report_results_and_exit_if_unexpected(
         terminal.print_error(text)
     tests = done.tests + sum(instance.tests for instance in tried)
     if tests > MOST_TESTS:
-        terminal.print_error(f"{tests} tests share a level for {MOST_TESTS}: verify fewer claims.")
+        terminal.print_error(f"{tests} tests exceed the {MOST_TESTS} allowed: verify fewer claims.")
     terminal.exit_if(not (done.is_clean and all(finding.is_shown for finding in results)))
 
 

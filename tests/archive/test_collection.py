@@ -36,7 +36,7 @@ def test_an_honest_one_is_listed_and_a_forged_one_is_not(archive, tmp_path, monk
     done = run("archive", "collect", "board", "--jobs", 1)
     assert done.exit_code == 1
     assert "lowered.zip: the run of lazy_descent:Lazy" in done.stderr
-    assert "1 archive not on the site" in done.stderr
+    assert "1 archive left out" in done.stderr
     board = (tmp_path / "board" / "site" / "index.html").read_text()
     assert board.count("lazy/index.html") == 2
     assert "lowered" not in board

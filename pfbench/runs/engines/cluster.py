@@ -135,8 +135,8 @@ class DaskEngine:
         for address, (rest, source) in workers.items():
             if source != own:
                 raise InputError(
-                    f"the Dask worker {address} has another version of pfbench: install that of "
-                    "this machine there."
+                    f"the Dask worker {address} has another version of pfbench: install the "
+                    "version of this machine there."
                 )
             for name in sorted(values.keys() | rest.keys()):
                 if values.get(name) != rest.get(name):
