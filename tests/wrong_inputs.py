@@ -253,7 +253,7 @@ OWN = {
     "verify wrong_empty.py --harder-instances --repeat 2": "--harder-instances cannot be combined",
     "verify '*-nothing'": "no claim fits '*-nothing'",
     "verify ''": "unknown claim ''",
-    "verify shen2019-count-sg --store file/store": "the store file/store cannot be made",
+    "verify shen2019-count-sg --store file/store": "the store file/store cannot be created",
     "verify shen2019-count-sg --seed 1e9": "--seed",
     "explain '*'": "unknown claim '*'",
     "falsify": "name the claims",

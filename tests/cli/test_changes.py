@@ -44,4 +44,4 @@ def test_two_stores_are_needed(pfbench, stores, arguments):
 
 
 def test_no_spec_beside(pfbench, stores):
-    assert "leave one" in pfbench("report", "s.toml", "--compare", "a", "b").refusal
+    assert "leave SPEC.toml out" in pfbench("report", "s.toml", "--compare", "a", "b").refusal

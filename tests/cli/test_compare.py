@@ -282,14 +282,14 @@ def test_without_an_archive_the_runs_of_the_others_are_made(pfbench, pages, suit
     assert outcome.status == 0, outcome.err
     assert "runs of 4 methods to execute" in outcome.err
     assert {"frank-wolfe", "sfw", "sfw, tuned"} < {*pages[-1].spec.study.labels}
-    assert "left out" not in pages[-1].spec.introduction
+    assert "Left out" not in pages[-1].spec.introduction
 
 
 def test_what_is_stored_is_taken_too(pfbench, pages, suite):
     compare(pfbench, "mine:Steps[iterations=50,step=0.1]", "--rerun", "--text")
     outcome = compare(pfbench, "mine:Steps[iterations=50,step=0.1]")
     assert "frank-wolfe" in outcome.out
-    assert "left out" not in pages[-1].spec.introduction
+    assert "Left out" not in pages[-1].spec.introduction
 
 
 def test_a_known_method_is_compared_as_stated_and_tuned(results, archived):

@@ -117,7 +117,7 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
     assert {plan.problem for plan in made} == {"own_things:Quadratic[rows=7]"}
     assert len({plan.algorithm.partition("[")[0] for plan in made}) > 30
     for more, words in (
-        (("--suite", "a.toml"), "shipped suite"),
+        (("--suite", "a.toml"), "needs a suite of pfbench"),
         (("--receipt", "a.zip"), "is now `pfbench archive make"),
     ):
         wrong = pfbench("compare", "frank-wolfe", *given, *more)

@@ -183,7 +183,7 @@ def test_export(pfbench, store, folder):
 def test_a_store_that_cannot_be_written_is_one_sentence(pfbench, store, folder):
     (folder / "file").write_text("")
     refusal = pfbench("store", "merge", ".pfbench/store", "--store", "file/store").refusal
-    assert "cannot be made" in refusal
+    assert "cannot be created" in refusal
 
 
 def test_listing_loads_neither_pyarrow_nor_numba(store):

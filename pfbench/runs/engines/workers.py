@@ -163,7 +163,7 @@ _worker = 0
 
 
 def share_numbers_with_parent(numbers: Sequence[float]) -> None:
-    """Replace the first of the ten numbers that the parent of this worker can read.
+    """Overwrite the leading ones of the ten numbers that the parent of this worker reads.
 
     The first number is a time on the clock `monotonic` after which the task is killed. Infinity,
     its initial value, and 0 mean no such time. Task and caller agree on the meaning of the others.
