@@ -146,7 +146,7 @@ def test_the_dry_run_stores_nothing(pfbench, folder, spec, conforms):
     run(pfbench)
     outcome = run(pfbench, "--dry-run")
     assert outcome.status == 0
-    assert "4 are stored" in outcome.out
+    assert "4 are cached" in outcome.out
     assert "trials of 0 of 0 settings" in outcome.out
 
 
