@@ -154,7 +154,7 @@ def test_the_dry_run_fits_a_narrow_terminal(pfbench, spec, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     text = run(pfbench, "--dry-run").out
     assert "4 will be executed" in text
-    assert "are stored" not in text
+    assert "are cached" not in text
     assert "runs  iterations  time each  memory  algorithm on problem" in " ".join(text.split("\n"))
     assert max(map(len, text.splitlines())) <= 80
     unfolded = "".join(text.split())
