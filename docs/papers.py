@@ -246,7 +246,7 @@ def _erratum(one: Erratum) -> str:
         "assumed": safe(dossier.assumption),
         "why": "".join(f"\n  {n}. {safe(line)}" for n, line in enumerate(dossier.derivation, 1)),
         "smallest instance": safe(dossier.instance),
-        "tried, too": "".join(
+        "other readings": "".join(
             f"\n  * {safe(name)}: {safe(says)}" for name, says in dossier.readings.items()
         ),
         "evidence": shown().get(one.name, "not in the last full verification"),

@@ -1,8 +1,8 @@
 """Check of an archive: re-run part of its runs, and compare runs with new seeds.
 
-What is recomputed first is drawn by the hash of the archive and the checker's salt: its author can
-choose neither. This process neither imports nor unpickles anything of the archive: its code runs in
-confined processes, which answer with JSON.
+The hash of the archive and the checker's salt determine what is recomputed first, so that the
+author of the archive cannot choose it. This process neither imports nor unpickles anything of the
+archive: the archive's code runs in confined processes, which answer with JSON.
 """
 
 import random
@@ -40,20 +40,20 @@ from pfbench.runs.storage.archive import CODE
 from pfbench.runs.storage.serialization import StoredRun
 
 LEVEL = 1e-4
-"""The chance that the runs of an honest archive differ significantly from those of new seeds, all
-tests together."""
+"""Probability that any rank test of an honest archive finds its runs different from runs with new
+seeds."""
 
 AT_ONCE = 5
-"""Runs that are made in one task."""
+"""Number of runs that one task recomputes."""
 
 NEW = 20
-"""Runs of new seeds of each cell."""
+"""Number of runs with new seeds for each cell."""
 
 FAULTS = 4
-"""So many of the faults that were caught, or said to change nothing, are examined again."""
+"""Number of faults that are examined again, among those caught and those found equivalent."""
 
 MOST_REQUIRED = 50
-"""Of so many cells a run must be recomputed; there may be more."""
+"""Number of cells of which a run must be recomputed; in further cells this is optional."""
 
 
 @dataclass
@@ -63,20 +63,20 @@ class CheckOutcome:
     Attributes
     ----------
     deviations
-        What is not as the archive says, a sentence each.
+        One text for each part of the archive that the check contradicts.
     runs, verdicts, faults
-        How many were recomputed, of how many.
+        Number recomputed, and number in all.
     fresh_runs
-        Runs of new seeds.
+        Number of runs with new seeds.
     outside_runs
-        How many of all these runs were measured where no code of the archive is imported.
+        Number of recomputed and new runs that were measured in a process without archived code.
     inside
-        How much was computed where it is imported, by subject.
+        Number of results, by subject, from processes that may import archived code.
     p_values
-        Tests that compare them with the old ones: what differs if they do, and the p-value. A test
-        of equal numbers is none.
+        Tests of runs with new seeds against the stored runs: the text of a significant difference,
+        and the p-value. Equal numbers are not tested.
     unreached_tasks
-        What time did not suffice for, or could not be recomputed, and must have been.
+        Required tasks that failed or that the time limit prevented.
     """
 
     deviations: list[str] = field(default_factory=list)
@@ -91,11 +91,11 @@ class CheckOutcome:
 
     @property
     def min_p_value(self) -> float:
-        """The least p-value."""
+        """Smallest p-value; 1 without tests."""
         return min((p for _, p in self.p_values), default=1.0)
 
     def note(self, text: Any) -> None:
-        """Take in a sentence on what is not as it should be, if there is one."""
+        """Add a text to the deviations, unless it is empty or false."""
         self.deviations += [str(text)] if text else []
 
     def compare_fresh(
@@ -104,7 +104,7 @@ class CheckOutcome:
         recorded: Sequence[Mapping[str, float]],
         recomputed: Sequence[Mapping[str, float]],
     ) -> None:
-        """Compare runs of new seeds with the old ones, of each the numbers by the same names."""
+        """Test each number of the runs with new seeds against that of the stored runs."""
         self.fresh_runs += len(recomputed)
         for kind in recorded[0]:
             old, new = (np.array([run[kind] for run in runs]) for runs in (recorded, recomputed))
@@ -112,8 +112,8 @@ class CheckOutcome:
             if np.isnan(both).any() or (both == both[0]).all():
                 continue  # equal numbers tell nothing
             p = rank_test(old, new)
-            text = f"median {np.median(new):g} for {np.median(old):g}, p = {p:.1g}"
-            self.p_values.append((f"{kind} of {name} has another law now ({text})", p))
+            text = f"median {np.median(new):g}, in the archive {np.median(old):g}; p = {p:.1g}"
+            self.p_values.append((f"with new seeds, {kind} of {name} differs ({text})", p))
 
     def note_significant_differences(self) -> None:
         """Add a deviation for each difference of distribution that is significant at `LEVEL`."""
@@ -122,7 +122,7 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class CheckTask:
-    """A task, what takes its value, and what it is about; without it nothing is checked."""
+    """Task of a check, the callback for its value, and a description of what it checks."""
 
     task: Task
     on_result: Callable[[Any], object]
@@ -133,7 +133,7 @@ class CheckTask:
 
 @dataclass(frozen=True)
 class RunCell:
-    """Runs that differ in their seeds alone, and as many plans with new seeds as are compared."""
+    """Stored runs that differ only in their seeds, and plans of runs with new seeds."""
 
     name: str
     stored_runs: Sequence[StoredRun]
@@ -142,24 +142,25 @@ class RunCell:
 
 @dataclass(frozen=True)
 class Check:
-    """An unpacked archive, and how it is put to the test.
+    """Unpacked archive, with all that its check needs.
 
     Attributes
     ----------
     manifest
-        What it says of itself.
+        Manifest of the archive.
     folder
-        Where it lies.
+        Folder into which the archive is unpacked.
     engine
-        Where its code is run.
+        Engine that executes the tasks.
     rng
-        Draws what is recomputed first, and the new seeds.
+        Random numbers that choose what is recomputed first, and the new seeds.
     same_versions
-        Whether versions are those of its author: where the environment is, too, bits must agree.
+        Whether the installed versions are the author's. If a run's environment is the same, too,
+        the recomputed run must agree with it bit for bit.
     seconds
-        The time.
+        Time limit in seconds.
     outcome
-        What becomes of it.
+        The results so far.
     """
 
     manifest: Mapping[str, Any]
@@ -177,20 +178,20 @@ class Check:
 
     @property
     def is_same_environment(self) -> bool:
-        """Whether versions and machine are those of its author."""
+        """Whether versions and machine are those of the archive's author."""
         current = [dict(self.engine.environment())]
         return self.same_versions and self.manifest["environments"] == current
 
     def make_confined_task(self, function: Callable[..., Any], *args: Any) -> Task:
-        """Return a call in a process that may import the archive's code."""
+        """Return a task that calls a function in a process that may import archived code."""
         return Task(function, args, self.seconds, "archive", self.code_folder)
 
     def shuffle_sample(self, items: Sequence[Any], limit: int = 10**9) -> list[Any]:
-        """Return all of it, or so many, in an order that is drawn."""
+        """Return the items, at most `limit` of them, in random order."""
         return self.rng.sample(items, min(limit, len(items)))
 
     def process_until_time_limit(self, tasks: Sequence[CheckTask]) -> None:
-        """Process tasks until the time is over; note the required ones that were not reached."""
+        """Process tasks until the time limit; record required ones that were not reached."""
         ends, reached = monotonic() + self.seconds, set()
         with closing(self.engine.do([item.task for item in tasks])) as results:  # type: ignore[type-var]
             for result in results:
@@ -201,7 +202,7 @@ class Check:
                         item.on_result(result.value)
                         self._note_where(item, result.value)
                     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
-                        self.outcome.note(f"{item.description}: its code answers something else")
+                        self.outcome.note(f"{item.description}: the code returned a wrong type")
                 elif item.is_required:
                     self.outcome.unreached_tasks.append(
                         f"{item.description}: {result.status}: {result.reason}"
@@ -209,13 +210,13 @@ class Check:
                 if monotonic() > ends:
                     break
         self.outcome.unreached_tasks += [
-            f"{item.description}: no time"
+            f"{item.description}: time limit"
             for index, item in enumerate(tasks)
             if item.is_required and index not in reached
         ]
 
     def _note_where(self, item: CheckTask, value: Any) -> None:
-        """Count a task by whether it was computed where code of the archive is imported."""
+        """Count the results of a task by whether its process may import archived code."""
         number = len(value) if item.task.function is measure else 1
         if item.task.folder:
             self.outcome.inside[item.subject] += number
@@ -225,7 +226,7 @@ class Check:
     # --- runs -------------------------------------------------------------------------------------
 
     def iterate_run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield tasks that re-run: one run of each cell, then new seeds, then the other runs."""
+        """Yield tasks that execute one run of each cell, then new seeds, then the other runs."""
         usable = [entry for entry in stored_runs if entry.run.status not in BY_THE_CLOCK]
         self.outcome.runs[1] = len(usable)
         cells = self.shuffle_sample(list(self.cells(usable)))
@@ -241,9 +242,9 @@ class Check:
             yield self._rerun_task(rest[k : k + AT_ONCE], "further runs", needed=False)
 
     def cells(self, stored_runs: Sequence[StoredRun]) -> Iterator[RunCell]:
-        """Yield groups of runs that differ in their seeds, with plans of new ones.
+        """Yield groups of runs that differ only in their seeds, with plans of new runs.
 
-        Where each run has data of its own, those of new runs are drawn, too.
+        If each run of a group has its own data seed, so has each new run.
         """
         families: dict[PlannedRun, list[tuple[PlannedRun, StoredRun]]] = defaultdict(list)
         for entry in stored_runs:
@@ -268,7 +269,7 @@ class Check:
                 yield RunCell(f"{family.algorithm} on {problem}", runs, fresh)
 
     def _measure_task(self, plans: Sequence[PlannedRun]) -> Task:
-        """Return the task that measures runs: where no code of the archive is, if that can be."""
+        """Return the task that executes runs, without archived code in its process if possible."""
         if all(map(has_builtin_problem_and_measures, plans)):
             own = any(plan.user_selectors for plan in plans)
             return Task(measure, (list(plans), self.code_folder if own else ""), self.seconds)
@@ -281,7 +282,7 @@ class Check:
         return CheckTask(task, partial(self._take_reruns, entries), description, needed)
 
     def _take_reruns(self, entries: Sequence[StoredRun], answers: Sequence[Any]) -> None:
-        """Compare runs that were recomputed."""
+        """Compare recomputed runs with the stored ones."""
         environment = dict(self.engine.environment())
         for entry, answer in zip(entries, answers, strict=True):
             run, digest = parse_run_and_problem_digest(answer)
@@ -292,15 +293,15 @@ class Check:
             if self.manifest["problems"].get(problem, digest) != digest:
                 reads = ", ".join(self.manifest["reads"])
                 which = f" (its author's code reads {reads})" * bool(reads)
-                self.outcome.note(f"{problem} has other data{which}")
+                self.outcome.note(f"the data of {problem} differ here{which}")
             elif differs := describe_difference(entry.run, run, exact=exact):
                 now, before = (run.counts.as_dict().get(differs, "") for run in (run, entry.run))
-                numbers = f" {now} for {before}" if now != before else ""
+                numbers = f" ({now}, in the archive {before})" if now != before else ""
                 label = f"{run.algorithm} on {run.problem}, seed {run.seed},"
-                self.outcome.note(f"the run of {label} recomputed here has {differs}{numbers}")
+                self.outcome.note(f"the run of {label} differs here in {differs}{numbers}")
 
     def _take_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
-        """Compare runs of new seeds, which must have the law of the old ones."""
+        """Compare the distributions of runs with new seeds and of the stored runs of a cell."""
         new = [parse_run_and_problem_digest(answer)[0] for answer in answers]
         old = [entry.run for entry in cell.stored_runs]
         self.outcome.compare_fresh(cell.name, [*map(_numbers, old)], [*map(_numbers, new)])
@@ -311,7 +312,7 @@ def _numbers(run: Run) -> dict[str, float]:
 
 
 def _with_data_seed(problem: str, seed: int) -> str:
-    """Return a problem's selector with another seed of its data, if it has one."""
+    """Return a problem's selector with another data seed; unchanged if it has none."""
     if ":" in problem.partition("[")[0] or "seed=" not in problem:
         return problem
     selector = Selector.parse(problem)
@@ -321,24 +322,24 @@ def _with_data_seed(problem: str, seed: int) -> str:
 
 
 def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> PlannedRun:
-    """Return the plan of a stored run, wherever the files of its selectors lie.
+    """Return the plan of a stored run, with MODULE:NAME in place of FILE.py:NAME.
 
     Raises
     ------
     InputError
-        If it has none, or that of another run.
+        If the run has no plan, or that of another run, or names a file that the archive lacks.
     """
     plan = replace_files_by_modules(PlannedRun.from_json(entry.notes.get("plan", {})))
     if portable_identity(plan) != portable_identity(entry.run):
         raise InputError(f"the run {entry.key} is stored with the plan of another run.")
     for name in [*list_file_names(plan.problem), *list_file_names(plan.algorithm)]:
         if PurePath(name).as_posix() not in archived_file_names:
-            raise InputError(f"the run {entry.key} names the file {name}, which is not inside.")
+            raise InputError(f"the run {entry.key} names the file {name}, which it does not have.")
     return plan
 
 
 def describe_confinement(engine: Engine) -> str:
-    """Describe what archived code may not do on this system, as a trial shows."""
+    """Describe what archived code is prevented from doing here, as found in a trial process."""
     with TemporaryDirectory(prefix="pfbench-archive-") as folder:
         (result,) = engine.do([Task(confinement_sentence, (), 60.0, "archive", folder)])
     return str(result.value) if result.status == "done" else f"nothing: {result.reason}"

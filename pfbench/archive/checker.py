@@ -1,4 +1,4 @@
-"""The check of an archive from its bytes to its result, for each kind of archive."""
+"""Check of an archive of any kind, from its bytes to a report."""
 
 import math
 import random
@@ -32,11 +32,11 @@ from pfbench.runs.storage.archive import SPEC, Archive
 from pfbench.runs.storage.serialization import StoredRun
 
 REDRAWN = frozenset({"bound", "count"})
-"""Kinds of claims that must hold on every problem of a family; others may be of one alone."""
+"""Kinds of claims that must also hold with other data; others may be about a single problem."""
 
 
 _STATEMENTS = "statements"
-"""What code says of itself, in words or as numbers that nothing else measures."""
+"""Subject of the tasks that return what archived code states about itself."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class CheckRequest:
     Attributes
     ----------
     salt
-        Draws, with the archive's hash, what is recomputed first.
+        Text that, with the archive's hash, determines what is recomputed first.
     seconds
-        The time.
+        Time limit in seconds.
     engine
-        Where its code is run.
+        Engine that executes the tasks.
     neighbour
-        The folder of files that are not in the archive.
+        Folder with the files that the archive names but does not contain.
     suite
-        The file of the suite that a comparison names; None if there is none here.
+        File of the suite that a comparison names; None if this pfbench has no such suite.
     """
 
     salt: str
@@ -79,7 +79,7 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
     Raises
     ------
     InputError
-        If it is damaged, or names files that are not here.
+        If the archive is incomplete, or names files that are not here.
     """
     manifest, engine = archive.manifest, request.engine
     if damaged := archive.find_damaged():
@@ -87,15 +87,15 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
         return CheckReport(CheckOutcome(deviations=texts), False, [])
     current = dict(engine.environment())
     versions = list_changed_versions(manifest["lock"])
-    notes = [f"{name}: {effort_and_seed}" for name, effort_and_seed in versions.items()]
+    notes = [f"{name}: {change}" for name, change in versions.items()]
     blas = ", ".join({environment.get("blas", "") for environment in manifest["environments"]})
     rng = random.Random(f"{archive.sha256} {request.salt}")
     kernels = use_recorded_blas_in_child_processes(blas, current.get("blas", ""))
     with unpack_archive(archive) as folder, kernels as loaded_kernels:
         if loaded_kernels:
-            notes.append(f"OpenBLAS's kernels {loaded_kernels} are taken, as its author had them")
+            notes.append(f"OpenBLAS uses the kernels {loaded_kernels}, as on the author's machine")
         for name, why in link_external_files(manifest, folder, request.neighbour).items():
-            raise InputError(f"{name}, which is not in {archive.path}, {end_sentence(why)}")
+            raise InputError(f"{name}, which {archive.path} needs, {end_sentence(why)}")
         stored_runs = read_runs(folder)
         check = Check(manifest, folder, engine, rng, not versions, request.seconds)
         try:
@@ -105,16 +105,16 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
             page_files = pages(manifest, table)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-            raise InputError(f"it is no whole archive ({kind}{error}): get it again.") from error
+            raise InputError(f"the archive is incomplete ({kind}{error}): get it again.") from error
         check.process_until_time_limit(tasks)
         check.outcome.note_significant_differences()
         for name, text in page_files.items():
             if archive.read(name) == text:
                 continue
             if "pfbench" in versions:  # which may draw it otherwise
-                notes.append(f"{name} is of another pfbench, and was not drawn again")
+                notes.append(f"{name} is from another version of pfbench, and was not compared")
             else:
-                check.outcome.note(f"{name} is not what its numbers give")
+                check.outcome.note(f"{name} does not match the results in the archive")
     for name, state in list_changed_data(manifest).items():
         check.outcome.unreached_tasks.append(f"the data set {name} is {state}")
     return CheckReport(check.outcome, check.is_same_environment, notes)
@@ -133,7 +133,7 @@ def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask
 def _note_missing_runs(
     check: Check, stored_runs: Sequence[StoredRun], plans: Sequence[PlannedRun]
 ) -> None:
-    """Add a note with the number of planned runs that an archive lacks."""
+    """Record as a deviation how many planned runs an archive lacks, if it lacks any."""
     stored_keys = {
         portable_identity(make_plan(entry, check.manifest["reads"])) for entry in stored_runs
     }
@@ -142,16 +142,16 @@ def _note_missing_runs(
 
 
 def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[StoredRun]) -> list[Any]:
-    """Return the table of a comparison, drawn again from its runs; note where it differs."""
+    """Return the table of a comparison, recomputed from its runs; record deviations."""
     manifest, tables = check.manifest, list[Any]()
     if suite is not None and (check.folder / SPEC).read_text("utf-8") != suite.read_text("utf-8"):
-        check.outcome.note(f"the suite {manifest['suite']} of pfbench is another one")
+        check.outcome.note(f"it has a suite {manifest['suite']} other than that of pfbench")
 
     def take(answer: Sequence[Any]) -> None:
         says, table, why = answer
         check.outcome.note(why)
         if not why and says != manifest["says"]:
-            check.outcome.note(f"its runs say {says}, and it says {manifest['says']}")
+            check.outcome.note(f"its runs give {says!r}, its manifest {manifest['says']!r}")
         tables.extend(table)
 
     def take_interface(answer: Any) -> None:
@@ -205,7 +205,7 @@ class _ClaimTasks:
         yield from self.findings()
 
     def verdicts(self, fresh_seed: int) -> Iterator[CheckTask]:
-        """Yield verdicts to be recomputed, and claims to be judged with other seeds and data."""
+        """Yield tasks that recompute verdicts, or judge claims with other seeds and data."""
         shuffle = self.check.shuffle_sample
         for k, verdict in enumerate(shuffle(self.fields["verdicts"])):
             name = verdict["claim"]
@@ -232,7 +232,7 @@ class _ClaimTasks:
             )
 
     def findings(self) -> Iterator[CheckTask]:
-        """Yield errata and faults to be examined again."""
+        """Yield tasks that examine errata and faults again."""
         shuffle, faults = self.check.shuffle_sample, self.fields["faults"]
         for k, item in enumerate(shuffle(self.fields["errata"])):
             name = item["erratum"]
@@ -257,12 +257,12 @@ class _ClaimTasks:
     # --- what becomes of it -----------------------------------------------------------------------
 
     def take_statements(self, statements: Mapping[str, Any]) -> None:
-        """Compare what a theorem states with what its archive says."""
+        """Compare the claims, faults and errata of the archived code with the manifest."""
         note, fields, faults = self.check.outcome.note, self.fields, self.fields["faults"]
         note(_difference(fields["claims"], statements["claims"], "its claims"))
         names = [claim["name"] for claim in statements["claims"]]
         if [verdict["claim"] for verdict in fields["verdicts"]] != names:
-            note("its verdicts are on other claims than it states")
+            note("its verdicts are not about the claims of its code")
         for kind, results in (
             ("planted", [item["mutant"] for item in faults["planted"]]),
             ("generated", [[item["fault"], item["admissible"]] for item in faults["generated"]]),
@@ -270,17 +270,17 @@ class _ClaimTasks:
         ):
             if results != statements[kind]:
                 subject = kind if kind == "errata" else f"{kind} faults"
-                note(f"its {subject} are others than follow from its code")
+                note(f"its {subject} are not those that its code gives")
 
     def take_plans(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
-        """Add notes on missing runs and on runs that do not follow from the claims."""
+        """Record missing runs, and runs that the claims do not plan."""
         plans = [PlannedRun.from_json(plan) for plan in answer]
         _note_missing_runs(self.check, stored_runs, plans)
         if len(plans) < len(stored_runs):
-            self.check.outcome.note("it has runs that do not follow from its claims")
+            self.check.outcome.note("it has runs that its claims do not plan")
 
     def take_verdict(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-        """Compare a verdict that was recomputed."""
+        """Compare a recomputed verdict with the archived one."""
         self.check.outcome.verdicts[0] += 1
         exact = ["measured", "reason"] if self.check.is_same_environment else []
         parts = ["verdict", "kind", "source", "claimed", *exact]
@@ -288,35 +288,35 @@ class _ClaimTasks:
         self.check.outcome.note(_difference(recorded, new, f"the verdict on {old['claim']}"))
 
     def take_erratum(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-        """Compare the examination of an erratum that was recomputed."""
+        """Compare the recomputed finding of an erratum with the archived one."""
         left_out = () if self.check.is_same_environment else ("evidence",)
         recorded, recomputed = (
             {k: v for k, v in source.items() if k not in left_out} for source in (old, new)
         )
         self.check.outcome.note(_difference(recorded, recomputed, f"the erratum {old['erratum']}"))
         if old["evidence"]["shown"] != new["evidence"]["shown"]:
-            self.check.outcome.note(f"the erratum {old['erratum']} is not as shown")
+            self.check.outcome.note(f"the erratum {old['erratum']} is not reproduced as archived")
 
     def take_fault(self, name: str, claim: str, right: Any) -> None:
-        """Take whether a fault is caught again, or changes nothing as was said."""
+        """Record a fault that is not caught again, or that is not equivalent as archived."""
         self.check.outcome.faults[0] += 1
-        effort_and_seed = f"is not caught by {claim}" if claim else "changes something"
-        self.check.outcome.note(right is not True and f"the fault {name} {effort_and_seed}")
+        wrong = f"is not caught by {claim}" if claim else "is not equivalent"
+        self.check.outcome.note(right is not True and f"the fault {name} {wrong}")
 
 
 def _difference(recorded: Any, recomputed: Any, location: str) -> str:
-    """Return the first place where two values differ, in words; numbers up to rounding."""
+    """Return the first difference of two values in words; '' if equal up to rounding."""
     if isinstance(recorded, Mapping) and isinstance(recomputed, Mapping):
         names = dict.fromkeys([*recorded, *recomputed])
         pairs = [(f": {name}", recorded.get(name), recomputed.get(name)) for name in names]
     elif isinstance(recorded, list) and isinstance(recomputed, list):
         if len(recorded) != len(recomputed):
-            return f"{location} are {len(recomputed)}, and {len(recorded)} by the archive"
+            return f"{location}: {len(recomputed)} recomputed, {len(recorded)} in the archive"
         pairs = [(f" {k}", *pair) for k, pair in enumerate(zip(recorded, recomputed, strict=True))]
     elif _is_close(recorded, recomputed, TOLERANCE):
         return ""
     else:
-        return f"{location} is {recomputed}, and {recorded} by the archive"
+        return f"{location}: {recomputed} recomputed, {recorded} in the archive"
     differences = (_difference(item, other, f"{location}{suffix}") for suffix, item, other in pairs)
     return next(filter(None, differences), "")
 

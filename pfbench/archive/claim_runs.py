@@ -1,7 +1,7 @@
-"""The runs that an archive of claims has: those of each setting on each instance, as planned runs.
+"""Planned runs of an archive of claims: each setting on each instance.
 
-They are made and checked as those of any sweep. A run is planned where its problem is one of
-pfbench, and method and parameters can be written as a selector.
+They are executed and checked like the runs of a sweep. A setting is left out unless its problem is
+built-in, and its method with all parameters can be written as a selector.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,10 +25,10 @@ from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
 
 SEEDS = 20
-"""How many runs a setting has where chance enters."""
+"""Number of runs of a setting that is random."""
 
 Case = tuple[str, Any, Callable[[int], MethodOnProblem]]
-"""What a setting is called, its instance, and what makes its case by the seed of its data."""
+"""Label of a setting, its instance, and a function from a data seed to its case."""
 
 
 def iterate_cases(claim: Claim) -> Iterator[Case]:
@@ -52,7 +52,7 @@ def _make_case(setting: Any, trial: Trial, instance: Any, data: int) -> MethodOn
 
 
 def plan_claim_runs(claims: Sequence[Claim], seed: int) -> list[PlannedRun]:
-    """Return the runs of claims for a seed, each once."""
+    """Return the planned runs of claims for a seed, without duplicates."""
     plans: dict[PlannedRun, None] = {}
     for claim in claims:
         for _, instance, make_case in iterate_cases(claim):

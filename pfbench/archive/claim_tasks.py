@@ -1,6 +1,7 @@
 """Results about the claims of an archive, computed by its author and again by a checker.
 
-A checker calls these in confined processes that answer with JSON; see `pfbench.archive.check`.
+A checker calls these functions in confined processes that answer with JSON; see
+`pfbench.archive.check`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from pfbench.verification.trial import Trial, claim_method
 from pfbench.verification.user_claims import load_claims, split_reference
 
 STEPS = 3
-"""Steps of a run by which is seen what user-defined code reads."""
+"""Number of steps of a run that show which files user-defined code reads."""
 
 
 def as_module_reference(reference: str) -> str:
@@ -41,7 +42,7 @@ def describe_claims(theorem: str, max_generated_faults: int) -> dict[str, Any]:
     theorem
         FILE.py, FILE.py:NAME, MODULE or MODULE:NAME.
     max_generated_faults
-        Generated faults of each method.
+        Maximum number of generated faults for each method.
     """
     paper = load_claims(theorem)
     methods = dict.fromkeys(claim_method(claim) for claim in paper.claims if claim.algorithm)
@@ -81,7 +82,7 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
 
 
 def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
-    """Make the problems of claims and begin their runs; return what came of it, and what is declared."""  # noqa: E501
+    """Build the problems of claims, start their runs; return results and declared files."""
     described = describe_claims(theorem, 0)
     statement = {f"claim {claim['name']}": claim for claim in described["claims"]}
     files: dict[str, tuple[str, str]] = {}
@@ -114,7 +115,7 @@ def recompute_verdict(theorem: str, name: str, effort: str, seed: int) -> Mappin
 
 
 def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
-    """Check a claim with other data, seed and name; return the failure in words, or ""."""
+    """Judge a claim on renamed instances with other data; return its failure, or ""."""
     claim = _claim(theorem, name)
     called = f"problem-{seed:x}"
     instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)
@@ -122,7 +123,7 @@ def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed:
     if not verdict.is_wrong:
         return ""
     return (
-        f"with other data, under another name, {name} is {verdict.verdict}: "
+        f"on renamed instances with other data, {name} is {verdict.verdict}: "
         f"{verdict.reason.rstrip('.')}"
     )
 
@@ -134,12 +135,12 @@ def recompute_erratum(theorem: str, name: str, effort: str, seed: int) -> Mappin
 
 
 def recompute_fault(theorem: str, fault: Sequence[str], effort: str, seed: int) -> bool:
-    """Return whether a claim catches a fault, or, if none is named, whether it changes nothing.
+    """Return whether a claim catches a fault; without a claim, whether it is equivalent.
 
     Parameters
     ----------
     fault
-        Its method, empty for a planted one; its name; and the claim.
+        The method (empty for a planted fault), the fault and the claim (or empty), by name.
     """
     method, name, claim = fault
     paper = load_claims(theorem)
@@ -159,5 +160,5 @@ def _faults(claims: Sequence[Claim]) -> Iterator[Any]:
 
 
 def list_claim_runs(theorem: str, seed: int) -> list[Mapping[str, Any]]:
-    """Return the runs that an archive of a theorem has, as JSON plans them."""
+    """Return the planned runs of an archive of a theorem, as JSON."""
     return [plan.as_json() for plan in plan_claim_runs(load_claims(theorem).claims, seed)]

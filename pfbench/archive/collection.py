@@ -28,7 +28,7 @@ _FIELDS = (
 
 @dataclass(frozen=True)
 class CheckedArchive:
-    """An archive, and what its check found."""
+    """Archive with the stored result of its check."""
 
     archive: Archive
     record: Mapping[str, Any]
@@ -40,7 +40,7 @@ def list_archives(folder: Path) -> list[Path]:
     Raises
     ------
     InputError
-        If there is none.
+        If the folder has no archive.
     """
     paths = sorted(folder.glob("*.zip"))
     if not paths:
@@ -51,7 +51,7 @@ def list_archives(folder: Path) -> list[Path]:
 
 
 def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
-    """Return the stored check of an archive; None if there is none for these bytes."""
+    """Return the stored check of an archive; None unless it has this digest."""
     try:
         record = decode_json(_record_path(path).read_bytes())
     except (OSError, DamagedFileError):

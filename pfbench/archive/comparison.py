@@ -1,4 +1,4 @@
-"""A comparison in an archive: its sentence and table follow from its runs alone."""
+"""Comparison in an archive: its sentence and table are recomputed from its runs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
 
 @dataclass(frozen=True)
 class ArchivedRuns:
-    """The runs of an archive, and those shipped with its suite; what is not there is missing."""
+    """Source of the runs of a comparison: an archive, and the runs shipped with its suite."""
 
     stored_runs: Mapping[PlannedRun, StoredRun]
 
@@ -42,7 +42,7 @@ class ArchivedRuns:
         lacking = [plan for plan in placed if plan not in self.stored_runs]
         if lacking:
             raise InputError(
-                f"{len(lacking)} runs of {title} are not in the archive, as that of "
+                f"{len(lacking)} runs of {title} are not in the archive, e.g. that of "
                 f"{lacking[0].algorithm} on {lacking[0].problem}, seed {lacking[0].seed}."
             )
         return [PlanOutcome(plan, self.stored_runs[plan]) for plan in placed]
@@ -67,13 +67,13 @@ def read_interface(answer: Any) -> CandidateInterface:
     Raises
     ------
     ValueError
-        If it describes none.
+        If the answer does not describe an interface.
     """
     requires, required, defaults = answer
     if not all(isinstance(name, str) for name in [*requires, *required, *defaults]):
-        raise ValueError("a name that is no text")
+        raise ValueError("a name is not a string")
     if not all(isinstance(value, int) for value in defaults.values()):
-        raise ValueError("a default that is no whole number")
+        raise ValueError("a default is not an integer")
     return CandidateInterface(frozenset(requires), tuple(required), defaults)
 
 
@@ -91,9 +91,9 @@ def redraw_table_or_explain(
     Parameters
     ----------
     spec, fields, stored_runs
-        The file of the archive's suite, its manifest, and its runs.
+        Path of the archive's suite, the manifest, and the runs.
     shipped
-        The file of the suite of that name that this pfbench has; empty if it has none.
+        Path of the suite of that name in this pfbench; empty if there is none.
     interface
         The interface of the method if it is user-defined.
     """

@@ -1,7 +1,7 @@
 """Contents of an archive besides results: user-defined code, and the files that it reads.
 
-It is looked at twice: where its author is, and in a folder that has nothing but the archive. What
-would not be found elsewhere is refused by its name.
+A probe runs the code twice: here, and in a folder that contains only the archive. A file that the
+code would not find in that folder is refused by its name.
 """
 
 import os
@@ -26,12 +26,12 @@ from pfbench.runs.storage.archive import CODE, MOST_OF_FILE, is_valid_member_nam
 from pfbench.runs.storage.content_keys import find_reachable_files
 
 LIMIT = 600.0
-"""Seconds that a probe may take."""
+"""Time limit of a probe, in seconds."""
 
 _PACKAGE = str(Path(__file__).parents[1])
 
 Probe = Callable[[Any], tuple[dict[str, Any], dict[str, tuple[str, str]]]]
-"""Does what reads files; returns what came of it, and the files that are declared."""
+"""Function that runs code which reads files; returns results and declared files."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class ArchiveContents:
     Attributes
     ----------
     files
-        Bytes of what goes into an archive, by their names there.
+        Content of the files to be archived, by name in the archive.
     reads
-        sha256 of all files that are read, by their names below `CODE`.
+        sha256 of all files that the code reads, by name below `CODE`.
     origins
-        Where those are got that do not go in.
+        Declared source of each read file that is not archived, e.g. a URL, by name below `CODE`.
     data
-        sha256 of the files of data sets of pfbench that are read, by the names of the sets.
+        sha256 of the files of the built-in data sets that the code reads, by data set.
     statement
-        What came of the probe.
+        Results of the probe.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -62,19 +62,19 @@ class ArchiveContents:
 def collect_contents(
     modules: Iterable[str], probe: Probe, argument: Any, elsewhere: Any
 ) -> ArchiveContents:
-    """Return the code of user-defined modules with what it reads; see to it that it suffices.
+    """Return user-defined code with the files it reads; check that these suffice elsewhere.
 
     Parameters
     ----------
     modules
-        Their names; what they import of the user's is taken, too.
+        Names of modules; the user-defined modules that they import are included.
     probe, argument, elsewhere
-        What reads the files, and its argument here and where there is nothing but the archive.
+        The probe, its argument here, and its argument in a folder that has only the archive.
 
     Raises
     ------
     InputError
-        If a module or file cannot be in an archive, or what comes of it is another thing there.
+        If a module or file cannot be archived, or the probe returns other results elsewhere.
     """
     names = frozenset(name for name in modules if not is_builtin(name))
     paths = {
@@ -84,7 +84,7 @@ def collect_contents(
     for module, path in paths.items():
         parts, package = module.split("."), Path(path).name == "__init__.py"
         if not all(part.isascii() and part.isidentifier() for part in parts):
-            raise InputError(f"the module {module!r} cannot be in an archive: rename it.")
+            raise InputError(f"the module {module!r} cannot be archived: rename it in ASCII.")
         last = "/__init__.py" if package else ".py"
         files[f"{CODE}{'/'.join(parts)}{last}"] = Path(path).read_bytes()
         roots.add(str(Path(os.path.abspath(path)).parents[len(parts) - (not package)]))
@@ -95,8 +95,8 @@ def collect_contents(
             continue
         if (size := file.stat().st_size) > MOST_OF_FILE:
             raise InputError(
-                f"{file} has {size:,} bytes, and an archive takes {MOST_OF_FILE:,}: say where it "
-                f'is got, by files = {{"{name}": "https://..."}} of the class that reads it.'
+                f"{file} has {size:,} bytes, above the limit {MOST_OF_FILE:,}: state its source by "
+                f'files = {{"{name}": "https://..."}} in the class that reads it.'
             )
         files[f"{CODE}{name}"] = file.read_bytes()
     reads = {name: file_digest(file) for name, file in files_by_name.items()}
@@ -119,7 +119,7 @@ def _run_probe(probe: Probe, argument: Any, code: Path | None = None) -> Any:
     task = Task(_probe_in_folder, (probe, argument, code and str(code)), LIMIT, code="probe")
     (result,) = MultiProcessEngine(1).do([task])
     if result.status != "done":
-        raise InputError(f"what is read cannot be found out: {result.reason}.")
+        raise InputError(f"the files that the code reads cannot be determined: {result.reason}.")
     return result.value
 
 
@@ -147,18 +147,18 @@ def _collect_files_origins_and_data_sets(
             data[sets[full]] = file_digest(Path(full))
             continue
         if not Path(full).is_file():
-            raise InputError(f"{full}, which files names, is no file: give its path.")
+            raise InputError(f"{full}, declared in `files`, is not a file: correct its path.")
         name = archive_path(text, full, roots, str(Path.cwd()))
         if name is None:
             raise InputError(
-                f"{full} is read, but an archive would not have it where the code looks: move it "
+                f"the code reads {full}, and would not find it in an archive: move it "
                 "next to the code, and use a path relative to the code."
             )
         if not is_valid_member_name(name):
-            raise InputError(f"{full} is read, and no archive takes such a name: rename it.")
+            raise InputError(f"an archive cannot have a file of the name {full}: rename it.")
         if files_by_name.setdefault(name, Path(full)) != Path(full):
             raise InputError(
-                f"{full} and {files_by_name[name]} would be one file {name}: rename one."
+                f"{full} and {files_by_name[name]} are both {name} in the archive: rename one."
             )
         if origin := declared.get(full, ("", ""))[1]:
             origins[name] = origin
@@ -171,9 +171,9 @@ def archive_path(text: str, full: str, roots: Iterable[str], folder: str) -> str
     Parameters
     ----------
     text, full
-        The file, as code names it and in full.
+        Path of the file as the code writes it, and its absolute path.
     roots, folder
-        Where its modules lie, and where it works: in an archive both are one folder.
+        Folders of the modules, and the working folder; in an archive all are one folder.
     """
     if not os.path.isabs(text):
         inside = os.path.normpath(text)
@@ -186,15 +186,16 @@ def archive_path(text: str, full: str, roots: Iterable[str], folder: str) -> str
 
 
 def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
-    """Return the files that user-defined objects declare, in full, with path and origin.
+    """Return path and origin of each file that user-defined objects declare, by absolute path.
 
-    `files` is a collection of paths from the folder of the module, or a mapping of each to where
-    it is got: what has an origin is not put into an archive, and named by its digest instead.
+    The attribute `files` of an object is a collection of paths relative to the folder of its
+    module, or a mapping from these paths to origins. A file with an origin is not archived: only
+    its digest is.
 
     Raises
     ------
     InputError
-        If it is neither.
+        If `files` is neither.
     """
     declared_files = {}
     for component in things:
@@ -206,7 +207,7 @@ def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
         texts = [*origins, *origins.values()]
         if isinstance(files, str) or not all(isinstance(text, str) for text in texts):
             raise InputError(
-                f"{type(component).__name__}.files must be paths, or map paths to origins."
+                f"{type(component).__name__}.files must be paths, or a map from paths to origins."
             )
         folder = os.path.dirname(os.path.abspath(str(module.__file__)))
         for path, origin in origins.items():
@@ -215,7 +216,7 @@ def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
 
 
 def _data_set_names_by_file() -> dict[str, str]:
-    """Return the names of the data sets whose files are here by these files; none without pooch."""
+    """Return the names of downloaded data sets by path; empty if pooch is not installed."""
     try:
         return {str(path): name for name in DATA_SETS if (path := status(name).path) is not None}
     except DataError:
@@ -223,7 +224,7 @@ def _data_set_names_by_file() -> dict[str, str]:
 
 
 def _compare_elsewhere(recorded: Mapping[str, Any], recomputed: Any, folder: Path) -> None:
-    """Refuse what comes out otherwise where there is nothing but the archive."""
+    """Raise for files outside the archive, and for results that differ in its folder."""
     sets = _data_set_names_by_file()
     after, _, opened = recomputed
     for _, full in opened:
@@ -235,7 +236,7 @@ def _compare_elsewhere(recorded: Mapping[str, Any], recomputed: Any, folder: Pat
     for name, statement in recorded.items():
         if after.get(name) != statement:
             raise InputError(
-                f"{name} comes out otherwise where there is nothing but the archive "
-                f"({brief_repr(after.get(name))}; here {brief_repr(statement)}): what it needs is "
-                "not found. Import it by an import statement, or declare it as files."
+                f"{name} gives {brief_repr(after.get(name))} with only the archived files, and "
+                f"{brief_repr(statement)} here: a module or file is missing. Import the module by "
+                "an import statement, or declare the file in `files`."
             )

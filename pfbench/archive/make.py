@@ -1,4 +1,4 @@
-"""Writing archives: of a sweep, a comparison or claims, each with its runs, code and versions."""
+"""Writing archives of a sweep, a comparison or claims, with runs, code and versions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,10 +32,10 @@ from pfbench.verification.claim import Claim
 from pfbench.verification.user_claims import import_module_file, load_claims, split_reference
 
 _MOST_NAMED = 3
-"""Sources that a title names; the others are counted."""
+"""Maximum number of sources that a title names; further ones are counted."""
 
 PROBE_SECONDS = 1.0
-"""Seconds that each run may take by which is seen what user-defined code reads."""
+"""Time limit in seconds of each run that shows which files user-defined code reads."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class ClaimEvidence:
     theorem
         FILE.py, FILE.py:NAME, MODULE or MODULE:NAME.
     seed, effort
-        Of the verification.
+        Seed and effort of the verification.
     claims, verdicts, errata, faults
-        What is stated, and what was measured.
+        Descriptions of the claims, and the results of the verification.
     """
 
     theorem: str
@@ -68,13 +68,13 @@ class ArchiveWriter:
     Attributes
     ----------
     path
-        The file.
+        File of the archive.
     store
-        Where the runs are that `execute` returned.
+        Store with the runs that `execute` returned.
     environment
-        Of the engine.
+        Environment of the engine.
     version
-        Of pfbench.
+        Version of pfbench.
     """
 
     path: Path
@@ -90,7 +90,7 @@ class ArchiveWriter:
     def write_comparison(
         self, suite: Spec, method: str, price: str, comparison: SuiteComparison
     ) -> Mapping[str, Any]:
-        """Write a comparison with the runs that do not come with the suite."""
+        """Write a comparison with the runs that are not shipped with its suite."""
         outcomes = [entry for entry in comparison.all_outcomes if entry.origin != "shipped"]
         says, table = summarise(comparison)
         shipped = len(outcomes) < len(comparison.all_outcomes)
@@ -131,8 +131,8 @@ class ArchiveWriter:
         Raises
         ------
         InputError
-            If a user-defined module cannot be in an archive, or it reads a file that cannot, or
-            it does not give the same data where there is nothing but the archive.
+            If a user-defined module, or a file that it reads, cannot be archived; or if its results
+            differ in a folder that has only the archive.
         StorageError
             If a file cannot be read or written.
         """
@@ -175,7 +175,7 @@ class ArchiveWriter:
         return manifest
 
     def _copy_store(self, keys: Sequence[str]) -> bytes:
-        """Return the file of a store that has some of the runs of another."""
+        """Return the bytes of a store file that has only the runs of these keys."""
         with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
             copy = Store(temporary)
             records = (self.store.read("run", key) for key in sorted(keys))
@@ -198,7 +198,7 @@ def _claim_title(theorem: str) -> str:
 
 
 def collect_run_contents(plans: Sequence[PlannedRun]) -> ArchiveContents:
-    """Return the code of planned runs, and what it reads; each selector is looked at once."""
+    """Return the code of planned runs, and the files it reads; probe each selector once."""
     visited: set[str] = set()
     chosen = []
     for plan in plans:
@@ -214,9 +214,9 @@ def collect_run_contents(plans: Sequence[PlannedRun]) -> ArchiveContents:
 
 
 def _probe_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
-    """Build the problems of runs and begin each run; return what came of it, and what is declared.
+    """Build the problems of runs, start each run; return results and declared files.
 
-    Where user-defined code raises, that is what came of it.
+    If user-defined code raises, the result of its run includes the reason.
     """
     statement: dict[str, Any] = {}
     files: dict[str, tuple[str, str]] = {}
@@ -234,6 +234,6 @@ def _probe_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], dict[str, 
 
 
 def _data_digests(plans: Sequence[PlannedRun]) -> dict[str, str]:
-    """Return the sha256 of the file of each data set that planned runs name, if it is here."""
+    """Return the sha256 of each data set that planned runs use, unless it is missing."""
     paths = {name: status(name).path for name in find_data_sets(plan.problem for plan in plans)}
     return {name: file_digest(path) for name, path in paths.items() if path is not None}

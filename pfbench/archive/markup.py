@@ -15,12 +15,12 @@ p { margin: .3rem 0; overflow-wrap: anywhere } svg { max-width: 100% }
 
 
 def escape_html(text: str) -> str:
-    """Return a text as HTML that shows it, and does nothing."""
+    """Return a text with control characters and HTML markup escaped."""
     return html.escape(escape_text(text))
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of cells that are safe, below its title; nothing if it has no rows."""
+    """Return an HTML table of escaped cells under its title; empty if it has no rows."""
     lines = [("th", head), *(("td", row) for row in rows)]
     cells = ("".join(f"<{kind}>{cell}</{kind}>" for cell in row) for kind, row in lines)
     body = "".join(f"<tr>{line}</tr>" for line in cells)
@@ -29,7 +29,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str
 
 
 def document(title: str, body: Sequence[str], style: str = "") -> str:
-    """Return a page that runs nothing and loads nothing."""
+    """Return an HTML page without scripts and without external resources."""
     return "\n".join(
         [
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',

@@ -1,4 +1,4 @@
-"""An archive as people read it: its line, its page in Markdown, and its badge."""
+"""Summary of an archive for readers: phrases, a page in Markdown, and a badge."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -31,7 +31,7 @@ def count_faults(fields: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def tightness(verdict: Mapping[str, Any]) -> float | None:
-    """Return the largest share of its bound that a verdict measured; None if it bounds nothing."""
+    """Return the largest tightness ratio of a verdict; None if its claim is no bound."""
     measured = verdict["measured"]
     names = [name for name in measured if name.rpartition(": ")[2] == "ratio"]
     numbers = [measured[name] for name in names if isinstance(measured[name], int | float)]
@@ -39,7 +39,7 @@ def tightness(verdict: Mapping[str, Any]) -> float | None:
 
 
 def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
-    """Return the phrases on the badge of an archive: verdict or counts, and their extent."""
+    """Return the phrases on the badge of an archive: its result, and what was tested."""
     if fields["kind"] == "comparison":
         return [fields["suite"], fields["says"]]
     if fields["kind"] == "sweep":
@@ -65,12 +65,12 @@ def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
 
 
 def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dict[str, bytes]:
-    """Return page and badge of an archive by their names inside.
+    """Return the page and the badge of an archive by file name.
 
     Parameters
     ----------
     table
-        Of a comparison its sentences, and its table with the head.
+        For a comparison: its sentences, then the head and the rows of its table.
     """
     words = badge_phrases(fields)
     lines = [
@@ -137,7 +137,7 @@ def _claim_row(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> tuple[st
 
 
 def unit_check_text(claim: Mapping[str, Any]) -> str:
-    """Return the result of the unit check of a claim as a mark, with the reason if it fails."""
+    """Return the result of the unit check of a claim as a mark, with its scale dependence."""
     words = {True: "✓", False: "✗", None: "none"}[claim["homogeneous"]]
     return f"{words} {claim['normalised']}".strip()
 
@@ -153,7 +153,7 @@ def _escape_markdown(text: str) -> str:
 
 
 def _badge(words: Sequence[str], colour: str) -> bytes:
-    """Return the summary as a picture."""
+    """Return the badge with these phrases as SVG."""
     text = escape_html(" · ".join(words))
     width = 62 + 6 * len(" · ".join(words))
     return (

@@ -1,8 +1,8 @@
-"""Runs that are recomputed, and how they differ from those that are stored.
+"""Recomputing stored runs, and comparing the results.
 
-A hash proves that a file is whole, not that a run was ever made. A run that is recomputed where
-versions and machine are the same must have the same counts and the same trace, bit for bit; only
-times may differ.
+A hash proves that a file is unchanged, not that its run was ever executed. A run recomputed with
+the same versions on the same machine must have the stored counts and trace, bit for bit; only times
+may differ.
 """
 
 import multiprocessing
@@ -21,20 +21,20 @@ from pfbench.runs.storage.maintenance import difference, trace_difference
 from pfbench.runs.storage.serialization import StoredRun, make_run, run_fields
 
 MOST_MEMORY = 4e9
-"""Bytes that it may add to those of its process."""
+"""Bytes by which recomputed runs may increase the memory of their process."""
 
 TOLERANCE = 1e-6
-"""Where bits cannot agree, measures may differ by so much of the largest of a column."""
+"""Largest allowed difference of a measure on another machine, relative to its column's maximum."""
 
 BY_THE_CLOCK = frozenset({Status.TIMEOUT, Status.KILLED})
-"""How runs end that no other machine makes again."""
+"""Statuses of runs that a time limit or an interruption ended: they are not reproducible."""
 
 
 def measure(plans: Sequence[PlannedRun], folder: str = "") -> list[Any]:
-    """Return runs, made here, as JSON has them, each with the digest of its problem.
+    """Execute runs; return each as JSON, with the digest of its problem.
 
-    With a folder of code the algorithms are made and run in confined processes: then nothing
-    user-defined is imported here.
+    If a folder of code is given, confined processes build and run the algorithms, so that this
+    process imports no user-defined code.
     """
     # A worker is a daemon, which may start no process; what is started here ends with it.
     multiprocessing.current_process().daemon = False
@@ -59,14 +59,14 @@ def parse_run_and_problem_digest(answer: Any) -> tuple[Run, str]:
     Raises
     ------
     ValueError, TypeError, LookupError
-        If it is none.
+        If the answer has another form.
     """
     fields, columns, rows, digest = answer
     return make_run(fields, columns, [tuple(row) for row in rows]), str(digest)
 
 
 def list_file_names(selector: str) -> list[str]:
-    """Return the parameters of a selector that may name files: paths, and each `edition`."""
+    """Return the parameter values of a selector that may name files: paths and editions."""
     texts = Selector.parse(replace_file_by_module(selector)).texts.items()
     return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]
 
@@ -82,9 +82,9 @@ def replace_files_by_modules(plan: PlannedRun) -> PlannedRun:
 
 
 def describe_difference(recorded: Run, recomputed: Run, *, exact: bool) -> str:
-    """Return the first field in which two runs differ; empty if they agree.
+    """Return the name of the first difference of two runs; empty if they agree.
 
-    Where bits cannot agree, only status and counts are compared, and measures up to `TOLERANCE`.
+    Unless `exact`, only status and counts must be equal; measures must agree up to `TOLERANCE`.
     """
     counted, now = _count_fields(recorded), _count_fields(recomputed)
     text = next((name for name, value in counted.items() if value != now[name]), "")

@@ -22,24 +22,24 @@ _CLAIMS = (
     *("units", "faults caught", "of", "checked"),
 )
 _ERRATA = ("erratum", "conclusion", "as printed or read", "corrected", "of", "checked")
-_METHODS = ("method", "where it stands", "checked")
+_METHODS = ("method", "rank", "checked")
 _SWEEPS = ("sweep", "runs", "checked")
 _ABOUT = (
-    "Each archive was recomputed in part before it was listed. The share of its bound is the "
-    "largest that was measured; 1 cannot be improved. In a class of problems the bound stands "
-    "first that was nearest to it."
+    "A part of each archive was recomputed before it was listed. The share of its bound is the "
+    "largest ratio of measured value to bound; a bound with ratio 1 cannot be improved. In each "
+    "class of problems the claim with the largest ratio comes first."
 )
 
 Row = Sequence[str]
 
 
 def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
-    """Write the site of checked archives, and a page for each.
+    """Write the site of checked archives, with a page for each archive.
 
     Raises
     ------
     StorageError
-        If it cannot be written.
+        If a file of the site cannot be written.
     """
     claims: list[tuple[str, float, Row]] = []
     errata: list[Row] = []
@@ -61,7 +61,7 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
                 sweeps.append((_link(link, manifest["title"]), str(manifest["planned"]), how))
         parts = [
             ("Claims", _CLAIMS, [row for *_, row in sorted(claims, key=lambda item: item[:2])]),
-            ("Errata that stand", _ERRATA, errata),
+            ("Reproduced errata", _ERRATA, errata),
             *((title, _METHODS, rows) for title, rows in sorted(suites.items())),
             ("Sweeps", _SWEEPS, sweeps),
         ]
@@ -70,7 +70,7 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
 
 
 def _write_pages(item: CheckedArchive, folder: Path) -> None:
-    """Write page and badge of an archive; those of claims are drawn from its numbers."""
+    """Write the page of an archive, and its badge unless it is a comparison."""
     archive, manifest = item.archive, item.archive.manifest
     if manifest["kind"] == "comparison":  # to draw it again would import its code
         page_files = {PAGE: archive.read(PAGE)}
@@ -104,7 +104,7 @@ def _claim_classes_ranks_and_cells(
 
 
 def _erratum_rows(manifest: Mapping[str, Any], link: str, how: str) -> Iterator[Row]:
-    """Yield the errata whose evidence shows them."""
+    """Yield a table row for each erratum that is reproduced."""
     for erratum in manifest["errata"]:
         if erratum["evidence"]["shown"]:
             parts = [erratum[name] for name in ("ruling", "as_printed", "corrected", "claim")]

@@ -1,4 +1,4 @@
-"""An archive in a folder of its own: its runs, and the files and data that it names."""
+"""Unpacking an archive into a folder: its runs, and the files and data that it names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
 
 MOST_NUMBERS = 2**27
-"""The most numbers in the traces of all runs of an archive, 1 GiB."""
+"""Maximum number of values in the traces of all runs of an archive (1 GiB)."""
 
 _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
 """Names that no module of an archive may have, in addition to installed packages."""
@@ -33,7 +33,7 @@ def unpack_archive(archive: Archive) -> Iterator[Path]:
     Raises
     ------
     InputError
-        If a file in it is damaged, or a module has the name of one that is installed here.
+        If a file of the archive is damaged, or a module has the name of an installed one.
     StorageError
         If the disk is full.
     """
@@ -53,7 +53,7 @@ def read_runs(folder: Path) -> list[StoredRun]:
     Raises
     ------
     InputError
-        If one is damaged, or they do not fit into memory.
+        If a run is damaged, or all runs have more than `MOST_NUMBERS` numbers.
     """
     store = Store(folder, make=False)
     entries, numbers = [], 0
@@ -80,7 +80,7 @@ def link_external_files(
     Returns
     -------
     dict of str to str
-        Why a file was not taken, by its name.
+        The reason for each file that was not linked, by its name.
     """
     lacking = {}
     for name, origin in manifest["origins"].items():
@@ -90,7 +90,7 @@ def link_external_files(
         if path is None:
             lacking[name] = f"is not in {source_folder}: get it from {origin}"
         elif file_digest(path) != manifest["reads"][name]:
-            lacking[name] = f"has other bytes in {source_folder} than its author's, from {origin}"
+            lacking[name] = f"differs from the author's in {source_folder}: get it from {origin}"
         elif not inside.exists():
             inside.parent.mkdir(parents=True, exist_ok=True)
             inside.symlink_to(path)
@@ -98,14 +98,14 @@ def link_external_files(
 
 
 def list_changed_data(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the data sets of an archive that are not here with the same bytes, and why."""
+    """Return the data sets of an archive that are missing or different here, with the reason."""
     changed = {}
     for name, digest in manifest["data"].items():
         path = status(name).path if name in DATA_SETS else None
         if path is None:
-            changed[name] = "not here" if name in DATA_SETS else "not known here"
+            changed[name] = "not downloaded" if name in DATA_SETS else "unknown here"
         elif file_digest(path) != digest:
-            changed[name] = "here with other bytes"
+            changed[name] = "another version here"
     return changed
 
 
@@ -114,12 +114,12 @@ def _module(name: str) -> str:
 
 
 def check_module_names(modules: Sequence[str]) -> None:
-    """Refuse modules that would stand in the place of one of Python's, or of a library's.
+    """Refuse modules that have the name of a module of Python, a library or pfbench.
 
     Raises
     ------
     InputError
-        If there is one.
+        If a module has such a name.
     """
     path = Path.cwd().resolve()
     elsewhere = [folder for folder in import_path if Path(folder or ".").resolve() != path]
@@ -127,6 +127,6 @@ def check_module_names(modules: Sequence[str]) -> None:
         is_known = top in stdlib_module_names or top in _TAKEN
         if is_known or PathFinder.find_spec(top, elsewhere):
             raise InputError(
-                f"the archive has a module {top}, and so does this Python: check it where {top} "
-                "is not installed."
+                f"the archive has a module {top}, which clashes with an installed module: check it "
+                f"where {top} is not installed."
             )

@@ -1,7 +1,7 @@
-"""The versions that a result was made with, and hashes of what was installed of them.
+"""Versions with which a result was computed, and hashes of the installed packages.
 
-A hash is that of the files of a distribution, from its own record of them: whatever installed it,
-the same wheel has the same hash. That of pfbench is of its source as it lies, installed or not.
+A package's hash is computed from the package's own record of its files, so that a wheel has one
+hash, whatever program installed it. The hash of pfbench is that of its source files.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ _OWN = _PACKAGE.name
 
 
 def collect_loaded_distributions() -> dict[str, dict[str, str]]:
-    """Return version and content of each distribution that this process has loaded, by name."""
+    """Return version and hash of each distribution that this process has loaded, by name."""
     loaded = {name.partition(".")[0] for name in list(sys.modules)}
     packages = distributions()
     names = sorted({name for top in loaded & packages.keys() for name in packages[top]} | {_OWN})
@@ -41,7 +41,7 @@ def _distribution_record(name: str) -> dict[str, str]:
 
 
 def _digest_distribution_files(distribution: Distribution) -> str:
-    """Return the hash of the files of a distribution; empty if it has no record of them."""
+    """Return the hash of the files of a distribution; empty if it does not record them."""
     rows = sorted(
         f"{path.as_posix()} {path.hash.mode}={path.hash.value}"
         for path in distribution.files or ()
@@ -60,7 +60,7 @@ def source_digest() -> str:
 
 
 def format_requirements(versions: Mapping[str, Mapping[str, str]]) -> bytes:
-    """Return a lock as a file that pip reads; the hashes of contents stand in its comments."""
+    """Return a lock as a requirements file of pip, with the hashes in comments."""
     lines = ["# pip install -r lock.txt; `content` is the hash of the installed files."]
     for name, version in versions.items():
         lines.append(f"{name}=={version['version']}  # content {version['content'] or 'unknown'}")
@@ -77,5 +77,5 @@ def list_changed_versions(versions: Mapping[str, Mapping[str, str]]) -> dict[str
         elif distribution_record["version"] != version["version"]:
             changed_versions[name] = f"{version['version']}, here {distribution_record['version']}"
         elif distribution_record["content"] != version["content"]:
-            changed_versions[name] = f"{version['version']}, here of other content"
+            changed_versions[name] = f"{version['version']}, here with other files"
     return changed_versions

@@ -42,7 +42,7 @@ ALL = "all"
 
 _ALGORITHM = (
     'As in "frank-wolfe[step=open-loop]", or FILE.py:NAME; may be repeated; '
-    "all for every one that the theorem covers."
+    "all: every one that the theorem covers."
 )
 
 _NOT_WITH = {
@@ -56,12 +56,12 @@ _NOT_WITH = {
 def adversary(
     context: typer.Context,
     algorithm: list[str] | None = option("ALGORITHM", _ALGORITHM, "--algorithm", "-a"),
-    horizon: int | None = option("T", "Calls before which the lower bound must hold."),
+    horizon: int | None = option("T", "Number of calls before which the bound must hold."),
     dimension: int | None = option("D", "Length of a point, above 2T.", show_default="2T + 1"),
     iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
     seed: int = option("N", "Seed of the hidden directions.", default=0),
     fixed_seed: int | None = option(
-        "N", "Fix the random numbers of a randomised algorithm: a lower bound for that seed."
+        "N", "Fix the random numbers of a randomised algorithm; the bound holds for this seed."
     ),
     output: Path | None = option(
         "FILE", "Write the certificate, and its transcript next to it.", "--output", "-o"
@@ -71,9 +71,11 @@ def adversary(
         "T,T,...", "Count LO calls to gap <= eps D on the rescaled family with these T(eps)."
     ),
     max_calls: int | None = option(
-        "N", "With --family: LO calls at which a run is given up.", show_default="200000"
+        "N", "With --family: maximum number of LO calls of a run.", show_default="200000"
     ),
-    figure: Path | None = option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png."),
+    figure: Path | None = option(
+        "FILE", "Write a figure of the gaps or the family: .svg, .pdf, .png."
+    ),
     table: Path | None = option(
         "FILE.md", "With --family: write its calls and slopes as Markdown."
     ),
@@ -84,11 +86,11 @@ def adversary(
 ) -> None:
     """Run an algorithm against the resisting oracle.
 
-    It chooses the objective while it answers, so that the Frank-Wolfe gap of every point stays at
-    0.04 D or more before T calls. A certificate states this for one algorithm, and can be checked
-    from its files; the check rebuilds the algorithm, and imports a FILE.py:NAME. The theorem is
-    about deterministic algorithms; --fixed-seed makes a randomised algorithm deterministic. Results
-    in the store are reused, unless files or a figure are requested.
+    The oracle chooses the objective while it answers, so that the Frank-Wolfe gap of every point
+    stays at 0.04 D or more before T calls. A certificate states this for one algorithm, and can be
+    checked from its files; the check rebuilds the algorithm, and imports a FILE.py:NAME. The
+    theorem is about deterministic algorithms; --fixed-seed makes a randomised algorithm
+    deterministic. Results in the store are reused, unless files or a figure are requested.
 
     Give one of --horizon, --family and --check.
     """
@@ -187,9 +189,9 @@ def _refuse_combinations(parameters: Mapping[str, object]) -> None:
 def _check_certificate_path(output: Path, algorithm_count: int) -> None:
     """Raise if a certificate cannot be written, before anything runs."""
     if algorithm_count > 1:
-        raise InputError(f"--output {output} is for one algorithm, not {algorithm_count}.")
+        raise InputError(f"--output needs a single algorithm, not {algorithm_count}: remove it.")
     if output.suffix == ".npz":
-        raise InputError(f"--output {output} is the certificate: let its name end in .json.")
+        raise InputError(f"--output {output} is the certificate: name a file .json, not .npz.")
     check_writable(output, f"--output {output}")
 
 
@@ -203,7 +205,7 @@ def _parse_horizons(text: str) -> list[int]:
     for T in parts:
         check_integer("--family", T, minimum=1)
     if len(set(parts)) < len(parts):
-        raise InputError(f"--family {text} names a horizon twice.")
+        raise InputError(f"--family {text} names a horizon twice: name each once.")
     return parts
 
 
@@ -287,14 +289,14 @@ def show_certificate(certificate: "Certificate") -> None:
     print_parts(
         field_table(subject),
         section_with_title(
-            "what was found", make_table(("what", "value", "needed"), rows, right=("value",))
+            "measured values", make_table(("quantity", "value", "required"), rows, right=("value",))
         ),
         section_with_title("findings", *certificate.findings) if certificate.findings else None,
     )
 
 
 def _describe_fixed_seed(certificate: "Certificate") -> str:
-    return f"fixed by seed {certificate.fixed_seed}: no statement about its mean over seeds"
+    return f"fixed by seed {certificate.fixed_seed}: nothing is certified for its mean over seeds"
 
 
 def _describe_result(certificate: "Certificate") -> str:
@@ -348,8 +350,8 @@ _CALLS = "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15", "algorithm
 _SLOPES = "slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"
 _FITTED = "calls = constant L delta eps^slope"
 _OF_SLOPES = (
-    "The theorem's slope is -2. A flatter one is of a method that is still far above T(eps), and "
-    "has to become steeper."
+    "The theorem's slope is -2. A method with a flatter slope is still far above T(eps): its slope "
+    "must become steeper."
 )
 
 
@@ -380,7 +382,7 @@ def _family_as_markdown(runs: "Sequence[FamilyRun]") -> str:
         return markdown_section(Table(caption, note, ("", names[-1], *names[:-1]), named))
 
     target = "LO calls until the Frank-Wolfe gap is at most eps D"
-    family = "Theorem 5.1 of Shen et al. 2019: no run has fewer than T(eps)."
+    family = "Theorem 5.1 of Shen et al. 2019: no run has fewer than T(eps) calls."
     parts = [
         "# The lower bound",
         f"Made by `{current_command_line()}`.",

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Write, check and collect reproducibility archives.")
 
 FAULTS = 20
-"""So many generated faults of each method of a theorem."""
+"""Default number of generated faults for each method of a theorem."""
 
-_SECONDS = option("S", "The time that a check may take.", default=100.0)
+_SECONDS = option("S", "Time limit of a check in seconds.", default=100.0)
 
 
 def answer_old_verb(context: typer.Context) -> NoReturn:
@@ -45,10 +45,10 @@ def make(
     subject: str = argument("WHAT", "A SPEC.toml, FILE.py with claims, or METHOD.", default=...),
     output: Path = option("FILE", "The archive to write.", "--output", "-o", default=...),
     suite: str | None = option("SUITE", "Compare METHOD on this suite."),
-    price: str | None = option("PRICE", "Of --suite: what a call costs, as in sfo=1,lo=20."),
-    full: bool = flag("Of claims: full effort.", "--full"),
-    faults: int | None = option("N", "Of claims: generated faults of each method (20)."),
-    seed: int = option("N", "Of claims: seed of every random stream.", default=0),
+    price: str | None = option("PRICE", "With --suite: cost weights, as in sfo=1,lo=20."),
+    full: bool = flag("With claims: full effort.", "--full"),
+    faults: int | None = option("N", "With claims: generated faults per method (20)."),
+    seed: int = option("N", "With claims: seed of all random streams.", default=0),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
@@ -56,10 +56,10 @@ def make(
 ) -> None:
     """Write a sweep, a comparison or claims to one archive.
 
-    An archive has every run, the user-defined modules, the files that they read, the digests of
-    problems and data, and the versions; of claims their verdicts, errata and faults, too. What the
-    store lacks is run first. What would not be found again elsewhere is refused. Exit status 1 if
-    a run failed or a claim is violated; the archive says so.
+    An archive has every run, the user-defined modules with the files that they read, the digests
+    of problems and data, and the versions. An archive of claims also has verdicts, errata and
+    faults. Runs that the store lacks are executed first. Modules and files that an archive cannot
+    hold are refused. Exit status 1 if a run failed or a claim is violated; the archive states this.
     """
     from pfbench.runs.planning.spec import load_spec
 
@@ -84,7 +84,7 @@ def make(
 
     if not is_user_defined(subject):
         raise InputError(
-            f"{subject} is no SPEC.toml, FILE.py, FILE.py:NAME or MODULE:NAME; for a paper of "
+            f"{subject} must be a SPEC.toml, FILE.py, FILE.py:NAME or MODULE:NAME: for a paper of "
             "pfbench write pfbench.claims.KEY:PAPER, and for a comparison add --suite."
         )
     limit = FAULTS if faults is None else check_integer("--faults", faults, minimum=0)
@@ -110,7 +110,7 @@ def _make_sweep(writer: "ArchiveWriter", spec: "Spec", engine: Any, *, as_json: 
     searched = make_runs(spec.name, spec.search_runs(), writer.store, engine, quiet=True)
     manifest = writer.write_sweep(spec, [*outcomes, *searched])
     _show_made(writer, manifest, as_json=as_json)
-    terminal.exit_if_failed(outcomes, ", and the archive has them as such")
+    terminal.exit_if_failed(outcomes, ", archived as failed")
 
 
 def _make_comparison(
@@ -137,7 +137,7 @@ def _make_comparison(
     compared = compare_on_suite(spec, method, source)
     manifest = writer.write_comparison(spec, method, price or "", compared)
     _show_made(writer, manifest, as_json=as_json)
-    terminal.exit_if_failed(compared.candidate_outcomes, ", and the archive has them as such")
+    terminal.exit_if_failed(compared.candidate_outcomes, ", archived as failed")
 
 
 def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -> None:
@@ -193,7 +193,7 @@ def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json:
     from pfbench.archive.page import badge_phrases
 
     origins, size = manifest["origins"], writer.path.stat().st_size
-    named = [f"{n} (not in it: {origins[n]})" if n in origins else n for n in manifest["reads"]]
+    named = [f"{n} (not archived: {origins[n]})" if n in origins else n for n in manifest["reads"]]
     says, modules = " · ".join(badge_phrases(manifest)), manifest["user_modules"]
     facts = [
         ReportedFact("archive", str(writer.path), "archive"),
@@ -216,23 +216,23 @@ def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json:
 def check(
     path: Path = argument("FILE", "The archive.", default=...),
     theorem: str | None = option(
-        "FILE.py", "Refuse the archive of anything but this theorem, as it is in that file now."
+        "FILE.py", "Accept only an archive of this theorem that has this version of the file."
     ),
-    salt: str | None = option("TEXT", "Draws what is recomputed (drawn if not specified)."),
+    salt: str | None = option("TEXT", "Determines what is recomputed first (default: random)."),
     seconds: float = _SECONDS,
-    files: Path | None = option("DIR", "Where files lie that are not in the archive."),
+    files: Path | None = option("DIR", "Folder of the files that the archive needs but lacks."),
     jobs: int | None = options.JOBS,
     as_json: bool = options.AS_JSON,
 ) -> None:
-    """Check an archive: a share of it is recomputed.
+    """Check an archive by recomputing a part of it.
 
-    What comes first is drawn by the hash of the archive and the salt, which its author cannot
-    know. Where versions and machine are the same, runs must have the same bits; elsewhere the same
-    counts, and the same measures to 1e-6. Runs with new seeds must have the law of the old ones, by
-    rank tests at a level of 1e-4 all together. Verdicts, errata and faults are recomputed, and
-    claims are judged with other data. Code of the archive runs in confined processes alone; what
-    they are kept from is printed first. Exit status 1 if something is not as the archive says, or
-    could not be recomputed.
+    The hash of the archive and the salt, which its author cannot know, determine what is recomputed
+    first. With the same versions on the same machine, runs must agree bit for bit; otherwise in
+    their counts, and in their measures to 1e-6. Runs with new seeds must have the distribution of
+    the archived runs, by rank tests with a joint level of 1e-4. Verdicts, errata and faults are
+    recomputed, and claims are judged with other data. Code of the archive runs only in confined
+    processes; what these may not do is printed first. Exit status 1 if a result differs from the
+    archive, or a required one could not be recomputed.
     """
     from pfbench.runs.storage.archive import open_archive
 
@@ -249,13 +249,13 @@ def check(
             ("archive", str(path)),
             ("title", record["title"]),
             ("salt", record["salt"]),
-            ("versions and machine", "the same" if record["same"] else "others"),
+            ("versions and machine", "the author's" if record["same"] else "others"),
             *((title, f"{record[name][0]} of {record[name][1]}") for name, title in _OF.items()),
             ("runs with new seeds", f"{record['new']}, least p-value {record['least_p']:.2g}"),
-            ("computed by its code", _describe_inside(record["inside"])),
-            ("not as it says", str(len(record["off"]))),
+            ("computed by archived code", _describe_inside(record["inside"])),
+            ("deviations", str(len(record["off"]))),
             ("not checked", str(len(record["unreached"]))),
-            ("its code had", record["confined"]),
+            ("confinement", record["confined"]),
             ("for a review", record["text"]),
         ]
         print_parts(field_table(lines))
@@ -270,13 +270,15 @@ _OF = {
 
 
 def _check_theorem(archive: "Archive", theorem: str) -> None:
-    """Refuse an archive that is not of the theorem, or of another text of its file."""
+    """Exit with an error unless an archive is of a theorem and has its present file."""
     from pfbench.archive.claim_tasks import as_module_reference
     from pfbench.verification.user_claims import split_reference
 
     module, manifest = as_module_reference(theorem), archive.manifest
     if manifest["kind"] != "claim" or manifest["theorem"] != module:
-        terminal.exit_with_error(f"{archive.path} is not an archive of {theorem}.")
+        terminal.exit_with_error(
+            f"{archive.path} is not an archive of {theorem}: name another file."
+        )
     home, _ = split_reference(theorem)
     name = f"code/{module.partition(':')[0]}.py"
     if home.endswith(".py") and (
@@ -284,7 +286,7 @@ def _check_theorem(archive: "Archive", theorem: str) -> None:
         or name not in archive.names
         or archive.read(name) != Path(home).read_bytes()
     ):
-        terminal.exit_with_error(f"{archive.path} has another {home} than is here.")
+        terminal.exit_with_error(f"{archive.path} has another version of {home}: make it again.")
 
 
 def check_archive(
@@ -334,19 +336,19 @@ def check_archive(
 
 
 def _describe_inside(inside: Mapping[str, int]) -> str:
-    """Describe by kind the number of results that the archive's own code computed."""
+    """Return the numbers of results that archived code computed, by subject, as text."""
     return ", ".join(f"{name} ({number})" for name, number in sorted(inside.items())) or "nothing"
 
 
 def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: bool) -> str:
-    """Return the paragraph on an archive that a reviewer can quote."""
+    """Return a paragraph on the check of an archive that a reviewer can quote."""
     bits = "bits" if same else "counts (versions or machine differ) and measures to 1e-6"
     tests = len(outcome.p_values)
     fresh = (
-        f"{outcome.fresh_runs} runs with new seeds were compared with the old ones by {tests} rank "
+        f"{outcome.fresh_runs} runs with new seeds were compared with stored ones by {tests} rank "
         f"tests (least p = {outcome.min_p_value:.2g}, level 1e-4 together)."
         if tests
-        else "No rank test compared runs with new seeds with the old ones."
+        else "No rank test compared runs with new seeds with stored ones."
     )
     wrong = [*outcome.deviations, *outcome.unreached_tasks]
     claims = (
@@ -357,13 +359,13 @@ def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: 
     )
     trust = (
         f"{outcome.outside_runs} of these {outcome.runs[0] + outcome.fresh_runs} runs were counted "
-        "and measured by processes that import nothing of it. Its own code computed: "
+        "and measured by processes that import no archived code. Archived code computed: "
         f"{_describe_inside(outcome.inside)}."
     )
-    end = f"NOT AS IT SAYS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
+    end = f"DEVIATIONS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
     return (
         f"The archive {archive.path.name} (sha256 {archive.sha256[:16]}) of "
-        f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order drawn by "
+        f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order given by "
         f"its hash and the salt {salt}, {outcome.runs[0]} of {outcome.runs[1]} runs were "
         f"recomputed and compared in their {bits}{claims}. {fresh} {trust} {end}"
     )
@@ -374,16 +376,16 @@ def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: 
 
 @app.command()
 def collect(
-    folder: Path = argument("FOLDER", "Has the archives, *.zip.", default=...),
-    output: Path | None = option("DIR", "Where the site goes (FOLDER/site).", "--output", "-o"),
-    again: bool = flag("Check also what was checked before, with a new salt.", "--again"),
+    folder: Path = argument("FOLDER", "Folder of the archives, *.zip.", default=...),
+    output: Path | None = option("DIR", "Folder of the site (FOLDER/site).", "--output", "-o"),
+    again: bool = flag("Check all archives again, with a new salt.", "--again"),
     seconds: float = _SECONDS,
     jobs: int | None = options.JOBS,
 ) -> None:
-    """Check the archives of a folder, and write the site of those that are as they say.
+    """Check the archives of a folder, and write the site of those that pass.
 
-    The result of a check is stored next to each archive, and is reused while its bytes are the
-    same. Exit status 1 if an archive is not as it says; the site leaves it out.
+    The result of a check is stored next to its archive, and is reused until the archive changes.
+    Exit status 1 if an archive does not pass; the site leaves it out.
     """
     from pfbench.archive.collection import CheckedArchive, list_archives, read_record, write_record
     from pfbench.archive.site import write_site
@@ -407,4 +409,4 @@ def collect(
     write_site(checked, target)
     print_parts(f"wrote {target / 'index.html'}: {format_plural(len(checked), 'archive')}")
     if failed:
-        terminal.exit_with_error(f"{format_plural(failed, 'archive')} left out.")
+        terminal.exit_with_error(f"{format_plural(failed, 'archive')} left out: see above.")

@@ -102,14 +102,14 @@ def list_items(plural_kind: str) -> list[CatalogueItem]:
 
 
 def find_item(name: str) -> CatalogueItem:
-    """Return the item of this name; ``KIND:NAME`` distinguishes equal names of different kinds.
+    """Return the item of this name; ``KIND:NAME`` tells equal names of two kinds apart.
 
     A set takes precedence over a penalty of the same name, an algorithm over an estimator.
 
     Raises
     ------
     InputError
-        If there is none (the nearest name of any kind is suggested), or several.
+        If no item has this name (the message suggests the nearest name), or several items have.
     """
     from pfbench.problems.data.catalogue import EDITIONS
 
@@ -149,15 +149,15 @@ def find_item(name: str) -> CatalogueItem:
 
 
 def report_spec_paths() -> dict[str, Path]:
-    """Return the specs of the known reports by name: those of ./reports first, then built-in ones.
+    """Return the specs of known reports by name: first from ./reports, then built-in ones.
 
-    Those at the scale of a paper lie in the folder paper, which is part of their names.
+    Specs at the scale of a paper lie in the folder paper, which is part of their names.
     """
     return _find_specs("*.toml", f"{PAPER}/*.toml")
 
 
 def suite_spec_paths() -> dict[str, Path]:
-    """Return the specs of the known suites by name, as for reports."""
+    """Return the specs of the known suites by name; see `report_spec_paths`."""
     return {name.rpartition("/")[2]: path for name, path in _find_specs("suites/*.toml").items()}
 
 
@@ -167,7 +167,7 @@ def resolve_spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
     Raises
     ------
     InputError
-        If it is neither.
+        If the text is neither.
     """
     path = paths.get(text, Path(text))
     if text not in paths and not path.exists() and path.suffix != ".toml":

@@ -29,7 +29,7 @@ class CatalogueItem:
 
     @property
     def display_name(self) -> str:
-        """Name for `pfbench info`: some kinds share names with another."""
+        """Name for `pfbench info`: KIND:NAME if another kind may have the same name."""
         return f"{self.kind}:{self.name}" if self.kind in NAMESAKES else self.name
 
     def as_json(self) -> dict[str, Any]:

@@ -62,9 +62,7 @@ def check(
         print_parts(render_report(report))
         if files:
             statement = ", ".join(map(str, files))
-            terminal.print_note(
-                f"reads {statement}: a stored run belongs to this content, not to another."
-            )
+            terminal.print_note(f"reads {statement}: stored runs are reused only for this content.")
     terminal.exit_if(not report.is_passed)
 
 

@@ -1,4 +1,4 @@
-"""The verbs that ask other things of claims than ``pfbench verify``."""
+"""Commands on claims besides ``pfbench verify``."""
 
 from pathlib import Path
 
@@ -25,14 +25,14 @@ _JSON = option("FILE", "Write all as JSON; - to print.", "--json")
 def faults(
     claims: list[str] | None = argument("CLAIM"),
     full: bool = _FULL,
-    planted_only: bool = flag("The planted faults alone.", "--planted-only"),
+    planted_only: bool = flag("Use only the planted faults.", "--planted-only"),
     max_faults: int | None = option(
         "N", "Maximum number of generated faults per method (12; with --full, all)."
     ),
     late_faults: int | None = option(
-        "N", "Also a maximum number of late generated faults per method."
+        "N", "Maximum number of late generated faults per method (0)."
     ),
-    algorithm: str | None = option("FILE.py:NAME", "Faults generated from your own algorithm."),
+    algorithm: str | None = option("FILE.py:NAME", "Generate faults from your own algorithm."),
     seed: int = _SEED,
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
@@ -98,9 +98,9 @@ def units(
 def compute_worst_cases(
     claims: list[str] | None = argument("CASE"),
     function_class: str | None = option(
-        "TEXT", "Of a FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
+        "TEXT", "With FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
     ),
-    listing: bool = flag("List the cases and the time.", "--list"),
+    listing: bool = flag("List the cases and the expected time.", "--list"),
     seed: int = _SEED,
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
@@ -110,7 +110,7 @@ def compute_worst_cases(
 ) -> None:
     """Compute worst cases of a few steps.
 
-    Methods and bounds are held to them.
+    Methods and bounds are checked against these worst cases.
     """
     if listing:
         list_worst_cases(claims or [], "quick")

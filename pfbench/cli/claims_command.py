@@ -46,14 +46,14 @@ def _dossier_facts(dossier: "Dossier") -> list[ReportedFact]:
         ReportedFact(
             "ruling",
             dossier.conclusion,
-            "ruling",
+            "conclusion",
             f"{dossier.conclusion}: {CONCLUSIONS[dossier.conclusion]}",
         ),
         ReportedFact("quotes", quotes, "printed", "\n".join(quotes)),
         ReportedFact("assumed", dossier.assumption, "assumed", dossier.assumption or "nothing"),
         ReportedFact("derivation", list(dossier.derivation), "why", "\n".join(dossier.derivation)),
         ReportedFact("instance", dossier.instance, "smallest instance"),
-        ReportedFact("readings", readings, "tried, too", "\n".join(readings)),
+        ReportedFact("readings", readings, "other readings", "\n".join(readings)),
     ]
 
 
@@ -112,7 +112,7 @@ def _describe_admissible_parameters(claim: "Claim") -> str:
 
 
 def _render_instance(item: Description, first: Description) -> RenderableType:
-    """Return the description of an instance; of a further one of a family, only its constants."""
+    """Return an instance's description; for further ones of a family, only constants."""
     text = ", ".join(f"{name}={value}" for name, value in item["parameters"].items())
     title, constants = f"tested on {item['name']}({text})", item["constants"]
     if item is first:

@@ -69,8 +69,8 @@ def compare(
     Only the method is run. Missing required parameters take the suite's values, and are tuned by
     the same rule as all others. The runs of the other methods are shipped with the suites of
     pfbench: their counts hold on every machine. On a suite or a problem of your own all methods are
-    run here; their number is printed first. The output ends with where the method is better and
-    worse.
+    run here; the number of runs is printed first. The output ends with the problems on which the
+    method is better or worse.
     """
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.candidate import add_candidate
@@ -106,7 +106,7 @@ def compare(
                 spec, method, ComparisonRunSource(shipped, retained, engine, as_json)
             )
             _report_comparison(compared, None if text else output, as_json=as_json)
-            exit_if_failed(compared.candidate_outcomes, ", and the report shows them as such")
+            exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
 
 def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":
@@ -125,8 +125,8 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
         announce_imports(spec.user_selectors, path)
     elif suite not in suite_spec_paths():
         raise InputError(
-            f"--problem takes the methods of a shipped suite ({', '.join(suite_spec_paths())}): put the "  # noqa: E501
-            f"problem into {suite} instead."
+            f"--problem needs a suite of pfbench ({', '.join(suite_spec_paths())}): remove it, and "
+            f"add the problem to {suite}."
         )
     else:
         problem = expand_plugin_name("problem", problem)
@@ -149,7 +149,7 @@ def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRunSource") -> 
 def _announce_seed_warning_and_run_count(
     spec: "Spec", method: str, runs: "ComparisonRunSource"
 ) -> None:
-    """Print, before any run, limits of the seeds' power and the number of runs to execute."""
+    """Print a warning if the seeds are too few, and the number of runs to execute."""
     from pfbench.reporting.statistics.significance import seed_warning
     from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.suite import suite_labels
@@ -166,10 +166,10 @@ def _announce_seed_warning_and_run_count(
         planned_runs = runs.find_cached(plans)
         lacking = [plan for plan in plans if plan not in planned_runs]
         if lacking:
-            tuned = ", and those of what the search chooses" if entry.study.tune else ""
+            tuned = ", and those that the search chooses" if entry.study.tune else ""
             methods = format_plural(len(suite_labels(entry)), "method")
             print_note(
-                f"{spec.name}: {format_plural(len(lacking), 'run')} of {methods} to make{tuned}"
+                f"{spec.name}: {format_plural(len(lacking), 'run')} of {methods} to execute{tuned}"
             )
 
 
@@ -195,7 +195,7 @@ def _set_price(spec: "Spec", price: str) -> "Spec":
     if "products" in weights and any("lmo_products" not in s.measures for s in spec.studies):
         raise InputError(
             f"--price {price}: the suite {spec.name} does not measure lmo_products: name a suite "
-            "that does, as norms."
+            "that does, e.g. norms."
         )
     return replace(spec, studies=tuple(replace(study, price=weights) for study in spec.studies))
 
@@ -257,11 +257,11 @@ class ComparisonRunSource:
             statement.append(
                 f"Archived rows: {which} "
                 f"({format_plural(len(away), 'run')} of pfbench {self.shipped.created}). Counts compare "  # noqa: E501
-                "across machines, seconds do not: --rerun makes all runs here."
+                "across machines, seconds do not: --rerun executes all runs here."
             )
         if left_out:
             statement.append(
-                f"Without runs here, and left out: {', '.join(left_out)}; see --rerun."
+                f"Left out, without runs here: {', '.join(left_out)}; --rerun executes them."
             )
         return statement
 
@@ -313,7 +313,7 @@ def write_comparison(
     everything = make_contents(report, current_command_line(), checkout_commit(), datetime.now(UTC))
     front = everything.parts[0].front
     if front is None:
-        raise AssertionError("a report on one method begins with it")
+        raise AssertionError("the report has no part on the method")
     comparison, study = front.comparisons[0], report.spec.study
     tables = [front.table]
     chosen = tuning_effects.choice_table(study, study.tune, labels) if study.tune else None

@@ -24,7 +24,7 @@ NAMES = argument("NAME")
 def data() -> None:
     """Real data sets: list, download and check them.
 
-    PFBENCH_DATA names the cache folder; without it, the user's own cache is used.
+    PFBENCH_DATA names the cache folder; by default it is in the user's cache.
     """
 
 
@@ -43,12 +43,12 @@ def list_data_sets(as_json: bool = AS_JSON) -> None:
 def fetch(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
     """Download data sets, unless intact files exist.
 
-    NAME is one that `pfbench data list` shows.
+    `pfbench data list` shows the names.
     """
     from pfbench.problems.data.management import fetch as fetch_one
 
     if not names:
-        raise InputError("name what to fetch, as in `pfbench data fetch a9a`.")
+        raise InputError("name the data sets to download, as in `pfbench data fetch a9a`.")
 
     def fetch_file(name: str) -> "DataSetStatus":
         with StepProgress(name, None, "bytes", quiet=as_json) as steps:
@@ -61,7 +61,7 @@ def fetch(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
 def check(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
     """Load data sets, and check all recorded values.
 
-    Without NAME, all sets in the cache.
+    Without NAME, all data sets in the cache are checked.
     """
     from pfbench.problems.data.management import check as check_one
     from pfbench.problems.data.management import statuses

@@ -22,7 +22,7 @@ def show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
     from pfbench.runs.storage.store import Store
 
     if old_store.resolve() == new_store.resolve():
-        raise InputError(f"--compare {old_store} {new_store} is one store: name two.")
+        raise InputError(f"--compare {old_store} {new_store} names one store twice: name two.")
     diff = compare_stores(*(Store(folder, make=False) for folder in (old_store, new_store)))
     changes = [dataclass_as_dict(change) | {"factor": change.factor} for change in diff.changes]
     facts = [

@@ -1,4 +1,4 @@
-"""``pfbench falsify``: search for a counterexample to a user's claims, shrink it, confirm it."""
+"""``pfbench falsify``: search, shrink and confirm counterexamples to claims."""
 
 import json
 from contextlib import closing
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 def falsify(
     claims: list[str] | None = argument("FILE.py[:NAME]", "Claims to search."),
-    seconds: float = option("S", "Seconds per claim, at most.", default=60.0),
+    seconds: float = option("S", "Maximum number of seconds per claim.", default=60.0),
     seed: int = option("N", "Seed of the search.", default=0),
     jobs: int | None = options.JOBS,
     horizon: int = option("T", "Largest number of iterations.", default=8192),
     size: int = option("D", "Largest dimension.", default=200),
     family: str | None = option("NAME,...", "Only these sets: none, box, hull, ball."),
-    allow: list[str] | None = option("TEXT", "Take an assumption in words as met."),
+    allow: list[str] | None = option("TEXT", "Assumption, in words, to be taken as met."),
     script: Path | None = option("DIR", "Folder of the scripts (default: next to the file)."),
     store: Path = options.STORE,
-    resume: bool = flag("Go on where the same search was stopped.", "--resume"),
+    resume: bool = flag("Continue the same search where it was stopped.", "--resume"),
     replay: Path | None = option("FILE.json", "Confirm stored counterexamples again."),
     as_json: Path | None = option("FILE", "Write all as JSON; - to print.", "--json"),
     quiet: bool = flag("Suppress progress and summary.", "--quiet"),
 ) -> None:
     """Search for an instance on which a stated bound fails.
 
-    A counterexample is shrunk, and confirmed in rationals, 50 digits, or by an e-process. Exit
+    A counterexample is shrunk, and confirmed in rationals, in 50 digits, or by an e-process. Exit
     status: 0 no counterexample found, which is not a proof; 1 a counterexample is confirmed; 2 bad
-    input. The state is in the store: `--resume` goes on with a search that was stopped, and reads
-    one that is finished.
+    input. The store keeps the state of a search: `--resume` continues a search that was stopped,
+    and shows the result of one that is finished.
     """
     from pfbench.claims.catalogue import load_named_claims
     from pfbench.cli.verify import expand_claim_names_and_announce
@@ -98,12 +98,12 @@ def _replay_and_exit_if_confirmed(claims: "list[Claim]", path: Path, is_quiet: b
         items = [item for item in json.loads(path.read_text())["claims"] if item.get("instance")]
         records = {item["claim"]: item for item in items}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no JSON of `pfbench falsify`"
+        reason = getattr(error, "strerror", None) or "not JSON of `pfbench falsify`"
         raise InputError(f"--replay {path} cannot be read ({reason}).") from error
     stored = [claim for claim in claims if claim.name in records]
     results = [(item.name, replay_counterexample(item, records[item.name])) for item in stored]
     if not results:
-        raise InputError(f"--replay {path} has no counterexample to these claims.")
+        raise InputError(f"--replay {path} has no counterexample to these claims: name others.")
     for name, result in results if not is_quiet else ():
         record = result.record
         ratio = record.get("ratio_exact") or f"{result.result.ratio!r:.8}"

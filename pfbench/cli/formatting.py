@@ -6,7 +6,7 @@ from typing import Any
 
 
 def docstring_summary(documented_object: Any) -> str:
-    """Return the first paragraph of a docstring as one line, without its mark-up and full stop."""
+    """Return the first paragraph of a docstring in one line, without markup and full stop."""
     text = (getdoc(documented_object) or "").partition("\n\n")[0]
     return " ".join(text.replace("`", "").split()).removesuffix(".")
 
@@ -50,7 +50,7 @@ def format_parameters(parameters: Any) -> str:
 
 def format_unmet(unmet: Sequence[str]) -> str:
     """Return the assumptions that a problem is not known to meet, in words; empty if none."""
-    return f"the theory assumes {', '.join(unmet)}: not known of this problem" if unmet else ""
+    return f"the theory assumes {', '.join(unmet)}: not known for this problem" if unmet else ""
 
 
 def format_if_known(value: Any, words: Callable[[Any], str]) -> str:

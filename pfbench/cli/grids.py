@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pfbench.runs.planning.tune import TunedMethod, TuningPlan
 
 _OFTEN = ("step", "batch")
-"""Parameters with a column of their own."""
+"""Parameters that have a separate column."""
 
 
 def show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
-    """Show the tuned parameters of each method of a suite, and of an added one."""
+    """Show the tuned parameters of each method of a suite, and of a named candidate."""
     from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.plugin_names import expand_plugin_name
 
@@ -33,7 +33,7 @@ def show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
         spec = add_candidate(spec, method)[0]
     tune = spec.study.tune
     if tune is None:
-        raise InputError(f"the suite {spec.name} tunes nothing: it has no [tune].")
+        raise InputError(f"the suite {spec.name} has no [tune]: name a suite with tuning.")
     if as_json:
         grids = [
             {
@@ -83,17 +83,17 @@ def _format_values(values: "object") -> str:
 def _describe_tuning_rule(tune: "TuningPlan") -> list[str]:
     targets = ", ".join(f"{stop.measure} <= {stop.target:g}" for stop in tune.targets)
     further = (
-        " Where it lies at an end of a list of numbers, the list goes on beyond it by one value, "
-        "once, and that is tried, too."
+        " If the chosen value is at an end of a list of numbers, the list is extended once by one "
+        "value, which is tried, too."
     )
     return [
-        "On each problem each method makes these trials, with the seeds "
-        f"{_format_values(tune.seeds)}. To each of {targets} the one of the fewest expected "
-        f"{tune.count.upper()} is chosen.{further if tune.extends_grid else ''}",
+        "On each problem, each method makes these trials with the seeds "
+        f"{_format_values(tune.seeds)}. For each of {targets}, the trial with the fewest expected "
+        f"{tune.count.upper()} calls is chosen.{further if tune.extends_grid else ''}",
         "3/L is 3 over the problem's L, the larger of L_f and L_ms; ceil(n/{batch}) is one pass "
-        "over its components. A plain number is the step of a method that makes linear "
-        "minimisations over a set: a share of the way to a vertex, which has no unit.",
-        "A method of yours is tuned in the same way: of what its class needs and is not given the "
-        "values are those of [candidate] in the suite, and, if it asks no linear minimisation, "
-        "first those of [candidate.projecting].",
+        "over its components. The step of a method with linear minimisations is a plain number: "
+        "the share of the way to a vertex, which has no unit.",
+        "Your own method is tuned by the same rule. Required parameters that you do not give take "
+        "the values of [candidate] in the suite; for a method without linear minimisation, the "
+        "values of [candidate.projecting] come first.",
     ]

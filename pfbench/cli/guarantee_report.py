@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dict[str, Any] | None:
     """Return the guarantee of a run, and the values measured at the outputs of runs.
 
-    None if the parameters are not those of a theorem, or it has no number.
+    Return None unless the parameters follow from epsilon by a theorem with a guarantee.
     """
     guarantee = resolved_run.guarantee
     if guarantee is None:
@@ -62,7 +62,7 @@ def guarantee_lines(results: dict[str, Any] | None, runs: int) -> list[Line]:
 
 
 def _measure_guarantee(promise: "Guarantee", problem: "Problem", run: "Run") -> float | None:
-    """Return the guaranteed quantity at the output of a run."""
+    """Return the guaranteed quantity at the output of a run; None if it was not measured."""
     value = run.final.get(promise.measure)
     if promise.measure == "excess":
         best, reached = problem.best_known, run.final.get("objective")

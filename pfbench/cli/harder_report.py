@@ -48,7 +48,7 @@ def try_harder_instances_of_user_claims(
     ]
     if claims and not work.is_quiet:
         names = ", ".join(claim.name for claim in claims)
-        terminal.print_note(f"harder instances are tried for {SECONDS:g} s each: {names}")
+        terminal.print_note(f"searching harder instances for {SECONDS:g} s each: {names}")
     instances: dict[int, HardestInstance] = {}
     for result in work.engine.do(tasks) if tasks else ():
         if result.status == "done":
@@ -69,7 +69,7 @@ def harder_results_as_json(results: "Sequence[HardestInstance]") -> dict[str, An
 def render_harder_results(
     results: "Sequence[HardestInstance]", rows: "Sequence[Verdict]"
 ) -> RenderableType | None:
-    """Return the results for the terminal; of bounds with room, how to try them."""
+    """Return the results for the terminal, with a hint on loose bounds that were not tried."""
     from pfbench.claims.harder_instances import bounds_quantity_other_than_calls
 
     claims = {instance.claim for instance in results}
@@ -84,6 +84,6 @@ def render_harder_results(
     lines = [instance.format() for instance in results]
     if easy:
         lines.append(
-            f"with room to spare: {', '.join(easy)}; --harder-instances tries other instances"
+            f"far from their bound: {', '.join(easy)}; --harder-instances tries harder ones"
         )
     return Group(*(Text(escape_text(line)) for line in lines)) if lines else None

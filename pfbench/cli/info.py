@@ -127,11 +127,11 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
     ]
     schedule = section_with_title(
         "schedule of its theorem",
-        f'Ask for it by the accuracy alone, as in "{item.name}[epsilon=0.1]":',
+        f'To use it, give only the accuracy, as in "{item.name}[epsilon=0.1]":',
         f"{theory}.",
-        *([f"It promises {promises}."] if promises else []),
+        *([f"It guarantees {promises}."] if promises else []),
         *([f"It changes with the units of f and x: {normalised}."] if normalised else []),
-        "An explicit parameter replaces that of the schedule, which is then explicit.",
+        "An explicit parameter replaces that of the schedule; the schedule is then `explicit`.",
     )
     needed = section_with_title("it requires", field_table(requires.items()))
     return facts, [needed, parameter_table(existing), schedule if theory else None]
@@ -278,7 +278,7 @@ def _describe_measure(selector: Selector, item: CatalogueItem) -> Described:
         "a certified interval; its lower end is the column NAME_lower" if interval else "a number"
     )
     value = "returns a number, an interval, or None" if own else value
-    location = "every problem" if everywhere else "final values, or single problems"
+    location = "every problem" if everywhere else "the output only, or some problems"
     facts = [
         ReportedFact("interval", interval, "value", value),
         ReportedFact("everywhere", everywhere, "measured on", location),
@@ -292,9 +292,7 @@ def _describe_data_set(selector: Selector, item: CatalogueItem) -> Described:
     from pfbench.problems.data.management import status
 
     record, state = data_set(item.name), status(item.name)
-    put = (
-        f", or put its file there as {list_paths(record, cache_folder())[0]}" if record.file else ""
-    )
+    put = f", or store its file as {list_paths(record, cache_folder())[0]}" if record.file else ""
     location = {
         "embedded": "it comes with scikit-learn",
         "absent": f"run `pfbench data fetch {item.name}`{put}",

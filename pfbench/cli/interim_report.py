@@ -25,7 +25,7 @@ _NAMED = 3
 def verify_informative_first(
     session: "Session", claims: "Sequence[Claim]", subject: "Subject", steps: StepProgress
 ) -> "Verification":
-    """Verify claims, those with early results first, with an interim summary."""
+    """Verify claims, those on methods and then quick ones first, with an interim summary."""
     from pfbench.claims.catalogue import methods_first_then_quickest_key
 
     with InterimReport(claims, session.effort, session.engine.slots, steps) as report:
@@ -41,13 +41,13 @@ class InterimReport:
     Parameters
     ----------
     claims
-        The claims.
+        Claims to be verified.
     effort
-        The effort.
+        "quick" or "full".
     slots
         Number of concurrent checks.
     steps
-        Counts and reports them.
+        Progress that counts and prints the verdicts.
     """
 
     def __init__(
@@ -82,8 +82,8 @@ class InterimReport:
     def seconds_left(self) -> float | None:
         """Return the estimated remaining seconds; None if nothing was computed yet.
 
-        Each claim takes its usual time, scaled by the ratio observed so far. They start in order,
-        so that the last one may run alone.
+        The estimate scales the expected time of each claim by the ratio observed so far. The
+        longest remaining claim may be the last, and run alone.
         """
         if not self._expected_seconds:
             return None

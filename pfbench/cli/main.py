@@ -67,7 +67,7 @@ class CommandGroup(TyperGroup):
             return status if isinstance(status, int) else 0
         except BrokenPipeError:
             if not _is_output_closed():
-                print_error("a process that it had started was ended from outside: run it again.")
+                print_error("another program ended a worker process: run the command again.")
             _forget_output()
             return FAILED
         except Exception as error:
@@ -109,7 +109,7 @@ def _error_message(error: Exception) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return f"not enough memory ({error}): choose a smaller problem.", BAD_INPUT
     if isinstance(error, OSError):
-        return f"the system refused: {error}.", FAILED
+        return f"the operating system reports: {error}.", FAILED
     return (
         f"{type(error).__name__}: {error} (this is a bug in pfbench: please report it, with what "
         "PFBENCH_TRACEBACK=1 prints).",

@@ -38,10 +38,10 @@ def show_fault_detection(
 def report_planted_and_generated_faults(
     work: "VerificationJob", limit: int | None, late: int = 0
 ) -> None:
-    """Test planted faults against the claims that must catch them, and generated ones against all.
+    """Test planted faults against claims that must catch them, generated ones against all.
 
-    `limit` and `late` are the numbers of generated and of late generated faults of a method;
-    without any, these are not reported.
+    `limit` and `late` are the maximum numbers of generated and of late generated faults for each
+    method; if both are 0, no generated faults are tested.
     """
     from pfbench.claims.catalogue import select_mutants
 
@@ -87,7 +87,7 @@ def verify_user_faults(
     Subject(tested).check_importable()
     full_list = generate_faults(tested)
     if not full_list:
-        raise InputError(f"no faults can be made in {algorithm}: its modules hold nothing of it.")
+        raise InputError(f"no faults can be generated in {algorithm}: its modules lack its code.")
     later = generate_faults(tested, late=True) if late else []
     faults = [*sample_faults(full_list, _fault_limit(work, limit)), *sample_faults(later, late)]
     words = f"{len(faults)} of {len(full_list) + len(later)}"
@@ -130,7 +130,7 @@ def generate_faults(
 def study_faults(
     work: "VerificationJob", faults: "Sequence[Fault]", claims: "Sequence[Claim]"
 ) -> "list[StudiedFault]":
-    """Test faults against the claims about their method; those of users against all."""
+    """Test faults against the claims about their method, or against all if there are none."""
     from pfbench.claims.admissible import ADMISSIBLE
     from pfbench.verification.mutation_study import run_mutation_study
     from pfbench.verification.trial import claim_method
@@ -191,10 +191,10 @@ def _render_study(studied_faults: "Sequence[StudiedFault]") -> RenderableType:
         (name, str(number)) for name, number in count_first_catches_by_claim(studied_faults).items()
     ]
     return Group(
-        make_table(("method", "faults", "equivalent", "admissible", "found"), rows),
-        make_table(("claim", "found first"), claims),
-        *([section_with_title("not found", Group(*lines))] if lines else []),
-        Text(f"{detection_rate(studied_faults)} found of those neither equivalent nor admissible"),
+        make_table(("method", "faults", "equivalent", "admissible", "caught"), rows),
+        make_table(("claim", "caught first"), claims),
+        *([section_with_title("missed", Group(*lines))] if lines else []),
+        Text(f"{detection_rate(studied_faults)} caught of those neither equivalent nor admissible"),
     )
 
 
@@ -217,9 +217,9 @@ def _explain_why_fault_was_missed(outcome: "MutantOutcome") -> str:
     why = []
     for row in outcome.verdicts:
         times = slack_factor(row.measured)
-        left = f", and its bound has {times:.3g} times room" if times and times > 1.0 else ""
+        left = f", with {times:.3g} times room in its bound" if times and times > 1.0 else ""
         why.append(f"{row.claim.name} ({row.claim.kind}) says {row.verdict}{left}")
     kinds = {row.claim.kind for row in outcome.verdicts}
     finer = [kind for kind in ("count", "law", "identity") if kind not in kinds]
-    hint = f"; a claim of kind {' or '.join(finer)} leaves no room" if finer else ""
+    hint = f"; a claim of kind {' or '.join(finer)} would be exact" if finer else ""
     return escape_text("; ".join(why) + hint)

@@ -98,17 +98,17 @@ def create_files(
 ) -> None:
     """Create a working file from a template, with its test.
 
-    The files are written to the current folder: NAME.py, which works unchanged (NAME.toml for a
-    sweep, and for a suite with the methods of the suite quick; three solvers for test), and
-    test_NAME.py. For benchopt it is the folder benchmark_NAME, for the command `benchopt run`; for
-    action the folder NAME_action, for a GitHub workflow, with the same as a shell script; for
-    repository the folder NAME with a theorem, its test, the action and a workflow that runs it.
-    Nothing is overwritten.
+    NAME.py, which works unchanged, and its test test_NAME.py are written to the current folder. For
+    sweep and suite the file is NAME.toml; a suite has the methods of the suite quick. For test the
+    file has three solvers. benchopt writes the folder benchmark_NAME for `benchopt run`. action
+    writes the folder NAME_action with an action for GitHub workflows, and its shell script.
+    repository writes the folder NAME with a theorem, its test, the action and a workflow. No file
+    is overwritten.
     """
     if kind not in (*NEXT, *_FOLDERS):
         raise unknown_name_error("kind", kind, (*NEXT, *_FOLDERS))
     if not _FORM.fullmatch(name):
-        raise InputError(f"NAME {name!r} must be letters and digits, with hyphens between them.")
+        raise InputError(f"NAME={name!r} must be letters and digits, with single hyphens between.")
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower().replace("_", "-").split("-")
     module, suffix = "_".join(words), ".toml" if kind in ("sweep", "suite") else ".py"
     names = {
@@ -146,7 +146,7 @@ def create_files(
 
 
 def _suite_template() -> str:
-    """Return the suite quick on another problem, as a template."""
+    """Return the text of the suite quick on another problem, as a template."""
     from pfbench.cli.catalogue import suite_spec_paths
     from pfbench.runs.planning.suite_on_problem import write_suite_text
 
@@ -157,7 +157,9 @@ def _suite_template() -> str:
     text = write_suite_text(
         suite_spec_paths()["quick"].read_text("utf-8"), "MyThing", description, {"mine": problem}
     )
-    hint = "# Your own: FILE.py:NAME, from the folder of this file; {seed} is the seed of the run."
+    hint = (
+        "# Your own: FILE.py:NAME, relative to this file's folder; {seed} is the seed of the run."
+    )
     return text.replace("[problems]\n", f"{hint}\n[problems]\n")
 
 
@@ -176,7 +178,7 @@ def _write_folder(
 
 
 def _write_from_template(path: Path, template: str, names: Mapping[str, str]) -> None:
-    """Write the text of a template with the names of the new item."""
+    """Write a template to a file, with the names of the new item filled in."""
     path_of = files("pfbench.cli") / "templates" / f"{template}.txt"
     text = _suite_template() if template == "suite" else path_of.read_text("utf-8")
     with translate_os_errors(str(path)), atomic_write(path) as target:

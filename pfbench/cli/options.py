@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def option(value: str, description: str, *names: str, default: Any = None, **overrides: Any) -> Any:
     """Return an option with a value placeholder and a help text.
 
-    Its name defaults to that of its parameter; further arguments are those of `typer.Option`.
+    By default the option has the name of its parameter; `overrides` are passed to `typer.Option`.
     """
     return typer.Option(default, *names, metavar=value, help=description, **overrides)
 
@@ -48,7 +48,7 @@ DRY_RUN = flag("Show the planned runs with their memory and time; run nothing.",
 
 
 def default_store_folder() -> Path:
-    """Return the default store."""
+    """Return the folder of the default store."""
     return Path(os.environ.get(_STORE_VARIABLE) or DEFAULT_STORE)
 
 

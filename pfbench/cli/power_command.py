@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def measure_power(work: "VerificationJob", max_check_seconds: float | None) -> None:
-    """Report the smallest detected error of each claim's method; with full effort, by both efforts.
+    """Report the smallest error in each claim's method that its check detects.
 
-    Checks that take longer than `max_check_seconds` seconds are skipped.
+    With full effort, quick checks are reported, too. Checks that take longer than
+    `max_check_seconds` seconds are skipped.
     """
     from pfbench.claims.catalogue import select_claims
     from pfbench.verification.verdict_tables import power_table

@@ -28,13 +28,13 @@ PACE_TOLERANCE = 2.0
 
 
 STEADY = 1.25
-"""Maximum ratio of the estimates in the later half of the time."""
+"""Largest ratio of the estimates in the later half of the elapsed time that counts as steady."""
 
 SHARE = 0.1
 """Share of the work before which no time is estimated."""
 
 KNOWN = 0.5
-"""Share of the remaining steps whose kind must have a finished step before an estimate."""
+"""Share of the remaining steps that must be of a kind already timed, before an estimate."""
 
 _SAMPLE = 0.2
 """Seconds between two stored estimates."""
@@ -149,7 +149,7 @@ class RemainingTimeEstimate:
         )
 
     def is_due(self, left: float | None) -> bool:
-        """Return whether to print a line now, with so many seconds left; None if unknown."""
+        """Return whether to print a line now; `left` is the seconds left, None if unknown."""
         since = time.monotonic() - self._reported
         seconds_elapsed = None if left is None else self.seconds_elapsed + left
         wrong = seconds_elapsed is not None and (
@@ -192,7 +192,7 @@ class StepProgress:
     Attributes
     ----------
     remaining_seconds
-        Returns the remaining seconds, None if unknown; by default at the pace so far.
+        Function that returns the remaining seconds, None if unknown; by default at the pace so far.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class StepProgress:
             self._bar.stop()
 
     def start_clock(self, kinds: Iterable[Kind] = ()) -> None:
-        """Start the clock: steps that are not cached, of these kinds, are executed from now on."""
+        """Start the clock when execution starts; `kinds` are those of the steps to execute."""
         self._pace = RemainingTimeEstimate(self._slots, kinds)
 
     def set_done(self, done: int, total: int | None = None) -> None:
@@ -257,7 +257,7 @@ class StepProgress:
             self._console.print(escape_text(line))
 
     def _seconds_left(self) -> float | None:
-        """Return the remaining seconds at the pace so far; cached steps took none."""
+        """Return the remaining seconds at the pace so far, without the cached steps."""
         if self._total is None:
             return None
         return self._pace.remaining_seconds(self._new_step_count, self._total - self._done)

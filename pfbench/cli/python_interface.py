@@ -31,19 +31,19 @@ def compare(
     Parameters
     ----------
     method
-        A name, ``"FILE.py:NAME"``, or a class of a module; parameters in brackets.
+        A name or ``"FILE.py:NAME"``, with parameters in brackets; or an importable class.
     suite
         The name of a shipped suite, or the file of a suite.
     problem
-        The user's problem instead of those of a shipped suite, named in the same ways.
+        A problem, given like `method`, that replaces those of a shipped suite.
     store
-        Folder of the store; by default the usual one.
+        Folder of the store; by default that of the commands.
     output
         Folder of the report; by default none is written.
     jobs
         Number of worker processes; 0 runs everything in this process.
     rerun
-        Run all methods on this machine.
+        Whether all methods are run on this machine, instead of reading shipped runs.
 
     Raises
     ------
@@ -77,13 +77,13 @@ def report(
     output: str | Path | None = None,
     jobs: int | None = None,
 ) -> ReportSummary:
-    """Execute the runs of sweeps that a store lacks, and report them, as ``pfbench report`` does.
+    """Execute runs of sweeps that a store lacks, and report all, as ``pfbench report`` does.
 
     Parameters
     ----------
     spec
-        The file of a sweep, or the name of a known report; or several. Without any, the runs in the
-        store are reported.
+        The file of a sweep or the name of a known report, or a list of these. If it is empty, the
+        runs in the store are reported.
     store, output, jobs
         As in `compare`.
 
@@ -100,7 +100,7 @@ def report(
     check_engine_options(jobs, None)
     listed = [spec] if isinstance(spec, str | Path) else spec
     if not isinstance(listed, Sequence):
-        raise InputError(f"spec={brief_repr(spec)} must be the file of a sweep, or a list of such.")
+        raise InputError(f"spec={brief_repr(spec)} must be the file of a sweep, or a list.")
     names = [str(_check_path("spec", item)) for item in listed]
     folder = None if output is None else _check_path("output", output)
     if folder is not None:
@@ -142,21 +142,21 @@ def falsify(
     claim
         A `Claim`, ``"FILE.py:NAME"``, or a name of the catalogue.
     seconds
-        Seconds at most, for search, shrinking and confirmation. A method that hangs is not
-        interrupted; the command kills it.
+        Maximum number of seconds for search, shrinking and confirmation. A method that hangs is not
+        interrupted; ``pfbench falsify`` kills it.
     seed
         Seed of the search.
     horizon, size
         Largest number of iterations, and dimension.
     families
-        Of "none", "box", "hull", "ball": the sets that are searched; all by default.
+        Sets that are searched, among "none", "box", "hull" and "ball"; all by default.
     allow
-        Assumptions in words that every searched instance is taken to meet.
+        Assumptions, in words, that every searched instance is taken to meet.
 
     Returns
     -------
     SearchReport
-        A `Counterexample`, which is true, or a report, which is false.
+        A `Counterexample`, whose truth value is true, or another report, whose is false.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def falsify(
     if not isinstance(claim, Claim):
         claims = load_named_claims([check_text("claim", claim, "FILE.py:NAME")])
         if len(claims) != 1:
-            raise InputError(f"{claim} has {len(claims)} claims: name one, as FILE.py:NAME.")
+            raise InputError(f"{claim} has {len(claims)} claims: name one, as in FILE.py:NAME.")
         claim = claims[0]
     for name, value in (("families", families), ("allow", allow)):
         if isinstance(value, str) or not (value is None or isinstance(value, Sequence)):
@@ -187,21 +187,21 @@ def list_runs(
     problem: str | Sequence[str] = (),
     algorithm: str | Sequence[str] = (),
 ) -> list[Run]:
-    """Return the runs that a store has, without their points; nothing is imported or run.
+    """Return the runs in a store, without their points; nothing is imported or run.
 
-    Of several runs of one algorithm, problem and seed it is the longest.
+    If several runs have one algorithm, problem and seed, only the longest is returned.
 
     Parameters
     ----------
     store
-        Folder of the store; by default the usual one.
+        Folder of the store; by default that of the commands.
     problem, algorithm
-        Names, or whole selectors, that the runs must match; by default all.
+        Names or complete selectors of the runs to return; by default all.
 
     Raises
     ------
     InputError
-        If there is no store, or no such run in it.
+        If there is no store, or no run in it matches.
     """
     from pfbench.reporting.stored_study import load_stored_report
 

@@ -1,4 +1,4 @@
-"""``pfbench report``: the comparison reports; what the store lacks is run first."""
+"""``pfbench report``: comparison reports; runs that the store lacks are executed first."""
 
 import shlex
 import subprocess
@@ -35,35 +35,35 @@ def report(
     spec: list[str] | None = argument("SPEC.toml"),
     store: list[Path] | None = option(
         "DIR",
-        "Where all that is finished is kept and found; without SPEC.toml, what is drawn, and there "
-        "may be several.",
+        "Result store. Without SPEC.toml: the store whose runs are drawn; may be repeated to draw "
+        "several stores.",
         show_default=str(options.DEFAULT_STORE),
     ),
     problem: list[str] | None = option(
-        "NAME", "Draw what is stored on this problem: a name, or a selector. May be repeated."
+        "NAME", "Draw stored runs on this problem: a name, or a selector. May be repeated."
     ),
     algorithm: list[str] | None = option(
-        "NAME", "Draw what is stored of this algorithm: a name, or a selector. May be repeated."
+        "NAME", "Draw stored runs of this algorithm: a name, or a selector. May be repeated."
     ),
     everything: bool = flag("Draw all reports at quick scale.", "--all"),
-    combine: str | None = option("NAME", "Draw all on one page, NAME.html."),
+    combine: str | None = option("NAME", "Draw all reports on one page, NAME.html."),
     text: bool = flag("Print the reports, and write no file.", "--text"),
-    output: Path = option("DIR", "Where the reports go.", "--output", "-o", default=OUTPUT),
+    output: Path = option("DIR", "Folder of the reports.", "--output", "-o", default=OUTPUT),
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
     compare: tuple[Path, Path] | None = option(
-        "DIR DIR", "Draw nothing, and say what changed from one store to another."
+        "DIR DIR", "Draw nothing; list the differences between two stores."
     ),
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Draw comparison reports of many runs.
 
-    Each SPEC.toml is a path to any sweep, or the name of a report that `pfbench list reports`
-    shows; without any, gradient-estimators is drawn, and with --all every one of those, but for
-    the long ones under paper/. What the store lacks is run first; after an
-    interruption the same command goes on where it stopped.
+    Each SPEC.toml is the path of a sweep, or the name of a report that `pfbench list reports`
+    shows. Without SPEC.toml, the report gradient-estimators is drawn; with --all, every report but
+    the long ones under paper/. Runs that the store lacks are executed first; after an interruption
+    the same command continues.
 
-    With --store, --problem or --algorithm, and without SPEC.toml, what is stored is drawn as it is:
+    With --store, --problem or --algorithm, and without SPEC.toml, the stored runs are drawn:
     nothing is run, and nothing that a store names is imported.
     """
     from pfbench.base.checks import check_file_name
@@ -74,7 +74,7 @@ def report(
 
     if compare is not None:
         if spec:
-            raise InputError("--compare takes two stores and no SPEC.toml: leave one of them out.")
+            raise InputError("--compare needs two stores and no SPEC.toml: leave SPEC.toml out.")
         show_changes(*compare, as_json=as_json)
         return
     options.check_engine_options(jobs, scheduler)
@@ -85,12 +85,12 @@ def report(
     folders = store or [options.default_store_folder()]
     outcomes: list[PlanOutcome] = []
     if everything and (spec or problem or algorithm or len(folders) > 1):
-        raise InputError("--all draws all reports from one store: leave other choices out.")
+        raise InputError("--all allows no SPEC.toml, no names and one --store: leave them out.")
     if spec or everything or not (store or problem or algorithm):
         if problem or algorithm or len(folders) > 1:
             raise InputError(
-                "--problem, --algorithm and several --store choose what is drawn of what is "
-                "stored: leave SPEC.toml out."
+                "--problem, --algorithm and several --store choose among stored runs: leave "
+                "SPEC.toml out."
             )
         with closing(options.make_engine(jobs, scheduler)) as engine:
             paths = _resolve_report_paths(spec, everything=everything)
@@ -103,7 +103,7 @@ def report(
         looked_up = [Store(folder) for folder in folders]
         reports = [add_theory(report, looked_up) for report in reports]
     _write_or_print(reports, None if text else output, as_json=as_json)
-    exit_if_failed(outcomes, ", and the reports show them as such")
+    exit_if_failed(outcomes, ", marked in the reports")
 
 
 def _resolve_report_paths(value: Sequence[str] | None, *, everything: bool) -> list[Path]:
@@ -122,7 +122,7 @@ def _resolve_report_paths(value: Sequence[str] | None, *, everything: bool) -> l
 def _make_all_runs(
     paths: Sequence[Path], folder: Path, engine: "Engine", *, quiet: bool
 ) -> "tuple[list[Report], list[PlanOutcome]]":
-    """Make the runs of all reports that the store lacks."""
+    """Return all reports and the outcomes of their runs; execute those that the store lacks."""
     from pfbench.reporting import collect_report
     from pfbench.reporting.findings.ordering_text import seed_warning
     from pfbench.runs.planning.spec import load_spec
@@ -136,7 +136,7 @@ def _make_all_runs(
     noting.raise_collected()
     for name, times in Counter(item.name for item in read).items():
         if times > 1:
-            raise InputError(f"two specs are called {name}: their reports would be the same.")
+            raise InputError(f"two specs have the name {name}: rename one, or leave it out.")
     store = Store(folder)
     for spec in read:
         announce_imports(spec.user_selectors, spec.path)
@@ -156,7 +156,7 @@ def _make_all_runs(
 def make_reports(
     names: Sequence[str], folder: Path, engine: "Engine"
 ) -> "tuple[list[Report], list[PlanOutcome]]":
-    """Return the reports of specs by path or by name, with the runs made that the store lacks."""
+    """Return the reports of specs, given by path or name; execute runs that the store lacks."""
     return _make_all_runs(
         _resolve_report_paths(names, everything=False), folder, engine, quiet=False
     )
@@ -179,7 +179,7 @@ def read_stores(
 
 
 def _distinct_folder_names(folders: Sequence[Path]) -> list[str]:
-    """Return a name for each of different folders: the last parts of their paths."""
+    """Return a name for each folder: the last parts of its path that make it unique."""
     parts = [["store", *folder.resolve().parts[1:]] for folder in folders]
     names: list[str] = []
     for length in range(1, max(map(len, parts)) + 1):
@@ -221,7 +221,7 @@ def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json
 
 
 def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -> None:
-    """Print the two main sentences of a report, how many files it has, and the page to open."""
+    """Print the two main sentences of a report, the number of its files, and its page."""
     candidate_sentences = (
         part.candidate_sentences or part.brief_sentences or part.truncation_and_decrease_sentences
         for part in contents.parts
@@ -258,7 +258,7 @@ def current_command_line() -> str:
 
 
 def checkout_commit() -> str | None:
-    """Return the commit of the checkout that pfbench runs from, None if it is an installed one.
+    """Return the commit of the checkout that pfbench runs from, None if there is no checkout.
 
     A ``+`` is appended if the checkout differs from that commit.
     """

@@ -1,4 +1,4 @@
-"""Report in the terminal."""
+"""Reports as text for the terminal."""
 
 from collections.abc import Iterator
 from math import comb
@@ -20,14 +20,14 @@ from pfbench.reporting.findings import ranking
 from pfbench.reporting.report import Report
 
 _MOST_PAIRS = 20_000
-"""Maximum number of pairs of algorithms tested after a sweep, in seconds; a report tests all."""
+"""Maximum number of pairs of algorithms that are tested after a sweep; a report tests all."""
 
 
 def result_tables(report: Report) -> Iterator[RenderableType]:
     """Yield the table of results of each study, or a remark for very many algorithms."""
     if _is_large(report):
         yield section_with_title(
-            "results", "very many algorithms: `pfbench report --text` compares them all."
+            "results", "too many algorithms to compare here: use `pfbench report --text`."
         )
         return
     for results in report.results:
@@ -84,7 +84,7 @@ def render_table(table: tables.Table) -> RenderableType:
 
 
 def _row_texts(row: tables.TableRow) -> list[str | Text]:
-    """Return the texts of a row; the best are bold."""
+    """Return the texts of a row's cells; the best values are bold."""
     style = {True: "bold", False: ""}
     cells = range(len(row.cells))
     return [

@@ -53,10 +53,10 @@ _SHOWN = 12
 """Maximum number of failed runs that are printed; --json and --log have them all."""
 
 _TRIALS = 24
-"""Number of settings tried for a forecast, spread over the sweep."""
+"""Maximum number of settings tried for a forecast, spread over the sweep."""
 
 _TRIAL_LIMIT = 100.0
-"""Time limit in seconds of a trial with its preparations."""
+"""Time limit in seconds of a trial, including its preparation."""
 
 
 def run(
@@ -65,7 +65,7 @@ def run(
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
     recomputed: str | None = option(
-        "STATUS", "Make stored runs of this status again: error, timeout.", "--again"
+        "STATUS", "Re-run stored runs of this status: error, timeout.", "--again"
     ),
     dry_run: bool = options.DRY_RUN,
     as_json: bool = options.AS_JSON,
@@ -79,8 +79,9 @@ def run(
     called. A spec is a program: read a spec from others before you run it.
 
     Results in the store are reused; after an interruption, or a crash, the same command continues.
-    A run that failed for lack of memory, disk or a variable is stored like any other: --again error
-    re-runs it. The output ends with the calls that each method needed to reach the target. Exit
+    A failed run is stored like any other, even if only memory, disk space or a variable was
+    missing: --again error re-runs it. The output ends with the calls that each method needed to
+    reach the target. Exit
     status 1 if a run failed, or a method was refused on every problem.
     """
     from pfbench.base.checks import check_choice
@@ -107,7 +108,7 @@ Log = Callable[[str], None]
 
 @contextmanager
 def _open_log(path: Path | None) -> Iterator[Log]:
-    """Yield a function that appends a line with the time to a file; a no-op without a file."""
+    """Yield a function that appends a line with the time to a file, or does nothing."""
     if path is None:
         yield lambda text: None
         return
@@ -192,8 +193,8 @@ def _run_sweep(
     log(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
     if problem:
         exit_with_error(
-            f"{problem}; {board.done_count:,} of {format_plural(total, 'run')} are kept in {folder}, and the "  # noqa: E501
-            "same command goes on from there.",
+            f"{problem}; {board.done_count:,} of {format_plural(total, 'run')} are stored in {folder}; the "  # noqa: E501
+            "same command continues.",
             INTERRUPTED if problem == "interrupted" else 1,
         )
     if as_json or not quiet:
@@ -221,7 +222,7 @@ def _run_sweep(
     exit_if_failed(failed)
     for method in _first_method_refused_everywhere(planned, refused):
         exit_with_error(
-            f"{method} fits no problem of {planned.name}: every run of it was refused.", 1
+            f"{method} fits no problem of {planned.name}: all its runs were refused.", 1
         )
 
 
@@ -248,7 +249,7 @@ def _outcome_record(outcome: "PlanOutcome") -> dict[str, Any]:
 
 
 def _failure_table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:
-    """Return the table of the first failed runs, None if there are none."""
+    """Return the table of the first failed runs, None if no run failed."""
     if not failed:
         return None
     displayed = [(outcome.plan, outcome.entry.run) for outcome in failed[:_SHOWN]]
@@ -260,7 +261,7 @@ def _failure_table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:
 
 
 def _refusal_table(refused: "Sequence[PlanOutcome]") -> RenderableType | None:
-    """Return the table of the reasons of refusals, each once; None if there are none."""
+    """Return the table of refused algorithms with reasons, None if no run was refused."""
     if not refused:
         return None
     counts = Counter((outcome.plan.algorithm, outcome.entry.run.stop_reason) for outcome in refused)
@@ -288,14 +289,14 @@ def _first_method_refused_everywhere(
 
 
 def _format_origins(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
-    """Return the number of runs of each origin."""
+    """Return the number of runs of each origin as text."""
     return ", ".join(f"{origins[name]:,} {word}" for name, word in words.items() if origins[name])
 
 
 _ORIGINS = {"made": "executed", "stored": "cached", "cut": "truncated"}
 """Origins of a run, with their names in JSON."""
 
-_DONE = {"made": "made now", "stored": "stored before", "cut": "cut from longer stored ones"}
+_DONE = {"made": "executed", "stored": "cached", "cut": "cut from longer stored runs"}
 
 
 # --- the dry run ----------------------------------------------------------------------------------
@@ -352,7 +353,7 @@ def _dry_run(
             "tuned_runs",
             tuned,
             "then" if tuned else "",
-            f"at least {format_count(tuned)} at what the search chooses",
+            f"at least {format_count(tuned)} with the parameters that the search chooses",
         ),
         ReportedFact("jobs", engine.slots, "jobs"),
         ReportedFact(
@@ -387,9 +388,9 @@ _UNKNOWN = {"iterations": None, "seconds": None, "bytes": None, "refused": "", "
 
 
 _EXPECTED = {
-    "stored": "are stored",
-    "cut": "will be cut from longer stored ones",
-    "made": "will be made",
+    "stored": "are cached",
+    "cut": "will be cut from longer stored runs",
+    "made": "will be executed",
 }
 
 

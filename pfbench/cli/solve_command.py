@@ -69,10 +69,9 @@ def solve(
         "S", "Time limit in seconds, excluding measures and compilation; a late run is killed."
     ),
     measure: str | None = option(
-        "NAME,...",
-        f"What the trace records ({TRACED}, if there is a trace); your own: FILE.py:NAME.",
+        "NAME,...", f"Measures in the trace (with --trace: {TRACED}); your own: FILE.py:NAME."
     ),
-    every: int = option("K", "Record, and check the target, every K iterations.", default=1),
+    every: int = option("K", "Measure, and check the target, every K iterations.", default=1),
     trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),
     yes: bool = flag(
         f"Start a schedule of more than {_LONG:.0e} iterations without a limit.", "--yes"
@@ -140,7 +139,7 @@ def solve(
 
 
 def _check_iteration_count(run: "ResolvedRun", seeds: range) -> None:
-    """Raise for a schedule of very many iterations, with an estimate of its time."""
+    """Raise if a schedule has very many iterations; the message estimates its time."""
     length = run.iteration_count
     if length is None or length <= _LONG:
         return
@@ -151,8 +150,8 @@ def _check_iteration_count(run: "ResolvedRun", seeds: range) -> None:
         return
     time = f", about {format_duration(result.seconds)}" if result.seconds else ""
     raise InputError(
-        f"{run.selector} would make {whole_number(length)} iterations{time} a run: give it "
-        "--budget or --time-limit, other parameters, or --yes."
+        f"{run.selector} would make {whole_number(length)} iterations{time} a run: give "
+        "--budget or --time-limit, change its parameters, or confirm with --yes."
     )
 
 
@@ -167,7 +166,7 @@ def _parse_names(text: str | None, default: str) -> list[str]:
     if text is not None and not all(names):
         raise InputError(f"cannot read --measure {text!r}: write NAME or NAME,NAME.")
     if len(set(names)) < len(names):
-        raise InputError(f"--measure {text!r} names a measure twice.")
+        raise InputError(f"--measure {text!r} names a measure twice: name it once.")
     return [name for name in names if name]
 
 
@@ -191,7 +190,7 @@ def _make_runs(
 
 
 def _make_run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProgress) -> "Run":
-    """Execute a run in this process, or in a killable one if it has a time limit."""
+    """Execute a run in this process; if it has a time limit, in one that can be killed."""
     from pfbench.oracles import Ledger
     from pfbench.runs.engines.engine import MultiProcessEngine
     from pfbench.runs.engines.run_task import execute_plan, make_unfinished_run, run_from_result
@@ -221,7 +220,7 @@ def _make_run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProg
 def _check_trace_path(path: Path) -> None:
     """Raise if a trace file cannot be written, before anything runs."""
     if path.suffix not in _SUFFIXES:
-        raise InputError(f"--trace {path}: the name must end in {' or '.join(_SUFFIXES)}.")
+        raise InputError(f"--trace {path} must end in {' or '.join(_SUFFIXES)}.")
     if path.suffix == ".parquet":
         require_pyarrow(f"--trace {path}")
     check_writable(path, f"--trace {path}")
@@ -277,7 +276,7 @@ def show_run(run: "Run", extra_lines: Sequence[Line] = ()) -> None:
 
 
 def report_failure(run: "Run", prefix: str = "") -> None:
-    """Print why a run failed, and the line of code, on the standard error."""
+    """Print on the standard error why a run failed, and the line of code that raised."""
     after = f"after {format_plural(run.iterations, 'iteration')}"
     terminal.print_error(f"{prefix}{run.status} {after}: {run.stop_reason}")
     if run.error_location is not None:
@@ -360,7 +359,7 @@ def _trace_table(run: "Run") -> RenderableType | None:
 
 
 def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
-    """Return the final measures without the lower ends of intervals that are exact in all runs."""
+    """Return the final measures, without lower ends of intervals that are exact in all runs."""
     from pfbench.runs.loop.run import lower_end_names
 
     lower = lower_end_names(runs[0].final)
@@ -373,7 +372,7 @@ def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
 
 
 def show_runs(runs: "Sequence[Run]", extra_lines: Sequence[Line] = ()) -> None:
-    """Print several runs that differ by their seed: medians and ranges."""
+    """Print medians and ranges of several runs that differ only by their seed."""
     from pfbench.runs.loop.run import NO_RESULT
 
     first = runs[0]

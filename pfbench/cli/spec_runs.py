@@ -1,4 +1,4 @@
-"""Runs of a spec: first the search of tuned methods, then all others."""
+"""Executing the runs of a spec: first the search for tuned methods, then all others."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def resolve_search(
     quiet: bool = False,
     recomputed: Collection[str] = (),
 ) -> "Spec":
-    """Return a spec with the parameters that the search chooses, executing it if necessary."""
+    """Return a spec with the parameters that its search chooses; execute missing search runs."""
     from pfbench.runs.tuning import resolve_tuning
 
     def make(_: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[PlanOutcome]":
@@ -45,9 +45,9 @@ def make_runs(
     then: str = "",
     recomputed: Collection[str] = (),
 ) -> "list[PlanOutcome]":
-    """Execute the runs that a store lacks, with progress; `then` names the next phase.
+    """Execute the runs that a store lacks, and show progress; return all outcomes.
 
-    For `recomputed` see `sweep`.
+    `then` is a text on the next phase. For `recomputed`, see `execute`.
     """
     from pfbench.runs.execute import execute
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-PROBLEM = option("NAME", "Those on this problem: a name, or a selector.")
-ALGORITHM = option("NAME", "Those of this algorithm: a name, or a selector.")
-STATUS = option("STATUS", "Those of this status.")
+PROBLEM = option("NAME", "Only entries on this problem: a name, or a selector.")
+ALGORITHM = option("NAME", "Only entries of this algorithm: a name, or a selector.")
+STATUS = option("STATUS", "Only entries of this status.")
 
 _SHOWN = ("shown", "not shown", "certified", "not certified")
 _LINE = "{:<11}  {:<13}  {:<5}  {:<10}  {:<8}  {:<12}  {}"
@@ -49,7 +49,7 @@ def store() -> None:
 @app.command("list")
 def list_entries(
     folder: Path = STORE,
-    kind: str | None = option("KIND", f"Those of this kind: {', '.join(KINDS)}."),
+    kind: str | None = option("KIND", f"Only entries of this kind: {', '.join(KINDS)}."),
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
@@ -57,7 +57,7 @@ def list_entries(
 ) -> None:
     """List stored entries.
 
-    A damaged entry is reported, but not moved: see `pfbench store check`.
+    Damaged entries are reported, but not moved: see `pfbench store check`.
     """
     listing, rows = _select_rows(_open_store(folder), kind, problem, algorithm, status)
     if as_json:
@@ -76,7 +76,7 @@ def check(
 ) -> None:
     """Read every entry completely, and report damaged ones.
 
-    Exit status 1 if there are any.
+    Exit status 1 if an entry is damaged.
     """
     from pfbench.runs.storage.maintenance import check_entries
 
@@ -86,7 +86,7 @@ def check(
     if as_json:
         print_json({"entries": number, "damaged": _damage_records(damaged)})
     else:
-        print_parts(f"{number:,} entries read, {len(damaged):,} of them damaged")
+        print_parts(f"{number:,} entries read, {len(damaged):,} damaged")
     _print_damage(opened, damaged)
     exit_if(damaged)
 
@@ -94,10 +94,10 @@ def check(
 @app.command()
 def gc(
     folder: Path = STORE,
-    dry_run: bool = flag("Say what would be removed.", "--dry-run"),
+    dry_run: bool = flag("Only list what would be removed.", "--dry-run"),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Remove entries of an older source.
+    """Remove entries that an older source of pfbench computed.
 
     Entries without a note of their source, or of user-defined modules, are retained.
     """
@@ -128,9 +128,10 @@ def merge(
 ) -> None:
     """Copy the entries of another store, DIR.
 
-    Where both have a key, they must agree in everything but times; if not, that entry is refused
-    by name, and the store keeps its own. Exit status 1 if any is refused or damaged. To have runs
-    of others recomputed first, ask for an archive of them: see `pfbench archive check`.
+    If both stores have an entry of one key, the entries must agree in everything but times. If they
+    do not, the entry is refused, and the store keeps its own. Exit status 1 if an entry is refused
+    or damaged. A merge recomputes nothing: to check the runs of others, ask for an archive, and see
+    `pfbench archive check`.
     """
     from pfbench.runs.storage.maintenance import merge as merge_all
     from pfbench.runs.storage.store import Store
@@ -142,7 +143,7 @@ def merge(
 
 
 def _show_merge_and_exit_if_incomplete(report: "MergeReport", *, as_json: bool) -> None:
-    """Show what became of entries that were copied; exit status 1 if any was not."""
+    """Show the numbers of copied and refused entries; exit with 1 if one was not copied."""
     if as_json:
         names = "kind", "key", "differs_in"
         refused = [dict(zip(names, item, strict=True)) for item in report.refused]
@@ -150,13 +151,13 @@ def _show_merge_and_exit_if_incomplete(report: "MergeReport", *, as_json: bool) 
         damaged = _damage_records(report.damaged)
         print_json({**numbers, "refused": refused, "damaged": damaged})
     else:
-        texts = (f"{report.added:,} copied", f"{report.equal:,} there already")
+        texts = (f"{report.added:,} copied", f"{report.equal:,} present before")
         print_parts(", ".join((*texts, f"{len(report.refused):,} refused")))
     for kind, key, subject in report.refused:
-        print_error(f"{kind} {key} is refused: the two stores differ in its {subject}.")
+        print_error(f"{kind} {key} is refused: its {subject} differs between the stores.")
     for damage in report.damaged:
         print_error(
-            f"{damage.kind} {damage.key} is damaged there: {damage.reason} ({damage.detail})."
+            f"{damage.kind} {damage.key} of DIR is damaged: {damage.reason} ({damage.detail})."
         )
     exit_if(report.refused or report.damaged)
 
@@ -167,7 +168,7 @@ def import_old(
 ) -> None:
     """Import a store of an earlier pfbench, DIR, of Parquet files, without changing it.
 
-    It needs `pip install "pfbench[parquet]"`. Entries of both are treated as by a merge.
+    It needs `pip install "pfbench[parquet]"`. Entries in both stores are treated as in a merge.
     """
     from pfbench.runs.storage.maintenance import import_old_store
     from pfbench.runs.storage.store import Store
@@ -181,29 +182,27 @@ def import_old(
 def forget(
     keys: list[str] | None = argument("[KEY]...", default=None),
     folder: Path = STORE,
-    kind: str | None = option("KIND", f"Those of this kind: {', '.join(KINDS)}."),
+    kind: str | None = option("KIND", f"Only entries of this kind: {', '.join(KINDS)}."),
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
-    dry_run: bool = flag("Say what would be removed.", "--dry-run"),
+    dry_run: bool = flag("Only list what would be removed.", "--dry-run"),
     as_json: bool = AS_JSON,
 ) -> None:
     """Remove entries, selected by keys or by options.
 
-    A key may be shortened to its first 8 characters or more.
+    A key may be shortened to 8 characters or more. With several options, all must apply.
     """
     if not (keys or kind or problem or algorithm or status):
-        raise InputError(
-            "nothing is chosen: name keys, --problem, --algorithm, --status or --kind."
-        )
+        raise InputError("give keys of entries, --problem, --algorithm, --status or --kind.")
     keys = keys or []
     if short := next((key for key in keys if len(key) < 8), ""):
-        raise InputError(f"the key {short!r} is too short: give 8 characters of it.")
+        raise InputError(f"the key {short!r} is too short: give 8 characters or more.")
     opened = _open_store(folder)
     _, rows = _select_rows(opened, kind, problem, algorithm, status)
     chosen = [row for row in rows if not keys or row["key"].startswith(tuple(keys))]
     if lacking := [key for key in keys if not any(row["key"].startswith(key) for row in chosen)]:
-        raise InputError(f"no such entry has the key {lacking[0]}: see `pfbench store list`.")
+        raise InputError(f"no selected entry has the key {lacking[0]}: see `pfbench store list`.")
     if chosen and not dry_run:
         opened.remove([(row["kind"], row["key"]) for row in chosen])
     removed, size = (
@@ -221,22 +220,24 @@ def forget(
 @app.command()
 def export(
     form: str = argument("FORMAT", default=...),
-    output: Path = option("DIR", "An empty folder, or none yet.", "--output", "-o", default=...),
+    output: Path = option("DIR", "A new or an empty folder.", "--output", "-o", default=...),
     folder: Path = STORE,
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
-    measure: str = option("NAME", "The value, for coco and iohprofiler.", default=""),
-    count: str = option("NAME", "The evaluations: a count, or iteration.", default="sfo"),
-    optimum: float = option("VALUE", "What coco subtracts from the value.", default=0.0),
-    dimension: int | None = option("N", "Of all problems.", show_default="as stored with each run"),
+    measure: str = option("NAME", "For coco, iohprofiler: measure used as value.", default=""),
+    count: str = option("NAME", "Count used as evaluations, or iteration.", default="sfo"),
+    optimum: float = option("VALUE", "For coco: number subtracted from the value.", default=0.0),
+    dimension: int | None = option(
+        "N", "Length of points.", show_default="as stored with each run"
+    ),
     raw: bool = flag("CSV for programs: no text is quoted for spreadsheets.", "--raw"),
-    spec: Path | None = option("SPEC.toml", "Those that this plans, under the names it gives."),
+    spec: Path | None = option("SPEC.toml", "Only runs of this spec, with its names."),
 ) -> None:
     """Write stored runs as tables, or for other tools.
 
-    FORMAT is one of csv-wide, csv-long, benchopt, coco, iohprofiler. In CSV a text that a
-    spreadsheet would evaluate begins with a quote.
+    FORMAT is one of csv-wide, csv-long, benchopt, coco, iohprofiler. In CSV, a text that a
+    spreadsheet would evaluate gets a leading quote.
     """
     from pfbench.base.checks import check_choice, check_integer, check_real
     from pfbench.base.counts import COUNTED
@@ -277,9 +278,9 @@ def _open_store(folder: Path) -> "Store":
 def _select_rows(
     store: "Store", kind: str | None, problem: str | None, algorithm: str | None, status: str | None
 ) -> "tuple[Listing, list[Row]]":
-    """Return all stored entries, and those that pass the filters.
+    """Return the listing of a store, and the rows that pass the filters, sorted.
 
-    Unknown kinds and statuses raise.
+    Raise for an unknown kind or status.
     """
     from pfbench.base.checks import check_choice
     from pfbench.runs.loop.run import STATUSES
@@ -356,6 +357,6 @@ def _damage_records(damaged: Sequence["DamageReport"]) -> list[dict[str, Any]]:
 
 def _print_damage(store: "Store", damaged: Sequence["DamageReport"]) -> None:
     for damage in damaged:
-        aside = "" if damage.aside is None else f"; set aside in {damage.aside}"
+        aside = "" if damage.aside is None else f"; moved to {damage.aside}"
         subject = f"{damage.kind} {damage.key} of {store.folder}"
         print_error(f"{subject} is damaged: {damage.reason} ({damage.detail}){aside}.")

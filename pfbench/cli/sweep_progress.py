@@ -16,7 +16,7 @@ from pfbench.cli.terminal import FAILURES, console
 
 
 class SweepProgress:
-    """Numbers of finished, running, failed and remaining runs of a sweep, and the remaining time.
+    """Numbers of finished, running, failed and remaining runs of a sweep, and time left.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class SweepProgress:
             self._live.stop()
 
     def start_clock(self, kinds: Iterable[Kind] = ()) -> None:
-        """Start the clock: runs that are not cached, of these kinds, start now."""
+        """Start the clock when execution starts; `kinds` are those of the runs to execute."""
         self._pace = RemainingTimeEstimate(self._slots, kinds)
 
     def count(self, origin: str, status: str, kind: Kind = (), seconds: float = 0.0) -> None:

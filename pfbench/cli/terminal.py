@@ -67,18 +67,18 @@ def print_note(line: str) -> None:
 def redirect_stdout_if_json(as_json: bool) -> AbstractContextManager[object]:
     """Redirect the output of user code to the standard error if only JSON is printed.
 
-    Otherwise its lines are mixed with those of the command.
+    Without JSON it is not redirected.
     """
     return redirect_stdout(sys.stderr) if as_json else nullcontext()
 
 
 def announce_imports(selectors: Iterable[str], source: object = "") -> None:
-    """Print the selectors MODULE:NAME[...] and their source before they are imported and called.
+    """Print the selectors MODULE:NAME[...] and their source, before they are imported.
 
     Raises
     ------
     InputError
-        If one cannot be read.
+        If a selector cannot be read.
     """
     from pfbench.runs.planning.plan import describe_user_imports
 
@@ -96,8 +96,8 @@ def exit_on_interrupt(subject: str, folder: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         exit_with_error(
-            f"interrupted; every finished {subject} is kept in {folder}, and the same command goes on "  # noqa: E501
-            "from there.",
+            f"interrupted; every finished {subject} is stored in {folder}; the same command "
+            "continues.",
             INTERRUPTED,
         )
 

@@ -25,7 +25,7 @@ READABLE = 100
 
 
 def print_parts(*parts: RenderableType | None, max_width: int | None = None) -> None:
-    """Print to the standard output, with a maximum width; None prints nothing."""
+    """Print parts to the standard output, with a maximum width; leave out parts that are None."""
     target = console()
     if max_width is not None:
         target.width = min(target.width, max_width)
@@ -128,7 +128,7 @@ def make_table(
 def fold_table(
     names: Sequence[str], rows: Sequence[Sequence[str | Text]], *, right: Sequence[str]
 ) -> RenderableType:
-    """Return a table whose cells never wrap; overflow goes below, indented by the first column."""
+    """Return a table that never wraps cells; other columns go below, after the first again."""
     widths = [max(map(len, cells)) + 2 for cells in zip(names, *rows, strict=True)]
     blocks = [[0]]
     for k in range(1, len(names)):

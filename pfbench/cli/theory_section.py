@@ -55,7 +55,7 @@ def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
 
 
 def _look_up_verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tuple[str, Verdict]]":
-    """Yield the stored verdicts of claims, by name: full effort after quick."""
+    """Yield names and stored verdicts of claims: first with quick, then with full effort."""
     from pfbench.verification.session import Session
 
     for effort in ("quick", "full"):
@@ -70,9 +70,9 @@ def _make_stated_claim(claim: "Claim", verdict: "Verdict | None") -> StatedClaim
 
 
 def _claim_rate_lines(claim: "Claim") -> Iterator[RateLine]:
-    """Yield the rates of a claim: eps^-a calls to eps are the power 1/a of the calls.
+    """Yield the rates of a claim: after eps^-a calls to reach eps, eps is calls^(-1/a).
 
-    Convexity of a report's problems is unknown: rates that need it are left out.
+    Rates that need convexity are left out: a report does not know whether its problems are convex.
     """
     if claim.complexity is None or any("convex" in assumed for assumed in claim.assumptions):
         return

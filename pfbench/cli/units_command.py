@@ -19,7 +19,7 @@ _WORDS = {True: "homogeneous", False: "not homogeneous", None: "no units"}
 
 
 def report_unit_dependence(claims: "Sequence[Claim]", work: "VerificationJob") -> None:
-    """Report whether user-defined theorems, and their schedules, keep their units."""
+    """Print whether bounds and schedules of user-defined theorems have consistent units."""
     own = [claim for claim in claims if claim.user_source]
     if own and not work.is_quiet:
         homogeneities = check_homogeneity(own)
@@ -36,7 +36,7 @@ def report_unit_dependence(claims: "Sequence[Claim]", work: "VerificationJob") -
 def check_homogeneity(
     claims: "Sequence[Claim]", errata: "Sequence[Erratum]" = ()
 ) -> "list[Homogeneity]":
-    """Return the results for claims, for schedules of their own methods, and for errata."""
+    """Return the unit checks of claims, of schedules of their own methods, and of errata."""
     from pfbench.verification.homogeneity import check_claim, check_erratum
     from pfbench.verification.schedule_homogeneity import check_schedule
 
@@ -49,7 +49,7 @@ def check_homogeneity(
 
 
 def show_units(work: "VerificationJob") -> None:
-    """Show whether named claims, errata and schedules keep their units."""
+    """Show whether named claims, errata and schedules have consistent units."""
     from pfbench.algorithms.catalogue import ALGORITHMS
     from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
     from pfbench.verification.schedule_homogeneity import check_schedule
@@ -79,6 +79,6 @@ def show_units(work: "VerificationJob") -> None:
             homogeneity.normalised for homogeneity in homogeneities if homogeneity.normalised
         )
         print_parts(
-            make_table(("name", "of", "units", "found"), rows),
+            make_table(("name", "kind", "units", "reason"), rows),
             *map(Text, map(escape_text, reasons)),
         )

@@ -21,7 +21,7 @@ def infer_kind(name: str, obj: Any) -> str:
     Raises
     ------
     InputError
-        If it is of no known kind.
+        If the object is of no known kind.
     """
     from pfbench.checking.resolver import infer_kind as answers
     from pfbench.problems import FiniteSum
@@ -80,12 +80,12 @@ def make_user_item(location: str, name: str = "", package: str = "") -> Catalogu
     location
         FILE.py:NAME or MODULE:NAME.
     name, package
-        Those of a plug-in.
+        Name and package of a plug-in.
 
     Raises
     ------
     InputError
-        If it cannot be loaded, or is of no known kind.
+        If the item cannot be loaded, or is of no known kind.
     """
     from pfbench.base.user_code import load_user_object
     from pfbench.verification.user_claims import load_claims
@@ -99,14 +99,14 @@ def make_user_item(location: str, name: str = "", package: str = "") -> Catalogu
 
 
 def iterate_plugins(kind: str, builtin_names: Collection[str] = ()) -> Iterator[CatalogueItem]:
-    """Yield the plug-ins of a kind; a broken one has its error, and does not affect others."""
+    """Yield the plug-ins of a kind; the item of a broken plug-in has its error."""
     for plugin in list_plugins(kind):
         try:
             item = make_user_item(plugin.target, plugin.name, plugin.package)
             if item.kind != kind and (kind, item.kind) != ("set", "penalty"):
                 raise InputError(f"{plugin.target} is a {item.kind}, not of kind {kind}.")
             if plugin.name in builtin_names:
-                raise InputError(f"{plugin.name} is one of ours: name it {plugin.target}.")
+                raise InputError(f"{plugin.name} is a built-in name, too: use {plugin.target}.")
             yield item
         except InputError as error:
             why = str(error)

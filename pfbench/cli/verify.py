@@ -43,7 +43,7 @@ def verify(
         "Also test user-defined bounds on the catalogue's harder instances.", "--harder-instances"
     ),
     receipt: Path | None = option("OUT.zip", "Now `pfbench archive make`.", hidden=True),
-    listing: bool = flag("List the claims and the time.", "--list"),
+    listing: bool = flag("List the claims and the expected time.", "--list"),
     seed: int = option("N", "Seed of every random stream.", default=0),
     case_seed: int | None = option(
         "N", "Seed for test sizes and start points (default: 0; random with --algorithm)."
@@ -98,9 +98,9 @@ def verify(
 def expand_claim_names_and_announce(
     claims: Sequence[str] | None, json_path: Path | None
 ) -> list[str]:
-    """Return names of claims, a plug-in's as MODULE:NAME; print whose files are imported.
+    """Return names of claims, with MODULE:NAME for plug-ins; print what is imported.
 
-    Nothing is printed if only JSON is.
+    Nothing is printed if JSON goes to the standard output.
     """
     names = [_expand_name(name) for name in claims or ()]
     for name in dict.fromkeys(filter(is_user_defined, names)):
@@ -158,7 +158,7 @@ def _verify_claims(
     work.case_seed = choose_case_seed(case_seed, claims, algorithm)
     if work.case_seed and not work.is_quiet:
         terminal.print_note(
-            f"sizes and start of runs at size are those of --case-seed {work.case_seed}"
+            f"full-size runs have sizes and start points by --case-seed {work.case_seed}"
         )
     errata = [] if algorithm else errata
     report_unit_dependence(claims, work)
@@ -178,7 +178,7 @@ def _verify_claims(
 
 
 def list_worst_cases(names: Sequence[str], effort: str) -> None:
-    """List the cases of these names, and the time."""
+    """Print the cases with these names, and their expected times."""
     from pfbench.verification.worst_case import select_cases
 
     print_parts(_render_list(select_cases(names), effort))
@@ -191,7 +191,7 @@ def verify_worst_cases(work: VerificationJob, function_class: str) -> None:
     own = [name for name in work.names if is_user_defined(name)]
     if own or function_class:
         if len(work.names) != 1 or not own:
-            raise InputError("worst-case takes one FILE.py:NAME at a time, or names of cases.")
+            raise InputError("worst-case needs a single FILE.py:NAME, or names of cases.")
         worst_case.check_installed()
         show_worst_cases(work, own[0], function_class)
         return
@@ -247,17 +247,17 @@ def _report_results_and_exit_if_unexpected(
         terminal.print_error(text)
     tests = done.tests + sum(instance.tests for instance in tried)
     if tests > MOST_TESTS:
-        terminal.print_error(f"{tests} tests share a level that is split over {MOST_TESTS}.")
+        terminal.print_error(f"{tests} tests exceed the {MOST_TESTS} allowed: verify fewer claims.")
     terminal.exit_if(not (done.is_clean and all(finding.is_shown for finding in results)))
 
 
 def sentences_on_unreproduced_errata(examined: "Sequence[ErratumFinding]") -> Iterator[str]:
-    """Yield a sentence for each erratum whose evidence does not show it."""
+    """Yield a sentence for each erratum that is not reproduced."""
     for finding in examined:
         if finding.failure_reason:
             yield f"erratum {finding.erratum.name} could not be examined: {finding.failure_reason}."
         elif not finding.is_shown:
-            yield f"the evidence for erratum {finding.erratum.name} no longer shows it."
+            yield f"erratum {finding.erratum.name} is not reproduced by its evidence."
 
 
 def _verify_repeatedly(work: VerificationJob) -> None:
@@ -291,9 +291,7 @@ def _check_algorithm_without_claim(algorithm: str, work: VerificationJob) -> Non
     report = check(algorithm, kind="algorithm")
     work.write_json(report.as_json())
     if not work.is_quiet:
-        print_parts(
-            Text("no claim is named: it is checked, as `pfbench check` does"), render_report(report)
-        )
+        print_parts(Text("no claim is named: checked as by `pfbench check`"), render_report(report))
     terminal.exit_if(not report.is_passed)
 
 
@@ -355,7 +353,9 @@ def _render_findings(results: "Sequence[ErratumFinding]") -> RenderableType:
             finding.erratum.corrected,
         )
         rows.append((*reported, text))
-    return make_table(("erratum", "ruling", "as printed or read", "corrected", "evidence"), rows)
+    return make_table(
+        ("erratum", "conclusion", "as printed or read", "corrected", "evidence"), rows
+    )
 
 
 def _render_decisions_by_criterion() -> RenderableType:

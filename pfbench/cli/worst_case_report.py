@@ -60,11 +60,11 @@ def _render_worst_cases(
         parts.append(Text("the worst case exceeds the bound: the claim is violated", "bold red"))
     parts += _render_longest_proof(results)
     if worst.steps < results[-1].worst_case.steps < QUICK:
-        parts.append(Text("more steps have too many unknowns for a quick look: see --full"))
+        parts.append(Text("more steps are left out: they have too many unknowns"))
     if file:
         location = "pfbench.verification.worst_case.worst_function:WorstFunction"
         example = f'pfbench solve -p "{location}[file={file},steps={worst.steps}]" -a ...'
-        parts.append(Text(escape_text(f"a worst function is a problem: {example}")))
+        parts.append(Text(escape_text(f"to run a method on a worst function: {example}")))
     return Group(*parts)
 
 
@@ -78,7 +78,7 @@ def _render_longest_proof(results: "list[WorstCaseCheck]") -> list[RenderableTyp
     if not short:
         return []
     steps, lines = short[-1]
-    words = f"none is worse, as the multipliers of {format_plural(steps, 'step')} prove"
+    words = f"proof for {format_plural(steps, 'step')} that no function is worse"
     return [section_with_title(words, *map(escape_text, lines))]
 
 

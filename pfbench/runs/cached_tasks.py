@@ -1,7 +1,7 @@
-"""Questions whose answers are rows of JSON: put to an engine, and kept in a store.
+"""Tasks whose results are JSON rows: an engine executes them, and a store keeps the rows.
 
-So are verdicts, findings and certificates made: each once for a given content, source and
-environment, and never again.
+Verdicts, findings and certificates are computed in this way: once for each content, source and
+environment.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,25 +19,25 @@ from pfbench.runs.storage.store import Store
 
 @dataclass(frozen=True)
 class CachedTask:
-    """A task that returns a row, and what the row depends on.
+    """Task whose result is a JSON row, and what the row depends on.
 
     Attributes
     ----------
     kind
         The kind of the row, one of `pfbench.runs.storage.entry_kinds.KINDS`.
     content
-        Which question it is, as JSON; None if that cannot be said in full, and then the row is not
+        Complete description of the task as JSON; None if there is none, so that the row is not
         stored.
     modules
-        The modules from which the source that it depends on is reached.
+        Root modules: the row depends on the source of all modules that these import.
     task
-        What answers it.
+        The task.
     make_row
-        The row of what the task returns; itself if not given.
+        Function from the task's return value to the row; by default `dict`.
     recompute
         Whether the task is executed even if the store has its row.
     worker_requirements
-        The fields without which a stored row is no answer.
+        Fields that a stored row must have to be reused.
     """
 
     kind: str
@@ -56,11 +56,11 @@ class CachedResult:
     Attributes
     ----------
     index
-        Its position among those that were asked.
+        Position of the task in the list.
     row
-        Its row; None if the task did not come to its end.
+        The row; None if the task failed.
     result
-        How the task ended; None if the row was stored before.
+        Result of the execution; None if the row was stored before.
     """
 
     index: int
@@ -77,15 +77,15 @@ def run_cached_tasks(
     """Yield the result of each task: stored ones first, then new ones as they finish.
 
     A task that hung, died or raised is not stored, so that the next call tries it again.
-    `on_missing` is called with the positions of what the store lacks, before the first of it is
-    made.
+    `on_missing` is called with the positions of the tasks that must be executed, before the first
+    of them starts.
 
     Raises
     ------
     StorageError
-        If the store cannot be written or read; what is stored already stays.
+        If the store cannot be written or read; rows stored before remain.
     KeyboardInterrupt
-        If the user interrupts it; what is stored already stays.
+        If the user interrupts it; rows stored before remain.
     """
     sources = cache(content_keys.source_digest)
     notes = [content_keys.source_note(task.modules, sources(task.modules)) for task in questions]
@@ -131,7 +131,7 @@ def _content_keys(
 
 
 def _read_stored_row(store: Store, question: CachedTask, key: str) -> Mapping[str, Any] | None:
-    """Return a stored row; None if there is none, or a file that was read for it has changed."""
+    """Return a stored row; None if there is none, or a file read to compute it has changed."""
     row = store.get_row(question.kind, key)
     if row is None or all(map(is_builtin, question.modules)):
         return row
@@ -144,7 +144,7 @@ def _has_no_user_code(note: Mapping[str, Any]) -> bool:
 
 
 def _with_source_check(task: Task, note: Mapping[str, Any]) -> Task:
-    """Return a task that a worker refuses if its user-defined modules differ."""
+    """Return a task that fails in a worker whose user-defined modules differ."""
     if _has_no_user_code(note):
         return task
     code = " ".join(name for name in note["modules"] if not is_builtin(name))

@@ -1,13 +1,16 @@
-"""Making the runs of a study or sweep that the store lacks, with whatever engine.
+"""Executing the runs of a study or sweep that the store lacks, with any engine.
 
-The store's notes on a run are ``retries``, how often it was restarted because its worker was
-lost; ``family``, the content key without the limits that a run of another length could have;
-``limits``, its budget and iterations, which tell what stored run contains a requested one;
-``source``, by which the store knows runs that no plan asks for any more; ``dimension``, the entries
-of a point; ``best_known``, the least known objective of the problem with where it comes from, where
-there is one; ``promised``, the measure that the theorem of its schedule bounds, and the bound,
-where there is one; ``plan``, from which the run can be made again; and ``files``, the digests of
-the files that user-defined code read, by their names, where it read any.
+The store keeps these notes on a run:
+
+* ``retries``: number of restarts because its worker was lost;
+* ``family``: the content key without limits, which runs of other lengths share;
+* ``limits``: budget and iterations, which tell whether a stored run contains a requested one;
+* ``source``: modules and digest of the source, by which `pfbench store gc` finds outdated runs;
+* ``dimension``: the number of entries of a point;
+* ``best_known``: the least known objective of the problem and its origin, if known;
+* ``promised``: the measure that the theorem of the schedule bounds, and the bound, if any;
+* ``plan``: the planned run, from which it can be re-run;
+* ``files``: the digests of the files that user-defined code read, by name, if any.
 """
 
 from collections import defaultdict
@@ -36,19 +39,20 @@ from pfbench.runs.storage.store import Store, has_store
 from pfbench.runs.storage.write_batch import WriteBatch
 
 Progress = Callable[["PlanOutcome"], object]
-"""Called with each run that is there."""
+"""Callback that gets the outcome of each run."""
 
 
 @dataclass(frozen=True)
 class PlanOutcome:
-    """A planned run with what the store has of it.
+    """Planned run with its stored result.
 
     Attributes
     ----------
     plan, entry
         The run as it was planned, and as it is stored.
     origin
-        "stored" before, "made" now, or "cut" from a longer stored run.
+        "stored" if the run was stored before, "made" if it was executed now, or "cut" if it is a
+        part of a longer stored run.
     """
 
     plan: PlannedRun
@@ -73,18 +77,18 @@ def execute(
     Parameters
     ----------
     engine
-        Where runs are made; this process if none is given, in which no run can be killed.
+        Engine that executes the runs; by default this process, in which no run can be killed.
     on_missing
-        Called with the runs that the store lacks, before the first is made.
+        Called with the runs that the store lacks, before the first one starts.
     recomputed_statuses
-        Statuses of stored runs that are made all the same.
+        Statuses of stored runs that are re-run.
 
     Raises
     ------
     PfbenchError
-        If a name is unknown or a parameter wrong, or the store fails; what is stored already stays.
+        If a name is unknown or a parameter wrong, or the store fails; runs stored before remain.
     KeyboardInterrupt
-        If the user interrupts it; the runs in flight are lost, and what is stored already stays.
+        If the user interrupts it; unfinished runs are lost, and runs stored before remain.
     """
     outcomes: dict[PlannedRun, PlanOutcome] = {}
     for outcome in iterate_plan_outcomes(
@@ -105,21 +109,21 @@ def iterate_plan_outcomes(
     on_missing: Callable[[Sequence[PlannedRun]], None] | None = None,
     recomputed_statuses: Collection[str] = (),
 ) -> Iterator[PlanOutcome]:
-    """Yield the outcome of every planned run: first what the store has, then as runs are made.
+    """Yield the outcome of every planned run: stored runs first, then new ones as they finish.
 
-    A run that does not fit its problem, fails, is killed or lost is stored like any other, with its
-    status and the reason. What is stored with another budget or time limit is used where it goes
-    far enough: as it is where the limits changed nothing, cut where it is longer than asked. A
-    stored run whose status is in `recomputed_statuses` is made and stored once more.
+    A run that is refused, fails, is killed or lost is stored like any other, with its status and
+    the reason. A stored run with another budget or time limit is used if it is long enough:
+    unchanged if the limits made no difference, cut if it is longer than planned. A stored run whose
+    status is in `recomputed_statuses` is re-run and stored again.
 
     Raises
     ------
     InputError
         If a name is unknown or a parameter wrong, before any run.
     StorageError
-        If the store cannot be written or read; what is stored already stays.
+        If the store cannot be written or read; runs stored before remain.
     KeyboardInterrupt
-        If the user interrupts it; the runs in flight are lost, and what is stored already stays.
+        If the user interrupts it; unfinished runs are lost, and runs stored before remain.
     """
     environment = engine.environment()
     keys = _keys(plans, environment)
@@ -206,7 +210,7 @@ def predict_origins(
 ) -> dict[PlannedRun, str]:
     """Predict whether each planned run is executed, cached or truncated (see `PlanOutcome`).
 
-    Nothing is written, and no more than a damaged file set aside.
+    The store is not changed, except that damaged entries are quarantined.
 
     Raises
     ------
@@ -235,7 +239,7 @@ def predict_origins(
 
 
 def _initial_notes(keys: RunKeys, minimum: tuple[float, str] | None) -> dict[str, Any]:
-    """Return the notes on what is known without the run."""
+    """Return the notes that are known before the run: its guarantee and the best value."""
     notes: dict[str, Any] = {}
     if keys.guarantee is not None:
         notes["promised"] = dict(zip(("measure", "value"), keys.guarantee, strict=True))
@@ -264,8 +268,8 @@ def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: st
 def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
     """Return the sort key of a run: problems in hash order, each with built-in code first.
 
-    Problems come in no order of their names, which is often one of their sizes: so what is done
-    tells how long the others take.
+    Names are often in the order of the problems' sizes. In hash order, the finished runs tell how
+    long the others take.
     """
     return sha256(plan.problem.encode()).hexdigest(), plan.problem, plan.user_code_name
 
@@ -273,7 +277,7 @@ def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
 def _split_by_containment(
     plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, RunKeys]
 ) -> tuple[list[PlannedRun], list[PlannedRun]]:
-    """Part runs into those that can be cut from no other of them, and the others."""
+    """Return the runs that no other of these runs contains, and those that another contains."""
     limits = defaultdict(list)
     for plan in plans:
         limits[keys[plan].family].append(keys[plan].limits)

@@ -19,7 +19,7 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve
 
 TRIALS = (1.0, 8.0, 64.0)
-"""Seconds of the trial; the next is taken if not even two iterations were made."""
+"""Time limits of the trials in seconds; the next is tried after fewer than two iterations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +29,13 @@ class Forecast:
     Attributes
     ----------
     trial
-        The short run it is taken from.
+        The short run on which the forecast is based.
     iterations
-        At most so many; None if a target or the time limit alone ends the run.
+        Maximum number of iterations; None if only a target or the time limit ends the run.
     seconds
-        About so many, without measures and compilation; None if that is not known.
+        Estimated time without measures and compilation; None if unknown.
     bytes
-        About so many at the peak of this process; None where the system does not tell.
+        Estimated peak memory of this process; None if the system does not report it.
     """
 
     trial: Run
@@ -61,7 +61,7 @@ def forecast(
 def _run_first_sufficient_trial(
     run: ResolvedRun, budget: Budget | None, time_limits: Sequence[float], **overrides: Any
 ) -> tuple[Run, float]:
-    """Return the first trial that ends, or has two iterations, and its seconds on the wall."""
+    """Return the first trial that ends or has two iterations, and its wall time in seconds."""
     for length in time_limits:
         began = perf_counter()
         trial = drive(run, Ledger(budget), time_limit=length, **overrides)
@@ -89,7 +89,7 @@ def run_trial(plan: PlannedRun) -> dict[str, Any]:
 
 
 def _count_expected_iterations(run: ResolvedRun, budget: Budget | None, trial: Run) -> int | None:
-    """Return the iterations that schedule and budget allow; None if only a target ends the run."""
+    """Return the iterations that schedule and budget allow; None if neither limits them."""
     limits: list[float] = []
     if run.iteration_count is not None:
         limits.append(run.iteration_count)
@@ -105,7 +105,7 @@ def _count_expected_iterations(run: ResolvedRun, budget: Budget | None, trial: R
 
 
 def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> float | None:
-    """Return the time of so many iterations; an epoch's first one may take longer than others."""
+    """Return the estimated seconds of all iterations; the first one of an epoch may be longer."""
     if iterations is None:
         return None
     clock: list[float] = [row[trial.columns.index("seconds")] for row in trial.rows]
@@ -121,7 +121,7 @@ def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> flo
 
 
 def _estimate_memory(shape: Sequence[int], iterations: int | None) -> int | None:
-    """Return the peak of this process so far, and what the atoms of a matrix will add to it."""
+    """Return the peak memory of this process so far, plus that of the atoms of a matrix."""
     try:
         import resource
     except ModuleNotFoundError:

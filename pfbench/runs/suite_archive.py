@@ -1,11 +1,12 @@
 """Runs that are shipped with a suite: one small file, read as carefully as a store.
 
-It is a line of JSON and the columns of the traces behind it, compressed together: the columns of
-all runs that have the same ones, one after the other, as little-endian numbers of 64 bits of which
-the first bytes come first, then the second ones; of integers the differences. Of each trace it
-keeps the rows that every number of a table follows from (the first that reaches each target, and
-the last), and as many between as a curve needs. Counts hold on every machine; seconds are those of
-the one where the file was made, which it names.
+The file is a line of JSON, followed by the columns of the traces, compressed together. Runs with
+equal columns are stored in one table, column by column, as 64-bit little-endian numbers: the first
+byte of all numbers, then the second byte of all, and so on. Integers are stored as differences.
+
+Of each trace the file keeps the rows from which all numbers of a table follow: the first row that
+reaches each target, and the last row. It also keeps as many rows between as a curve needs. Counts
+hold on every machine; seconds are those of the machine that made the file, which it names.
 """
 
 import gzip
@@ -40,19 +41,19 @@ from pfbench.runs.storage.serialization import (
 )
 
 SCHEMA = 2
-"""Version of the file; one of another version is not read."""
+"""Version of the format; files of another version are not read."""
 
 SUFFIX = ".runs.gz"
-"""How the name of a suite's file ends, after that of its spec."""
+"""Suffix of a suite archive, after the name of the suite's spec."""
 
 MOST_BYTES = 2**27
-"""Bytes of the largest file once it is unpacked."""
+"""Maximum size in bytes of an unpacked file."""
 
 MOST_RUNS = 100_000
-"""The most runs in one."""
+"""Maximum number of runs in a file."""
 
 CURVE = 20
-"""So many rows of a trace are kept for its curve."""
+"""Maximum number of trace rows that are kept for a curve."""
 
 _DAMAGES = (DamagedFileError, EOFError, zlib.error, ValueError, LookupError, TypeError)
 _WIDTH = 8  # bytes of a number
@@ -66,9 +67,9 @@ class SuiteArchive:
     Attributes
     ----------
     runs
-        What became of planned runs.
+        The stored run of each planned run.
     created
-        The version of pfbench that made them, and the day.
+        Version of pfbench that made the runs, and the day.
     """
 
     runs: Mapping[PlannedRun, StoredRun]
@@ -76,7 +77,7 @@ class SuiteArchive:
 
 
 def thin_trace(run: Run, targets: Iterable[Stop], between: int = CURVE) -> Run:
-    """Return a run with the rows of its trace that tables follow from, and some between them."""
+    """Return a run with only the trace rows that tables and curves need."""
     number_of_rows = len(run.rows)
     points = {0, *range(max(0, number_of_rows - 2), number_of_rows)} if number_of_rows else set()
     for target in targets:
@@ -96,19 +97,19 @@ def thin_trace(run: Run, targets: Iterable[Stop], between: int = CURVE) -> Run:
 def write_suite_archive(
     path: Path, outcomes: Sequence[tuple[PlanOutcome, Sequence[Stop], int]], *, text: str
 ) -> None:
-    """Write a file of runs, whole or not at all.
+    """Write a suite archive, whole or not at all.
 
     Parameters
     ----------
     outcomes
         The runs, each with its targets and the number of rows that its curve needs.
     text
-        The version of pfbench, and the day.
+        Version of pfbench, and the day.
 
     Raises
     ------
     StorageError
-        If it cannot be written.
+        If the file cannot be written.
     """
     environments: list[dict[str, str]] = []
     tables: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
@@ -155,7 +156,7 @@ def _encode_column(column: "np.ndarray[Any, Any]") -> bytes:
 def _decode_columns(
     data: bytes, kind: str, column_count: int, row_count: int
 ) -> "np.ndarray[Any, Any]":
-    """Return so many columns, of shape (number, rows); kind is "i" or "f"."""
+    """Return columns, shape (column_count, row_count); kind is "i" or "f"."""
     bits = np.frombuffer(data, np.uint8).reshape(column_count, _WIDTH, row_count)
     little = np.ascontiguousarray(bits.transpose(0, 2, 1)).view(f"<{kind}{_WIDTH}")
     columns = little.reshape(column_count, row_count).astype(f"{kind}{_WIDTH}", copy=False)
@@ -168,7 +169,7 @@ def read_suite_archive(path: Path) -> SuiteArchive:
     Raises
     ------
     InputError
-        If it cannot be read, or is damaged or too large.
+        If the file cannot be read, or is damaged or too large.
     """
     try:
         return _parse(_decompress(path))
@@ -193,7 +194,7 @@ def _parse(data: bytes) -> SuiteArchive:
     head, _, body = data.partition(b"\n")
     obj = decode_json(head)
     if not table(obj) or obj.get("schema") != SCHEMA:
-        raise DamagedFileError("wrong schema version", f"{SCHEMA} is known")
+        raise DamagedFileError("wrong schema version", f"not {SCHEMA}")
     if not (text(obj["made"]) and list_type(table)(obj["runs"])):
         raise DamagedFileError("incomplete", "its fields made and runs")
     if len(obj["runs"]) > MOST_RUNS:
@@ -203,7 +204,7 @@ def _parse(data: bytes) -> SuiteArchive:
     runs = {}
     for run in obj["runs"]:
         if not (count(run["environment"]) and count(run["table"]) and count(run["rows"])):
-            raise DamagedFileError("incomplete", "an environment, or a table")
+            raise DamagedFileError("incomplete", "the environment or table of a run")
         environment = obj["environments"][run["environment"]]
         plan = PlannedRun.from_json(run["notes"]["plan"])
         check_content("run", {**run, "environment": environment})
@@ -222,7 +223,7 @@ _Table = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 
 
 def _read_tables(shapes: Any, body: bytes) -> Iterator[_Table]:
-    """Yield the names of columns, the integers and the floats of each table."""
+    """Yield the column names, the integer columns and the float columns of each table."""
     if not list_type(table)(shapes):
         raise DamagedFileError("incomplete", "its field tables")
     integer_count = len(TRACE_COLUMNS) - 1  # seconds, the last of them, is a float

@@ -1,13 +1,13 @@
-"""Tuning before a comparison: a search that is the same for all methods, and what it chooses.
+"""Tuning before a comparison: a search that is the same for all methods.
 
-Each method makes as many trials, on seeds that the comparison never uses, within its budget. On
-each problem at each setting, and for each target that is judged, the trial of the fewest expected
-calls to it is chosen: what all its runs spent up to it, over the number that reached it, as
-expected runtimes are defined (Hansen et al., Anytime performance assessment, 2022). Where no trial
-reaches the target, the lowest last value decides; of equal trials the first of the grid is taken.
-All targets choose among the same trials, and so cost nothing more.
+Each method makes the same number of trials within its budget, on seeds that the comparison never
+uses. On each problem, at each setting and for each target, the trial with the fewest expected calls
+to the target is chosen. These are the calls that all its runs spent up to the target, divided by
+the number of runs that reached it (Hansen et al., Anytime performance assessment, 2022). If no
+trial reaches the target, the lowest last value decides; of equal trials the first of the grid is
+chosen. All targets choose among the same trials, so further targets cost nothing.
 
-Where a choice lies at an end of its grid, the grid goes on beyond it by one value, once.
+If a choice lies at an end of its grid, the grid is extended once, by one value beyond that end.
 """
 
 import math
@@ -24,11 +24,11 @@ from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import TuningChoice, TuningPlan, TuningTrial
 
 Make = Callable[[Spec, Sequence[PlannedRun]], Sequence[PlanOutcome]]
-"""Returns what became of planned runs, which are of the search of a spec."""
+"""Function that executes search runs of a spec, and returns their outcomes."""
 
 
 def resolve_tuning(spec: Spec, make: Make) -> Spec:
-    """Return a spec with chosen parameters for its tuned methods; run the searches first.
+    """Return a spec with chosen parameters for its tuned methods; execute the searches first.
 
     A spec without tuning is returned as it is.
     """
@@ -44,7 +44,7 @@ def resolve_tuning(spec: Spec, make: Make) -> Spec:
 
 
 def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
-    """Return a study in which grids go on beyond the ends at which a choice lies."""
+    """Return a study with choices, whose grids are extended where a choice is at an end."""
     if study.tune and study.tune.extends_grid:
         choices = [
             replace(choice, points_beyond=tuple(choice.points_beyond_ends())) for choice in choices
@@ -69,7 +69,7 @@ def _read_choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningC
 
 
 def _resolve_study(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
-    """Return a study with its tuned methods among the algorithms."""
+    """Return a study with choices, and its tuned methods among the algorithms."""
     tuned = (
         LabelledSelector(method.tuned_label, method.selector) for method in study.tuned_methods
     )
@@ -79,7 +79,7 @@ def _resolve_study(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
 def summarise_trial(
     tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningTrial:
-    """Summarise one grid point from its runs over the search seeds."""
+    """Summarise the runs of one grid point on the search seeds."""
     complete = [run.counts.as_dict()[tune.count] for run in runs]
     firsts = [first_rows_reaching(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []

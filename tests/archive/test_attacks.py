@@ -340,7 +340,7 @@ def test_code_that_changes_how_pfbench_counts_changes_nothing_where_runs_are_mea
     check = checking(path, tmp_path / "inside")
     stored = [entry for entry in read_runs(tmp_path / "inside") if entry.run.counts == Counts()]
     check.process_until_time_limit(list(check.iterate_run_tasks(stored[:1]))[:1])
-    assert "recomputed here has fo " in check.outcome.deviations[0]
+    assert "differs here in fo " in check.outcome.deviations[0]
     assert "lazy_descent" not in sys.modules
     assert Ledger.counts.__name__ == "counts"
 
@@ -429,8 +429,8 @@ def test_where_no_namespace_is_allowed_its_processes_end_and_have_no_network(hos
     if "max_user_namespaces" in outcome.stderr:
         pytest.skip("this system lets no namespace forbid others")
     sentence, is_started, reason = json.loads(outcome.stdout)
-    assert sentence.startswith("no network; no socket of this machine; this system leaves it the")
-    assert "unless it ends its supervisor" in sentence
+    assert sentence.startswith("no network; no socket of this machine; the right to")
+    assert "unless they end their supervisor" in sentence
     assert is_started is True
     assert "Permission denied" in reason
     assert has_stopped(tmp_path / "code" / "beats")

@@ -65,7 +65,7 @@ def test_an_honest_one_passes_elsewhere(archive, tmp_path, monkeypatch):
     assert found["inside"]["verdicts"] == 2 + 2
     assert "60 of these 60 runs were counted and measured by processes that" in found["text"]
     faults = f"faults ({found['faults'][0]})"
-    assert f"Its own code computed: {faults}, statements (2), verdicts (4)." in found["text"]
+    assert f"Archived code computed: {faults}, statements (2), verdicts (4)." in found["text"]
     assert "lazy_descent" not in sys.modules
 
 
@@ -115,12 +115,12 @@ def statement(about):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (no_planted, "its planted faults are others"),
-        (fewer_generated, "its generated faults are others"),
-        (covered, "its generated faults are others"),
-        (an_erratum, "its errata are others"),
-        (other_verdicts, "its verdicts are on other claims"),
-        (statement, "Delta/t by the archive"),
+        (no_planted, "its planted faults are not those"),
+        (fewer_generated, "its generated faults are not those"),
+        (covered, "its generated faults are not those"),
+        (an_erratum, "its errata are not those"),
+        (other_verdicts, "its verdicts are not about the claims"),
+        (statement, "Delta/t in the archive"),
     ],
 )
 def test_what_follows_from_the_code_is_what_it_says(archive, importable, tmp_path, change, says):
@@ -156,9 +156,9 @@ def without_one(store):
 @pytest.mark.parametrize(
     ("runs", "says"),
     [
-        (change_run(fewer_calls), "recomputed here has sfo"),
-        (change_run(other_value), "recomputed here has final"),
-        (change_run(one_bit), "recomputed here has column"),
+        (change_run(fewer_calls), "differs here in sfo"),
+        (change_run(other_value), "differs here in final"),
+        (change_run(one_bit), "differs here in column"),
         (without_one, "1 planned runs are not in the archive"),
         (None, ""),
     ],
@@ -229,7 +229,7 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone(archive, tmp_path):
         one.note_significant_differences()
     assert honest.p_values
     assert honest.deviations == []
-    assert "sfo of lazy-count has another law" in wrong.deviations[0]
+    assert "sfo of lazy-count differs" in wrong.deviations[0]
 
 
 @pytest.mark.thin(2)
@@ -243,7 +243,7 @@ def test_pages_that_lie_are_seen(archive, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     done = run("archive", "check", path, "--jobs", 1)
     assert done.exit_code == 1
-    assert f"{name} is not what its numbers give" in done.stderr
+    assert f"{name} does not match the results" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_pages_that_lie_are_seen(archive, tmp_path, monkeypatch, name):
         (["receipt", "--check", "a.zip"], "`pfbench receipt` is now `pfbench archive check`"),
         (["pack", "a.toml", "-o", "a.zip"], "`pfbench pack` is now `pfbench archive make"),
         (["record", "add", "a", "b.zip"], "`pfbench record` is now `pfbench archive collect`"),
-        (["archive", "make", "page-count", "-o", "a.zip"], "is no SPEC.toml, FILE.py"),
+        (["archive", "make", "page-count", "-o", "a.zip"], "must be a SPEC.toml, FILE.py"),
         (["archive", "make", "a.py", "-o", "none/a.zip"], "no folder none"),
         (["archive", "make", "a.py", "-o", "a.zip", "--price", "sfo=1"], "needs --suite"),
         (["archive", "make", "a.toml", "-o", "a.zip", "--full"], "need claims"),
@@ -348,7 +348,7 @@ def test_a_method_that_looks_its_problem_up_is_seen_with_other_data(importable):
     }
     assert found["of-honest"] == ""
     for name in ("of-bydigest", "of-byname"):
-        assert f"with other data, under another name, {name} is violated" in found[name]
+        assert f"on renamed instances with other data, {name} is violated" in found[name]
 
 
 def test_nothing_of_a_title_is_run_or_shown_as_its_own(archive):

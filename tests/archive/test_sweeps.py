@@ -81,9 +81,9 @@ def without_one(store):
 @pytest.mark.parametrize(
     ("runs", "elsewhere", "says"),
     [
-        (change_run(fewer), False, "recomputed here has lo"),
-        (change_run(fewer), True, "recomputed here has lo"),
-        (change_run(last_bit), False, "recomputed here has column"),
+        (change_run(fewer), False, "differs here in lo"),
+        (change_run(fewer), True, "differs here in lo"),
+        (change_run(last_bit), False, "differs here in column"),
         (change_run(last_bit), True, ""),
         (without_one, False, "1 planned runs are not in the archive"),
     ],
@@ -116,7 +116,7 @@ def test_data_sets_that_are_not_the_same_here_are_named(monkeypatch, tmp_path):
     (tmp_path / "file").write_bytes(b"rows")
     monkeypatch.setattr(check, "status", lambda name: SimpleNamespace(path=tmp_path / "file"))
     changed = list_changed_data({"data": {"a9a": "0", "other": "1"}})
-    assert changed == {"other": "not known here", "a9a": "here with other bytes"}
+    assert changed == {"other": "unknown here", "a9a": "another version here"}
 
 
 # --- what user-defined code reads -----------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_a_problem_that_reads_a_csv_is_recomputed_elsewhere(packed, tmp_path, tm
         path.unlink()
     for name, status, says in (
         ("a.zip", 0, "2 of 2"),
-        ("byte.zip", 1, "has other data (its author's code reads cancer.csv)"),
+        ("byte.zip", 1, " differ here (its author's code reads cancer.csv)"),
     ):
         away = tmp_path_factory.mktemp("away")
         (away / "a.zip").write_bytes((tmp_path / name).read_bytes())
@@ -218,12 +218,12 @@ def test_a_file_with_an_origin_is_named_and_taken_from_a_folder(packed, tmp_path
     (tmp_path / "cancer.csv").rename(tmp_path / "other" / "cancer.csv")
     outcome = run("archive", "check", "a.zip", "--jobs", 1)
     assert outcome.exit_code == 2
-    assert f"cancer.csv, which is not in a.zip, is not in .: get it from {origin}" in outcome.stderr
+    assert f"cancer.csv, which a.zip needs, is not in .: get it from {origin}" in outcome.stderr
     outcome = run("archive", "check", "a.zip", "--jobs", 1, "--files", "other")
     assert outcome.exit_code == 0, outcome.stderr
     (tmp_path / "other" / "cancer.csv").write_text("1.5,2\n3,4\n-1,0.26\n")
     outcome = run("archive", "check", "a.zip", "--jobs", 1, "--files", "other")
-    assert "cancer.csv, which is not in a.zip, has other bytes in other" in outcome.stderr
+    assert "cancer.csv, which a.zip needs, differs from the author's in other" in outcome.stderr
 
 
 @pytest.mark.slow
@@ -232,11 +232,11 @@ def test_what_an_archive_cannot_have_is_refused_by_name(packed, tmp_path_factory
 
     away = tmp_path_factory.mktemp("data") / "cancer.csv"
     away.write_text("1,2\n3,4\n")
-    assert f"{away} is read" in packed(file=f"{str(away)!r}").stderr
+    assert f"the code reads {away}" in packed(file=f"{str(away)!r}").stderr
     assert not Path("a.zip").exists()
-    assert "files names" in packed(declared='files = ("other.csv",)').stderr
+    assert "declared in `files`" in packed(declared='files = ("other.csv",)').stderr
     monkeypatch.setattr(contents, "MOST_OF_FILE", 10)
-    assert "say where it is got" in packed().stderr
+    assert "state its source" in packed().stderr
 
 
 def test_a_store_of_it_is_one_of_runs(sweep, tmp_path):

@@ -136,7 +136,7 @@ def test_several_runs_are_drawn_in_one_figure_and_no_legend_covers_them(run):
     for wrong in ([], [3], None):
         with pytest.raises(InputError) as refused:
             pf.plot(wrong)
-        assert_one_sentence(refused, "a run, or several")
+        assert_one_sentence(refused, "a run or a list of runs")
 
 
 def test_what_a_notebook_shows_is_short(run):

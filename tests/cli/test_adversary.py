@@ -158,7 +158,7 @@ def test_a_fixed_seed_makes_a_randomised_algorithm_deterministic(pfbench, method
     ours, others = (json.loads((folder / f"{one}.json").read_text()) for one in ("fixed", "other"))
     assert ours["transcript"]["sha256"] != others["transcript"]["sha256"]
     told = pfbench("adversary", "-a", name, "--horizon", 5, "--fixed-seed", 3).out
-    assert "fixed by seed 3: no statement about its mean over seeds" in told
+    assert "fixed by seed 3: nothing is certified for its mean over seeds" in told
 
 
 def test_a_certificate_of_one_seed_is_not_one_of_another(pfbench, method, folder):
@@ -286,7 +286,7 @@ CASES = {
     "family in words": ((*A, "--family", "2,x"), "5,10,20"),
     "family twice": ((*A, "--family", "2,2"), "twice"),
     "family of none": ((*A, "--family", "0"), "--family=0"),
-    "output for two": ((*A, "-a", "ncgs", "--horizon", 5, "-o", "c.json"), "one algorithm"),
+    "output for two": ((*A, "-a", "ncgs", "--horizon", 5, "-o", "c.json"), "a single algorithm"),
     "output in no folder": ((*A, "--horizon", 5, "-o", "no/c.json"), "no folder no"),
     "output to a folder": ((*A, "--horizon", 5, "-o", "."), "is a folder"),
     "output as transcript": ((*A, "--horizon", 5, "-o", "c.npz"), ".json"),

@@ -28,7 +28,7 @@ def test_a_table_of_what_changed(pfbench, stores):
 
 def test_nothing_changed(pfbench, stores):
     outcome = pfbench("report", "--compare", "a", "a/../a")
-    assert "is one store" in outcome.refusal
+    assert "names one store twice" in outcome.refusal
 
 
 def test_json(pfbench, stores, conforms):
@@ -44,4 +44,4 @@ def test_two_stores_are_needed(pfbench, stores, arguments):
 
 
 def test_no_spec_beside(pfbench, stores):
-    assert "leave one" in pfbench("report", "s.toml", "--compare", "a", "b").refusal
+    assert "leave SPEC.toml out" in pfbench("report", "s.toml", "--compare", "a", "b").refusal

@@ -278,16 +278,16 @@ def test_the_runs_of_all_can_be_made_here(results, pages, folder, archived):
 def test_without_an_archive_the_runs_of_the_others_are_made(pfbench, pages, suite):
     outcome = compare(pfbench, "mine:Steps[iterations=50,step=0.1]")
     assert outcome.status == 0, outcome.err
-    assert "runs of 4 methods to make" in outcome.err
+    assert "runs of 4 methods to execute" in outcome.err
     assert {"frank-wolfe", "sfw", "sfw, tuned"} < {*pages[-1].spec.study.labels}
-    assert "left out" not in pages[-1].spec.introduction
+    assert "Left out" not in pages[-1].spec.introduction
 
 
 def test_what_is_stored_is_taken_too(pfbench, pages, suite):
     compare(pfbench, "mine:Steps[iterations=50,step=0.1]", "--rerun", "--text")
     outcome = compare(pfbench, "mine:Steps[iterations=50,step=0.1]")
     assert "frank-wolfe" in outcome.out
-    assert "left out" not in pages[-1].spec.introduction
+    assert "Left out" not in pages[-1].spec.introduction
 
 
 def test_a_known_method_is_compared_as_stated_and_tuned(results, archived):
@@ -342,7 +342,7 @@ def test_a_damaged_archive_is_refused(pfbench, suite):
 
 def test_the_grids_of_all_and_of_mine_are_shown_and_nothing_is_run(pfbench, suite, conforms):
     text = pfbench("compare", "mine:Steps", "--grid", "--suite", "suite.toml").out
-    assert "goes on beyond it by one value, once" in text
+    assert "is extended once by one value" in text
     found = pfbench("compare", "mine:Steps", "--grid", "--suite", "suite.toml", "--json").json
     conforms(found, "compare.json")
     grids = {one["algorithm"]: (one["grid"], one["trials"]) for one in found["grids"]}

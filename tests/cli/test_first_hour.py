@@ -44,10 +44,10 @@ def test_on_a_suite_without_an_archive_all_runs_are_made_and_only_who_ran_is_cou
     outcome = pfbench("compare", "sfw", *given, "--text")
     assert outcome.status == 0, outcome.err
     assert "mine: 2 seeds can tell sfw from no other in a family of 2 pairs" in outcome.err
-    assert "mine: 6 runs of 3 methods to make" in outcome.err
+    assert "mine: 6 runs of 3 methods to execute" in outcome.err
     assert "among 2 methods" in outcome.out.replace("\n", " ")
     again = pfbench("compare", "sfw", *given, "-o", "out")
-    assert "to make" not in again.err
+    assert "to execute" not in again.err
     page = next(suite_page for suite_page in again.out.split() if suite_page.endswith(".html"))
     with open(page, encoding="utf-8") as file:
         assert "Methods left out, as they fit no problem here: pairwise." in file.read()
@@ -113,11 +113,11 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
     given = ("--problem", "own_things:Quadratic[rows=7]", "--store", "s", "--jobs", 0)
     outcome = pfbench("compare", "frank-wolfe", *given, "--text")
     assert "importing own_things:Quadratic" in outcome.err
-    assert "methods to make" in outcome.err
+    assert "methods to execute" in outcome.err
     assert {plan.problem for plan in made} == {"own_things:Quadratic[rows=7]"}
     assert len({plan.algorithm.partition("[")[0] for plan in made}) > 30
     for more, words in (
-        (("--suite", "a.toml"), "shipped suite"),
+        (("--suite", "a.toml"), "needs a suite of pfbench"),
         (("--receipt", "a.zip"), "is now `pfbench archive make"),
     ):
         wrong = pfbench("compare", "frank-wolfe", *given, *more)

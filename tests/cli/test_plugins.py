@@ -306,7 +306,7 @@ def test_plug_ins_are_listed_like_ours_and_a_broken_one_says_why(pfbench, confor
         ("measure", "my-size"): "The sum of moduli",
         ("claim", "my-theorem"): "T iterations cost n T component gradients",
         ("algorithm", "frank-wolfe"): (
-            "broken: frank-wolfe is one of ours: name it plugged_for_tests:Steps."
+            "broken: frank-wolfe is a built-in name, too: use plugged_for_tests:Steps."
         ),
         ("algorithm", "my-gone"): found["algorithm", "my-gone"],
         ("algorithm", "my-broken"): (

@@ -199,7 +199,7 @@ title = "S = 5"
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert err.count("\n") <= 2
-    assert "interrupted; every finished run is kept in .pfbench/store" in err.splitlines()[-1]
+    assert "interrupted; every finished run is stored in .pfbench/store" in err.splitlines()[-1]
     before = stored()
     assert 3 <= before < 30
     status, _, err = finish("report", "long.toml", "--jobs", 2)

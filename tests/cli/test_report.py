@@ -148,7 +148,9 @@ def test_without_names_the_main_report_is_drawn_and_with_all_those_of_quick_scal
 
 
 def test_all_excludes_other_choices(pfbench):
-    assert "leave other choices out" in pfbench("report", "--all", "--problem", "quadratic").refusal
+    assert (
+        "--all allows no SPEC.toml" in pfbench("report", "--all", "--problem", "quadratic").refusal
+    )
 
 
 def test_a_known_report_is_drawn_by_its_name(pfbench, folder, spec, drawn):
@@ -272,7 +274,7 @@ def test_no_cell_of_a_printed_report_is_broken(pfbench, spec, drawn, monkeypatch
 def test_two_specs_of_one_name_are_refused(pfbench, folder, spec, drawn):
     (folder / "other").mkdir()
     (folder / "other" / "small.toml").write_text(SPEC)
-    assert "two specs are called small" in report(pfbench, "other/small.toml").refusal
+    assert "two specs have the name small" in report(pfbench, "other/small.toml").refusal
 
 
 def test_failed_runs_are_drawn_and_make_it_fail(pfbench, spec, drawn):
@@ -280,7 +282,7 @@ def test_failed_runs_are_drawn_and_make_it_fail(pfbench, spec, drawn):
     outcome = report(pfbench)
     assert outcome.status == 1
     assert len(drawn) == 1
-    assert "pfbench: 4 runs failed, and the reports show them as such" in outcome.err
+    assert "pfbench: 4 runs failed, marked in the reports" in outcome.err
     assert "MemoryError" in outcome.err
 
 

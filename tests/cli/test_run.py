@@ -52,7 +52,7 @@ def test_all_runs_are_made_and_told(pfbench, folder, spec, monkeypatch):
     monkeypatch.setattr(progress, "BETWEEN_LINES", math.inf)
     outcome = run(pfbench)
     assert (outcome.status, outcome.err) == (0, "")
-    assert "runs    4: 4 made now" in outcome.out
+    assert "runs    4: 4 executed" in outcome.out
     assert "4 finished" in outcome.out
     assert len(kept(folder)) == 4
 
@@ -70,7 +70,7 @@ def test_of_very_many_algorithms_no_table_is_made(pfbench, spec, monkeypatch, co
     from pfbench.cli import report_text
 
     monkeypatch.setattr(report_text, "_MOST_PAIRS", 0)
-    assert "very many algorithms: `pfbench report --text`" in run(pfbench).out
+    assert "too many algorithms to compare here: use `pfbench report" in run(pfbench).out
     found = run(pfbench, "--json").json
     conforms(found, "run.json")
     assert found["results"] is None
@@ -78,9 +78,9 @@ def test_of_very_many_algorithms_no_table_is_made(pfbench, spec, monkeypatch, co
 
 def test_a_second_call_makes_nothing(pfbench, folder, spec):
     run(pfbench)
-    assert "4: 4 stored before" in run(pfbench).out
+    assert "4: 4 cached" in run(pfbench).out
     spec.write_text(SPEC.replace("seeds = 2", "seeds = 3"))
-    assert "6: 2 made now, 4 stored before" in run(pfbench).out
+    assert "6: 2 executed, 4 cached" in run(pfbench).out
 
 
 def test_a_shorter_sweep_cuts_what_is_stored(pfbench, folder, spec, conforms):
@@ -89,18 +89,18 @@ def test_a_shorter_sweep_cuts_what_is_stored(pfbench, folder, spec, conforms):
     planned = run(pfbench, "--dry-run", "--json").json
     conforms(planned, "run.json")
     assert [planned[how] for how in ("executed", "cached", "truncated")] == [0, 0, 4]
-    assert "4 will be cut from longer stored ones" in run(pfbench, "--dry-run").out
+    assert "4 will be cut from longer stored runs" in run(pfbench, "--dry-run").out
     found = run(pfbench, "--json").json
     conforms(found, "run.json")
     assert (found["truncated"], {one["origin"] for one in found["runs"]}) == (4, {"truncated"})
-    assert "4: 4 cut from longer stored ones" in run(pfbench).out
+    assert "4: 4 cut from longer stored runs" in run(pfbench).out
     assert len(kept(folder)) == 4
 
 
 def test_a_longer_sweep_makes_its_runs(pfbench, folder, spec):
     run(pfbench)
     spec.write_text(SPEC.replace("iterations=8", "iterations=12"))
-    assert "4: 4 made now" in run(pfbench).out
+    assert "4: 4 executed" in run(pfbench).out
     assert len(kept(folder)) == 8
 
 
@@ -146,15 +146,15 @@ def test_the_dry_run_stores_nothing(pfbench, folder, spec, conforms):
     run(pfbench)
     outcome = run(pfbench, "--dry-run")
     assert outcome.status == 0
-    assert "4 are stored" in outcome.out
+    assert "4 are cached" in outcome.out
     assert "trials of 0 of 0 settings" in outcome.out
 
 
 def test_the_dry_run_fits_a_narrow_terminal(pfbench, spec, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     text = run(pfbench, "--dry-run").out
-    assert "4 will be made" in text
-    assert "are stored" not in text
+    assert "4 will be executed" in text
+    assert "are cached" not in text
     assert "runs  iterations  time each  memory  algorithm on problem" in " ".join(text.split("\n"))
     assert max(map(len, text.splitlines())) <= 80
     unfolded = "".join(text.split())
@@ -198,7 +198,7 @@ def test_a_report_is_a_sweep(pfbench, folder, spec):
         'measures = ["fw_gap"]\nevery = 4\n[study.algorithms]\n'
         'FW = "frank-wolfe[iterations=4]"\n[[study.setting]]\ntitle = "c"\n'
     )
-    assert "2: 2 made now" in run(pfbench).out
+    assert "2: 2 executed" in run(pfbench).out
 
 
 @pytest.mark.parametrize(
@@ -245,11 +245,11 @@ def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, interrupt
     assert (outcome.status, outcome.out) == (130, "")
     # On a busy machine a line on the progress comes before it.
     assert outcome.err.splitlines()[-1] == (
-        "pfbench: interrupted; 3 of 4 runs are kept in .pfbench/store, and the same command goes "
-        "on from there."
+        "pfbench: interrupted; 3 of 4 runs are stored in .pfbench/store; the same command "
+        "continues."
     )
     assert (folder / "log").read_text().endswith("3 of 4 runs done, 0 failed: interrupted\n")
-    assert "4: 1 made now, 3 stored before" in run(pfbench).out
+    assert "4: 1 executed, 3 cached" in run(pfbench).out
 
 
 @pytest.mark.faults
@@ -257,7 +257,7 @@ def test_a_damaged_run_is_made_again(pfbench, folder, spec):
     run(pfbench)
     store = Store(folder / ".pfbench" / "store")
     change(store, next(store.keys()))
-    assert "4: 1 made now, 3 stored before" in run(pfbench).out
+    assert "4: 1 executed, 3 cached" in run(pfbench).out
 
 
 @pytest.mark.faults
@@ -280,10 +280,10 @@ def test_a_full_disk_ends_it_and_loses_nothing(pfbench, folder, spec, monkeypatc
         patch.setattr(sqlite3, "connect", lambda *a, **b: connect(*a, **b, factory=Full))
         outcome = run(pfbench)
     assert outcome.status == 1
-    assert "disk is full): free some space, and the same command goes on" in outcome.err
-    assert "2 of 4 runs are kept" in outcome.err
+    assert "disk is full): free some space, and repeat the command" in outcome.err
+    assert "2 of 4 runs are stored" in outcome.err
     assert outcome.err.count("\n") == 1
-    assert "4: 2 made now, 2 stored before" in run(pfbench).out
+    assert "4: 2 executed, 2 cached" in run(pfbench).out
 
 
 @pytest.mark.faults
@@ -334,5 +334,5 @@ def test_ctrl_c_ends_cleanly(folder, spec):
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
-    assert "interrupted; 1 of 2 runs are kept" in err
+    assert "interrupted; 1 of 2 runs are stored" in err
     assert "Traceback" not in err

@@ -287,7 +287,7 @@ def test_a_dry_run_of_an_endless_run_does_not_know_its_time(pfbench):
 
 NON_CONVEX = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
 KATYUSHA = "katyusha-ns[iterations=4,batch=3,period=2,step=0.01]"
-UNMET = "the theory assumes convex: not known of this problem"
+UNMET = "the theory assumes convex: not known for this problem"
 
 
 def test_what_is_not_met_is_in_every_result(pfbench, conforms):
@@ -347,7 +347,7 @@ def test_a_schedule_of_very_many_iterations_is_told_and_not_begun(pfbench):
     outcome = solve(pfbench, algorithm=ENDLESS)
     assert outcome.status == 2
     assert "would make 2,873,560,378 iterations, about " in outcome.err
-    assert "--budget or --time-limit, other parameters, or --yes" in outcome.err
+    assert "--budget or --time-limit, change its parameters, or confirm with --yes" in outcome.err
     assert outcome.out == ""
 
 

@@ -142,5 +142,5 @@ def test_a_worker_with_another_source_of_somebodys_module_answers_nothing(
     found = {answer.index: answer for answer in run_cached_tasks(asked, Edited(1), store)}
     assert found[1].row == {"number": 4}
     assert found[0].row is None
-    assert "another asked_late, or a module that it imports" in found[0].result.reason
+    assert "another version of asked_late, or of a module that it imports" in found[0].result.reason
     assert rows(asked, store, MultiProcessEngine(1)) == [(2, True), (4, False)]

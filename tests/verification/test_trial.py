@@ -264,4 +264,4 @@ def test_a_method_that_raises_where_it_says_what_it_asks_is_caught():
     found = judge(claim, Subject(Silent))
     assert found.catches_fault
     assert "iteration 0: it raised TypeError" in found.reason
-    assert "where it says what it asks" in found.reason
+    assert "in its attribute asks or requires" in found.reason

@@ -38,7 +38,7 @@ LOST = 10.0
 """Seconds of silence after which a scheduler counts as lost."""
 
 NO_WORKERS_LEFT = 60.0
-"""Seconds without workers after which the engine gives up; a nanny restarts its own in a few."""
+"""Seconds without workers after which the engine gives up; Dask restarts workers sooner."""
 
 ANSWER = 120.0
 """Seconds within which every worker must report its environment."""
@@ -53,7 +53,7 @@ _MAKING = "pfbench.runs.engines.run_task"
 
 
 def _check_reachable(address: str, dask: Any) -> None:
-    """Raise at once if no scheduler listens at an address, where Dask would retry for long."""
+    """Raise at once if no scheduler listens at an address; Dask itself would retry for long."""
     scheme, _, location = address.partition("://")
     host, _, port = location.rpartition(":")
     if scheme not in ("tcp", "tls") or not host or not port.isdecimal() or int(port) > 65535:
@@ -78,8 +78,7 @@ class DaskEngine:
     Parameters
     ----------
     address
-        As in ``tcp://HOST:8786``, or ``tls://HOST:8786``, for which Dask's own configuration names
-        the certificates.
+        ``tcp://HOST:8786``, or ``tls://HOST:8786`` if Dask's configuration names the certificates.
 
     Raises
     ------
@@ -102,13 +101,13 @@ class DaskEngine:
             self._client: Any = dask.Client(address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
-                f"what answers at {address} is no Dask scheduler that this machine may talk to: "
+                f"{address} does not answer like a Dask scheduler, or refuses this machine: "
                 "start one, or fix the certificates."
             ) from error
         self.slots = sum(self._thread_counts().values())
         if not self.slots:
             self.close()
-            raise InputError(f"the Dask scheduler at {address} has no workers: start some.")
+            raise InputError(f"the Dask scheduler at {address} has no workers: start workers.")
 
     def close(self) -> None:
         """Disconnect; the cluster keeps running."""
@@ -125,10 +124,10 @@ class DaskEngine:
         Raises
         ------
         InputError
-            If they differ, in which case equal runs would have different bits; or if one does not
-            answer.
+            If the environments differ, so that equal runs could have different bits; or if a worker
+            does not answer.
         WorkerDied
-            If one does not answer that did before.
+            If the workers answered before, and one does not answer now.
         """
         own = source_digest(frozenset({_MAKING}))
         workers = self._query_workers()
@@ -136,14 +135,14 @@ class DaskEngine:
         for address, (rest, source) in workers.items():
             if source != own:
                 raise InputError(
-                    f"the Dask worker {address} has another pfbench than this machine: install "
-                    "the same there."
+                    f"the Dask worker {address} has another version of pfbench: install the "
+                    "version of this machine there."
                 )
             for name in sorted(values.keys() | rest.keys()):
                 if values.get(name) != rest.get(name):
                     raise InputError(
                         f"the Dask workers differ: {name} is {values.get(name)!r} on {first}, "
-                        f"{rest.get(name)!r} on {address}; take workers of one kind."
+                        f"{rest.get(name)!r} on {address}; use equal workers."
                     )
         self._worker_count = values, own
         return values
@@ -154,7 +153,7 @@ class DaskEngine:
         if not (workers := self._thread_counts()):
             raise kind(
                 f"the Dask scheduler at {self._address} does not answer or has no workers: start "
-                "it, or some, and give the same command again."
+                "it, or workers, and repeat the command."
             )
         # Dask's errors have no type in common.
         try:
@@ -178,13 +177,13 @@ class DaskEngine:
                 }
         except (Exception, CancelledError) as error:
             raise kind(
-                f"the workers of the Dask scheduler at {self._address} could not be asked for "
-                f"their environment ({_describe_error(error)}): see that all run, with pfbench, and give "  # noqa: E501
-                "the same command again."
+                f"the workers of the Dask scheduler at {self._address} did not report their "
+                f"environment ({_describe_error(error)}): check that all run and have pfbench, and "
+                "repeat the command."
             ) from error
         raise kind(
             f"the Dask worker {left[0]} of the scheduler at {self._address} has not answered for "
-            f"{ANSWER:g} s: it is busy; wait, or take another cluster."
+            f"{ANSWER:g} s: wait until it is idle, or use another cluster."
         )
 
     def _thread_counts(self) -> Mapping[str, int]:
@@ -259,7 +258,7 @@ def _read_future(index: int, future: Any, retries: int) -> TaskResult:
     except (Exception, CancelledError) as error:
         dasks = type(error).__module__.startswith("distributed")
         lost = dasks or isinstance(error, (CancelledError, OSError))
-        subject = "was lost, or its result" if lost else "failed"
+        subject = "or its result was lost" if lost else "failed"
         return _make_lost_result(
             index, f"its Dask worker {subject} ({_describe_error(error)})", retries
         )
@@ -267,7 +266,7 @@ def _read_future(index: int, future: Any, retries: int) -> TaskResult:
 
 
 def _describe_error(error: BaseException) -> str:
-    """Return the type of an error of Dask, and its message on one line."""
+    """Return the type and the message of an error of Dask on one line."""
     rstrip = " ".join(brief_error_text(error).split()).rstrip(".")
     return f"{type(error).__name__}: {rstrip}"
 
@@ -279,30 +278,30 @@ def _make_lost_result(index: int, reason: str, retries: int = 0) -> TaskResult:
 # --- on the workers -------------------------------------------------------------------------------
 
 _local = threading.local()
-"""Process of each thread of a Dask worker."""
+"""Worker process of each thread of a Dask worker."""
 
 
 def _query_process_environment() -> tuple[dict[str, str], str]:
-    """Return the environment of this Dask worker's processes, and its source of pfbench."""
+    """Return environment and source digest of the process of this Dask thread."""
     result = _run_in_process_of_thread(Task(_environment_and_source_digest, (), 120.0))
     if result.status != "done":
-        raise WorkerDied(f"a worker process could not be asked: {result.reason}.")
+        raise WorkerDied(f"a worker process did not report its environment: {result.reason}.")
     environment: tuple[dict[str, str], str] = result.value
     return environment
 
 
 def _environment_and_source_digest() -> tuple[dict[str, str], str]:
-    """Return environment and source digest of this process, which needs no lock for parsing."""
+    """Return the environment and the digest of the source of pfbench in this process."""
     return environment(), source_digest(frozenset({_MAKING}))
 
 
 def _do_with_restarts_in_worker(
     index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None, folder: str
 ) -> TaskResult:
-    """Execute a task in this thread's process; restart it if that is killed from outside.
+    """Execute a task in this thread's process; restart a task whose process was killed.
 
-    A worker that joined later, and differs from the others, executes none. If a worker has the
-    folder of the command, relative paths are resolved there.
+    A worker that joined later, and differs from the others, refuses the task. Relative paths are
+    resolved in the folder of the command, if the worker's machine has it.
     """
     if expected is not None and getattr(_local, "checked", None) != expected:
         if _query_process_environment() != expected:
@@ -343,4 +342,4 @@ def _run_in_process_of_thread(task: Task) -> TaskResult:
         if existing is None or existing.state == "cancelled":
             worker.close(at_once=True)
             del _local.worker
-            raise WorkerDied("the task was taken back.")
+            raise WorkerDied("Dask cancelled the task.")

@@ -75,9 +75,9 @@ class SingleProcessEngine(_LocalEngine):
 class MultiProcessEngine(_LocalEngine):
     """Engine with several concurrent tasks, each in a process that can be killed and replaced.
 
-    A run is killed when it exceeds its time limit by a twentieth and less than a second. A task
-    whose process was killed from outside is restarted. With a list `idle`, processes are kept in
-    it from one call to the next, until the engine is closed.
+    A run is killed when it exceeds its time limit by a twentieth plus a fraction of a second. A
+    task whose process was killed from outside is restarted. If `idle` is a list, it keeps the
+    processes from one call to the next, until the engine is closed.
     """
 
     slots: int

@@ -23,7 +23,7 @@ from pfbench.runs.planning.resolve import as_json_parameters, resolve_with_probl
 from pfbench.runs.storage.content_keys import check_source
 
 GRACE = 0.4
-"""Seconds, in addition to a twentieth of its limit, before a late run is killed."""
+"""Seconds that a run may exceed its limit, beyond a twentieth of it, before it is killed."""
 
 
 def execute_plan(
@@ -31,14 +31,15 @@ def execute_plan(
 ) -> Run:
     """Execute a run; an exception becomes the status of the returned run.
 
-    In a worker process, it shares its progress, so that its counts are known if it is killed.
+    In a worker process, the run shares its progress, so that its counts are known if it is killed.
 
     Parameters
     ----------
     source
-        The digest of the source that its key covers, if a worker must have the same.
+        Note on the source that the run's key covers, if a worker must have equal source; see
+        `pfbench.runs.storage.content_keys.source_note`.
     folder
-        Where the code of its algorithm lies, if that is run in a confined process.
+        Folder with the code of the algorithm, if a confined process runs it; else empty.
 
     Raises
     ------
@@ -95,8 +96,7 @@ def _resolve_and_drive(plan: PlannedRun, source: Mapping[str, Any] | None, folde
 class _DeadlineSharingLedger(Ledger):
     """Ledger that shares the deadline of the run with the parent process.
 
-    While the run's clock is stopped (for a measure, for the compilation of a loop) it cannot be
-    late.
+    While the run's clock is stopped, for a measure or a compilation, the deadline is infinite.
     """
 
     __slots__ = ("_grace",)
@@ -125,7 +125,8 @@ def make_unfinished_run(
     Parameters
     ----------
     shared_numbers
-        Numbers that the run shared before it was ended; its last complete iteration.
+        Numbers that the run shared last: the deadline, then `TRACE_COLUMNS` after its last complete
+        iteration.
     """
     *counted, seconds = shared_numbers[1:] or [0.0] * len(TRACE_COLUMNS)
     iterations, *counts = map(int, counted)
@@ -174,7 +175,7 @@ def _run_key(run: PlannedRun | Run) -> tuple[str, str, int]:
 
 @contextmanager
 def limit_memory(max_growth_bytes: float | None) -> Iterator[None]:
-    """Limit the growth of this process's memory to a number of bytes, where the system can."""
+    """Limit the growth of this process's memory in the block, on Linux; None sets no limit."""
     if max_growth_bytes is None or sys.platform != "linux":
         yield
         return

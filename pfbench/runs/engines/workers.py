@@ -26,13 +26,13 @@ from pfbench.runs.loop.processes import kill_process_group, prepare_child_proces
 from pfbench.runs.storage.serialization import decode_json, json_default
 
 _GRACE = 2.0
-"""Seconds that a worker gets to end by itself."""
+"""Seconds that a worker has to end by itself, before it is killed."""
 
 _POLL = 0.1
 """Seconds between two checks of the numbers that tasks share."""
 
 _MOST_PLAIN = 2**28
-"""Bytes of the longest answer of a process that is not trusted."""
+"""Maximum number of bytes of an answer of an untrusted process."""
 
 _UNNOTED = [inf] + [0.0] * 9
 """Shared numbers of a task before it writes any; the first is a deadline."""
@@ -42,7 +42,7 @@ _FROM_OUTSIDE = frozenset(
     for name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
     if hasattr(signal, name)
 )
-"""Signals that other processes send (the system too, if memory runs out); others are faults."""
+"""Signals that other processes or the system send; any other means that the task crashed."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class Task:
     Attributes
     ----------
     function, arguments
-        The call.
+        The function and its arguments.
     limit
         Time limit in seconds.
     code
-        Name of the user-defined code that it runs; empty if it runs none.
+        Name of the user-defined code that the task runs; empty if it runs none.
     folder
-        Where its code lies if it is untrusted: then its process is confined, works in that
-        folder, and answers with plain data alone, which are never unpickled.
+        Folder of the task's code if that is untrusted. Its process is then confined, works in the
+        folder, and answers with plain data, which are never unpickled.
     """
 
     function: Callable[..., Any]
@@ -78,14 +78,14 @@ class TaskResult:
     index
         Position of the task in the list.
     value
-        Its return value; None unless status is "done".
+        Return value of the function; None unless status is "done".
     status
-        "done", "error" (it raised), "timeout" (killed at its limit), "died" (its process did) or
-        "lost" (its process was killed from outside).
+        "done", "error" (the function raised), "timeout" (killed at the limit), "died" (its process
+        crashed) or "lost" (its process was killed from outside).
     reason
-        Reason in words.
+        Reason of a status other than "done", in words; else empty.
     seconds
-        Duration.
+        Duration of the last execution.
     notes
         The last shared numbers; see `share_numbers_with_parent`.
     retries
@@ -107,8 +107,8 @@ def run_tasks(
     """Execute all tasks in `jobs` processes; yield each result when it is available.
 
     A lost task is restarted at most `retries` times. Leaving the iteration early ends all busy
-    workers. Idle workers are ended, too, or, if there is a list `idle`, put into it, from which the
-    next call takes them: they have imported their modules.
+    workers. If `idle` is a list, the next call reuses the idle workers in it, which have imported
+    their modules; otherwise idle workers end, too.
     """
     waiting = list(enumerate(tasks))[::-1]
     lost = [0] * len(tasks)
@@ -142,7 +142,7 @@ def run_tasks(
 def wait_for_results(busy: "Sequence[Worker]", patience: float = inf) -> "list[TaskResult]":
     """Wait until a busy worker is done, dead or late, and return the results.
 
-    After `patience` seconds without a result the list is empty.
+    Return an empty list after `patience` seconds without a result.
     """
     until = min(worker.next_check_time() for worker in busy)
     watched = [end for worker in busy for end in worker.wait_handles]
@@ -159,22 +159,22 @@ _noted: Any = None
 """Numbers that this process shares with its parent; set when a worker starts."""
 
 _worker = 0
-"""Process id of the worker: forks of a task share the numbers, and may not write them."""
+"""Process id of the worker; processes that a task forks may not write the shared numbers."""
 
 
 def share_numbers_with_parent(numbers: Sequence[float]) -> None:
-    """Write numbers where the parent of this worker can read them; further ones stay.
+    """Overwrite the leading ones of the ten numbers that the parent of this worker reads.
 
-    The first of ten is a time on the clock `monotonic` after which the task is killed; infinity,
-    its initial value, and 0 set none. Task and caller agree on the meaning of the others. Outside
-    of a worker nothing is written.
+    The first number is a time on the clock `monotonic` after which the task is killed. Infinity,
+    its initial value, and 0 mean no such time. Task and caller agree on the meaning of the others.
+    Outside of a worker nothing is written.
     """
     if _noted is not None and os.getpid() == _worker:
         _noted[: len(numbers)] = numbers
 
 
 class Worker:
-    """Process with its pipe and its current task."""
+    """Worker process with its pipe and its current task."""
 
     def __init__(self) -> None:
         self.index: int | None = None
@@ -190,7 +190,7 @@ class Worker:
 
     @property
     def wait_handles(self) -> set[Any]:
-        """Objects that are ready when the process has answered, or has ended."""
+        """Objects to wait for: one is ready when the process has answered or ended."""
         return {self.pipe, self._process.sentinel}
 
     def start_task(self, index: int, task: Task) -> None:
@@ -225,7 +225,7 @@ class Worker:
     def finish_task(self, *, answered: bool) -> TaskResult | None:
         """Return the result of the current task; replace a late or dead process.
 
-        None if the answer belongs to another task.
+        Return None if the answer belongs to another task.
         """
         assert self.index is not None
         status, value, reason = "timeout", None, f"it took more than {self._limit:g} s"
@@ -277,14 +277,14 @@ class Worker:
 def _read_plain_answer(data: bytes) -> tuple[int, str, Any, str]:
     number, status, value, reason = decode_json(data)
     if status not in ("done", "error") or not isinstance(reason, str):
-        raise ValueError("it is no answer")
+        raise ValueError("it is not an answer")
     return number, status, value, reason
 
 
 def describe_exit_code(code: int | None) -> str:
     """Return a description of the end of a process."""
     if code is None:
-        return "its process closed the connection to the one that started it"
+        return "its process closed the connection to its parent process"
     if code is not None and code < 0:
         try:
             return f"its process was ended by {signal.Signals(-code).name}"
@@ -294,7 +294,7 @@ def describe_exit_code(code: int | None) -> str:
 
 
 def _serve(pipe: Connection, notes: Any, code_folder: str = "") -> None:
-    """Make tasks until there are no more; runs in the worker."""
+    """Execute tasks in the worker process until the parent sends None."""
     global _noted, _worker
     prepare_child_process(confinement_folder=code_folder)
     _noted, _worker = notes, os.getpid()  # which a confined process gets there

@@ -101,12 +101,12 @@ def _drawable_column(column: Iterable[float | None]) -> list[float]:
 
 
 def _clip_to_drawable(value: float) -> float:
-    """Return a number far enough from overflow for an axis with a margin."""
+    """Return a number clipped to 1e250, so that an axis with a margin does not overflow."""
     return min(max(value, -1e250), 1e250)
 
 
 def check_axis(kind: str, name: Any, existing: Sequence[str]) -> str:
-    """Return the name of a column; raise if no trace has it."""
+    """Return the name of a column; raise if it is not among the existing names."""
     if not isinstance(name, str) or name not in existing:
         raise unknown_name_error(f"{kind} of the trace", name, existing)
     return name

@@ -1,4 +1,4 @@
-"""Limits that a process takes upon itself before it runs code that this machine does not trust."""
+"""Limits that a process imposes on itself before it runs untrusted code."""
 
 import ctypes
 import errno
@@ -14,53 +14,53 @@ from time import monotonic, sleep
 from typing import NoReturn
 
 MEMORY, PROCESSES, FILE = 16 * 2**30, 4096, 2**30
-"""Bytes of memory of a process, processes of the user, and bytes of a file that is written."""
+"""Maximum bytes of memory of a process, processes of the user, and bytes of a written file."""
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "PFBENCH_DATA")
-"""The variables that the process keeps, with those of its arithmetic."""
+"""Environment variables that the process keeps, besides those of `_ARITHMETIC`."""
 
 _ARITHMETIC = ("OPENBLAS_", "MKL_", "OMP_", "NUMBA_")
-"""How the names begin of those that choose threads and kernels: bits may depend on them."""
+"""Prefixes of environment variables that choose threads and kernels, and so may affect bits."""
 
 _NEW_NAMESPACES = 0x10000000 | 0x40000000 | 0x20000000 | 0x00020000 | 0x08000000
-"""User, network, process, mount and IPC."""
+"""Flags of new user, network, process, mount and IPC namespaces."""
 
 _PRIVATE, _BIND, _PLAIN = 0x40000 | 0x4000, 0x1000, 0x2 | 0x4 | 0x8
 _SET_ATTRIBUTES, _CURRENT, _RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 0x1
 _DEATH_SIGNAL, _SUBREAPER, _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 1, 36, 38, 22, 2
 _SET_CAPABILITIES, _CAPABILITIES_VERSION = {"x86_64": 126, "aarch64": 91}, 0x20080522
 _SOCKET_CALLS = {"x86_64": (0xC000003E, 41, 425), "aarch64": (0xC00000B7, 198, 425)}
-"""By machine: its number, and those of the system calls socket and io_uring_setup."""
+"""For each machine: its number, and those of the system calls socket and io_uring_setup."""
 
 _POLL = 0.05
-"""Seconds between two looks of a supervisor at its processes."""
+"""Seconds between two checks of a supervisor on its processes."""
 
 _KILL_SECONDS = 5.0
-"""Seconds after which killed processes are no longer waited for."""
+"""Maximum number of seconds to wait for killed processes to end."""
 
 _separated: list[str] = []
-"""What this process was separated from."""
+"""Phrases on what this process can and cannot do, set by `confine`."""
 
 
 def confinement_sentence() -> str:
-    """Describe the confinement of this process since `confine`."""
+    """Describe the confinement of this process by `confine`."""
     sizes = f"{MEMORY // 2**30} GiB of memory, {PROCESSES} processes, {FILE // 2**30} GiB a file"
     return f"{'; '.join(_separated)}; none of your environment; at most {sizes}"
 
 
 def confine(folder: str, sentinel: int) -> None:
-    """Enter a folder, and give up all that the system lets a process give up.
+    """Enter a folder, and give up all rights that the system lets a process give up.
 
-    The process must have no second thread yet. What it starts has the same limits. It can still
-    read the files that the user can. On Linux a child returns from this function: the process
-    itself supervises it, and ends every process that the child leaves.
+    The process must have a single thread. Processes that it starts have the same limits. It can
+    still read the user's files. On Linux only a child process returns from this function: the
+    process itself supervises the child, and ends all processes that the child leaves running.
 
     Parameters
     ----------
     folder
-        The folder.
+        Folder with the untrusted code; it becomes the working folder.
     sentinel
-        A file descriptor that is ready when the parent of the process has ended.
+        File descriptor that is ready when the parent of the process has ended.
     """
     for name in list(os.environ):
         if name not in _KEPT and not name.startswith(_ARITHMETIC):
@@ -87,19 +87,17 @@ def confine(folder: str, sentinel: int) -> None:
         _separated[:] = [
             "no network"
             if has_namespaces or has_no_socket
-            else "this system leaves it the network",
-            "no socket of this machine"
-            if has_no_socket
-            else "it can reach sockets of this machine",
-            "no right to write outside its folder"
+            else "network access (this system cannot forbid it)",
+            "no socket of this machine" if has_no_socket else "access to sockets of this machine",
+            "no right to write outside their folder"
             if is_read_only
-            else "this system leaves it the right to write files",
-            "what it starts ends with it"
+            else "the right to write files (this system cannot forbid it)",
+            "children that end with them"
             if has_namespaces
-            else "what it starts ends with it, unless it ends its supervisor",
+            else "children that end with them, unless they end their supervisor",
         ]
     else:
-        _separated[:] = ["this system leaves it the network and the right to write files"]
+        _separated[:] = ["network access and the right to write files (not forbidden here)"]
     os.chdir(folder)
     sys.path.insert(0, folder)
 
@@ -115,7 +113,7 @@ def kill_descendants(ancestor: int) -> None:
 
 
 def _list_descendants(ancestor: int) -> list[int]:
-    """Return the living descendants of a process; none where the system has no /proc."""
+    """Return the ids of the living descendants of a process; empty without /proc."""
     children: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -129,7 +127,7 @@ def _list_descendants(ancestor: int) -> list[int]:
 
 
 def _supervise(child: int, sentinel: int) -> NoReturn:
-    """Wait for the end of a child or of the parent; end what the child started, then likewise."""
+    """Wait until the child or the parent ends; kill the child's processes; end like the child."""
     status, ended = 0, 0
     with suppress(BaseException):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -152,7 +150,7 @@ def _supervise(child: int, sentinel: int) -> NoReturn:
 
 
 def _enter_namespaces(kernel: ctypes.CDLL) -> bool:
-    """Enter new namespaces; the next child is the first process there, and all end with it."""
+    """Enter new namespaces; all their processes end with the next child; return success."""
     user, group = os.getuid(), os.getgid()
     if kernel.unshare(_NEW_NAMESPACES) != 0:
         return False
@@ -164,7 +162,7 @@ def _enter_namespaces(kernel: ctypes.CDLL) -> bool:
 
 
 def _forbid_writing(kernel: ctypes.CDLL, folder: str) -> bool:
-    """Make all file systems read-only but a folder, and show no process from outside."""
+    """Make all file systems but a folder read-only, and hide outer processes; return success."""
     folder_bytes = os.fsencode(folder)
     kernel.mount(None, b"/", None, _PRIVATE, None)
     kernel.mount(folder_bytes, folder_bytes, None, _BIND, None)
@@ -178,7 +176,7 @@ def _forbid_writing(kernel: ctypes.CDLL, folder: str) -> bool:
 
 
 def _drop_privileges(kernel: ctypes.CDLL) -> bool:
-    """Drop the rights that undo the confinement; return whether sockets are refused."""
+    """Drop the rights that could undo the confinement; return whether sockets are refused."""
     machine = os.uname().machine
     if machine not in _SOCKET_CALLS:
         return False

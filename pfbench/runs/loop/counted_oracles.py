@@ -8,16 +8,16 @@ from pfbench.points import infer_format
 
 
 def make_oracles(problem: Problem, backend: Any, ledger: Ledger | None = None) -> Oracles:
-    """Return the oracles of a problem's backend; points must have the form of its start.
+    """Return the counted oracles of a problem's backend; points must be like its start.
 
     Parameters
     ----------
     problem
         The problem.
     backend
-        The backend that it opened, possibly observed.
+        Backend that the problem opened, possibly wrapped by an observer.
     ledger
-        The ledger; by default a new one.
+        Ledger that counts the calls; by default a new one.
 
     Raises
     ------

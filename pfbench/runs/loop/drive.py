@@ -1,4 +1,4 @@
-"""Loop of one run: it iterates an algorithm, enforces the limits, and determines the status."""
+"""Loop of one run: it iterates an algorithm, enforces limits and sets the status."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ from pfbench.runs.loop.trace import Trace
 from pfbench.sets.nuclear import CERTIFICATE_FAILURE
 
 _DEFINED_ONCE = frozenset({"fw_gap", "gradient_mapping_sq"})
-"""Measures that are undefined at every point of a problem if they are at its start."""
+"""Measures that are undefined everywhere on a problem if they are undefined at its start."""
 
 IN_PLACE = (
     "it changes yielded points in place, so pfbench copied each one; create a new array for each "
@@ -68,7 +68,7 @@ class RunProgress:
     costs
         Iterations, counts and seconds up to the newest complete iterate.
     yields_output
-        Whether a state had an output of its own, instead of the declared one.
+        Whether the method yields its output in the states, instead of the declared rule.
     total_weight
         The sum of the weights of the points from which the output is drawn.
     """
@@ -107,7 +107,8 @@ def drive(
     watch
         Called with the progress after each iteration, while the clock is stopped.
     strict
-        Whether a method that raises before its first oracle call raises here.
+        Whether to raise if the method raises before its first oracle call; otherwise the run has
+        the status "error".
 
     Raises
     ------
@@ -197,7 +198,7 @@ class _Driver:
         undefined = self.trace.undefined & _DEFINED_ONCE if not ended else set()
         if self.stop is not None and self.stop.measure in undefined:
             raise InputError(
-                f"{self.stop.measure} is not defined on {self.run.problem.name} as it is: choose "
+                f"{self.stop.measure} is not defined on this {self.run.problem.name}: choose "
                 "another measure as the target."
             )
         try:
@@ -326,7 +327,7 @@ class _Driver:
         return "error" if self.ledger.overflowing else "budget", self.ledger.end_reason
 
     def _describe_invalid_part(self, state: State) -> str:
-        """Return the part of a state that is no point or gradient of the problem; "" if none."""
+        """Describe the part of a state that is not a point or gradient of the problem, or ""."""
         form, is_point = self.form, self.form.is_point
         x, point, estimate, output, _ = state
         reported = (point is None or is_point(point)) and (
@@ -373,7 +374,7 @@ class _Driver:
 
 
 def _output_weight_function(algorithm: Any) -> Callable[[int], float] | None:
-    """Return the weights of an output that is drawn; None if it is the last iterate."""
+    """Return the function from an iteration to its weight in the drawn output, or None."""
     if algorithm.output == "weighted":
         weight: Callable[[int], float] | None = getattr(algorithm, "output_weight", None)
         return weight

@@ -1,8 +1,8 @@
-"""A method in a confined process of its own: a call of an oracle is a message.
+"""Methods in confined processes of their own, which query the oracles by messages.
 
 This process neither imports nor unpickles the method's code. It sends the start, n, D and the
-state of a random stream, which does not tell its seed; it gets plain data (`plain_data`), each
-message with its number. Counts and measures are taken here.
+state of a random stream, which does not reveal the seed. It receives numbered messages of plain
+data (see `plain_data`), counts the oracle calls, and evaluates the measures.
 """
 
 import builtins
@@ -33,29 +33,29 @@ _POLL = 0.1
 """Seconds between two checks of the clock and the process while a method computes."""
 
 _IMPORT_SECONDS = 120.0
-"""Seconds in which a method must be imported and made."""
+"""Seconds within which a method must be imported and created."""
 
 _STOP_SECONDS = 5.0
-"""Seconds in which a method must end a run that its problem has ended."""
+"""Seconds within which a method must end a run that was stopped."""
 
 _ROUNDING = 1e-6
-"""How far the entries of a point may be from those of its factors, relative to the largest."""
+"""Largest difference of a point's entries from those of its factors, relative to the largest."""
 
 
 class RemoteMethod:
-    """A method that is made and run in a confined process: an algorithm for `Steps`.
+    """Method that a confined process creates and runs; used like an algorithm by `Steps`.
 
     Parameters
     ----------
     build, arguments
-        Called there; returns the method and its schedule.
+        Function and arguments, called in the process; it returns the method and its schedule.
     folder
-        Where its code lies; the current folder if empty.
+        Folder of the method's code; the current folder if empty.
 
     Raises
     ------
     InputError
-        If it cannot be made.
+        If the method cannot be created.
     """
 
     def __init__(self, build: Callable[..., Any], *arguments: Any, folder: str = "") -> None:
@@ -69,11 +69,11 @@ class RemoteMethod:
             raise
         if kind != "described":
             self.close()
-            raise InputError(f"the method cannot be made: {format_error(_as_error(*description))}")
+            raise InputError(f"cannot create the method: {format_error(_as_error(*description))}")
         described, self.plain_parameters, self.schedule, weights = description
         for name, value in described.items():
             if name not in DESCRIBED:
-                raise InputError("the method's process says what no method says of itself.")
+                raise InputError("the process of the method describes it in an invalid way.")
             listed = name in ("requires", "asks", "assumes")
             setattr(self, name, frozenset(value) if listed else value)
         if weights is not None:
@@ -85,7 +85,7 @@ class RemoteMethod:
         return ProblemEnd(pipe, 0), process
 
     def close(self) -> None:
-        """End its process; another run starts a new one."""
+        """End the process of the method; another run starts a new one."""
         if self._started is not None:
             link, process = self._started
             self._started, self._run = None, None
@@ -99,7 +99,7 @@ class RemoteMethod:
         Raises
         ------
         InputError
-            If its process dies, or sends what no method sends.
+            If the process of the method dies, or sends an invalid message.
         """
         if ask._backend.n is None:
             raise RefusedError(
@@ -133,13 +133,13 @@ class RemoteMethod:
                 elif kind == "ask":
                     _answer_oracle_call(link, ask, retained, *reported)
                 else:
-                    raise InputError("the method's process sends what no method sends.")
+                    raise InputError("the process of the method sends an invalid message.")
         finally:
             if self._run is this_run:
                 self._stop_run()
 
     def _stop_run(self) -> None:
-        """Ask the method to end a run in its middle; end its process if it does not."""
+        """Ask the method to end an unfinished run; end its process if it does not."""
         assert self._started is not None
         link, process = self._started
         try:
@@ -155,36 +155,38 @@ class RemoteMethod:
 
 
 def isolate(algorithm: Any) -> Any:
-    """Return a method that is rebuilt from class and parameters in its own process.
+    """Return a method that another process builds from its class and parameters, and runs.
 
     Raises
     ------
     InputError
-        If it is not a dataclass at the top of a module, or has a parameter that is no plain value.
+        If its class is not a dataclass at the top of a module, or a parameter is not a plain value.
     """
     kind, parameters = type(algorithm), get_parameters(algorithm)
     if "<locals>" in kind.__qualname__ or not hasattr(kind, "__dataclass_fields__"):
         raise InputError(
-            f"isolated=True needs an algorithm that another process can make, and {kind.__name__} "
-            "is none: put its class, a dataclass, at the top of a file."
+            f"isolated=True needs an algorithm that another process can create: put the class "
+            f"{kind.__name__}, a dataclass, at the top of a file."
         )
     for name, value in parameters.items():
         plain = value is None or type(value) in (bool, int, float, str)
         if not plain and not is_builtin(type(value).__module__):
-            raise InputError(f"isolated=True needs plain parameters: {name} is {value!r}.")
+            raise InputError(
+                f"isolated=True needs plain values as parameters, not {name}={value!r}."
+            )
     return RemoteMethod(build_from_class, kind.__module__, kind.__qualname__, parameters)
 
 
 def _receive_next(
     link: ProblemEnd, process: Any, ledger: Ledger, seconds: float = float("inf")
 ) -> Any:
-    """Return the next message of a method; no clock stands still while it computes."""
+    """Return the next message of a method; raise if it exceeds a time limit or dies."""
     ends = perf_counter() + seconds
     while not link.pipe.poll(_POLL):
         if perf_counter() > ledger.deadline:
             raise TimeLimitReached
         if perf_counter() > ends:
-            raise InputError(f"the method was not made in {seconds:g} s.")
+            raise InputError(f"the method was not created within {seconds:g} s.")
         if not process.is_alive() and not link.pipe.poll(0):
             break
     try:
@@ -195,12 +197,12 @@ def _receive_next(
             f"the process of the method ended with status {process.exitcode}."
         ) from error
     if type(message) is not tuple or not message:
-        raise InputError("the method's process sends what no method sends.")
+        raise InputError("the process of the method sends an invalid message.")
     return message
 
 
 def _check_entries_match_factors(state: Any) -> None:
-    """Raise for a factored point whose stored entries differ from those of its factors."""
+    """Raise if the stored entries of a factored point differ from those of its factors."""
     if not isinstance(state, State):
         raise InputError(f"the algorithm yielded a {type(state).__name__}, not a State")
     for part in (state.x, state.at, state.output):
@@ -211,11 +213,11 @@ def _check_entries_match_factors(state: Any) -> None:
             entries = matrix_entries(part.factors(), pattern.row_numbers(), pattern.rows.indices)
             largest = max(1.0, float(np.abs(entries).max(initial=0.0)))
             if np.isfinite(values).all() and np.abs(values - entries).max() > _ROUNDING * largest:
-                raise InputError("the method yields a point whose entries are not of its factors")
+                raise InputError("the method yields a point whose entries differ from its factors")
 
 
 def _as_error(name: Any, text: Any) -> BaseException:
-    """Return the exception that a method raised: one of pfbench or of Python, by its name."""
+    """Return an exception of pfbench or Python by the name and text that a method raised."""
     kind = getattr(errors, str(name), None) or getattr(builtins, str(name), None)
     if isinstance(kind, type) and issubclass(kind, Exception):
         with suppress(Exception):
@@ -234,7 +236,7 @@ def _answer_oracle_call(
     value: Any,
     dropped: list[int],
 ) -> None:
-    """Answer a call of the oracles, or of an object that one of them returned before."""
+    """Answer a call of an oracle, or of an object that an oracle returned before."""
     for number in dropped:
         objects.pop(number, None)
     oracles = objects[index] if index else ask

@@ -1,9 +1,9 @@
-"""The pipe between a problem and a method in a process of its own.
+"""Pipe between a problem and a method in a process of its own.
 
-What both hold at once is named by a number: the storage that the points of one sequence share,
-which both change, the pattern of observed entries, and the marks by which a point knows whether it
-is the newest. Each message brings the storage up to date, before it is read. The method's end sends
-plain data, each message with the number of the turn.
+Objects that both processes hold are named by numbers: the storage that the points of a sequence
+share, which both processes change; the pattern of observed entries; and the marks by which a point
+knows whether it is the newest. Each message updates the storage before its content is read. The end
+of the method sends plain data, and each message with the number of the turn.
 """
 
 import io
@@ -20,11 +20,11 @@ from pfbench.points.pattern import Pattern
 from pfbench.runs.loop.plain_data import SHARED, STORAGE, check_iterate_storage, decode, encode
 
 _MOST_BYTES = 2**31
-"""Bytes of the longest message."""
+"""Maximum number of bytes of a message."""
 
 
 class _End:
-    """One end of a pipe; `first` is 0 at one end and 1 at the other, so that numbers differ."""
+    """One end of a pipe; it numbers objects by twos from `first`, which is 0 or 1."""
 
     def __init__(self, pipe: Connection, first: int) -> None:
         self.pipe = pipe
@@ -35,7 +35,7 @@ class _End:
         self._turn = 0
 
     def reset(self) -> None:
-        """Forget what was named: another run begins."""
+        """Forget all numbered objects before another run."""
         self._things, self._numbers, self._modified = {}, {}, {}
 
     def _number(self, obj: Any) -> int:
@@ -56,13 +56,13 @@ class _End:
             self._register(number, object.__new__(kind))
         obj = self._things[number]
         if type(obj) is not kind:
-            raise ValueError("a number of another thing")
+            raise ValueError("a number of another object")
         if isinstance(obj, IterateStorage):
             self._modified[number] = obj
         return obj
 
     def _pack_changed_storages(self, pack: Callable[[Any], bytes]) -> list[tuple[int, bytes]]:
-        """Return the storages that were changed or named, each packed after those it names."""
+        """Return the number and the packed parts of each storage that was changed or named."""
         packed: dict[int, bytes] = {}
         while missing := self._modified.keys() - packed.keys():
             for number in missing:
@@ -73,13 +73,13 @@ class _End:
 
 
 class ProblemEnd(_End):
-    """The end where the problem is: it sends pickles, and reads plain data."""
+    """End in the process of the problem: it sends pickles, and reads plain data."""
 
     owes_answer = False
     """Whether the other end waits for a message."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the storage that it or the last one received is about."""
+        """Send a message, with the storages that it or the last received message uses."""
         patterns: dict[int, Pattern] = {}
 
         def pack(value: Any) -> bytes:
@@ -111,9 +111,9 @@ class ProblemEnd(_End):
         Raises
         ------
         EOFError
-            If the other end is gone.
+            If the other end is closed.
         InputError
-            If it sends something else than a method of pfbench does, or out of turn.
+            If the other end sends invalid data, or a message of another turn.
         """
         data = self.pipe.recv_bytes(_MOST_BYTES)
         try:
@@ -128,7 +128,7 @@ class ProblemEnd(_End):
             self._modified = {}
             message = decode(rest, self._find_shared)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
-            raise InputError(f"the method's process sends no plain data ({error}).") from error
+            raise InputError(f"the process of the method sends invalid data ({error}).") from error
         self.owes_answer = True
         return message
 
@@ -136,7 +136,7 @@ class ProblemEnd(_End):
         if kind == "Pattern":
             pattern = self._things[number]
             if not isinstance(pattern, Pattern):
-                raise ValueError("a pattern that is none")
+                raise ValueError("a number that is not of a pattern")
             return pattern
         return self._remote(IterateStorage if kind == "IterateStorage" else object, number)
 
@@ -147,10 +147,10 @@ class ProblemEnd(_End):
 
 
 class MethodEnd(_End):
-    """The end where the method is: it sends plain data, and reads pickles."""
+    """End in the process of the method: it sends plain data, and reads pickles."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the storage that it or the last one received is about."""
+        """Send a message, with the storages that it or the last received message uses."""
         packed = encode(message, self._number)
         storages = self._pack_changed_storages(lambda value: encode(value, self._number))
         parts = [word.to_bytes(8, "little") for word in (self._turn, len(storages))]

@@ -1,4 +1,4 @@
-"""The process of a method that runs apart from its problem; see `pfbench.runs.loop.isolated`."""
+"""Process of a method that runs apart from its problem; see `pfbench.runs.loop.isolated`."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,7 +16,7 @@ from pfbench.runs.loop.processes import prepare_child_process
 from pfbench.runs.loop.streams import HiddenSeed, PrefetchingGenerator
 
 KEPT = ("hessian", "table")
-"""Verbs whose result stays with the problem; the method queries it by further verbs."""
+"""Verbs whose result stays in the problem's process; the method queries it by `PARTS`."""
 
 DESCRIBED = (
     *("name", "requires", "asks", "assumes", "output", "deterministic", "iterations"),
@@ -27,11 +27,11 @@ PARTS = ("mean", "product", "batch", "difference", "replace")
 
 
 class _RunStopped(BaseException):
-    """The problem's process has ended the run; `except Exception` does not catch it."""
+    """Raised after the problem's process has ended the run; not an `Exception`."""
 
 
 class _RemoteOracles(IndexSampling):
-    """The oracles as the method has them: each verb is a message."""
+    """Oracles in the process of the method: each call is a message."""
 
     def __init__(self, link: MethodEnd, n: int, D: float) -> None:
         self.n, self.D = n, D
@@ -80,7 +80,7 @@ class _RemoteOracleResult:
 
 
 def build_from_class(module: str, name: str, parameters: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return a method of a class of a module, and its schedule."""
+    """Return a method, built from a class of a module and parameters, and its schedule."""
     cls: Any = import_module(module)
     for part in name.split("."):
         cls = getattr(cls, part)
@@ -130,7 +130,7 @@ def _describe(algorithm: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _weights(algorithm: Any) -> list[float] | None:
-    """Return the weights of an output that is drawn by the method's own; None if it has none."""
+    """Return the weight of each iteration in a weighted output; None for other outputs."""
     weight = getattr(algorithm, "output_weight", None)
     if getattr(algorithm, "output", "") != "weighted" or weight is None:
         return None

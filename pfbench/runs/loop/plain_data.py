@@ -1,7 +1,7 @@
-"""Encoding of messages of a confined method: numbers, text, arrays, and points made of these.
+"""Encoding of messages of a confined method: numbers, text, arrays, and points.
 
-It is encoded as JSON with the bytes of arrays behind it. Decoding makes objects of a few classes of
-pfbench alone, with checked shapes: what a compiled loop reads is as long as it must be.
+A message is JSON, followed by the bytes of its arrays. Decoding creates only objects of a few
+classes of pfbench, and checks their shapes, so that no compiled loop reads beyond an array.
 """
 
 import json
@@ -19,7 +19,7 @@ from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
 
 SHARED = (IterateStorage, Pattern, object)
-"""What both processes hold at once, and name by a number."""
+"""Classes of the objects that both processes hold, and name by a number."""
 
 _FIELDS: Mapping[type, tuple[str, ...]] = {
     State: State._fields,
@@ -36,7 +36,7 @@ STORAGE = (
     *("pattern", "values", "atoms", "weights", "current", "previous", "step", "previous_state"),
     *("no_left", "no_right", "limit"),
 )
-"""The parts of the storage that points of one sequence share."""
+"""Attributes of the storage that the points of a sequence share."""
 
 _CLASSES = {kind.__name__: kind for kind in _FIELDS}
 _KINDS = "biuf"
@@ -48,7 +48,7 @@ def encode(value: Any, number: Callable[[Any], int]) -> bytes:
     Raises
     ------
     TypeError
-        If it holds something else than the module says.
+        If the value contains something that is not plain data.
     """
     arrays: list[Any] = []
     head = json.dumps(_encode(value, number, arrays)).encode()
@@ -86,7 +86,7 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
     Raises
     ------
     ValueError, TypeError, LookupError
-        If it is none, or has shapes that no point has.
+        If the bytes are not a message, or an object has an invalid shape.
     """
     length = int.from_bytes(data[:8], "little")
     head, rest = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
@@ -141,7 +141,7 @@ def _make(kind: Any, fields: dict[str, Any]) -> Any:
 
 
 def _check_parts_fit(instance: Any) -> None:
-    """Refuse an object whose parts do not fit together."""
+    """Raise for an object whose parts do not fit together."""
     if isinstance(instance, RankOne):
         _expect(_is_vector(instance.u), _is_vector(instance.v), type(instance.scale) is float)
         _expect(instance.pattern is None or isinstance(instance.pattern, Pattern))
@@ -177,12 +177,12 @@ def _check_parts_fit(instance: Any) -> None:
 
 
 def check_iterate_storage(parts: Mapping[str, Any]) -> None:
-    """Refuse the storage of a sequence whose parts do not fit together.
+    """Raise if the parts of the storage of a sequence do not fit together.
 
     Raises
     ------
     ValueError
-        If they do not.
+        If the parts do not fit together.
     """
     pattern = parts["pattern"]
     _expect(tuple(parts) == STORAGE, isinstance(pattern, Pattern), type(parts["limit"]) is int)

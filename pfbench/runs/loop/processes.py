@@ -22,7 +22,7 @@ from pfbench.runs.loop.confinement import confine, kill_descendants
 
 
 def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
-    """Start a process that ends with this one; return it, with this end of a pipe to it.
+    """Start a process that ends with this one; return it and this process's end of a pipe.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseP
 
 
 def kill_process_group(process: BaseProcess) -> None:
-    """Kill a process from `start_process`, with its descendants and every process of its group."""
+    """Kill a process from `start_process`, with its descendants and its whole group."""
     if process.pid:
         kill_descendants(process.pid)
     if hasattr(os, "killpg") and process.pid:
@@ -54,9 +54,10 @@ def kill_process_group(process: BaseProcess) -> None:
 def prepare_child_process(loop_threads: int = 1, confinement_folder: str = "") -> None:
     """Set up this child process: own group, no Ctrl-C, one thread, optional confinement.
 
-    It leads a group of its own, so that what it starts ends with it. It computes with one thread,
-    so that N workers use N cores; in compiled loops with `loop_threads`. With a folder of code that
-    is not trusted it is confined, and what that prints is dropped.
+    The process leads a group of its own, so that processes that it starts end with it. It computes
+    with one thread, so that N workers use N cores; compiled loops use `loop_threads`. If
+    `confinement_folder` is not empty, the process is confined to this folder of untrusted code, and
+    its output is discarded.
     """
     if hasattr(os, "setsid") and os.getsid(0) != os.getpid():
         os.setsid()
@@ -86,7 +87,7 @@ def prepare_child_process(loop_threads: int = 1, confinement_folder: str = "") -
 def _multiprocessing_context() -> Any:
     """Return the multiprocessing context: a fork server with preloaded imports, if available.
 
-    Never a plain fork: threads of numba and BLAS do not survive it.
+    It is never a plain fork: threads of numba and BLAS do not survive one.
     """
     if "forkserver" in multiprocessing.get_all_start_methods():
         server = multiprocessing.get_context("forkserver")
@@ -99,7 +100,7 @@ def _multiprocessing_context() -> Any:
 def _hold_interrupts() -> Iterator[None]:
     """Block Ctrl-C in the block, and in processes started in it until they are ready.
 
-    Otherwise each of them would print a traceback if it came during their imports.
+    Otherwise Ctrl-C during the imports of a process would print a traceback.
     """
     if (
         not hasattr(signal, "pthread_sigmask")
@@ -129,7 +130,7 @@ def _hide_main_module() -> Iterator[None]:
 
 
 def _close_fork_server_pipes() -> None:
-    """Close the pipes by which this process could end the fork server and the resource tracker."""
+    """Close the pipes by which this process could end fork server and resource tracker."""
     for holder, name in (
         (forkserver._forkserver, "_forkserver_alive_fd"),
         (resource_tracker._resource_tracker, "_fd"),
@@ -142,7 +143,7 @@ def _close_fork_server_pipes() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process and its group when its parent ends, however long its task."""
+    """Wait for the end of the parent, then end this process and its group."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return

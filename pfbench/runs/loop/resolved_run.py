@@ -74,7 +74,7 @@ class ResolvedRun:
 
     @property
     def iteration_count(self) -> int | None:
-        """Number of iterations of the schedule, None if that is not one of its parameters."""
+        """Number of iterations of the schedule, None without a parameter `iterations`."""
         iterations: int | None = getattr(self.algorithm, "iterations", None)
         return None if iterations is None else iterations * getattr(self.algorithm, "runs", 1)
 
@@ -82,7 +82,7 @@ class ResolvedRun:
     def guarantee(self) -> tuple[Guarantee, float] | None:
         """Guarantee of this schedule's theorem, and the value of its bound.
 
-        None if the parameters are not those of a theorem, or it has no number.
+        None unless the parameters follow from epsilon by a theorem with a guarantee.
         """
         promise = getattr(self.algorithm, "guarantee", None)
         epsilon = Selector.parse(self.selector).parameters.get("epsilon")
@@ -120,12 +120,12 @@ class ResolvedRun:
             )
 
     def check_requirements(self, backend: Backend) -> Backend:
-        """Return the backend; refuse an algorithm that requires what the problem does not offer.
+        """Return the backend; refuse an algorithm whose requirements the problem does not meet.
 
         Raises
         ------
         RefusedError
-            If the problem lacks one, or its backend has no such oracle.
+            If the problem does not meet a requirement, or its backend lacks an oracle.
         """
         name, problem = self.algorithm.name, self.problem.name
         lacks = self.problem.lacks
@@ -154,7 +154,7 @@ def resolve_run(
     problem, algorithm, measures, start
         As in `pfbench.solve`.
     stop
-        A target, whose measure is recorded, too.
+        Target, whose measure is recorded in addition.
     selector
         Text that names the algorithm; by default its name with the explicit parameters.
 
@@ -203,7 +203,7 @@ _OF_AN_ALGORITHM = ("name", "requires", "output", "run")
 
 
 def _check_kinds(problem: Any, algorithm: Any) -> None:
-    """Raise for an object that is neither a problem nor an algorithm, including a class."""
+    """Raise for a problem or an algorithm that lacks a part, or is a class."""
     for kind, value, parts in (
         ("a problem", problem, _OF_A_PROBLEM),
         ("an algorithm", algorithm, _OF_AN_ALGORITHM),
@@ -212,12 +212,12 @@ def _check_kinds(problem: Any, algorithm: Any) -> None:
             continue
         lacks = [part for part in parts if not hasattr(value, part)]
         if lacks or isinstance(value, type):
-            why = f"it lacks {', '.join(lacks)}" if lacks else "make an object of it"
+            why = f"it lacks {', '.join(lacks)}" if lacks else "create an object of this class"
             raise InputError(f"{brief_repr(value)} is not {kind}: {why}.")
 
 
 def _check_point(start: Any) -> Point:
-    """Return a copy of a start, an array in double precision."""
+    """Return a copy of a start point; of an array, in double precision."""
     if not isinstance(start, np.ndarray):
         return keep(start)
     if start.dtype.kind not in "fiu":
@@ -266,5 +266,5 @@ def _collect_recorded_measures(
         recorded |= select_measures(problem, [stop.measure])
     for name in recorded:
         if name in TRACE_COLUMNS:
-            raise InputError(f"{name!r} is a column of every trace: call the measure otherwise.")
+            raise InputError(f"{name!r} is a column of every trace: rename the measure.")
     return recorded

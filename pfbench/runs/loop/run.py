@@ -44,7 +44,7 @@ class Run:
     parameters
         All parameters of the algorithm.
     schedule
-        "theory" or "explicit".
+        Origin of the parameters: "theory", "practical" or "explicit".
     seed
         The algorithm's seed.
     status, stop_reason
@@ -59,7 +59,7 @@ class Run:
     seconds
         Time of the run without measures and compilation, in seconds.
     oracle_seconds
-        The part of it spent inside oracles.
+        The part of `seconds` spent inside oracles.
     failure_probability
         Bound of the probability that any certified interval shown for this run is wrong.
     error_location
@@ -74,7 +74,8 @@ class Run:
         Assumptions of the algorithm's theorem that the problem is not known to meet, by their names
         in `pfbench.base.assumptions`.
     yields_output
-        Whether its states had outputs of their own, instead of the declared one; None if unknown.
+        Whether the method yields its output in the states, instead of the declared rule; None if
+        unknown.
     """
 
     problem: str
@@ -110,7 +111,7 @@ class Run:
         return pd.DataFrame.from_records(self.rows, columns=list(self.columns))
 
     def final_value(self, measure: str) -> float:
-        """Return the last recorded value; infinite if there is none, or no answer."""
+        """Return the last recorded value of a measure; infinite without value or answer."""
         if (
             self.status not in COMPLETED
             or check_text("measure", measure, "fw_gap") not in self.columns
@@ -121,7 +122,7 @@ class Run:
         return next((float(v) for v in values if v is not None and not math.isnan(v)), math.inf)
 
     def first_value(self, measure: str, target: float) -> int | None:
-        """Return the number of the first row whose measure is at most `target`, or None."""
+        """Return the index of the first row whose measure is at most `target`, or None."""
         if check_text("measure", measure, "fw_gap") not in self.columns:
             return None
         check_real("target", target)
@@ -190,7 +191,7 @@ TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")
 
 
 def lower_end_names(names: Collection[str]) -> frozenset[str]:
-    """Return the names of lower ends of intervals whose upper end has a name, too."""
+    """Return each name NAME_lower, the lower end of an interval, for which NAME is given."""
     return frozenset(f"{name}_lower" for name in names).intersection(names)
 
 
@@ -212,7 +213,7 @@ def plot(
     runs
         Runs from `pfbench.solve` or `pfbench.list_runs`.
     measure
-        Its name in the traces; by default the first that all have.
+        Name of the measure in the traces; by default the first one that all runs have.
     against
         The x-axis: a kind of calls, ``"iteration"`` or ``"seconds"``.
     ax
@@ -233,7 +234,7 @@ def plot(
     except TypeError:
         listed = []
     if not listed or not all(isinstance(run, Run) for run in listed):
-        raise InputError(f"runs={brief_repr(runs)} must be a run, or several, from pf.solve.")
+        raise InputError(f"runs={brief_repr(runs)} must be a run or a list of runs from pf.solve.")
     common = [
         name
         for name in list_measures(listed[0].columns)

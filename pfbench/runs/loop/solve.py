@@ -37,17 +37,17 @@ def solve(
     problem, algorithm, seed, budget, stop, time_limit, measures, every, start
         As in `pfbench.solve`, after names, texts and classes are converted to objects.
     isolated
-        Run the method in a process of its own, which has nothing of the problem: each call is a
-        message. Counts and iterates are the same, bit for bit; seconds are not, as a message takes
-        one to six milliseconds. The algorithm must be of a dataclass at the top of a module, which
-        the other process imports: this one takes nothing but plain data from it.
+        Run the method in a process of its own, without access to the problem: each oracle call is a
+        message. Counts and iterates are the same, bit for bit, but each message takes one to six
+        milliseconds. The algorithm's class must be a dataclass at the top of a module, which the
+        other process imports. This process reads only plain data from the other.
     strict
-        Raise for a method that raises before its first oracle call, as `pfbench.solve` does.
+        Raise if the method raises before its first oracle call, as `pfbench.solve` does.
 
     Raises
     ------
     InputError, RefusedError
-        As `pfbench.solve`.
+        As for `pfbench.solve`.
     """
     check_integer("seed", seed, minimum=0)
     check_integer("every", every, minimum=1)

@@ -16,14 +16,14 @@ Listener = Callable[[str, tuple[Any, ...], Any], None]
 """Callback with the verb of a backend call, its arguments and its answer."""
 
 HEARD = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "hessian", "table"})
-"""Verbs of a backend that a listener hears."""
+"""Verbs of a backend whose calls are reported to a listener."""
 
 _PARTS = {"hessian": ("product", "batch"), "table": ("difference", "replace")}
-"""Verbs of the objects that a backend returns, by the verb that returns them."""
+"""Reported verbs of the objects that a backend returns, by the verb that returns them."""
 
 
 class Step(NamedTuple):
-    """Update of a run.
+    """State after an update of a run, and counts.
 
     Attributes
     ----------
@@ -54,20 +54,20 @@ class Steps:
     ledger
         The ledger, with the budget; an unlimited one if None.
     bundle
-        Makes the oracles of backend, ledger, diameter and form of points; those that the method
-        requires if None, all if it does not state any.
+        Function from backend, ledger, diameter and form of points to the oracles. If None: the
+        oracles that the method requires, or all oracles if it states no requirements.
     begin
-        Runs the method on oracles, start and stream; its `run` if None.
+        Function from oracles, start and random stream to the states; the method's `run` if None.
     wrap
-        Returns what answers in place of the backend; it is called before anything else is done.
+        Function from the backend to an object that replaces it; called before any oracle.
     streams
         Random streams by purpose, in place of those of the seed.
 
     Attributes
     ----------
     start, form, ledger, backend, ask, streams, states
-        The start, the form of points, the ledger, what answers, the oracles that the method
-        queries, the random streams by purpose, and the states.
+        The start, the form of points, the ledger, and the backend or its replacement. Then the
+        oracles that the method queries, the random streams by purpose, and the states.
     """
 
     def __init__(
@@ -113,8 +113,8 @@ def steps(problem: Problem, algorithm: Any, **options: Any) -> Steps:
 class ObservedBackend:
     """Backend, or an object it returned, that reports each answered call to a listener.
 
-    Calls of an object that a verb returned are reported as ``verb.part``; the arguments of that
-    verb come first.
+    Calls of an object that a verb returned are reported as ``verb.part``, with the arguments of the
+    verb before those of the part.
     """
 
     def __init__(
@@ -142,20 +142,20 @@ class ObservedBackend:
 
 
 def oracle_class(algorithm: Any) -> type[Oracles]:
-    """Return the oracles that a method requires; all, if it states none.
+    """Return the class of oracles that a method requires; all oracles if it states none.
 
     If a property of the method raises, a note on the exception names it.
     """
     try:
         asks = getattr(algorithm, "asks", None) or getattr(algorithm, "requires", None)
     except Exception as error:
-        error.add_note("where it says what it asks")
+        error.add_note("in its attribute asks or requires")
         raise
     return Oracles if asks is None else restrict_oracles(frozenset(asks))
 
 
 def _iterate_after_start(begin: Callable[[], Iterator[State]]) -> Iterator[State]:
-    """Yield the states of a run; an exception before the first state is raised at the first."""
+    """Yield the states of a run that begins when its first state is requested."""
     states = begin()
     if not isinstance(states, Iterator):
         raise InputError(

@@ -12,7 +12,7 @@ from pfbench.runs.loop.run import Run
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Stop when `measure` is at most `target`; of an interval measure the upper end counts."""
+    """Stop when `measure`, or the upper end of an interval measure, is at most `target`."""
 
     measure: str
     target: float
@@ -23,7 +23,7 @@ class Stop:
 
     @classmethod
     def parse(cls, value: str) -> "Stop":
-        """Parse ``"fw_gap=0.01"``.
+        """Parse a target such as ``"fw_gap=0.01"``.
 
         Raises
         ------
@@ -65,7 +65,7 @@ def list_recorded_measures(
 def first_rows_reaching(targets: Sequence[Stop], run: Run) -> list[dict[str, Any]]:
     """Return, for each target, the calls of the first recorded row that reaches it.
 
-    If no row does, its calls are None (a censored run, never left out).
+    If no row reaches a target, its calls are None: a censored run is never left out.
     """
     first_rows_reaching = []
     indices = {name: run.columns.index(name) for name in COUNTED}

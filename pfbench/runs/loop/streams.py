@@ -24,7 +24,7 @@ def random_stream(seed: int, purpose: str) -> np.random.Generator:
 
 
 MOST_SPAWNED = 32
-"""So many streams can be spawned from one whose seed is hidden."""
+"""Number of streams that can be spawned from a stream with a hidden seed."""
 
 
 class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
@@ -33,8 +33,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
     Parameters
     ----------
     words
-        For the stream, and then for each that is spawned from it, what numpy's seed sequence
-        generates, as `hide_seed` returns it.
+        State words of the stream, then of each stream that can be spawned from it; see `hide_seed`.
     """
 
     def __init__(self, words: Sequence[Sequence[int]]) -> None:
@@ -44,13 +43,13 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         """Return the first of the fixed state words, as NumPy's method; raise for more."""
         words = np.array(self._own, np.uint32).view(dtype)
         if n_words > len(words):
-            raise InputError("a stream whose seed is hidden makes no more state.")
+            raise InputError("a stream with a hidden seed has no more state words.")
         return words[:n_words]
 
     def spawn(self, n_children: int) -> "list[HiddenSeed]":
         """Return at most `MOST_SPAWNED` child sequences in all, which cannot spawn."""
         if n_children > len(self._children):
-            raise InputError("more streams are spawned than one makes whose seed is hidden.")
+            raise InputError(f"a stream with a hidden seed spawns {MOST_SPAWNED} streams at most.")
         new, self._children = self._children[:n_children], self._children[n_children:]
         return [HiddenSeed([words]) for words in new]
 
@@ -98,18 +97,18 @@ class PrefetchingGenerator(np.random.Generator):
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
-        """Bit generator, from which others can draw: once it is read, nothing is drawn ahead."""
+        """Bit generator. Others may draw from it, so reading it ends drawing ahead."""
         self._rewind()
         self._prefetch_limit = 0
         return super().bit_generator
 
     def __reduce__(self) -> Any:
-        """Return the parts of a copy; a shallow copy shares the state: see `bit_generator`."""
+        """Return the parts of a copy; a shallow copy shares the bit generator."""
         _ = self.bit_generator
         return super().__reduce__()
 
     def _prefetch(self, bound: int, size: int) -> None:
-        """Draw a batch, and as many further ones as were drawn in a row."""
+        """Draw a batch and further ones ahead: for the same bound twice as many as before."""
         batches = (
             min(2 * self._batches, self._prefetch_limit // size) if bound == self._bound else 1
         )

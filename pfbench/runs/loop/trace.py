@@ -1,4 +1,4 @@
-"""Trace of a run: measures, recorded rows, and measures that fail."""
+"""Trace of a run: recorded rows, and failures of measures."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from pfbench.measures.user_measure import UserMeasure
 from pfbench.runs.loop.run import TRACE_COLUMNS
 
 STEP_MEASURES = frozenset({"estimator_error", "coin"})
-"""Measures of a step, which its output does not have."""
+"""Measures of a step; they are not measured at the output."""
 
 POINT_MEASURES = frozenset({"objective", "value", "fw_gap", "gradient_mapping_sq"})
 """Measures that read only the point of a state."""
@@ -37,11 +37,11 @@ class Trace:
     certificates
         Number of intervals that hold only with a certain probability.
     undefined
-        The measures that were not defined somewhere.
+        Names of the measures that were undefined at a recorded iterate.
     point_measures
         Whether all measures read only the point of a state.
     failed_measures
-        The point outside the set, or the reason why a measure failed, in words; else empty.
+        Reason why the run fails: a point outside the set, or a measure that failed; else empty.
     """
 
     def __init__(self, problem: Problem, measures: Mapping[str, Measure]) -> None:
@@ -77,9 +77,9 @@ class Trace:
         return row
 
     def final_measures(self, state: State) -> dict[str, float | None]:
-        """Return all measures of the problem, user-defined ones and those with a parameter.
+        """Return the measures at the output: all of the problem, and recorded further ones.
 
-        They are measured at the output, and None if it is outside the set.
+        All are None if the output is outside the set.
         """
         final: dict[str, float | None] = {}
         inside = self._is_inside(state.x, "that is the output")
@@ -126,7 +126,7 @@ class Trace:
     def _evaluate_lower_and_value(
         self, name: str, measure: Measure, state: State
     ) -> tuple[float | None, float | None]:
-        """Return the lower end, if there is one, and the value; None where it is not defined.
+        """Return the lower end and the value of a measure; None for what is not defined.
 
         A measure that raises ends the run.
         """

@@ -20,7 +20,7 @@ class TraceRows(Sequence[tuple[Any, ...]]):
     Attributes
     ----------
     numbers
-        All of them, shape (rows, columns).
+        All numbers, shape (rows, columns).
     integer_columns
         For each column, whether its numbers are of type int.
     """
@@ -68,9 +68,9 @@ class TraceRows(Sequence[tuple[Any, ...]]):
 def rows_of_blocks(
     integers: npt.NDArray[np.int64], floats: npt.NDArray[np.float64]
 ) -> Sequence[tuple[Any, ...]]:
-    """Return the rows of columns, first those of integers, then those of floats; see `TraceRows`.
+    """Return the rows of blocks of shape (columns, rows), integers before floats.
 
-    If an integer is too large for double precision, they are a list.
+    They are `TraceRows`, or a list if an integer is too large for double precision.
     """
     if integers.size and max(int(integers.max()), -int(integers.min())) >= _EXACT:
         return list(zip(*integers.tolist(), *floats.tolist(), strict=True))

@@ -27,7 +27,7 @@ class CandidateInterface:
     required_parameters
         Names of the parameters without default.
     defaults
-        Default values that are whole numbers, by name.
+        Integer default values, by name.
     """
 
     requires: frozenset[str] = frozenset()
@@ -54,13 +54,13 @@ def add_candidate(
 ) -> tuple[Spec, tuple[str, ...]]:
     """Return a suite with a method added, and the labels of the method in it.
 
-    A catalogue method without parameters has those of the suite, if the suite has it. Required
-    parameters that the selector lacks are taken from the suite's ``[candidate]``, and before that,
-    for a method without linear minimisation, from its table ``projecting``; if that lists several
-    values, the method is tuned over them like all others. A text may contain the name of another
-    parameter in braces, as in ``ceil(n/{batch})``, for the value of that parameter, or 1 if the
-    class has no such parameter. A MODULE:NAME is imported to read its interface, unless that is
-    passed: inform the user before.
+    A catalogue method without parameters keeps its entries in the suite, if it has any. Required
+    parameters that the selector lacks are taken from the suite's ``[candidate]``; for a method
+    without linear minimisation, its table ``projecting`` takes precedence. If a parameter has
+    several values there, the method is tuned over them like all others. A text may contain the name
+    of another parameter in braces, as in ``ceil(n/{batch})``. It stands for the value of that
+    parameter, or for 1 if the class has no such parameter. A MODULE:NAME is imported to read its
+    interface, unless `interface` is passed: inform the user before.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def add_candidate(
         If there is no such method, or the suite has several studies.
     """
     if len(suite.studies) != 1:
-        raise InputError(f"the suite {suite.name} has several studies: compare on one of a single.")
+        raise InputError(f"the suite {suite.name} has several studies: name one with one study.")
     study, selector = suite.study, Selector.parse(text)
     own = ":" in selector.name
     if not own and selector.name not in ALGORITHMS:
@@ -90,7 +90,7 @@ def add_candidate(
         )
         return suite.map_studies(lambda study: replace(study, algorithms=methods)), (label,)
     if study.tune is None:
-        raise InputError(f"the suite {suite.name} has lists in candidate, and no [tune]: add it.")
+        raise InputError(f"the suite {suite.name} has lists in [candidate]: add a [tune].")
     label = _make_unused_label(label, [method.label for method in study.tune.methods])
     braces = fill_templates | {name: f"{{{name}}}" for name in tried}
     tuned = TunedMethod(label, _with_parameters(selector, braces), tried)
@@ -99,7 +99,7 @@ def add_candidate(
 
 
 def _candidate_labels(study: Study, name: str) -> tuple[str, ...]:
-    """Return the labels of a method in a study, as published and tuned."""
+    """Return the labels of all entries of a method in a study, including tuned ones."""
     named = [(entry.label, entry.selector) for entry in study.algorithms]
     named += [(method.tuned_label, method.selector) for method in study.tuned_methods]
     return tuple(label for label, text in named if text.partition("[")[0].strip() == name)
@@ -118,7 +118,7 @@ def _collect_required_parameters(
 
 
 def _fill_templates(values: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with names in braces replaced, except by names that are tuned."""
+    """Return parameters with names in braces replaced, except names of tuned parameters."""
     values = {
         key: f"{{{key}}}" if isinstance(value, list) else value for key, value in values.items()
     }

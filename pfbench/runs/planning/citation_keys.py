@@ -21,7 +21,7 @@ def find_data_sets(problems: Iterable[str]) -> Mapping[str, DataSet]:
 
 
 def _parse_or_empty(text: str) -> Selector:
-    """Return a selector, or an empty one if the text is invalid: stored runs are untrusted."""
+    """Return a selector; that of the name none if the text, e.g. of a stored run, is invalid."""
     try:
         return Selector.parse(text)
     except InputError:

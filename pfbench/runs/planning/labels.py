@@ -11,8 +11,9 @@ from pfbench.base.selectors import Selector
 def make_labels(selectors: Sequence[str]) -> list[str]:
     """Return a label for each of several different selectors.
 
-    It is the name (of MODULE:NAME only NAME, if unique), followed by the parameters in which
-    selectors of the same name differ. A selector whose name has names in braces is its own label.
+    A label is the name, followed by the parameters in which selectors of one name differ. Of
+    MODULE:NAME it has only NAME, if that is unique. A selector with braces in its name is its own
+    label. If two labels would be equal, all selectors are their own labels.
     """
     parsed = [_parse_selector(text) for text in selectors]
     short = _shorten_names([name for name, _ in parsed])

@@ -119,7 +119,7 @@ def select_measures(problem: Problem, names: Sequence[str]) -> dict[str, Measure
         elif name in measures:
             raise InputError(f"two measures are called {name}: rename one of them.")
         elif name in _TAKEN or name in available_measures(problem) or name.endswith("_lower"):
-            raise InputError(f"{text}: the name {name} is taken in traces; rename the measure.")
+            raise InputError(f"{text}: traces use the name {name}: rename the measure.")
         else:
             measures[name] = UserMeasure(_load_measure_function(text))
     return measures

@@ -34,11 +34,9 @@ def parse_orderings(field: str, value: Any) -> Sequence[PublishedOrdering]:
 
 
 def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
-    """Return the labels of each method's forms, without checking them against the study."""
+    """Return labels of forms by method, without checking them against the study."""
     if not isinstance(value, Mapping):
-        raise InputError(
-            f"{field} = {abbreviate(value)} must be a table: for each method its forms."
-        )
+        raise InputError(f"{field} = {abbreviate(value)} must be a table of labels by method.")
     forms = {name: parse_texts(f"{field}.{name}", source) for name, source in value.items()}
     for name, form in forms.items():
         if not form or len(set(form)) < len(form):
@@ -47,7 +45,7 @@ def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
 
 
 def parse_units(field: str, value: Any) -> Sequence[CostUnit]:
-    """Return the cost units of a paper, its own first."""
+    """Return the cost units of a paper, in the order of the spec."""
     return _read_tables(field, value, _parse_unit)
 
 
@@ -100,7 +98,7 @@ def check_ordering_and_set_measure(
     Raises
     ------
     InputError
-        If it names an algorithm, a problem, a setting or a measure that the study does not have.
+        If the ordering names an algorithm, a problem, a setting or a measure that the study lacks.
     """
     derived = [DERIVED] if "objective" in study.measures else []
     for component, value, existing in (
@@ -159,22 +157,22 @@ def _parse_unit(location: str, table: Mapping[str, Any]) -> CostUnit:
 
 
 def _parse_ranked_labels(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
-    """Return the ranks: a label each, or a list of labels."""
+    """Return the labels of each rank; a rank is given as a label or a list of labels."""
     if not isinstance(value, list) or len(value) < 2:
         raise InputError(
             f"{field} = {abbreviate(value)} must list two labels or more, the best first; a list within "  # noqa: E501
-            "it is one place."
+            "it is one rank."
         )
     result = tuple(parse_texts(f"{field}[{k}]", item) for k, item in enumerate(value))
     named = [label for location in result for label in location]
     if not all(result) or len(set(named)) < len(named):
         raise InputError(
-            f"{field} = {abbreviate(value)} must have each label once, and no empty place."
+            f"{field} = {abbreviate(value)} must have each label once, and no empty rank."
         )
     return result
 
 
 def parse_texts(field: str, value: Any) -> tuple[str, ...]:
-    """Return texts: a list of strings, or a single one."""
+    """Return texts that are given as a list of strings or a single string."""
     listed = value if isinstance(value, list) else [value]
     return tuple(spec_fields.parse_text(f"{field}[{k}]", item) for k, item in enumerate(listed))

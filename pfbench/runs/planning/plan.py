@@ -66,7 +66,7 @@ class PlannedRun:
         Raises
         ------
         InputError
-            If it is not a planned run.
+            If the mapping is not a planned run.
         """
         try:
             budget, stop = plan["budget"], plan["stop"]
@@ -88,7 +88,7 @@ class PlannedRun:
                 Selector.parse(text)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
-                f"this is no planned run ({type(error).__name__}: {error})."
+                f"the plan of a run is invalid ({type(error).__name__}: {error})."
             ) from error
         return planned_run
 
@@ -100,7 +100,7 @@ class PlannedRun:
 
     @property
     def user_code_name(self) -> str:
-        """Name of the user-defined code that it runs, with its algorithm; empty if there is none.
+        """Name of the user-defined code of the run, with its algorithm; empty if there is none.
 
         A worker that has run user-defined code executes only runs of the same code.
         """
@@ -115,10 +115,10 @@ def list_user_code_names(selectors: Iterable[str]) -> list[str]:
 
 
 def describe_user_imports(selectors: Iterable[str]) -> list[str]:
-    """Return the imports of selectors MODULE:NAME and their parameters, a text for each name.
+    """Return a text for each MODULE:NAME that selectors import, with its parameters.
 
-    If selectors differ in a parameter, all its values are listed; of more than six numbers, the
-    smallest and the largest.
+    If selectors differ in a parameter, the text has all its values, but of more than six numbers
+    only the smallest and the largest.
 
     Raises
     ------
@@ -155,9 +155,9 @@ def check_run_count(location: str, factors: Mapping[str, int]) -> int:
     Parameters
     ----------
     location
-        The location in the message.
+        Location in the spec, for the message.
     factors
-        Number of each factor, by its name in the plural.
+        Sizes of the factors of the product, by their names in the plural.
 
     Raises
     ------
@@ -168,12 +168,12 @@ def check_run_count(location: str, factors: Mapping[str, int]) -> int:
     if number > MOST_RUNS:
         product = " x ".join(f"{many:,} {name}" for name, many in factors.items())
         raise InputError(
-            f"{location} plans {number:,} runs ({product}), and {MOST_RUNS:,} is the most: split it."  # noqa: E501
+            f"{location} plans {number:,} runs ({product}), at most {MOST_RUNS:,} are allowed: split it."  # noqa: E501
         )
     return number
 
 
 def portable_identity(source: PlannedRun | Run) -> tuple[str, str, int]:
-    """Return problem, algorithm and seed, wherever the files lie that the selectors name."""
+    """Return problem, algorithm and seed, independent of the folders of their files."""
     problem, algorithm = map(replace_file_by_module, (source.problem, source.algorithm))
     return problem, algorithm, source.seed

@@ -1,7 +1,7 @@
 """Expansion of plug-in names to MODULE:NAME in planned runs.
 
-After it a plug-in is user-defined code like any other: it is printed before it is imported, keys
-cover its source, and workers find it.
+With this name a plug-in is user-defined code like any other: the name is printed before the import,
+keys cover the source, and workers find it.
 """
 
 from collections.abc import Collection, Mapping

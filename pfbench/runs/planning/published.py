@@ -36,7 +36,7 @@ class PublishedOrdering:
     target
         The level of the measure to which calls are compared; None for values at equal calls.
     problems, settings
-        Labels of the problems and titles of the settings that it is about; empty for all.
+        Labels of the problems and titles of the settings that the ranking is about; empty for all.
     stated_settings
         Quotation that states the form of the algorithms; empty if there is none.
     """
@@ -53,7 +53,7 @@ class PublishedOrdering:
 
     @property
     def is_published(self) -> bool:
-        """Whether a paper states it."""
+        """Whether a paper states the ranking."""
         return re.match(rf"{OWN_COUNTS}\b", self.source) is None
 
     @property
@@ -68,14 +68,14 @@ class PublishedOrdering:
         return tuple(name for other_location in self.order for name in other_location)
 
     def is_about(self, problem: str, setting: str) -> bool:
-        """Return whether it is about a problem, by label, at a setting, by title."""
+        """Return whether the ranking is about a problem (by label) at a setting (by title)."""
         named = not self.problems or problem in self.problems
         return named and (not self.settings or setting in self.settings)
 
 
 @dataclass(frozen=True)
 class CostUnit:
-    """Cost unit of a paper, e.g. passes; rankings that a paper states in it are judged in it first.
+    """Cost unit of a paper, e.g. passes; rankings that use the unit are judged in it first.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class CostUnit:
         Weights of the kinds of calls, as in ``sfo=0.5,fo={half}``: columns of
         `CHARGED`, numbers or names in braces.
     exceptions
-        Weights of algorithms, by label, that it counts in another way.
+        Weights for the algorithms, by label, that the paper counts otherwise.
     quotation, location
         The paper's quotation on the unit, and its location: the section of the rankings, as in
         their `location`, or the figure in their `source`.
@@ -98,7 +98,7 @@ class CostUnit:
     location: str = ""
 
     def covers_ordering(self, ordering: PublishedOrdering) -> bool:
-        """Return whether the paper states the unit for a ranking: in its section, or of its figure.
+        """Return whether the paper states the unit for a ranking: for its section or its figure.
 
         Quotations from other locations are about other experiments, and a unit without quotation is
         pfbench's.
@@ -109,12 +109,12 @@ class CostUnit:
         return self.location == ordering.location or of_figure
 
     def weights_text(self, label: str) -> str:
-        """Return the weights of an algorithm."""
+        """Return the weights for an algorithm, by its label."""
         return self.exceptions.get(label, self.weights)
 
     @property
     def single_trace_column(self) -> str:
-        """Single column of a trace that it counts for every algorithm; empty if there is none."""
+        """The one trace column that the unit counts for all algorithms; empty for several."""
         columns = {
             part.partition("=")[0].strip()
             for weights in (self.weights, *self.exceptions.values())
@@ -137,7 +137,7 @@ def unit_costs(location: str, weights: str) -> dict[str, float]:
         if name not in CHARGED:
             raise unknown_name_error(f"count in {location}", name, CHARGED)
         if name in reals:
-            raise InputError(f"{location}: {name} is given twice.")
+            raise InputError(f"{location}: {name} is given twice: give it once.")
         try:
             reals[name] = check_real(f"{location}: {name}", float(number), above=0.0)
         except ValueError:

@@ -70,7 +70,7 @@ class ResolvedPlan:
     refusal
         Reason of the refusal, in words; empty if there is none.
     files
-        The digests of the files that user-defined code read for it, by name.
+        The digests of the files that user-defined code read to resolve the run, by name.
     """
 
     built_problem: BuiltProblem
@@ -96,7 +96,7 @@ class ResolvedPlan:
 def resolve(plan: PlannedRun) -> ResolvedPlan:
     """Resolve a run's selectors and names.
 
-    A combination that does not fit is returned as refused.
+    If the algorithm does not fit the problem, the result has a refusal instead of a run.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
     Raises
     ------
     InputError
-        After the last, if a name is unknown or a parameter wrong; `InputErrors`, if several are.
+        After all other runs, if a name is unknown or a parameter wrong; `InputErrors` for several.
     DataError
         If the data of a problem are missing or damaged.
     """
@@ -154,7 +154,7 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
 def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> ResolvedPlan:
     """Resolve a run; copy its problem if user-defined code might change a shared one.
 
-    With a folder the algorithm, whose code lies there, is made and run in a confined process.
+    If `code_folder` is given, a confined process builds and runs the algorithm, whose code it has.
     """
     if code_folder:
         return _resolve(plan, _build_or_reuse(plan.problem)[0], code_folder)
@@ -170,7 +170,7 @@ def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> Resolv
 
 
 def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
-    """Return a problem, and the runs resolved on it; a new one if a file of it changed."""
+    """Return a problem and the runs resolved on it; rebuild it if a file that it read changed."""
     newly_built = _build_cached(text)
     if find_changed_file(newly_built[0].files):
         _build_cached.cache_clear()
@@ -215,7 +215,7 @@ def _resolve(plan: PlannedRun, built_problem: BuiltProblem, folder: str = "") ->
 
 @lru_cache(maxsize=1)
 def _isolate(algorithm: str, problem: str, folder: str) -> RemoteMethod:
-    """Return the algorithm of a selector, made in a process of its own; the last one is kept."""
+    """Return the algorithm of a selector, built in a process of its own; cache the last one."""
     on = _build_or_reuse(problem)[0].problem
     return RemoteMethod(build_algorithm, algorithm, on.constants(on.start()), folder=folder)
 

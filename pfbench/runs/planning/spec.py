@@ -75,7 +75,7 @@ _NAMING = ("problems", "algorithms", "measures", "targets", "grid", "setting", "
 """Fields that may name user-defined code."""
 
 SUITE = ("candidate",)
-"""Further fields of a suite: parameters of methods that are compared on it."""
+"""Further fields of a suite: parameters of the candidate."""
 
 GIGABYTE = 1e9
 """Bytes of a gigabyte; memory limits are given in GB."""
@@ -220,12 +220,12 @@ def _with_tuning(table: _SpecTable, study: Study) -> Study:
     location = f"{table.location}: tune"
     for name in {name for setting in study.settings for name in setting.values}:
         if any(name in method.grid for method in arguments["methods"]):
-            raise InputError(f"{location}.methods: {name} has values in the grid, too: rename one.")
+            raise InputError(f"{location}.methods: {name} is also a name of the study: rename one.")
     both = sorted({*arguments["seeds"]} & {*study.seeds})
     if both:
         raise InputError(
-            f"{location}.seeds has the seed {both[0]}, which is one of the study: what is chosen is "  # noqa: E501
-            "run on fresh seeds, so name others."
+            f"{location}.seeds has the seed {both[0]}, which the study has, too: the search "
+            "needs other seeds."
         )
     stop: Stop | None = arguments.pop("target", None)
     targets = tuple(study.targets) if stop is None else (stop,)
@@ -240,12 +240,12 @@ def _with_tuning(table: _SpecTable, study: Study) -> Study:
             )
     study = replace(study, tune=TuningPlan(targets=targets, **arguments))
     if len(set(study.all_labels)) < len(study.all_labels):
-        raise InputError(f"{location}.methods: rename a method, as its name is already there.")
+        raise InputError(f"{location}.methods: two methods have one label: rename one.")
     return study
 
 
 def _with_run_fields(table: _SpecTable, started: Study) -> Study | None:
-    """Return a study with problems, algorithms, settings, seeds, every and budget, or None."""
+    """Return a study with its problems, algorithms, settings and seeds; None after an error."""
     before, noting = len(table.noting), table.noting
     problems = table.read_required("problems", spec_fields.parse_entries, ())
     algorithms = table.read_required("algorithms", spec_fields.parse_entries, ())
@@ -302,7 +302,7 @@ def _with_measures_and_limits(table: _SpecTable, study: Study) -> Study:
 
 
 def _with_checked_orderings(table: _SpecTable, study: Study) -> Study:
-    """Collect errors of rankings that do not fit the study; return it with the measure of each."""
+    """Return a study whose rankings have their measures; collect errors of wrong rankings."""
     orderings = []
     with table.noting():
         check_forms_and_units(table.location, study)
@@ -317,7 +317,7 @@ def _with_checked_orderings(table: _SpecTable, study: Study) -> Study:
 
 
 def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...]:
-    """Return entries under their labels, or under their differences."""
+    """Return labelled selectors; a selector without label gets one from its differences."""
     labels = make_labels([entry.text for entry in entries])
     return tuple(
         LabelledSelector(entry.label or label, entry.text)
@@ -326,7 +326,7 @@ def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...
 
 
 def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
-    """Yield the settings of a grid; titles have the values of names with several."""
+    """Yield the settings of a grid; titles state only the names that have several values."""
     for chosen in product(*grid.values()):
         values = dict(zip(grid, chosen, strict=True))
         report = {name: value for name, value in values.items() if len(grid[name]) > 1}
@@ -334,7 +334,7 @@ def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
 
 
 def _check_templates(table: _SpecTable, study: Study, entries: Sequence[FieldEntry]) -> None:
-    """Collect errors of templates that give no run at some setting, and of unused values."""
+    """Collect errors of templates that are invalid at some setting, and of unused values."""
     location = table.location
     templates: list[tuple[str, str, Callable[[str], Any]]] = [
         *((entry.field, entry.text, canonical_selector) for entry in entries),

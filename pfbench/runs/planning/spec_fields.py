@@ -111,7 +111,7 @@ def parse_seeds(field: str, value: Any) -> Sequence[int]:
         return range(check_integer(field, value, minimum=1))
     integers = [check_integer(f"{field}[{k}]", seed, minimum=0) for k, seed in enumerate(value)]
     if not integers or len(set(integers)) < len(integers):
-        raise InputError(f"{field} = {abbreviate(value)} must be different seeds, at least one.")
+        raise InputError(f"{field} = {abbreviate(value)} must be a list of different seeds.")
     return integers
 
 
@@ -154,7 +154,7 @@ def parse_settings(field: str, value: Any) -> Sequence[Setting]:
 
 def _check_name(field: str, subject: str) -> None:
     if not subject.isidentifier() or subject == "seed":
-        raise InputError(f"{field} needs a name of letters, other than seed.")
+        raise InputError(f"{field}: the name must be an identifier other than seed.")
 
 
 def _check_value(field: str, value: Any) -> None:
@@ -216,7 +216,7 @@ def parse_price(field: str, value: Any) -> Mapping[str, float]:
             raise unknown_name_error(f"field of {field}", key, COUNTED)
         check_real(f"{field}.{key}", weight, minimum=0.0)
     if not any(value.values()):
-        raise InputError(f"{field} = {abbreviate(value)}: no call costs anything.")
+        raise InputError(f"{field} = {abbreviate(value)}: give a call a positive cost.")
     return {source: float(weight) for source, weight in value.items()}
 
 
@@ -264,9 +264,7 @@ def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
 def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
     """Return the methods that are tuned: for each label its selector and its grid."""
     if not isinstance(value, Mapping) or not value:
-        raise InputError(
-            f"{field} = {abbreviate(value)} must be tables, a label and its grid each."
-        )
+        raise InputError(f"{field} = {abbreviate(value)} must be a table of methods with grids.")
     noting = ErrorCollector()
     methods: dict[str, TunedMethod] = {}
     for label, table in value.items():
@@ -285,9 +283,9 @@ def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
                 if source not in placeholder_names(selector, location=location)
             ]
             if not values or unused:
-                lacking = f"{unused[0]} is used nowhere" if unused else "no values are named"
+                lacking = f"{unused[0]} is used nowhere" if unused else "it has no values"
                 raise InputError(
-                    f"{location}: {lacking}: write {{NAME}} in its selector, and a list."
+                    f"{location}: {lacking}: write {{NAME}} in its selector, and NAME = [...]."
                 )
     noting.raise_collected()
     return tuple(methods.values())

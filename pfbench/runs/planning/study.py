@@ -71,16 +71,16 @@ class Study:
     orderings
         Published rankings of the algorithms.
     forms
-        Labels of algorithms that are forms of one method, by a name in these rankings: a ranking
-        is about the best form of each.
+        Labels of the algorithms that are forms of one method, by the method's name in the rankings.
+        A ranking is about the best form of each method.
     units
-        Cost units of the paper, its own first; empty if it counts as pfbench does.
+        Cost units of the paper, its main unit first; empty if the paper counts as pfbench does.
     assumed_settings
         Settings that the paper does not state, a sentence each.
     tune
-        The methods that are tuned before they are compared, None if there are none.
+        Plan of the tuning before the comparison; None if no method is tuned.
     choices
-        The parameters chosen for them; empty before tuning.
+        Parameters chosen for the tuned methods; empty before tuning.
     """
 
     key: str
@@ -126,9 +126,9 @@ class Study:
 
     @property
     def ordering_pair_count(self) -> int:
-        """Number of tests of the published rankings: their pairs, over problems and settings.
+        """Number of tests of the published rankings: pairs on each problem at each setting.
 
-        A pair of methods with several forms counts as many as the one with more of them.
+        A pair counts once for each form of its method that has more forms.
         """
         panels = list(product(self.problems, self.settings))
         return sum(
@@ -142,7 +142,7 @@ class Study:
     def unit_costs(
         self, unit: CostUnit, label: str, setting: Mapping[str, Any]
     ) -> dict[str, float]:
-        """Return the cost of calls of an algorithm in a unit at a setting, by columns of the trace.
+        """Return an algorithm's cost of a call of each kind, by trace column, in a unit.
 
         Raises
         ------
@@ -159,16 +159,16 @@ class Study:
 
     @property
     def final_target(self) -> Stop | None:
-        """Hardest target."""
+        """Hardest target; None without targets."""
         return self.targets[-1] if self.targets else None
 
     def plans_by_target(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
-        """Return the runs that judge an algorithm at each target; None if there is no target.
+        """Return the runs that judge an algorithm, in the order of seeds, for each target.
 
-        They are in the order of seeds. Each continues to the hardest target for which its
-        parameters were chosen.
+        Without targets, the only key is None. A run with tuned parameters stops at the hardest
+        target for which its parameters were chosen.
 
         Raises
         ------
@@ -236,9 +236,9 @@ class Study:
     def iterate_trials(
         self, problem: LabelledSelector, method: TunedMethod, setting: Setting
     ) -> Iterator[tuple[Values, tuple[PlannedRun, ...]]]:
-        """Yield the points that a method tries, each with its runs by the seeds of the search.
+        """Yield the grid points that a method tries, each with its runs on the search seeds.
 
-        They continue to the hardest target, so that parameters can be chosen for all.
+        The runs stop at the hardest target, so that parameters can be chosen for all targets.
         """
         if self.tune is None:
             return
@@ -268,7 +268,7 @@ class Study:
                 yield from runs
 
     def runs(self) -> Iterator[PlannedRun]:
-        """Yield all runs, by setting, problem, algorithm and seed; equal ones each time."""
+        """Yield all runs, by setting, problem, algorithm and seed; equal runs are repeated."""
         for setting, problem, algorithm in product(self.settings, self.problems, self.algorithms):
             yield from self.all_plans(problem, algorithm, setting)
 
@@ -284,7 +284,7 @@ class Spec:
     text, path
         The text of the spec, and its path; empty, and None, if it was not read from a file.
     candidate
-        Parameters of a method that `pfbench compare` adds to this suite: lists are tuned over.
+        Parameters of a method that `pfbench compare` adds to this suite; lists of values are tuned.
     """
 
     name: str
@@ -297,7 +297,7 @@ class Spec:
 
     @property
     def study(self) -> Study:
-        """The only study, as in a suite."""
+        """The study of a spec that has only one, as a suite has."""
         (study,) = self.studies
         return study
 
@@ -346,12 +346,12 @@ _budget = lru_cache(maxsize=64)(Budget.parse)
 
 @lru_cache(maxsize=2**15)
 def canonical_selector(selector: str) -> str:
-    """Return the canonical form of a selector, which equal ones share.
+    """Return the canonical text of a selector; equal selectors have equal texts.
 
     Raises
     ------
     InputError
-        If it cannot be read.
+        If the selector cannot be read.
     """
     return str(Selector.parse(selector))
 

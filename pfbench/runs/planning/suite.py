@@ -11,12 +11,12 @@ AvailableRuns = Callable[[Sequence[PlannedRun]], Collection[PlannedRun]]
 
 
 def suite_labels(suite: Spec) -> list[str]:
-    """Return the labels of all methods, including tuned ones."""
+    """Return the labels of all methods of a suite, including tuned ones."""
     return list(dict.fromkeys(suite.study.all_labels))
 
 
 def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
-    """Return the runs of some methods."""
+    """Return the runs of the methods with these labels, without those of the search."""
     study = suite.study
     return {
         plan
@@ -29,7 +29,7 @@ def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
 
 
 def search_trials(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
-    """Return the runs of the search for some methods, by their labels after tuning."""
+    """Return the search runs of the methods that have these labels after tuning."""
     study = suite.study
     return {
         plan
@@ -49,7 +49,7 @@ def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
 def drop_methods_without_search(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
-    """Return a suite without tuned methods whose search has no runs; keep some labels."""
+    """Return a suite without tuned methods that lack a search run; keep some labels."""
     tune = suite.study.tune
     if tune is None:
         return suite
@@ -72,7 +72,7 @@ def drop_methods_without_search(
 def drop_methods_without_runs(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
-    """Return a suite without methods that have no runs; keep some labels."""
+    """Return a suite without methods that lack a run; keep some labels."""
     study = suite.study
     planned_runs = {label: suite_runs(suite, [label]) for label in study.labels}
     existing = {
@@ -96,6 +96,6 @@ def drop_methods_without_runs(
 
 
 def restrict_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
-    """Return a suite with only some of its methods."""
+    """Return a suite with only the algorithms of these labels."""
     selectors = tuple(entry for entry in suite.study.algorithms if entry.label in labels)
     return suite.map_studies(lambda study: replace(study, algorithms=selectors))

@@ -43,7 +43,7 @@ def write_suite_text(
     Parameters
     ----------
     problems
-        Selectors by label; braces in them are literal.
+        Selectors by label, which may have names in braces.
     targets, budget
         As in a spec; by default those of the suite.
     """
@@ -66,9 +66,9 @@ def write_suite_text(
 
 
 def restrict_to_problem(suite: Path, selector: str) -> Spec:
-    """Return a shipped suite on a single problem, with targets from the start of the problem.
+    """Return a shipped suite on a single problem, with targets derived from its start.
 
-    Schedules of theorems are those for the middle target. MODULE:NAME is imported.
+    The schedules of theorems are those for the middle target. A MODULE:NAME is imported.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Templates: texts of a spec with names in braces, e.g. ``sfw[batch={batch}]``.
 
-A name in braces stands for its value, and a doubled brace for a brace; there are no attributes, no
-conversions, no widths.
+A name in braces stands for its value, and a doubled brace for a brace. Unlike Python's format
+strings, templates have no attributes, conversions or widths.
 """
 
 import re

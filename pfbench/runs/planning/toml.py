@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     r"'[^'\n]*'|\#[^\n]*|[\[{\]}.=,\n]",
     re.DOTALL,
 )
-"""Strings and comments, which are skipped, or a bracket, dot or digit sequence."""
+"""A string or a comment, which are skipped, or a character that bounds or nests values."""
 
 _DIGITS = re.compile(r"[0-9](?:_?[0-9]){999}")
 _KEY = re.compile(r"^\s*([^=#\n]{1,100}?)\s*=", re.MULTILINE)
@@ -27,7 +27,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]:
-    """Return a TOML file as a table, and its text, which is read unless it is passed.
+    """Return the table of a TOML file, and its text; `text` replaces the content of the file.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]
         raise InputError(f"{path} cannot be read as TOML ({error}): simplify it.") from error
     for field, value in _iterate_values(table):
         if isinstance(value, int) and value not in _INT64:
-            raise InputError(f"{path}: {field} is an integer that 64 bits do not hold.")
+            raise InputError(f"{path}: {field} is an integer of more than 64 bits.")
     return table, text
 
 
@@ -64,7 +64,7 @@ def _read_text(path: Path) -> str:
     except ValueError as error:  # a path that cannot be
         raise InputError(f"{str(path)!r} cannot be read ({error}).") from error
     if len(data) > MOST_BYTES:
-        raise InputError(f"{path} is larger than {MOST_BYTES:,} bytes: no spec is that long.")
+        raise InputError(f"{path} is larger than {MOST_BYTES:,} bytes: shorten it.")
     try:
         # "-sig": editors of Windows begin a file with a mark.
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")

@@ -1,7 +1,7 @@
 """Tuning: the same number of trials for each method, and the chosen parameters.
 
 A method is tuned separately to each target at which it is judged, from the same trials: the trace
-of a trial shows when it reached each of them. If a choice lies at the edge of a grid, the grid is
+of a trial shows when it reached each target. If a choice lies at the edge of a grid, the grid is
 extended once, by the same rule for every method; a choice that still lies at an edge is reported.
 """
 
@@ -54,8 +54,8 @@ class TunedMethod:
     def grid_points(self, trials: int) -> list[dict[str, Any]]:
         """Return the grid points that are tried, in grid order (the last name varies fastest).
 
-        Of a larger grid these are spread over all of it: each is the golden section of its length
-        after the one before.
+        If the grid has more points than `trials`, the tried ones are spread over all of it, in
+        steps of the golden section of its length.
         """
         every = [
             dict(zip(self.grid, chosen, strict=True)) for chosen in product(*self.grid.values())
@@ -81,9 +81,9 @@ class TuningPlan:
     seeds
         The seeds of the search, disjoint from those of the study.
     targets
-        Targets of the tuning, hardest last: for each of these the smallest ERT decides.
+        Targets of the tuning, hardest last; for each, the trial with the smallest ERT is chosen.
     count
-        The kind of calls that are counted.
+        Kind of calls that the ERT counts.
     extends_grid
         Whether a list is extended beyond an edge at which a choice lies.
     """
@@ -96,9 +96,9 @@ class TuningPlan:
     extends_grid: bool = True
 
     def target_index(self, target: Stop | None) -> int:
-        """Return the index of the target to which a method is tuned that is judged at a target.
+        """Return the index of the tuning target whose choice is judged at a target.
 
-        It is that target, or else the hardest.
+        It is the index of that target, or else of the hardest.
         """
         stops = self.targets
         return stops.index(target) if target in stops else len(stops) - 1
@@ -115,11 +115,11 @@ class TuningTrial:
     hits
         Number of runs that reached each target.
     expected_calls
-        The expected calls to each, infinite without a hit.
+        Expected calls to each target, infinite without a hit.
     last_values
-        The median of the last values of the measure of each; infinite if there is none.
+        Median of the last values of each target's measure; infinite without values.
     total_calls
-        The calls of all its runs.
+        Calls of all runs together.
     """
 
     values: Values
@@ -146,7 +146,7 @@ class TuningChoice:
     trials
         All trials, in the order of the grid; those beyond its edges last.
     points_beyond
-        The points beyond the edges of the grid, which are tried, too.
+        Points beyond the edges of the grid that are tried in addition.
     """
 
     problem: str
@@ -202,7 +202,7 @@ def choice_key(problem: str, selector: str, setting: Values) -> tuple[str, ...]:
 
 
 def make_tuned_label(label: str) -> str:
-    """Return the label of a tuned method, next to that of its published form."""
+    """Return the label of a tuned method, from that of its published form."""
     return f"{label}{TUNED}"
 
 
@@ -236,7 +236,7 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
 
 
 def _operator_and_constant(text: str) -> str:
-    """Return the constant of a multiple of a constant, with its operator, as in /L of 3/L; else "".
+    """Return operator and constant of a multiple of a constant, as in /L of 3/L; else "".
 
     A root of constants counts as one, as in 0.1*sqrt(2*delta/L_norm).
     """

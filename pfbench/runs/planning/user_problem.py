@@ -25,7 +25,7 @@ def check_user_problem(selector: Selector, value: Any) -> FiniteSum:
     Raises
     ------
     InputError
-        If it does not derive from `FiniteSum`, or a part of it is wrong.
+        If the value is not a `FiniteSum`, or a part of it is wrong.
     """
     name = selector.name
     if not isinstance(value, FiniteSum):
@@ -34,7 +34,7 @@ def check_user_problem(selector: Selector, value: Any) -> FiniteSum:
             "pfbench.problems.FiniteSum; docs/adding-an-algorithm.md shows one that does."
         )
     _check_parts(f"{name} is not a problem", value, ("n", "set"))
-    _check_parts(f"the set of {name} is no feasible set", value.set, SET_METHODS)
+    _check_parts(f"the set of {name} is not a feasible set", value.set, SET_METHODS)
     problem = value.with_selector(name, selector.parameters)
     _check_at_start(problem)
     return problem
@@ -50,7 +50,7 @@ def _check_parts(blame: str, value: Any, needed: tuple[str, ...]) -> None:
 
 
 def _check_at_start(problem: FiniteSum) -> None:
-    """Check each part once, at the start point."""
+    """Check each part of a problem once, at its start point."""
     name = problem.name
 
     def part(words: str, function: Callable[[], Any]) -> Any:
@@ -72,7 +72,7 @@ def _check_at_start(problem: FiniteSum) -> None:
     if not form.is_gradient(gradient):
         returned = form.describe(gradient)
         raise InputError(
-            f"gradient(start) of {name} is {returned}: its gradients are {form.gradients_text}."
+            f"gradient(start) of {name} is {returned}: it must be {form.gradients_text}."
         )
     lacks = part("lacks", lambda: problem.lacks)
     part("set.minimum(gradient(start))", lambda: fw_gap(problem, State(x)))
@@ -83,9 +83,11 @@ def _check_at_start(problem: FiniteSum) -> None:
         )
     backend = part("open(rng)", lambda: problem.open(np.random.default_rng(0)))
     if backend is not problem:
-        _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "unconstrained"))
+        _check_parts(
+            f"open(rng) of {name} does not return a backend", backend, ("n", "unconstrained")
+        )
     if backend.n != n:
-        raise InputError(f"open(rng) of {name} must return what answers for its n={n} components.")
+        raise InputError(f"open(rng) of {name} must return a backend for its n={n} components.")
     part("measures()", lambda: problem.measures())
     part("shape", lambda: tuple(problem.shape))
     statement = part("digest", lambda: problem.digest)

@@ -1,9 +1,9 @@
-"""The one format of archives: a zip file with a manifest, opened as untrusted data.
+"""Format of archives: a zip file with a manifest, opened as untrusted data.
 
-``archive.json`` names the kind (a sweep, a comparison or a claim), what was found, and the hash of
+``archive.json`` names the kind (a sweep, a comparison or a claim), the results, and the hash of
 every other file. ``store.sqlite`` has the runs, ``spec.toml`` the spec of a sweep or a suite,
-``code/`` the modules of its author with the files that they read, ``lock.txt`` the versions,
-``page.md`` and ``badge.svg`` what people read. Opening an archive imports nothing of it.
+``code/`` the author's modules with the files that they read, and ``lock.txt`` the versions.
+``page.md`` and ``badge.svg`` are for readers. Opening an archive imports nothing of it.
 """
 
 import hashlib
@@ -41,13 +41,13 @@ SCHEMA = 2
 
 MANIFEST, SPEC, LOCK, CODE = "archive.json", "spec.toml", "lock.txt", "code/"
 RUNS, PAGE, BADGE = "store.sqlite", "page.md", "badge.svg"
-"""The names inside."""
+"""Names of files in an archive."""
 
 MOST_BYTES = 2**30
-"""Bytes of the largest archive, and of all that is in one."""
+"""Maximum size in bytes of an archive, and of all its files together."""
 
 MOST_FILES = 10_000
-"""The most files in one."""
+"""Maximum number of files in an archive."""
 
 MOST_OF_FILE = 50_000_000
 """Maximum size in bytes of a file besides code; a larger one is recorded by digest and origin."""
@@ -67,7 +67,7 @@ _LIMITS: Mapping[str, int] = MappingProxyType(
         rf"code/{_READ}": MOST_OF_FILE,
     }
 )
-"""Bytes of the largest file of each form of name; nothing else is in an archive."""
+"""Maximum size in bytes of a file, by a pattern of its name; other names are refused."""
 
 _TEXTS = mapping_type(text)
 _FIELDS: Mapping[str, Type] = MappingProxyType(
@@ -101,7 +101,7 @@ KINDS: Mapping[str, Mapping[str, Type]] = MappingProxyType(
         },
     }
 )
-"""The fields of a manifest that a kind of archive has in addition to those of all."""
+"""Fields that the manifest of a kind of archive has in addition to `_FIELDS`."""
 
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -114,9 +114,9 @@ _END, _END_OF_LARGE = b"PK\x05\x06", b"PK\x06\x07"
 """Start of the last 22 bytes of a zip file without a comment; of the 20 before in a larger one."""
 
 _MOST_LISTED = 2**24
-"""Bytes of the longest list of files in an archive."""
+"""Maximum size in bytes of the list of files in an archive."""
 
-_MORE = "there is something before or behind what is in it"
+_MORE = "there are bytes before or after its content"
 
 
 def is_valid_member_name(name: str) -> bool:
@@ -132,7 +132,7 @@ def write_archive(path: Path, files: Mapping[str, bytes], fields: Mapping[str, A
     files
         Content by file name.
     fields
-        The fields of its manifest but ``schema`` and ``files``.
+        Fields of the manifest except ``schema`` and ``files``.
 
     Raises
     ------
@@ -156,13 +156,13 @@ class Archive:
     Attributes
     ----------
     path
-        Where it was read.
+        Path from which the archive was read.
     data
-        Its bytes, read once: whatever becomes of the file, these are what is checked.
+        Bytes of the archive, read once: later changes of the file have no effect.
     manifest
-        Its manifest, with checked types.
+        The manifest, with checked types.
     names
-        The names of all files but that.
+        Names of all files except the manifest.
     """
 
     def __init__(self, data: bytes, path: Path) -> None:
@@ -192,20 +192,20 @@ class Archive:
             self.manifest = _read_manifest(self._read(MANIFEST))
             self.names = tuple(name for name in self._entries if name != MANIFEST)
             if set(self.names) != set(self.manifest["files"]):
-                raise DamagedFileError("incomplete", f"{MANIFEST} names other files than are in it")
+                raise DamagedFileError("incomplete", f"{MANIFEST} names other files than it has")
 
     @property
     def sha256(self) -> str:
-        """The hash of its bytes."""
+        """Hash of the archive's bytes."""
         return hashlib.sha256(self.data).hexdigest()
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of a file inside.
+        """Return the bytes of a file in the archive.
 
         Raises
         ------
         InputError
-            If they do not match the hash in the archive.
+            If the bytes do not match the hash in the manifest.
         """
         with self._refuse_errors():
             data = self._read(name)
@@ -229,9 +229,9 @@ class Archive:
         Raises
         ------
         InputError
-            If one is damaged.
+            If a file is damaged.
         OSError
-            If it cannot be written.
+            If a file cannot be written.
         """
         for name in self.names:
             path = folder.joinpath(*name.split("/"))
@@ -272,8 +272,7 @@ def open_archive(path: Path) -> Archive:
     Raises
     ------
     InputError
-        If there is none, or it is damaged, too large, or has other content than archives of
-        pfbench.
+        If the file is missing, damaged or too large, or is not an archive of pfbench.
     """
     try:
         with open_file(path) as file:
@@ -287,7 +286,7 @@ def open_archive(path: Path) -> Archive:
 
 
 def _check_end(data: bytes) -> None:
-    """Refuse bytes whose list of files is too long to be read, or is not followed by the end."""
+    """Raise for bytes whose list of files is too long, or is not at the end."""
     end = data[-22:]
     if not end.startswith(_END) or data[-42:-38] == _END_OF_LARGE:
         reason = _MORE if data.startswith(b"PK") else "it is not a zip file"
@@ -300,12 +299,12 @@ def _check_end(data: bytes) -> None:
 
 
 def _check_zip_entry(entry: zipfile.ZipInfo) -> None:
-    """Refuse a file of another name, form or size than an archive of pfbench has."""
+    """Raise for a file whose name, form or size an archive of pfbench cannot have."""
     name = entry.filename
     max_count = next((limit for form, limit in _LIMITS.items() if re.fullmatch(form, name)), None)
     if max_count is None or entry.orig_filename != name:
         raise DamagedFileError(
-            "unreadable", f"it has a file {name!r}, which no archive of pfbench has"
+            "unreadable", f"it has a file of the name {name!r}, which is not allowed"
         )
     if entry.file_size > max_count:
         raise DamagedFileError(
@@ -313,7 +312,7 @@ def _check_zip_entry(entry: zipfile.ZipInfo) -> None:
         )
     if entry.flag_bits & _ENCRYPTED or entry.compress_type not in _FORMS:
         raise DamagedFileError(
-            "unreadable", f"{name} is encrypted, or packed in a way that is not read"
+            "unreadable", f"{name} is encrypted, or compressed by another method"
         )
     mode = entry.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
@@ -323,17 +322,17 @@ def _check_zip_entry(entry: zipfile.ZipInfo) -> None:
 def _read_manifest(data: bytes) -> Mapping[str, Any]:
     subject: Mapping[str, Any] = decode_json(data)
     if not table(subject):
-        raise DamagedFileError("unreadable", f"{MANIFEST} is no table")
+        raise DamagedFileError("unreadable", f"{MANIFEST} is not a JSON object")
     if subject.get("schema") != SCHEMA or subject.get("kind") not in KINDS:
         raise DamagedFileError(
-            "wrong schema version", f"{subject.get('schema')!r}, where {SCHEMA} is known"
+            "wrong schema version", f"{subject.get('schema')!r} instead of {SCHEMA}"
         )
     for name, kind in {**_FIELDS, **KINDS[subject["kind"]]}.items():
         if name not in subject or not kind(subject[name]):
             raise DamagedFileError("incomplete", f"the field {name} of {MANIFEST}")
     if any(not re.fullmatch(_READ, name) for name in {**subject["reads"], **subject["origins"]}):
         raise DamagedFileError(
-            "unreadable", "a file that its code reads has a name that is not read here"
+            "unreadable", "a file that its code reads has a name that is not allowed"
         )
     if not subject["origins"].keys() <= subject["reads"].keys():
         raise DamagedFileError("incomplete", "a file with an origin has no digest")

@@ -32,7 +32,7 @@ _LIBRARY_FOLDERS = frozenset(
 
 
 _HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
-"""Nodes that may contain an import; no expression does."""
+"""Syntax nodes that may contain an import; expressions contain none."""
 
 
 def environment() -> dict[str, str]:
@@ -55,7 +55,7 @@ def environment() -> dict[str, str]:
 
 
 def library_version(library: str) -> str:
-    """Return the version of an installed library."""
+    """Return the version of an installed library, or "absent" if it has no metadata."""
     try:
         return version(library)
     except PackageNotFoundError:  # it has no metadata, as in a bundle
@@ -95,7 +95,7 @@ def source_digest(modules: frozenset[str]) -> str:
 
 
 _loaded = cache(source_digest)
-"""Digest of modules as this process first used them: Python imports each of them once."""
+"""`source_digest` when this process first used the modules, which Python imports once."""
 
 
 def check_source(note: Mapping[str, Any]) -> None:
@@ -120,8 +120,8 @@ def check_source(note: Mapping[str, Any]) -> None:
     if _loaded(modules) != note["digest"]:
         own = ", ".join(sorted(name for name in modules if not is_builtin(name)))
         raise WorkerDied(
-            f"its worker has another {own}, or a module that it imports, than the process that "
-            "asked: install the same in both, and restart them"
+            f"its worker has another version of {own}, or of a module that it imports, than its "
+            "parent: install the same version for both, and restart them"
         )
 
 
@@ -131,7 +131,7 @@ def has_source(module: str) -> bool:
 
 
 def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
-    """Return the note ``source`` of a stored entry: the root modules of its key, and their digest.
+    """Return the note ``source`` of a stored entry: root modules of its key, and digest.
 
     Parameters
     ----------
@@ -142,10 +142,10 @@ def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
 
 
 def find_reachable_files(modules: frozenset[str]) -> dict[str, str]:
-    """Return the files of the own modules that some modules reach by static imports.
+    """Return the source files that some modules reach by static imports, by module.
 
-    Own modules are those of pfbench, of the packages of the root modules, and all that are not
-    installed as libraries; imports for type checking are ignored.
+    Only modules of pfbench, of the packages of `modules`, and modules that are not installed as
+    libraries are followed. Imports for type checking are ignored.
     """
     roots = frozenset({"pfbench", *(name.partition(".")[0] for name in modules)})
     paths: dict[str, str] = {}
@@ -168,7 +168,7 @@ def find_reachable_files(modules: frozenset[str]) -> dict[str, str]:
 def _is_foreign(name: str, roots: frozenset[str]) -> bool:
     """Return whether a module belongs to Python or to a library outside the root packages.
 
-    Only the first part of a name is looked up: more would import packages.
+    Only the first part of the name is looked up: looking up more would import packages.
     """
     package = name.partition(".")[0]
     return package not in roots and _is_installed(package)

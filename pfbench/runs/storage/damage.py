@@ -8,9 +8,9 @@ from pfbench.base.escaping import escape_text
 DAMAGES = MappingProxyType(
     {
         "not a file": "a folder, a link, a pipe or a device is in its place",
-        "too large": "it has more than what pfbench writes ever has",
+        "too large": "it is larger than anything that pfbench writes",
         "truncated": "its end is missing",
-        "unreadable": "it is not what its name says",
+        "unreadable": "it cannot be read as what its name says",
         "wrong key": "it is the file of another key",
         "wrong schema version": "another version of pfbench has written it",
         "wrong content": "it does not match its hash",

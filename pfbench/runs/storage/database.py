@@ -59,7 +59,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     StorageError
         If the system does not allow it.
     DamagedStoreError
-        If it is damaged, or another file.
+        If the file is damaged, or not a store.
     """
     _check_regular(path)
     errors = []
@@ -209,7 +209,7 @@ def has_leftovers(path: Path) -> bool:
 def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
     """Acquire a shared lock on a store; return it, and whether no other process has one.
 
-    If locks are not available, it is None, and other processes are assumed.
+    If locks are not available, the lock may be None, and other processes are assumed to have one.
     """
     file = None
     with suppress(OSError):
@@ -228,7 +228,7 @@ def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
 
 
 def share_lock(file: BinaryIO | None) -> None:
-    """Allow other processes to lock a store, too."""
+    """Make the lock on a store a shared one, so that other processes can lock it, too."""
     if file is not None and sys.platform != "win32":
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_SH)
@@ -282,7 +282,7 @@ def damage_error(path: Path, detail: str) -> DamagedStoreError:
     """Return the error for a damaged file."""
     return DamagedStoreError(
         f"the store's file {path} is damaged ({detail}): `pfbench store check --repair --store "
-        f"{path.parent}` keeps what can be read, and sets the rest aside."
+        f"{path.parent}` keeps the readable entries, and moves the file aside."
     )
 
 
@@ -292,29 +292,29 @@ def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> Storag
     Parameters
     ----------
     subject
-        The entry that could not be stored; None if it could not be read.
+        Name of the entry that could not be stored; empty if the file could not be read.
     """
     name, reason = _name(error), str(error)
     kind: type[StorageError] = StorageError
     if name in ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_SCHEMA", ""):
         return damage_error(path, reason)
     if name == "SQLITE_FULL":
-        remedy = "free some space, and the same command goes on"
+        remedy = "free some space, and repeat the command"
     elif name in ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"):
         kind, remedy = ReadOnlyError, "it is read-only: fix its permissions"
     elif name in ("SQLITE_BUSY", "SQLITE_LOCKED"):
-        remedy = "another process holds it: wait for its end, and the same command goes on"
+        remedy = "another process holds it: wait for its end, and repeat the command"
     elif name == "SQLITE_TOOBIG":
         remedy = "it is larger than any entry may be"
     else:
-        remedy = "free some space, or mend its disk"
+        remedy = "free some space, or repair its disk"
     if not subject:
         if kind is ReadOnlyError:
             remedy = "fix its permissions, or the disk"
         return kind(f"{path} cannot be read ({reason}): {remedy}.")
     return kind(
         f"{subject} could not be stored in {path.parent} ({reason}): {remedy}, or choose another "
-        "store with --store; what is stored already is safe."
+        "store with --store; entries stored before are safe."
     )
 
 

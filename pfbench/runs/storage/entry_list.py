@@ -137,7 +137,7 @@ def _format_time(seconds: int) -> str:
 
 @contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Disable the garbage collector in the block, where half a million small objects are live."""
+    """Disable the garbage collector in the block, which creates very many small objects."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -66,7 +66,7 @@ def list_type(kind: Type) -> Type:
 
 
 def mapping_type(kind: Type, names: tuple[str, ...] | None = None) -> Type:
-    """Return the type of an object whose values are of one type, optionally with allowed names."""
+    """Return the type of an object with values of one type, and optionally allowed names."""
 
     def fits(value: Any) -> bool:
         if not table(value) or (names is not None and not value.keys() <= set(names)):
@@ -192,7 +192,7 @@ def check_content(kind: str, header: Mapping[str, Any]) -> None:
     Raises
     ------
     DamagedFileError
-        With the name of the field.
+        If a field is missing or of a wrong type; the message names it.
     """
     notes = header.get("notes", {})
     _check({"notes": notes}, {"notes": table}, "")
@@ -205,7 +205,7 @@ def check_content(kind: str, header: Mapping[str, Any]) -> None:
     run = header["run"]
     unknown = run.keys() - RUN.keys() - OPTIONAL_RUN_FIELDS.keys()
     if unknown:
-        raise DamagedFileError("incomplete", f"there is no field {min(unknown)} of a run")
+        raise DamagedFileError("incomplete", f"a run has no field {min(unknown)}")
     _check(run, RUN, "run.", needed=True)
     _check(run, OPTIONAL_RUN_FIELDS, "run.")
 

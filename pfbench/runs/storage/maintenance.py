@@ -24,7 +24,7 @@ from pfbench.runs.storage.serialization import Record, StoredRun, decode
 from pfbench.runs.storage.store import Store
 
 TIMES = frozenset({"seconds", "oracle_seconds"})
-"""Columns that may differ when a run is re-run."""
+"""Fields and columns that may differ when a run is re-run."""
 
 Progress = Callable[[], None]
 
@@ -120,7 +120,7 @@ class GarbageReport:
     outdated_entries
         Kind and key of entries computed by source that has changed since: they are never reused.
     bytes
-        Their size.
+        Size of the outdated entries in bytes.
     retained
         Number of retained entries, by reason.
     """
@@ -166,9 +166,9 @@ def collect_garbage(
 
 RETAINED_KINDS = {
     "current": "entries of the current source",
-    "unnoted": "entries that do not say which source made them",
+    "unnoted": "entries without a note of their source",
     "own": "entries of user-defined modules",
-    "damaged": "damaged entries (`pfbench store check --repair` sets them aside)",
+    "damaged": "damaged entries (`pfbench store check --repair` moves them)",
 }
 """Reasons for retention, by name."""
 
@@ -176,7 +176,7 @@ RETAINED_KINDS = {
 def _find_outdated_or_reason(
     header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]
 ) -> str:
-    """Return whether an entry is outdated, or the reason why it is retained."""
+    """Return "outdated", or the name in `RETAINED_KINDS` of the reason to retain an entry."""
     note = header.get("notes", {}).get("source")
     if not isinstance(note, Mapping) or not list_type(text)(note.get("modules")):
         return "unnoted"
@@ -198,9 +198,9 @@ class MergeReport:
     added, equal
         Number of copied entries, and of those that existed already.
     refused
-        Kind and key of entries with a different content here, and the difference.
+        Kind, key and first difference of entries whose content differs between the stores.
     damaged
-        Unreadable entries of the other store.
+        Damaged entries of the other store.
     """
 
     added: int
@@ -212,14 +212,14 @@ class MergeReport:
 def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> MergeReport:
     """Copy the entries of another store that this one lacks.
 
-    If both have a key, they must agree in everything but times: the run's ``seconds``, its
-    column ``seconds``, and its notes. If they do not, that entry is refused, and this store keeps
-    its own. A run that was killed from outside is replaced by the other's.
+    If both stores have a key, the two entries must agree in everything but times and notes. If they
+    do not, the entry is refused, and this store keeps its own. A run that was killed from outside
+    is replaced by that of the other store.
 
     Raises
     ------
     InputError
-        If both are the same folder.
+        If both stores have the same folder.
     StorageError
         If a file cannot be read or written; entries copied before remain.
     """
@@ -236,7 +236,7 @@ def import_old_store(
     Raises
     ------
     InputError
-        If there is none, or pyarrow is not installed.
+        If the folder has no old store, or pyarrow is not installed.
     """
     damages: list[DamageReport] = []
 
@@ -325,14 +325,14 @@ def _first_difference(computed: Mapping[str, Any], reference: Mapping[str, Any])
 def trace_difference(run: Run, recorded: Run, tolerance: float | None = None) -> str | None:
     """Return the first difference of two traces except in times, None if they agree.
 
-    A measure may differ by `tolerance` of the largest of its column; without one, in no bit.
+    A column may differ by `tolerance` times its largest modulus; if this is None, in no bit.
     """
     if run.columns != recorded.columns:
         return "columns of the trace"
     if len(run.rows) != len(recorded.rows):
         return "length of the trace"
     columns = zip(*run.rows, strict=True), zip(*recorded.rows, strict=True)
-    far = "" if tolerance is None else f", by more than {tolerance:g} of its largest"
+    far = "" if tolerance is None else f", by more than {tolerance:g} of its largest value"
     for name, column, other in zip(run.columns, *columns, strict=False):
         if name not in TIMES and not _values_equal(column, other, tolerance):
             return f"column {name} of the trace{far}"

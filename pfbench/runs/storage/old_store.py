@@ -45,12 +45,12 @@ OldEntry = Record | tuple[str, str, DamagedFileError]
 
 
 def read_old_store(folder: Path) -> Iterator[OldEntry]:
-    """Yield the entries of an old store; if a run is stored twice, the valid one.
+    """Yield the entries of an old store; if a run is stored twice, the file or later segment.
 
     Raises
     ------
     InputError
-        If there is none, or pyarrow is not installed.
+        If the folder has no old store, or pyarrow is not installed.
     """
     if not (folder / "runs").is_dir():
         raise InputError(f"there is no store of an earlier pfbench in {folder}: name its folder.")
@@ -153,7 +153,7 @@ def _check_size(file: "pq.ParquetFile", groups: list[int]) -> None:
 
 
 def _record(key: str, text: bytes, columns: Columns, digest: str, stored: int) -> Record:
-    """Return the row of an old run; the first versions had no hash: it is empty."""
+    """Return the row of an old run; `digest` is empty for the first versions, which had none."""
     if digest and digest != _run_digest(text, columns):
         raise DamagedFileError("wrong content", DAMAGES["wrong content"])
     header: Mapping[str, Any] = decode_json(text)
@@ -161,7 +161,7 @@ def _record(key: str, text: bytes, columns: Columns, digest: str, stored: int) -
         raise DamagedFileError("wrong key", f"it says {header.get('key')!r}")
     meta = {name: header.get(name, {}) for name in ("run", "environment", "notes")}
     if any(column.dtype != column_dtype(name) for name, column in columns.items()):
-        raise DamagedFileError("incomplete", "a column of its trace is of another type")
+        raise DamagedFileError("incomplete", "a column of its trace has a wrong type")
     return columns_record(key, meta, columns, stored)
 
 

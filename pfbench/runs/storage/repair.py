@@ -43,7 +43,7 @@ def salvage(store: Store) -> str:
     try:
         if lock is not None and not alone:
             raise StorageError(
-                f"the store {store.folder} is open in another process: end that first."
+                f"the store {store.folder} is open in another process: end that process."
             )
         subject = f"the repaired store {store.folder}"
         with (
@@ -77,7 +77,7 @@ def _copy_whole(path: Path, new: Store) -> None:
 
 
 def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
-    """Yield the rows from both ends to the first damaged page, and those between one by one."""
+    """Yield the readable rows: from both ends up to a damaged page, then one by one."""
     try:
         connection = connect_raw(path)
     except sqlite3.DatabaseError:
@@ -106,7 +106,7 @@ def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
 
 
 def _move_aside(path: Path) -> Path:
-    """Move a file, with its journal files, to a new name in the folder of damaged ones."""
+    """Move a file, with its journal files, to a new name in the folder of damaged files."""
     folder = path.parent / ASIDE
     folder.mkdir(exist_ok=True)
     number = 1

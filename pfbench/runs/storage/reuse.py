@@ -1,7 +1,7 @@
-"""Reuse of stored runs that differ only in their limits: a longer run contains a shorter one.
+"""Reuse of stored runs with other limits: a longer run contains a shorter one.
 
-The run of a larger budget begins with that of a smaller one, bit for bit (see
-`pfbench.runs.storage.run_keys`): for a smaller budget, the stored run is cut.
+A run with a larger budget begins, bit for bit, with the run with a smaller one (see
+`pfbench.runs.storage.run_keys`). So for a smaller budget, the stored run is cut.
 """
 
 import math
@@ -41,7 +41,7 @@ def _has_ended_at_iteration_limit(run: Row) -> bool:
 
 
 def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool:
-    """Return whether a run with these limits, which a stored run did not exceed, ends as it did."""
+    """Return whether a stored run within these limits would end equally under them."""
     if run["status"] == Status.BUDGET:
         ending = set(run["limits"]) - {"iterations"}
     elif _has_ended_at_iteration_limit(run):
@@ -81,10 +81,10 @@ class ContainingRunIndex:
         self._take(run.as_json() | existing)
 
     def find_containing_run(self, plan: PlannedRun, keys: RunKeys) -> tuple[StoredRun, str] | None:
-        """Return the stored run that contains a run with other limits.
+        """Return a stored run that contains a planned run with other limits, and its origin.
 
-        The second value is "stored" if the limits make no difference, or "cut". A cut run is not
-        stored again: the longer run that contains it is.
+        The origin is "stored" if the limits make no difference, or "cut" if the returned run is a
+        part of the stored one. A cut run is not stored, because the longer run is.
         """
         longest = math.inf if plan.time_limit is None else plan.time_limit
         for existing in self._rows_by_family.get(keys.family, {}).values():
@@ -110,18 +110,18 @@ class ContainingRunIndex:
 
 
 def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | None:
-    """Return the part of a run within smaller limits: its trace up to there.
+    """Return the part of a run within smaller limits, with its trace up to there, or None.
 
-    It ends at the last recorded iterate within the budget, with the counts spent to reach it, or
-    at the iterate that the limit "iterations" names; None if that is not recorded. If the output is
-    the last iterate, its measures are those in the trace; all others are None. The time inside
-    oracles is unknown (NaN).
+    The part ends at the last recorded iterate within the budget, with the counts spent to reach it,
+    or at the iterate that the limit "iterations" names. Return None if that iterate is not
+    recorded. If the output is the last iterate, its measures are those in the trace; all others are
+    None. The time inside oracles is unknown (NaN).
 
     Parameters
     ----------
     exact
-        Also return None if the budget may allow more iterates than the last recorded one: a run
-        checks its target at the very last.
+        Also return None if the budget may allow iterates after the last recorded one: a run checks
+        its target at its very last iterate, too.
     """
     budget = {name: limit for name, limit in limits.items() if name != "iterations"}
     longest = limits.get("iterations", math.inf)

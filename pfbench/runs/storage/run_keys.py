@@ -36,15 +36,15 @@ class RunKeys:
     Attributes
     ----------
     key, family
-        Its content key, and that of all runs which differ from it only in their limits.
+        Content key of the run, and the key shared by all runs that differ only in their limits.
     limits
-        Its budget, and under "iterations" that parameter, if it is a limit like a budget.
+        Budget of the run, and its parameter `iterations` if that is a limit like a budget.
     source
-        The store's note on its source.
+        Note for the store on the source of the run; see `source_note`.
     dimension
         The number of entries of a point.
     parameters, schedule
-        Those of the run, also if it is cut from a run of another selector.
+        Parameters and schedule of the run, even if it is cut from a run of another selector.
     files
         The digests of the files that user-defined code read during planning, by name.
     guarantee
@@ -112,7 +112,7 @@ def anytime(algorithm: Any) -> bool:
 
 
 def _value_of_guaranteed_measure(resolved: ResolvedPlan) -> tuple[str, float] | None:
-    """Return the guarantee of a schedule in units of its measure."""
+    """Return the guaranteed measure of a schedule, and its bound in units of the measure."""
     guarantee = resolved.cached_run.guarantee if resolved.cached_run else None
     if guarantee is None:
         return None
@@ -139,8 +139,8 @@ def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
     for module in sorted(own):
         if not has_source(module):
             raise InputError(
-                f"{module} has no Python source that a stored run could be known by: name a "
-                "module that has one, and imports it."
+                f"{module} has no Python source, which the key of a stored run needs: name a "
+                "Python module that imports it."
             )
     return frozenset({_LOOP, *modules, algorithm, *measures, *own})
 
@@ -150,8 +150,8 @@ def _key_content(
 ) -> dict[str, Any]:
     """Return the content of the key of a run, as JSON.
 
-    If not `limited`, without its outer limits, and without its `iterations` if these are a limit
-    like a budget.
+    If not `limited`, the content has no budget, no limits of time and memory, and no `iterations`
+    if that is a limit like a budget.
     """
     problem = resolved.built_problem.problem
     return {
@@ -178,7 +178,7 @@ def _key_content(
 
 
 def _algorithm_key_content(plan: PlannedRun, resolved: ResolvedPlan, limited: bool) -> list[Any]:
-    """Return an algorithm's class and parameters; of one that does not fit, its selector.
+    """Return an algorithm's class and parameters; of a refused algorithm, its selector.
 
     For an algorithm of another library, also the version of that library.
     """

@@ -26,9 +26,9 @@ def open_file(path: Path | str) -> BinaryIO:
     Raises
     ------
     DamagedFileError
-        If something else is in its place; a link is not followed.
+        If the path is a link, a folder, a pipe or a device.
     OSError
-        If there is nothing, or the system does not let it be read.
+        If there is no file, or the system does not let it be read.
     """
     # Opening a device may do something; a link that comes in between is not followed.
     _check_regular(os.lstat(path).st_mode)
@@ -52,16 +52,16 @@ def check_size(file: BinaryIO, limit: int) -> int:
     Raises
     ------
     DamagedFileError
-        If it is larger.
+        If the file is larger.
     """
     size = os.fstat(file.fileno()).st_size
     if size > limit:
-        raise DamagedFileError("too large", f"{size:,} bytes, where {limit:,} is the most")
+        raise DamagedFileError("too large", f"{size:,} bytes, at most {limit:,} are allowed")
     return size
 
 
 def _check_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise DamagedFileError(
-            "not a file", f"{_KINDS.get(stat.S_IFMT(mode), 'something else')} is there"
+            "not a file", f"{_KINDS.get(stat.S_IFMT(mode), 'something else')} is in its place"
         )

@@ -69,7 +69,7 @@ class Record(NamedTuple):
     Attributes
     ----------
     kind, key
-        The entry.
+        Kind and key of the entry.
     problem, algorithm, claim, seed, status, stop_reason, iterations, seconds
         Columns of a listing; None if a kind has no such value, or a number is NaN.
     counts, limits
@@ -115,7 +115,7 @@ SHOWN = len(LISTED) - 1
 """Number of displayed columns."""
 
 CLOCK = LISTED.index("stored")
-"""Index of the time of storage among them."""
+"""Index of the time of storage in `LISTED`."""
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -134,8 +134,6 @@ def run_record(
     ------
     TypeError
         If a count is not an integer.
-    InputError
-        If a key has another form.
     """
     reason = run.stop_reason[:LONGEST_REASON].encode(errors="replace").decode()
     meta = {
@@ -227,12 +225,12 @@ def column_dtype(name: str) -> type[np.generic]:
 def storage_obstacle(run: Run) -> str:
     """Return the reason why a run cannot be stored; empty if it can."""
     if not all(map(count, (run.iterations, *run.counts.as_dict().values()))):
-        return "its counts are larger than 64 bits hold"
+        return "its counts exceed 64 bits"
     number = len(run.rows) * len(run.columns)
     if number > MOST_NUMBERS or len(run.columns) > MOST_COLUMNS:
         return (
-            f"its trace has {len(run.rows):,} rows of {len(run.columns):,} columns, and "
-            f"{MOST_NUMBERS:,} numbers is the most that is stored: record fewer iterates (every)"
+            f"its trace has {len(run.rows):,} rows of {len(run.columns):,} columns, but at most "
+            f"{MOST_NUMBERS:,} numbers are stored: record fewer iterates (every)"
         )
     return ""
 
@@ -275,25 +273,25 @@ def encode_for_checksum(listed: Sequence[Any]) -> bytes:
 
 
 def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
-    """Return the content of an entry (a `StoredRun`, or the row of another kind), and its metadata.
+    """Return the content of an entry (a `StoredRun`, or another row), and its metadata.
 
     Raises
     ------
     DamagedFileError
-        If it is incomplete, or pfbench does not write such entries.
+        If the row is incomplete or changed, or pfbench does not write such entries.
     """
     listed = record[:SHOWN]
     if not all(isinstance(part, bytes) for part in record[-3:]) or record.kind not in KINDS:
-        raise DamagedFileError("incomplete", "a column of the store's table is of another type")
+        raise DamagedFileError("incomplete", "a column of the store's table has a wrong type")
     content = b"\0".join((encode_for_checksum(listed), record.meta, record.trace))
     if hashlib.sha256(content).digest() != record.sha256:
         raise DamagedFileError("wrong content", DAMAGES["wrong content"])
     meta = decode_json(_unpack(record.meta, KINDS[record.kind], "metadata"))
     if not isinstance(meta, dict):
-        raise DamagedFileError("unreadable", f"its metadata are no {record.kind}")
+        raise DamagedFileError("unreadable", f"its metadata are not those of a {record.kind}")
     check_content(record.kind, meta)
     if not isinstance(record.key, str) or not KEY.fullmatch(record.key):
-        raise DamagedFileError("incomplete", "its key is no name of 8 to 128 letters or digits")
+        raise DamagedFileError("incomplete", "its key is not 8 to 128 letters or digits")
     if record.kind != "run":
         return meta["row"], meta
     fields = meta["run"]
@@ -355,7 +353,7 @@ def decode_json(data: bytes) -> Any:
     Raises
     ------
     DamagedFileError
-        If it is invalid, nested very deep, or has a text that is not valid Unicode.
+        If the data are invalid, nested very deep, or have text that is not valid Unicode.
     """
     if _is_deep(data):
         raise DamagedFileError("unreadable", f"its JSON is nested more than {_DEEPEST} deep")

@@ -69,14 +69,14 @@ class Store:
     folder
         Folder of the store; created if it is missing.
     make
-        If false, it must exist.
+        Whether a missing store is created; if false, the store must exist.
 
     Raises
     ------
     StorageError
         If the folder cannot be created, read or written; the message has a remedy.
     InputError
-        If it must exist, and does not.
+        If `make` is false, and there is no store.
     """
 
     def __init__(self, folder: Path | str, *, make: bool = True) -> None:
@@ -89,7 +89,7 @@ class Store:
         if not make and not exists:
             if old:
                 raise InputError(
-                    f"{folder} is a store of an earlier pfbench: read it once, with `pfbench store "
+                    f"{folder} is a store of an earlier pfbench: import it once, by `pfbench store "
                     f"import {folder} --store {folder}`."
                 )
             raise InputError(f"there is no store in {folder}: choose another with --store.")
@@ -100,7 +100,7 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(
-                f"the store {folder} cannot be made ({error.strerror}): choose another with "
+                f"the store {folder} cannot be created ({error.strerror}): choose another with "
                 "--store, or fix its permissions."
             ) from error
         if not exists:
@@ -108,7 +108,7 @@ class Store:
                 _ = self._database
             except ReadOnlyError as error:
                 raise StorageError(
-                    f"the store {folder} cannot be made: choose another with --store, or fix its "
+                    f"the store {folder} cannot be created: choose another by --store, or fix its "
                     "permissions."
                 ) from error
 
@@ -140,7 +140,7 @@ class Store:
         Raises
         ------
         StorageError
-            If it cannot.
+            If the store cannot be written.
         """
         subject, remedy = f"the store {self.folder}", "choose another with --store"
         check_writable(self.folder, subject, folder=True, remedy=remedy, error=StorageError)
@@ -152,7 +152,7 @@ class Store:
         environment: Mapping[str, str],
         notes: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write a finished run, which is on the disk at the end; an interruption leaves none.
+        """Write a finished run to the disk; an interruption leaves the store without it.
 
         Raises
         ------
@@ -176,13 +176,13 @@ class Store:
             meta = {"row": plain, "notes": dict(notes or {})}
             check_content(kind, meta)
         except ValueError as error:
-            raise InputError(f"the row of {kind} {key} is no JSON ({error}).") from error
+            raise InputError(f"the row of {kind} {key} is not valid JSON ({error}).") from error
         except DamagedFileError as error:
-            raise InputError(f"the row of {kind} {key} is no such entry ({error}).") from error
+            raise InputError(f"the row of {kind} {key} is not valid ({error}).") from error
         self.write([make_record(kind, check_key(key), meta)])
 
     def write(self, records: Sequence[Record]) -> None:
-        """Write entries together; each replaces the entry of its key. See `put`."""
+        """Write entries in one transaction; each replaces the entry of its key. See `put`."""
         if not records:
             return
         first = f"{records[0].kind} {records[0].key}"
@@ -191,9 +191,9 @@ class Store:
             self._database.executemany(_WRITE, records)
 
     def quarantine(self, kind: str, key: str, damage: DamagedFileError) -> bool:
-        """Move a damaged entry to the table of those, and return whether it was moved.
+        """Move a damaged entry to the table ``damaged``; return whether it was moved.
 
-        It is not moved if the store cannot be written, or another process has repaired it
+        It is not moved if the store cannot be written, or another process has repaired the entry
         meanwhile.
         """
         with suppress(StorageError), self._mutex, translate_errors(self.path, f"{kind} {key}"):
@@ -225,7 +225,7 @@ class Store:
     def get(self, key: str) -> StoredRun | None:
         """Return a stored run, or None if there is none.
 
-        A damaged one is logged and quarantined, and None is returned, so that it is re-run.
+        A damaged run is logged and quarantined, and None is returned, so that it is re-run.
 
         Raises
         ------
@@ -248,7 +248,7 @@ class Store:
         Raises
         ------
         DamagedFileError
-            If it is damaged; it is not moved.
+            If the entry is damaged; it is not moved.
         StorageError
             If the store cannot be read.
         """
@@ -256,7 +256,7 @@ class Store:
         return None if record is None else decode(record)
 
     def read_metadata(self, kind: str, key: str) -> Mapping[str, Any] | None:
-        """Return the metadata of an entry; see `stat_entry`."""
+        """Return the metadata of an entry; see `read_content_and_metadata`."""
         entry = self.read_content_and_metadata(kind, key)
         return None if entry is None else entry[1]
 
@@ -271,7 +271,7 @@ class Store:
         return Record(*rows[0]) if rows else None
 
     def _fetch(self, query: str, *arguments: Any) -> list[Any]:
-        """Return the rows of a query; invalid Unicode is shown as well as possible."""
+        """Return the rows of a query, with replacement characters for invalid Unicode."""
         try:
             return self._database.execute(query, arguments).fetchall()
         except sqlite3.OperationalError as error:
@@ -319,7 +319,7 @@ class Store:
             return check_structure(self._database)
 
     def listing(self) -> Listing:
-        """Return a row for each entry, and the damaged ones, without moving anything."""
+        """Return the rows of all valid entries, and the damaged ones, without moving anything."""
         query = f"SELECT {', '.join(LISTED)}, length(meta) + length(trace) FROM entries"
         with self._mutex, translate_errors(self.path), gc_disabled():
             return check_and_list_rows(self._fetch(query))
@@ -340,7 +340,7 @@ def check_key(key: str) -> str:
     Raises
     ------
     InputError
-        If it has another form.
+        If the key has another form.
     """
     if not KEY.fullmatch(key):
         raise InputError(f"{key!r} is not a key: it must be 8 to 128 letters or digits.")

@@ -285,7 +285,7 @@ def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
         names = ["first", "second"]
         foreign = other.map(held, names, pure=False)
         assert all(distributed.Event(f"{one} has begun", other).wait(60) for one in names)
-        with pytest.raises(InputError, match="it is busy; wait, or take another") as error:
+        with pytest.raises(InputError, match="wait until it is idle, or use another") as error:
             engine.environment()
         distributed.Event("all may end", other).set()
         other.gather(foreign)

@@ -173,10 +173,10 @@ def test_other_runs_go_on(tmp_path):
         (["Quadratic"], "own_things:Quadratic is not a measure"),
         (["one_parameter"], "problem and state (too many positional arguments)"),
         (["three_parameters"], "problem and state (missing a required argument: 'best')"),
-        (["value"], "the name value is taken"),
-        (["seconds"], "the name seconds is taken"),
-        (["rmse_truth"], "the name rmse_truth is taken"),
-        (["norm_lower"], "the name norm_lower is taken"),
+        (["value"], "traces use the name value"),
+        (["seconds"], "traces use the name seconds"),
+        (["rmse_truth"], "traces use the name rmse_truth"),
+        (["norm_lower"], "traces use the name norm_lower"),
         (["norm", "norm"], "two measures are called norm"),
     ],
 )
@@ -188,7 +188,7 @@ def test_what_is_no_measure_is_refused_in_one_sentence(names, words):
 
 
 def test_a_measure_of_the_problem_is_not_replaced():
-    with pytest.raises(InputError, match="the name norm is taken"):
+    with pytest.raises(InputError, match="traces use the name norm"):
         chosen_measures(select_problem("own_things:Stated"), ["own_things:norm"])
 
 

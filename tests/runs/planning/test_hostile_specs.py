@@ -72,7 +72,7 @@ def refusal(tmp_path):
         ("seeds = 1000000000\n[grid]\nb=[1]", "plans 1,000,000,000 runs"),
         (
             "seeds = 1000000000000\n[grid]\nb=[1]",
-            "1,000,000,000,000 seeds), and 100,000 is the most",
+            "1,000,000,000,000 seeds), at most 100,000 are allowed",
         ),
         (f"seeds = {[*range(MOST_RUNS + 1)]}\n[grid]\nb=[1]", f"plans {MOST_RUNS + 1:,} runs"),
         (
@@ -151,8 +151,8 @@ def test_a_value_of_a_setting_is_a_number_or_a_text(refusal, value):
     [
         (f"seeds = {'9' * 5000}\n", "seeds (line 3) has a number of 1,000 digits or more"),
         (f"seeds = [1, {'9' * 5000}]\n", "seeds (line 3) has a number of 1,000 digits"),
-        (f"seeds = 0x{'f' * 5000}\n", "seeds is an integer that 64 bits do not hold"),
-        (f"seeds = [1, {2**63}]\n", "seeds[1] is an integer that 64 bits do not hold"),
+        (f"seeds = 0x{'f' * 5000}\n", "seeds is an integer of more than 64 bits"),
+        (f"seeds = [1, {2**63}]\n", "seeds[1] is an integer of more than 64 bits"),
         (f"budget = {{sfo = {'1_0' * 1000}}}\n", "budget (line 3) has a number of 1,000 digits"),
         (f"seeds = {'[' * 100_000}\n", "seeds (line 3) is nested more than 16 deep"),
         (f"seeds = {'[' * 100_000}{']' * 100_000}\n", "seeds (line 3) is nested"),

@@ -100,7 +100,7 @@ def test_a_price(tmp_path):
     [
         ("lo = 50", "la = 50", "unknown field of"),
         ("lo = 50", "lo = -1", "price.lo"),
-        ("sfo = 1\nlo = 50", "sfo = 0", "no call costs anything"),
+        ("sfo = 1\nlo = 50", "sfo = 0", "give a call a positive cost"),
     ],
 )
 def test_a_price_that_is_none(tmp_path, old, new, says):
@@ -146,7 +146,7 @@ def test_published_orders(tmp_path):
         ('["FW", ["SG"]]', '["FW", ["SC"]]', "did you mean 'SG'"),
         ('["FW", ["SG"]]', '["FW", ["FW"]]', "each label once"),
         ('["FW", ["SG"]]', '["FW"]', "two labels or more"),
-        ('["FW", ["SG"]]', '["FW", []]', "no empty place"),
+        ('["FW", ["SG"]]', '["FW", []]', "no empty rank"),
         ('problems = "small"', 'problems = "smal"', "did you mean 'small'"),
         ('settings = ["few"]', 'settings = ["many"]', "unknown setting"),
         ('measure = "fw_gap"', 'measure = "gap"', "unknown measure"),

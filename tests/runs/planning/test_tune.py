@@ -87,7 +87,7 @@ def test_points_of_a_larger_grid_are_spread():
     [
         ("trials = 3", "trials = 0", "tune.trials=0 must be at least 1", True),
         ("trials = 3", "", "tune.trials is missing", True),
-        ("[10, 11]", "[10, 1]", "tune.seeds has the seed 1, which is one of the study", False),
+        ("[10, 11]", "[10, 1]", "tune.seeds has the seed 1, which the study has", False),
         ("[10, 11]", "2", "tune.seeds has the seed 0", False),
         ("trials = 3", "trials = 3\ncount = 'sof'", "tune.count 'sof': did you mean", True),
         ("trials = 3", "trials = 3\ntarget = 'gap'", "cannot read the target", False),
@@ -97,7 +97,7 @@ def test_points_of_a_larger_grid_are_spread():
         ("step = [0.1, 0.2]", "step = 0.1", "tune.methods.SG.step = 0.1 must be a list", True),
         ("step = [0.1, 0.2]", "step = [0.1]\nx = [1]", "x is used nowhere", False),
         ("step={step}", "step={stop}", "step is used nowhere", False),
-        ("t = [8, 9]", "t = [8, 9]\nb = [5]", "b has values in the grid, too", False),
+        ("t = [8, 9]", "t = [8, 9]\nb = [5]", "b is also a name of the study", False),
         ("[tune.methods.SG]", "[tune.methods.'']", "a label", False),
         ('selector = "nfwu', 'elector = "nfwu', "tune.methods.SG needs a selector", True),
         ("targets =", "#", "tune.target is missing, and the study has no targets", False),

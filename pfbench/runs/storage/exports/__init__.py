@@ -57,7 +57,7 @@ def export(
         If the files cannot be written.
     """
     if not rows:
-        raise InputError("no stored run was chosen: there is nothing to export.")
+        raise InputError("no stored run matches the options: there is nothing to export.")
     selected = SelectedRuns(store, rows)
     try:
         folder.mkdir(parents=True, exist_ok=True)

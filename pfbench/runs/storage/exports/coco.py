@@ -43,7 +43,7 @@ def write_coco(runs: SelectedRuns, view: ExportOptions, folder: Path) -> list[Pa
     if number > FUNCTIONS:
         raise InputError(
             f"COCO's suite has {FUNCTIONS} functions, and there are {number} problems: "
-            "choose some of them with --problem."
+            "choose fewer with --problem."
         )
     files: list[Path] = []
     lines: dict[int, tuple[str, int, str]] = {}

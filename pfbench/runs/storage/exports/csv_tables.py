@@ -58,7 +58,7 @@ class _Spool:
     folder
         Folder of the unnamed temporary file.
     names
-        The first columns.
+        Names of the first columns.
     """
 
     def __init__(self, folder: Path, names: Iterable[str]) -> None:
@@ -96,7 +96,7 @@ class _Spool:
 
 
 def write_wide(selected: SelectedRuns, view: ExportOptions, folder: Path) -> list[Path]:
-    """Write ``runs.csv``, a line for each run, and ``trace.csv``, a line for each recorded iterate.
+    """Write a line for each run to ``runs.csv``, for each iterate to ``trace.csv``.
 
     A cell is empty where a run has no such measure.
     """
@@ -262,7 +262,7 @@ def _pad_column(cells: tuple[float, ...] | None, length: int) -> Iterable[float 
 
 
 def _batch_runs(spool: _Spool, trace_column: int) -> Iterator[list[list[Any]]]:
-    """Yield batches of runs with many rows in all; `trace_column` is the position of a column."""
+    """Yield batches of runs with many rows in all, counted in the column `trace_column`."""
     some, rows = list[list[Any]](), 0
     for run in spool:
         some.append(run)
@@ -275,7 +275,7 @@ def _batch_runs(spool: _Spool, trace_column: int) -> Iterator[list[list[Any]]]:
 
 
 def _type(name: str) -> Any:
-    """Return the type of a column of benchopt."""
+    """Return the Arrow type of a column of benchopt."""
     import pyarrow as pa
 
     if name in ("idx_rep", "base_seed", "stop_val") or name.startswith("count_"):
@@ -285,7 +285,7 @@ def _type(name: str) -> Any:
 
 
 def _benchopt(name: str) -> str:
-    """Return benchopt's name of a column of a trace."""
+    """Return benchopt's name for a column of a trace."""
     return _BENCHOPT.get(name, f"objective_{name}")
 
 

@@ -101,7 +101,7 @@ class CurveGroup:
     folder
         A name for the algorithm's folder; see `folders`.
     dimension
-        Entries of a point.
+        Number of entries of a point.
     naming
         Name of its runs in a spec.
     curves
@@ -130,7 +130,7 @@ def functions(runs: SelectedRuns) -> dict[str, int]:
 def groups(runs: SelectedRuns, view: ExportOptions) -> Iterator[CurveGroup]:
     """Yield the runs by algorithm and problem; the curves of one must be used before the next.
 
-    Runs without a value in their trace, or of unknown dimension, are left out: no problem is built.
+    Runs without a value at the start, or of unknown dimension, are left out: no problem is built.
 
     Raises
     ------
@@ -206,5 +206,5 @@ def folders(algorithms: Iterable[str]) -> Mapping[str, str]:
 
 
 def file_name(selector: str) -> str:
-    """Return a selector as a part of a file name."""
+    """Return a selector with characters that are valid in file names."""
     return re.sub(r"[^A-Za-z0-9.=-]+", "_", selector).strip("_.")[:80]

@@ -30,7 +30,7 @@ class RunNaming:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Names by column."""
+        """Parts of the name, by column of a table."""
         return vars(self) | {"targets": ", ".join(self.targets)}
 
 
@@ -71,7 +71,7 @@ def _iterate_labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]
 
 
 def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
-    """Return the name of a stored run; of one that no spec names, its target if known."""
+    """Return the name of a stored run; if the spec lacks the run, only its known target."""
     run = entry.run
     naming = names.get(portable_identity(run))
     if naming is not None:

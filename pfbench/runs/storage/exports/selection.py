@@ -42,7 +42,7 @@ class SelectedRuns:
             entry: StoredRun = stat_entry[0]
             run = entry.run
             if (run.algorithm, run.problem, run.seed, entry.key) != sort_key(row):
-                self.omitted["not what was listed: stored again meanwhile"] += 1
+                self.omitted["stored again since they were listed"] += 1
                 continue
             yield entry
 
