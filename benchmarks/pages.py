@@ -48,7 +48,7 @@ def main():
     print(f"{'':8}{'processor':>10}{'wall':>10}{'files':>8}{'MB':>8}")
     for name, checkout in checkouts.items():
         with tempfile.TemporaryDirectory() as folder:
-            found = timed(checkout.resolve(), given.suite, given.method, Path(folder))
+            found = timed(checkout.resolve(), given.suite_path, given.method, Path(folder))
         processor, wall, files, size = found
         print(f"{name:8}{processor:>8.1f} s{wall:>8.1f} s{files:>8}{size / 1e6:>8.2f}", flush=True)
 

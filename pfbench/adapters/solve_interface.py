@@ -138,12 +138,12 @@ def as_problem(subject: Any) -> Problem:
     return cast(Problem, problem)
 
 
-def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
+def as_algorithm(subject: Any, problem: Problem) -> AlgorithmSpec | Algorithm:
     """Return an algorithm from any argument that `solve` accepts; see `as_problem`.
 
     Parameters
     ----------
-    on
+    problem
         Problem that the algorithm runs on; a plain function may query all of its oracles.
     """
     if isinstance(subject, str):
@@ -151,8 +151,8 @@ def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
     if inspect.isfunction(subject) and (
         is_method(subject) or len(_list_required_arguments(subject)) == 3
     ):
-        lacks = getattr(on, "lacks", ())
-        offered = frozenset(v for v in ORACLES if v not in lacks and hasattr(on, v))
+        lacks = getattr(problem, "lacks", ())
+        offered = frozenset(v for v in ORACLES if v not in lacks and hasattr(problem, v))
         method = method_class(subject)
         subject = method if method.arguments else method_class(subject, requires=offered)
     result = _instantiate_or_call(subject)

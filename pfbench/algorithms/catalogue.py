@@ -29,7 +29,7 @@ from pfbench.base.parameters import (
     Parameter,
     check_parameter_names,
     check_string_parameter_values,
-    text_parameter_names,
+    string_parameter_names,
 )
 from pfbench.base.relative import evaluate_formulas
 from pfbench.base.selectors import Selector
@@ -106,7 +106,7 @@ class AlgorithmChoice:
         """
         cls = self.algorithm_class
         relative = evaluate_formulas(
-            constants, self.parameters, text_parameter_names(cls.parameters()), self.name
+            constants, self.parameters, string_parameter_names(cls.parameters()), self.name
         )
         epsilon, schedule = relative.pop("epsilon", None), relative.pop("schedule", None)
         if schedule in ("theory", "practical") and epsilon is None:
@@ -179,7 +179,9 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
 def select_user_algorithm(cls: type[Algorithm], selector: Selector) -> AlgorithmChoice:
     """Choose an algorithm's class with the parameters of a selector; see `algorithm`."""
     parameters = {**cls.parameters(), **_OF_SCHEDULES}
-    return _select(selector.name, cls, selector.parameter_values(text_parameter_names(parameters)))
+    return _select(
+        selector.name, cls, selector.parameter_values(string_parameter_names(parameters))
+    )
 
 
 def _select(name: str, cls: type[Algorithm], parameters: Mapping[str, Any]) -> AlgorithmChoice:

@@ -68,9 +68,9 @@ class CheckOutcome:
         Number recomputed, and number in all.
     fresh_runs
         Number of runs with new seeds.
-    outside_runs
+    unconfined_runs
         Number of recomputed and new runs that were measured in a process without archived code.
-    inside
+    confined_result_counts
         Number of results, by subject, from processes that may import archived code.
     p_values
         Tests of runs with new seeds against the stored runs: the text of a significant difference,
@@ -84,8 +84,8 @@ class CheckOutcome:
     verdicts: list[int] = field(default_factory=lambda: [0, 0])
     faults: list[int] = field(default_factory=lambda: [0, 0])
     fresh_runs: int = 0
-    outside_runs: int = 0
-    inside: Counter[str] = field(default_factory=Counter)
+    unconfined_runs: int = 0
+    confined_result_counts: Counter[str] = field(default_factory=Counter)
     p_values: list[tuple[str, float]] = field(default_factory=list)
     unreached_tasks: list[str] = field(default_factory=list)
 
@@ -94,7 +94,7 @@ class CheckOutcome:
         """Smallest p-value; 1 without tests."""
         return min((p for _, p in self.p_values), default=1.0)
 
-    def note(self, text: Any) -> None:
+    def add_deviation(self, text: Any) -> None:
         """Add a text to the deviations, unless it is empty or false."""
         self.deviations += [str(text)] if text else []
 
@@ -137,7 +137,7 @@ class RunCell:
 
     name: str
     stored_runs: Sequence[StoredRun]
-    fresh: Sequence[PlannedRun]
+    fresh_plans: Sequence[PlannedRun]
 
 
 @dataclass(frozen=True)
@@ -200,9 +200,11 @@ class Check:
                 if result.status == "done":
                     try:
                         item.on_result(result.value)
-                        self._note_where(item, result.value)
+                        self._count_by_confinement(item, result.value)
                     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
-                        self.outcome.note(f"{item.description}: the code returned a wrong type")
+                        self.outcome.add_deviation(
+                            f"{item.description}: the code returned a wrong type"
+                        )
                 elif item.is_required:
                     self.outcome.unreached_tasks.append(
                         f"{item.description}: {result.status}: {result.reason}"
@@ -215,13 +217,13 @@ class Check:
             if item.is_required and index not in reached
         ]
 
-    def _note_where(self, item: CheckTask, value: Any) -> None:
+    def _count_by_confinement(self, item: CheckTask, value: Any) -> None:
         """Count the results of a task by whether its process may import archived code."""
         number = len(value) if item.task.function is measure else 1
-        if item.task.folder:
-            self.outcome.inside[item.subject] += number
+        if item.task.untrusted_code_folder:
+            self.outcome.confined_result_counts[item.subject] += number
         elif item.task.function is measure:
-            self.outcome.outside_runs += number
+            self.outcome.unconfined_runs += number
 
     # --- runs -------------------------------------------------------------------------------------
 
@@ -236,7 +238,7 @@ class Check:
         for k, cell in enumerate(cells):
             take = partial(self._take_fresh_runs, cell)
             description = f"new seeds of {cell.name}"
-            yield CheckTask(self._measure_task(cell.fresh), take, description, not k)
+            yield CheckTask(self._measure_task(cell.fresh_plans), take, description, not k)
         rest = self.shuffle_sample([entry for entry in usable if entry not in first])
         for k in range(0, len(rest), AT_ONCE):
             yield self._rerun_task(rest[k : k + AT_ONCE], "further runs", needed=False)
@@ -293,12 +295,12 @@ class Check:
             if self.manifest["problems"].get(problem, digest) != digest:
                 reads = ", ".join(self.manifest["reads"])
                 which = f" (its author's code reads {reads})" * bool(reads)
-                self.outcome.note(f"the data of {problem} differ here{which}")
+                self.outcome.add_deviation(f"the data of {problem} differ here{which}")
             elif differs := describe_difference(entry.run, run, exact=exact):
                 now, before = (run.counts.as_dict().get(differs, "") for run in (run, entry.run))
                 numbers = f" ({now}, in the archive {before})" if now != before else ""
                 label = f"{run.algorithm} on {run.problem}, seed {run.seed},"
-                self.outcome.note(f"the run of {label} differs here in {differs}{numbers}")
+                self.outcome.add_deviation(f"the run of {label} differs here in {differs}{numbers}")
 
     def _take_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
         """Compare the distributions of runs with new seeds and of the stored runs of a cell."""

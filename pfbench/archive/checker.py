@@ -51,17 +51,17 @@ class CheckRequest:
         Time limit in seconds.
     engine
         Engine that executes the tasks.
-    neighbour
+    external_files_folder
         Folder with the files that the archive names but does not contain.
-    suite
+    suite_path
         File of the suite that a comparison names; None if this pfbench has no such suite.
     """
 
     salt: str
     seconds: float
     engine: Engine
-    neighbour: Path
-    suite: Path | None = None
+    external_files_folder: Path
+    suite_path: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class CheckReport:
     """Result of an archive check, whether versions and machine are the author's, and notes."""
 
     outcome: CheckOutcome
-    same: bool
+    is_same_environment: bool
     notes: Sequence[str]
 
 
@@ -94,14 +94,16 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
     with unpack_archive(archive) as folder, kernels as loaded_kernels:
         if loaded_kernels:
             notes.append(f"OpenBLAS uses the kernels {loaded_kernels}, as on the author's machine")
-        for name, why in link_external_files(manifest, folder, request.neighbour).items():
+        for name, why in link_external_files(
+            manifest, folder, request.external_files_folder
+        ).items():
             raise InputError(f"{name}, which {archive.path} needs, {end_sentence(why)}")
         stored_runs = read_runs(folder)
         check = Check(manifest, folder, engine, rng, not versions, request.seconds)
         try:
             tasks, table = list(_tasks(check, stored_runs)), []
             if manifest["kind"] == "comparison":
-                table = _redraw_table(check, request.suite, stored_runs)
+                table = _redraw_table(check, request.suite_path, stored_runs)
             page_files = pages(manifest, table)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
@@ -114,7 +116,7 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
             if "pfbench" in versions:  # which may draw it otherwise
                 notes.append(f"{name} is from another version of pfbench, and was not compared")
             else:
-                check.outcome.note(f"{name} does not match the results in the archive")
+                check.outcome.add_deviation(f"{name} does not match the results in the archive")
     for name, state in list_changed_data(manifest).items():
         check.outcome.unreached_tasks.append(f"the data set {name} is {state}")
     return CheckReport(check.outcome, check.is_same_environment, notes)
@@ -138,20 +140,24 @@ def _note_missing_runs(
         portable_identity(make_plan(entry, check.manifest["reads"])) for entry in stored_runs
     }
     lacking = sum(portable_identity(plan) not in stored_keys for plan in plans)
-    check.outcome.note(lacking and f"{lacking} planned runs are not in the archive")
+    check.outcome.add_deviation(lacking and f"{lacking} planned runs are not in the archive")
 
 
 def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[StoredRun]) -> list[Any]:
     """Return the table of a comparison, recomputed from its runs; record deviations."""
     manifest, tables = check.manifest, list[Any]()
     if suite is not None and (check.folder / SPEC).read_text("utf-8") != suite.read_text("utf-8"):
-        check.outcome.note(f"it has a suite {manifest['suite']} other than that of pfbench")
+        check.outcome.add_deviation(
+            f"it has a suite {manifest['suite']} other than that of pfbench"
+        )
 
     def take(answer: Sequence[Any]) -> None:
         says, table, why = answer
-        check.outcome.note(why)
+        check.outcome.add_deviation(why)
         if not why and says != manifest["says"]:
-            check.outcome.note(f"its runs give {says!r}, its manifest {manifest['says']!r}")
+            check.outcome.add_deviation(
+                f"its runs give {says!r}, its manifest {manifest['says']!r}"
+            )
         tables.extend(table)
 
     def take_interface(answer: Any) -> None:
@@ -202,7 +208,7 @@ class _ClaimTasks:
             task, partial(self.take_plans, stored_runs), "the plan of its runs", subject=_STATEMENTS
         )
         yield from self.verdicts(fresh)
-        yield from self.findings()
+        yield from self.errata_and_faults()
 
     def verdicts(self, fresh_seed: int) -> Iterator[CheckTask]:
         """Yield tasks that recompute verdicts, or judge claims with other seeds and data."""
@@ -228,10 +234,10 @@ class _ClaimTasks:
                 fresh_seed,
             )
             yield CheckTask(
-                task, self.check.outcome.note, f"{name} with other data", not k, "verdicts"
+                task, self.check.outcome.add_deviation, f"{name} with other data", not k, "verdicts"
             )
 
-    def findings(self) -> Iterator[CheckTask]:
+    def errata_and_faults(self) -> Iterator[CheckTask]:
         """Yield tasks that examine errata and faults again."""
         shuffle, faults = self.check.shuffle_sample, self.fields["faults"]
         for k, item in enumerate(shuffle(self.fields["errata"])):
@@ -258,7 +264,7 @@ class _ClaimTasks:
 
     def take_statements(self, statements: Mapping[str, Any]) -> None:
         """Compare the claims, faults and errata of the archived code with the manifest."""
-        note, fields, faults = self.check.outcome.note, self.fields, self.fields["faults"]
+        note, fields, faults = self.check.outcome.add_deviation, self.fields, self.fields["faults"]
         note(_difference(fields["claims"], statements["claims"], "its claims"))
         names = [claim["name"] for claim in statements["claims"]]
         if [verdict["claim"] for verdict in fields["verdicts"]] != names:
@@ -277,7 +283,7 @@ class _ClaimTasks:
         plans = [PlannedRun.from_json(plan) for plan in answer]
         _note_missing_runs(self.check, stored_runs, plans)
         if len(plans) < len(stored_runs):
-            self.check.outcome.note("it has runs that its claims do not plan")
+            self.check.outcome.add_deviation("it has runs that its claims do not plan")
 
     def take_verdict(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         """Compare a recomputed verdict with the archived one."""
@@ -285,7 +291,9 @@ class _ClaimTasks:
         exact = ["measured", "reason"] if self.check.is_same_environment else []
         parts = ["verdict", "kind", "source", "claimed", *exact]
         recorded, new = ({part: source.get(part) for part in parts} for source in (old, new))
-        self.check.outcome.note(_difference(recorded, new, f"the verdict on {old['claim']}"))
+        self.check.outcome.add_deviation(
+            _difference(recorded, new, f"the verdict on {old['claim']}")
+        )
 
     def take_erratum(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         """Compare the recomputed finding of an erratum with the archived one."""
@@ -293,15 +301,19 @@ class _ClaimTasks:
         recorded, recomputed = (
             {k: v for k, v in source.items() if k not in left_out} for source in (old, new)
         )
-        self.check.outcome.note(_difference(recorded, recomputed, f"the erratum {old['erratum']}"))
+        self.check.outcome.add_deviation(
+            _difference(recorded, recomputed, f"the erratum {old['erratum']}")
+        )
         if old["evidence"]["shown"] != new["evidence"]["shown"]:
-            self.check.outcome.note(f"the erratum {old['erratum']} is not reproduced as archived")
+            self.check.outcome.add_deviation(
+                f"the erratum {old['erratum']} is not reproduced as archived"
+            )
 
     def take_fault(self, name: str, claim: str, right: Any) -> None:
         """Record a fault that is not caught again, or that is not equivalent as archived."""
         self.check.outcome.faults[0] += 1
         wrong = f"is not caught by {claim}" if claim else "is not equivalent"
-        self.check.outcome.note(right is not True and f"the fault {name} {wrong}")
+        self.check.outcome.add_deviation(right is not True and f"the fault {name} {wrong}")
 
 
 def _difference(recorded: Any, recomputed: Any, location: str) -> str:

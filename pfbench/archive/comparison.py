@@ -78,9 +78,9 @@ def read_interface(answer: Any) -> CandidateInterface:
 
 
 def redraw_table_or_explain(
-    spec: str,
-    fields: Mapping[str, Any],
-    shipped: str,
+    spec_path: str,
+    manifest: Mapping[str, Any],
+    shipped_spec_path: str,
     stored_runs: Sequence[tuple[PlannedRun, StoredRun]],
     interface: CandidateInterface | None,
 ) -> list[Any]:
@@ -90,25 +90,25 @@ def redraw_table_or_explain(
 
     Parameters
     ----------
-    spec, fields, stored_runs
+    spec_path, manifest, stored_runs
         Path of the archive's suite, the manifest, and the runs.
-    shipped
+    shipped_spec_path
         Path of the suite of that name in this pfbench; empty if there is none.
     interface
         The interface of the method if it is user-defined.
     """
     runs: dict[PlannedRun, StoredRun] = {}
     try:
-        if fields["others"] == "shipped" and shipped:
-            path = Path(shipped)
+        if manifest["others"] == "shipped" and shipped_spec_path:
+            path = Path(shipped_spec_path)
             runs |= read_suite_archive(path.with_name(path.stem + SUFFIX)).runs
         runs |= dict(stored_runs)
-        suite = replace(load_spec(Path(spec)), name=fields["suite"])
-        if fields["price"]:
-            price = dict(Cost.parse(fields["price"]).weights)
+        suite = replace(load_spec(Path(spec_path)), name=manifest["suite"])
+        if manifest["price"]:
+            price = dict(Cost.parse(manifest["price"]).weights)
             suite = suite.map_studies(lambda study: replace(study, price=price))
         source = ArchivedRuns(runs)
-        comparison = compare_on_suite(suite, fields["method"], source, interface=interface)
+        comparison = compare_on_suite(suite, manifest["method"], source, interface=interface)
         return [*summarise(comparison), ""]
     except PfbenchError as error:
         return ["", [], str(error).rstrip(".")]
@@ -120,5 +120,5 @@ def summarise(comparison: SuiteComparison) -> tuple[str, list[list[str]]]:
     front = make_candidate_front(tuple(compare_by_each_price(results)), comparison.labels)
     says = " · ".join(describe_outcome_counts(front))
     sentences = [front.outcome_counts_sentence, *candidate_failure_sentences(front)]
-    rows = [[*map(str, row)] for *_, row in front.table.lines()]
-    return says, [sentences, [*front.table.head], *rows]
+    rows = [[*map(str, row)] for *_, row in front.duels_table.lines()]
+    return says, [sentences, [*front.duels_table.head], *rows]

@@ -110,13 +110,17 @@ def collect_contents(
         for name in origins:
             (folder / CODE / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / CODE / name).symlink_to(files_by_name[name].resolve())
-        _compare_elsewhere(statement, _run_probe(probe, elsewhere, folder / CODE), folder)
+        _check_archive_alone_suffices(
+            statement, _run_probe(probe, elsewhere, folder / CODE), folder
+        )
     return ArchiveContents(files, reads, origins, data, statement)
 
 
 def _run_probe(probe: Probe, argument: Any, code: Path | None = None) -> Any:
     """Run a probe in a new process; return its result."""
-    task = Task(_probe_in_folder, (probe, argument, code and str(code)), LIMIT, code="probe")
+    task = Task(
+        _probe_in_folder, (probe, argument, code and str(code)), LIMIT, user_code_name="probe"
+    )
     (result,) = MultiProcessEngine(1).do([task])
     if result.status != "done":
         raise InputError(f"the files that the code reads cannot be determined: {result.reason}.")
@@ -165,23 +169,25 @@ def _collect_files_origins_and_data_sets(
     return files_by_name, origins, data
 
 
-def archive_path(text: str, full: str, roots: Iterable[str], folder: str) -> str | None:
+def archive_path(
+    path_as_written: str, absolute_path: str, roots: Iterable[str], working_folder: str
+) -> str | None:
     """Return the path of a file inside an archive; None if code would look for it elsewhere.
 
     Parameters
     ----------
-    text, full
+    path_as_written, absolute_path
         Path of the file as the code writes it, and its absolute path.
-    roots, folder
+    roots, working_folder
         Folders of the modules, and the working folder; in an archive all are one folder.
     """
-    if not os.path.isabs(text):
-        inside = os.path.normpath(text)
+    if not os.path.isabs(path_as_written):
+        inside = os.path.normpath(path_as_written)
         if not inside.startswith(os.pardir):
             return Path(inside).as_posix()
-    for root in [*sorted(roots, key=len, reverse=True), folder]:
-        if Path(full).is_relative_to(root):
-            return Path(full).relative_to(root).as_posix()
+    for root in [*sorted(roots, key=len, reverse=True), working_folder]:
+        if Path(absolute_path).is_relative_to(root):
+            return Path(absolute_path).relative_to(root).as_posix()
     return None
 
 
@@ -223,17 +229,19 @@ def _data_set_names_by_file() -> dict[str, str]:
         return {}
 
 
-def _compare_elsewhere(recorded: Mapping[str, Any], recomputed: Any, folder: Path) -> None:
+def _check_archive_alone_suffices(
+    statement_here: Mapping[str, Any], probed_in_copy: Any, archive_copy: Path
+) -> None:
     """Raise for files outside the archive, and for results that differ in its folder."""
     sets = _data_set_names_by_file()
-    after, _, opened = recomputed
+    after, _, opened = probed_in_copy
     for _, full in opened:
-        if full not in sets and is_user_file(full) and not Path(full).is_relative_to(folder):
+        if full not in sets and is_user_file(full) and not Path(full).is_relative_to(archive_copy):
             raise InputError(
                 f"{full} is read by an absolute path: move it next to the code, and use a path "
                 "relative to the code."
             )
-    for name, statement in recorded.items():
+    for name, statement in statement_here.items():
         if after.get(name) != statement:
             raise InputError(
                 f"{name} gives {brief_repr(after.get(name))} with only the archived files, and "

@@ -223,7 +223,7 @@ def _probe_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], dict[str, 
     for plan in plans:
         resolved = resolve(plan)
         built = resolved.built_problem
-        method = resolved.cached_run.algorithm if resolved.cached_run else None
+        method = resolved.resolved_run_or_none.algorithm if resolved.resolved_run_or_none else None
         files |= collect_declared_files(built.problem, built.problem.set, method)
         limit = min(PROBE_SECONDS, plan.time_limit or PROBE_SECONDS)
         run = execute_plan(replace(plan, time_limit=limit))

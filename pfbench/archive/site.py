@@ -83,7 +83,7 @@ def _write_pages(item: CheckedArchive, folder: Path) -> None:
 
 
 def _claim_classes_ranks_and_cells(
-    manifest: Mapping[str, Any], link: str, how: str
+    manifest: Mapping[str, Any], link: str, check_description: str
 ) -> Iterator[tuple[str, float, Row]]:
     """Yield the assumption class, the sort rank and the table cells of each claim."""
     caught, faults = count_faults(manifest)
@@ -98,17 +98,17 @@ def _claim_classes_ranks_and_cells(
             escape_html(unit_check_text(claim)),
             f"{caught} of {faults}",
             escape_html(manifest["title"]),
-            how,
+            check_description,
         )
         yield kind, -(share or 0.0), cells
 
 
-def _erratum_rows(manifest: Mapping[str, Any], link: str, how: str) -> Iterator[Row]:
+def _erratum_rows(manifest: Mapping[str, Any], link: str, check_description: str) -> Iterator[Row]:
     """Yield a table row for each erratum that is reproduced."""
     for erratum in manifest["errata"]:
         if erratum["evidence"]["shown"]:
             parts = [erratum[name] for name in ("ruling", "as_printed", "corrected", "claim")]
-            yield (_link(link, erratum["erratum"]), *map(escape_html, parts), how)
+            yield (_link(link, erratum["erratum"]), *map(escape_html, parts), check_description)
 
 
 def _link(target: str, text: str) -> str:

@@ -112,10 +112,10 @@ def is_method(function: Any) -> bool:
     if not inspect.isfunction(function):
         return False
     is_generator = tuple(inspect.signature(function).parameters)[:3] == _GENERATOR
-    return is_generator or bool(_map_solver_arguments(function, getattr(function, "names", {})))
+    return is_generator or bool(_solver_argument_roles(function, getattr(function, "names", {})))
 
 
-def _map_solver_arguments(function: Any, names: Mapping[str, str]) -> dict[str, str]:
+def _solver_argument_roles(function: Any, names: Mapping[str, str]) -> dict[str, str]:
     """Return the role of each argument of a solver; empty if the function is not a solver."""
     mapped = {reference: _ROLES[name] for name, reference in names.items() if name in _ROLES}
     roles = {**_ROLES, **mapped}
@@ -130,7 +130,7 @@ def _make_method_class(
 ) -> type[FunctionMethod]:
     mapped = dict(names)
     back = {reference: computed for computed, reference in names}
-    arguments = _map_solver_arguments(function, mapped)
+    arguments = _solver_argument_roles(function, mapped)
     signature = inspect.signature(function).parameters
     unknown = [reference for reference in back if reference not in signature]
     if unknown:
@@ -210,7 +210,7 @@ def method_class(
     """
     value = names if names is not None else getattr(function, "names", {})
     if requires is None:
-        roles = {*_map_solver_arguments(function, value).values()}
+        roles = {*_solver_argument_roles(function, value).values()}
         request = roles & _QUERIES if roles else _list_oracle_names(function.__code__)
         requires = frozenset(getattr(function, "requires", request))
     return _make_method_class(function, tuple(sorted(value.items())), requires)

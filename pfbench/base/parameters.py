@@ -119,7 +119,7 @@ def _list_declared(cls: Any, includes_all: bool) -> Mapping[str, Parameter]:
     }
 
 
-def text_parameter_names(parameters: Mapping[str, Parameter]) -> list[str]:
+def string_parameter_names(parameters: Mapping[str, Parameter]) -> list[str]:
     """Return the names of the parameters whose values are strings."""
     return [name for name, parameter in parameters.items() if parameter.text]
 

@@ -21,7 +21,7 @@ class Status(StrEnum):
         return _MEANINGS[self]
 
     @property
-    def has_answer(self) -> bool:
+    def is_completed(self) -> bool:
         """Whether the run ended with an answer that no larger budget would change."""
         return self in (Status.FINISHED, Status.TARGET, Status.BUDGET, Status.TIMEOUT)
 

@@ -184,7 +184,7 @@ def instantiate_class(
         return obj(**arguments)
 
 
-def load_user_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
+def load_user_algorithm(selector: Selector, required_attributes: Iterable[str]) -> Algorithm:
     """Return a user-defined algorithm.
 
     Raises
@@ -193,7 +193,7 @@ def load_user_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
         If the object cannot be instantiated, or lacks one of the required attributes.
     """
     algorithm: Algorithm = instantiate(selector)
-    lacks = [part for part in parts if not hasattr(algorithm, part)]
+    lacks = [part for part in required_attributes if not hasattr(algorithm, part)]
     if lacks:
         raise InputError(f"{selector.name} is not an algorithm: it lacks {', '.join(lacks)}.")
     return algorithm

@@ -13,7 +13,7 @@ from pfbench.base.errors import RefusedError
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUT_RULES
 from pfbench.base.status import Status
-from pfbench.checking.examples import fail_if_stale_skip_if_unsupported, make_moving_points_problem
+from pfbench.checking.examples import convert_point_errors, make_expiring_points_problem
 from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
@@ -25,8 +25,8 @@ from pfbench.checking.findings import (
 from pfbench.checking.traced_runs import (
     RunRecord,
     RunRecords,
-    entries_with_gradient,
     follow_guarded,
+    gradient_entries,
     points_identical,
 )
 from pfbench.checking.uncounted_calls import (
@@ -58,7 +58,7 @@ _SAMPLED = frozenset({"batch", "difference", "table", "hessian"})
 
 
 def check_algorithm(
-    algorithm: Any, examination: CheckRunner, problem: Problem | None = None
+    algorithm: Any, runner: CheckRunner, problem: Problem | None = None
 ) -> Problem | None:
     """Check an algorithm (a class or an object); return the problem that it ran on.
 
@@ -69,7 +69,7 @@ def check_algorithm(
     problem
         The problem to run on; by default a small convex problem that meets its requirements.
     """
-    look = examination.run_check
+    look = runner.run_check
     points = locate_methods(algorithm, "run")
     if not look("it declares what it is", _check_declarations, algorithm, locations=points):
         return problem
@@ -240,11 +240,11 @@ class AlgorithmChecks(RunRecords):
             tallies.append(OracleTally(backend))
             return tallies[0]
 
-        return self.record_run(answer=answer), tallies[0]
+        return self.record_run(wrap_backend=answer), tallies[0]
 
     def check_oracle_dependence(self) -> str:
         """Check that the iterates change if the oracles answer for -f."""
-        other = self.record_run(answer=NegatedBackend)
+        other = self.record_run(wrap_backend=NegatedBackend)
         start = self.problem.start()
         if not any(distance(state.x, start) for state in self.seed_zero_run.states):
             raise CheckSkipped("it does not leave the start on this problem")
@@ -333,7 +333,7 @@ class AlgorithmChecks(RunRecords):
         x0 = keep(self.problem.start())
         if isinstance(x0, np.ndarray) and self.problem.set.contains(x0 + 0.1):
             x0 = x0 + 0.1  # not 0, which some faults would leave as it is
-        before = entries_with_gradient(x0).copy()
+        before = gradient_entries(x0).copy()
         if not isinstance(x0, np.ndarray):
             raise CheckSkipped("only arrays can be changed in place, and its points are not arrays")
 
@@ -342,7 +342,7 @@ class AlgorithmChecks(RunRecords):
 
         for _ in islice(follow_guarded(self.problem, self.algorithm, begin=begin), self.max_states):
             pass
-        if not np.array_equal(entries_with_gradient(x0), before):
+        if not np.array_equal(gradient_entries(x0), before):
             raise CheckFailed(
                 "its start point to stay unchanged",
                 "it changes its start point in place: move a copy with combine",
@@ -352,12 +352,12 @@ class AlgorithmChecks(RunRecords):
 
     def check_keeps_needed_points(self) -> str:
         """Check that the algorithm copies each point that it reads after the next step."""
-        on = make_moving_points_problem()
+        on = make_expiring_points_problem()
         try:
             resolve_run(on, self.algorithm).check_requirements(on.open(np.random.default_rng(0)))
         except RefusedError as error:
             raise CheckSkipped(f"it cannot run on factored matrices: {error}") from error
-        with fail_if_stale_skip_if_unsupported("move"):
+        with convert_point_errors("move"):
             for step in islice(follow_guarded(on, self.algorithm), self.max_states):
                 keep(step.state.x)
         return "it copies the points that it reads later"

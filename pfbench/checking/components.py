@@ -37,7 +37,7 @@ _ALL = 200_000
 class ComponentChecks(ProblemChecks):
     """Checks of the component gradients of a problem."""
 
-    def mean(self) -> str:
+    def check_mean(self) -> str:
         """Check that the gradient is the mean of the components, and that these are gradients."""
         problem, n = self.problem, self.problem.n
         skip_unless_offered(problem, "batch")
@@ -51,7 +51,7 @@ class ComponentChecks(ProblemChecks):
             {"x": x},
             points,
         )
-        total, patience, call_count = 0.0, TimeLimit(self.patience), 0
+        total, patience, call_count = 0.0, TimeLimit(self.seconds_per_check), 0
         for i in patience.rounds(min(n, _ALL)):
             total = total + problem.batch(np.array([i]), keep(x))
             call_count += 1
@@ -72,7 +72,7 @@ class ComponentChecks(ProblemChecks):
         problem, space = self.problem, self.space
         if not space.dense:
             return
-        for _ in TimeLimit(self.patience / 2.0).rounds(8):
+        for _ in TimeLimit(self.seconds_per_check / 2.0).rounds(8):
             x, i = space.random_member(), int(space.rng.integers(problem.n))
             first, second, item = space.random_line(x), space.random_line(x), np.array([i])
             component = partial(problem.batch, item)
@@ -132,7 +132,7 @@ class ComponentChecks(ProblemChecks):
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "batch")
-        for _ in TimeLimit(self.patience).rounds(6):
+        for _ in TimeLimit(self.seconds_per_check).rounds(6):
             x = space.random_member()
             y = space.sample_near(x)
             S = space.rng.integers(n, size=int(space.rng.integers(2, 7)))
@@ -157,7 +157,7 @@ class ComponentChecks(ProblemChecks):
                 )
         return "they are means over S with multiplicity"
 
-    def check_counted_samples(self) -> str:
+    def check_samples_match_indices(self) -> str:
         """Check that batch and difference answer a `Sample` as its array of indices."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "batch")
@@ -222,7 +222,7 @@ class ComponentChecks(ProblemChecks):
 
 def check_equal(
     statement: str,
-    obj: Any,
+    observed: Any,
     expected: Any,
     arguments: dict[str, Any],
     locations: tuple[str, ...],
@@ -232,18 +232,18 @@ def check_equal(
 
     Rounding is relative to the larger norm of the two, or to `scale` if that is larger.
     """
-    if np.shape(obj) != np.shape(expected):
+    if np.shape(observed) != np.shape(expected):
         raise CheckFailed(
             f"{statement}, of shape {np.shape(expected)}",
-            f"shape {np.shape(obj)}",
+            f"shape {np.shape(observed)}",
             arguments,
             locations,
         )
-    deviation = norm(np.asarray(obj) - np.asarray(expected))
-    if not deviation <= _ROUNDING * max(norm(obj), norm(expected), scale):
+    deviation = norm(np.asarray(observed) - np.asarray(expected))
+    if not deviation <= _ROUNDING * max(norm(observed), norm(expected), scale):
         raise CheckFailed(
             statement,
-            f"{format_brief(np.asarray(obj))} instead of {format_brief(np.asarray(expected))}, off by "  # noqa: E501
+            f"{format_brief(np.asarray(observed))} instead of {format_brief(np.asarray(expected))}, off by "  # noqa: E501
             f"{format_brief(deviation)}",
             arguments,
             locations,

@@ -67,9 +67,9 @@ class Witness:
 _NONE = Witness(-math.inf, MappingProxyType({}))
 
 
-def _select_largest(result: Iterable[Witness]) -> Witness:
+def _select_largest(witnesses: Iterable[Witness]) -> Witness:
     """Return the witness with the largest value."""
-    return max(itertools.chain([_NONE], result), key=lambda witness: witness.value)
+    return max(itertools.chain([_NONE], witnesses), key=lambda witness: witness.value)
 
 
 class ConstantSearch(ProblemChecks):
@@ -121,7 +121,7 @@ class ConstantSearch(ProblemChecks):
         skip_unless_offered(problem, "batch")
         yield self._find_largest_change_ratio(problem.gradient, 0.2)
         chosen: dict[int, float] = {}
-        for x, y in self._pairs(30, self.patience / 2.0):
+        for x, y in self._pairs(30, self.seconds_per_check / 2.0):
             far = distance(x, y)
             if far > 0.0:
                 changes = self._components(x) - self._components(y)
@@ -147,7 +147,7 @@ class ConstantSearch(ProblemChecks):
         """
         skip_unless_offered(self.problem, "batch")
         largest, problem, pair = np.zeros(self._indices.size), self.problem, {}
-        for x, y in self._pairs(30, 0.5 * self.patience):
+        for x, y in self._pairs(30, 0.5 * self.seconds_per_check):
             changes = np.linalg.norm(self._components(x) - self._components(y), axis=1)
             ratios = np.array([self._remove_rounding(float(change), x, y) for change in changes])
             largest, pair = np.maximum(largest, ratios), {"x": x, "y": y}
@@ -173,7 +173,7 @@ class ConstantSearch(ProblemChecks):
         yield self._find_largest_change_ratio(
             self.problem.gradient, 0.2
         )  # at most the one in mean square
-        patience = TimeLimit(0.8 * self.patience)
+        patience = TimeLimit(0.8 * self.seconds_per_check)
         for _ in patience.rounds(6):
             x = self.space.random_member()
             y = self.space.sample_near(x)
@@ -191,7 +191,7 @@ class ConstantSearch(ProblemChecks):
         u = np.zeros(x.shape)
         h = 1e-4 * self.space.scale / root
         at_x = self._components(x)
-        for k in TimeLimit(0.2 * self.patience).rounds(len(at_x)):
+        for k in TimeLimit(0.2 * self.seconds_per_check).rounds(len(at_x)):
             w = changes[k].reshape(x.shape)
             if w.any():
                 batch = self.problem.batch(self._indices[k : k + 1], x + h * w)
@@ -202,7 +202,7 @@ class ConstantSearch(ProblemChecks):
         """Yield sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)."""
         skip_unless_offered(self.problem, "hessian")
         skip_unless_offered(self.problem, "batch")
-        for x, y in self._pairs(40, self.patience):
+        for x, y in self._pairs(40, self.seconds_per_check):
             far, line = distance(x, y), LineSegment(x, self.space.random_member())
             if self.space.rng.integers(2):
                 line = LineSegment(x, y)
@@ -221,7 +221,9 @@ class ConstantSearch(ProblemChecks):
     def lower(self) -> Iterator[Witness]:
         """Yield -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
         problem = self.problem
-        for x, y in itertools.chain(self._downward_pairs(), self._pairs(100, 0.5 * self.patience)):
+        for x, y in itertools.chain(
+            self._downward_pairs(), self._pairs(100, 0.5 * self.seconds_per_check)
+        ):
             line = LineSegment(x, y)
             far = line.length
             if far > 0.0:
@@ -234,7 +236,7 @@ class ConstantSearch(ProblemChecks):
         """Yield pairs along which f has the most negative curvature: power iterations on L - H."""
         if not self.space.dense:
             return
-        problem, patience = self.problem, TimeLimit(0.5 * self.patience)
+        problem, patience = self.problem, TimeLimit(0.5 * self.seconds_per_check)
         for _ in patience.rounds(8):
             x = self.space.random_member()
             y, L = self.space.sample_near(x), 0.0
@@ -251,7 +253,7 @@ class ConstantSearch(ProblemChecks):
         """Yield the largest E_i |grad f_i(x) - grad f(x)|^2."""
         skip_unless_offered(self.problem, "batch")
         best, space = _NONE, self.space
-        for k in TimeLimit(self.patience).rounds(100):
+        for k in TimeLimit(self.seconds_per_check).rounds(100):
             x = space.start() if k == 0 else space.random_member()
             if not space.is_bounded and k % 3 == 1:
                 x = x * 10.0 ** space.rng.uniform(0.0, 2.0)
@@ -272,7 +274,7 @@ class ConstantSearch(ProblemChecks):
         """Yield distances between two members of the set."""
         skip_unless_offered(self.problem, "lo")
         start, space = self.space.start(), self.space
-        for _ in TimeLimit(self.patience).rounds(12):
+        for _ in TimeLimit(self.seconds_per_check).rounds(12):
             g = space.random_gradient()
             for _ in range(4):
                 v, w = (move_point(start, space.vertex(item), 1.0) for item in (g, -g))
@@ -285,7 +287,7 @@ class ConstantSearch(ProblemChecks):
         """Yield norms of members of the set."""
         skip_unless_offered(self.problem, "lo")
         space = self.space
-        for k in TimeLimit(self.patience).rounds(40):
+        for k in TimeLimit(self.seconds_per_check).rounds(40):
             x = space.start() if k == 0 else space.random_member()
             if k:
                 x = move_point(x, space.vertex(-x if space.dense and k % 2 else None), 1.0)
@@ -305,7 +307,7 @@ class ConstantSearch(ProblemChecks):
     def _descent(self) -> Iterator[Point]:
         """Yield points with decreasing objective: Frank-Wolfe, or proximal gradient steps."""
         problem, space = self.problem, self.space
-        x, patience = problem.start(), TimeLimit(self.patience)
+        x, patience = problem.start(), TimeLimit(self.seconds_per_check)
         L = self.constants.L_f if math.isfinite(self.constants.L_f) else 1.0
         lam = 1.0 / L if L > 0.0 else 1.0
         for _ in patience.rounds(100):
@@ -336,7 +338,7 @@ class ConstantSearch(ProblemChecks):
         return _select_largest(self._ascent(gradient, share))
 
     def _ascent(self, gradient: Callable[[Point], Any], share: float) -> Iterator[Witness]:
-        space, patience = self.space, TimeLimit(share * self.patience)
+        space, patience = self.space, TimeLimit(share * self.seconds_per_check)
         for _ in patience.rounds(12):
             x = space.random_member()
             y = space.sample_near(x)
@@ -366,7 +368,9 @@ class ConstantSearch(ProblemChecks):
         for k in few:
             self.problem.batch(few[k : k + 1], keep(x))
         each = (thread_time() - began) / few.size
-        max_count = max(_FEWEST, min(_ENTRIES // size, int(0.1 * self.patience / max(each, 1e-9))))
+        max_count = max(
+            _FEWEST, min(_ENTRIES // size, int(0.1 * self.seconds_per_check / max(each, 1e-9)))
+        )
         return np.arange(n) if n <= max_count else self.space.rng.integers(n, size=max_count)
 
     def _components(self, x: Point) -> Floats:
@@ -383,11 +387,11 @@ class ConstantSearch(ProblemChecks):
         return max(0.0, mean - _SIGMAS * float(squares.std()) / math.sqrt(m))
 
 
-def check_convexity(problem: Any, space: PointSampler, patience: float) -> str:
+def check_convexity(problem: Any, space: PointSampler, seconds: float) -> str:
     """Check that f, if declared convex, lies nowhere below a tangent."""
     if "convex" not in problem.properties:
         raise CheckSkipped("`properties` do not say that it is convex")
-    witness = _select_largest(ConstantSearch(problem, space, patience).lower())
+    witness = _select_largest(ConstantSearch(problem, space, seconds).lower())
     allowed = 1e-9 * max(1.0, abs(evaluate_value(problem, problem.start())))
     if witness.value > allowed:
         raise CheckFailed(

@@ -19,7 +19,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.checking.examples import fail_if_stale_skip_if_unsupported, make_moving_points_problem
+from pfbench.checking.examples import convert_point_errors, make_expiring_points_problem
 from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
@@ -30,7 +30,7 @@ from pfbench.checking.findings import (
     make_with_defaults,
 )
 from pfbench.checking.lines import PointSampler, norm
-from pfbench.checking.traced_runs import entries_with_gradient
+from pfbench.checking.traced_runs import gradient_entries
 from pfbench.checking.uncounted_calls import (
     PrivateAccessRecordingOracles,
     UncountedCallDetector,
@@ -74,11 +74,9 @@ class WalkResult:
     tally: Counts
 
 
-def check_estimator(
-    estimator: Any, examination: CheckRunner, problem: Problem | None = None
-) -> Problem:
+def check_estimator(estimator: Any, runner: CheckRunner, problem: Problem | None = None) -> Problem:
     """Check an estimator (a class or an object); return the problem that it ran on."""
-    look = examination.run_check
+    look = runner.run_check
     on = problem or make_small_problem()
     points = locate_methods(estimator, "start")
     if not look(
@@ -216,9 +214,9 @@ class EstimatorChecks:
         estimate = self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(0))
         last: tuple[Any, Floats] | None = None
         for t, x in enumerate(self._points(_STEPS)):
-            before = entries_with_gradient(x).copy()
+            before = gradient_entries(x).copy()
             g = estimate(x)
-            if not np.array_equal(before, entries_with_gradient(x)):
+            if not np.array_equal(before, gradient_entries(x)):
                 raise CheckFailed("x unchanged", f"it is changed at t = {t}", {"x": self.path[t]})
             if last is not None and not np.array_equal(last[0], last[1]):
                 raise CheckFailed(
@@ -231,7 +229,7 @@ class EstimatorChecks:
 
     def check_keeps_needed_points(self) -> str:
         """Check that the estimator copies each point that it reads after the next step."""
-        problem = make_moving_points_problem()
+        problem = make_expiring_points_problem()
         rng = np.random.default_rng(0)
         # Within a short period, a snapshot may still be the point before.
         estimator = self.estimator
@@ -239,7 +237,7 @@ class EstimatorChecks:
             estimator = instantiate_with_accepted_parameters(estimator, (), period=_STEPS)
         estimate = estimator.start(guard_oracles(problem, problem.open(rng)), rng)
         x, space = problem.start(), PointSampler(problem)
-        with fail_if_stale_skip_if_unsupported("take"):
+        with convert_point_errors("take"):
             for _ in range(_STEPS):
                 estimate(x)
                 x = combine(x, space.vertex(), 0.2)
@@ -283,7 +281,7 @@ class EstimatorChecks:
         raise CheckFailed(
             f"the mean of the estimates at t = {wrong} to be the gradient "
             f"{format_brief(self._exact_gradient(wrong))} ({how}); set unbiased = False if the bias is intended",  # noqa: E501
-            f"{format_brief(means[wrong])}, off by {format_brief(norms[wrong])}{self._ratio(means, wrong)}",  # noqa: E501
+            f"{format_brief(means[wrong])}, off by {format_brief(norms[wrong])}{self._describe_ratio_to_gradient(means, wrong)}",  # noqa: E501
             {"x": self.path[wrong]},
         )
 
@@ -305,7 +303,7 @@ class EstimatorChecks:
     def _exact_gradient(self, t: int) -> Floats:
         return np.asarray(self.problem.gradient(keep(self.path[t])))
 
-    def _ratio(self, means: Sequence[Floats], t: int) -> str:
+    def _describe_ratio_to_gradient(self, means: Sequence[Floats], t: int) -> str:
         """Return ": C times the gradient" if a mean is a multiple of the gradient, else ""."""
         right = self._exact_gradient(t)
         ratio = float(np.vdot(means[t], right) / max(norm(right) ** 2, 1e-300))

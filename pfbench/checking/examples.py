@@ -46,7 +46,7 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
 
 
 @contextmanager
-def fail_if_stale_skip_if_unsupported(verb: str) -> Iterator[None]:
+def convert_point_errors(verb: str) -> Iterator[None]:
     """Convert errors of the block: a stale point fails the check, unsupported points skip it."""
     try:
         yield
@@ -62,6 +62,6 @@ def fail_if_stale_skip_if_unsupported(verb: str) -> Iterator[None]:
 
 
 @cache
-def make_moving_points_problem() -> FiniteSum:
+def make_expiring_points_problem() -> FiniteSum:
     """Return a small problem for which only the newest two points of a run stay readable."""
     return problem("robust-matrix-recovery", rows=6, columns=5, rank=1, density=0.5)

@@ -100,7 +100,7 @@ class CheckResult:
     location: tuple[str, ...] = ()
 
     @property
-    def point(self) -> str:
+    def arguments_text(self) -> str:
         """Arguments that show the failure, as text."""
         return ", ".join(
             f"{name} = {format_brief(value)}" for name, value in self.arguments.items()
@@ -112,7 +112,7 @@ class CheckResult:
         end = "" if self.observed.endswith(("?", ".")) else "."
         text = f"{self.check}: expected {self.expected}; observed: {self.observed}{end}"
         if self.arguments:
-            text += f" Example: {self.point}."
+            text += f" Example: {self.arguments_text}."
         return text + (f" Look at {', '.join(self.location)}." if self.location else "")
 
     def as_json(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class CheckResult:
             "status": self.status,
             "expected": self.expected or None,
             "observed": self.observed,
-            "point": self.point or None,
+            "point": self.arguments_text or None,
             "locations": list(self.location),
         }
 

@@ -31,7 +31,7 @@ from pfbench.checking.lines import (
     norm,
     restrict_to_line,
 )
-from pfbench.checking.traced_runs import entries_with_gradient
+from pfbench.checking.traced_runs import gradient_entries
 from pfbench.points import infer_format, inner, keep
 
 _RELATIVE = 1e-7
@@ -72,9 +72,9 @@ class FunctionChecks(ProblemChecks):
         """Check that value and gradient depend on x alone, do not change x, return new arrays."""
         problem, space = self.problem, self.space
         x, y = space.random_member(), space.random_member()
-        before = entries_with_gradient(x).copy()
+        before = gradient_entries(x).copy()
         value, g = evaluate_value(problem, x), problem.gradient(x)
-        if not np.array_equal(before, entries_with_gradient(x)):
+        if not np.array_equal(before, gradient_entries(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             raise CheckFailed(
                 f"{verb}(x) to leave x unchanged",
@@ -115,9 +115,9 @@ class FunctionChecks(ProblemChecks):
 
     def _changes(self, verb: Callable[[Point], Any]) -> bool:
         x = self.space.random_member()
-        before = entries_with_gradient(x).copy()
+        before = gradient_entries(x).copy()
         verb(x)
-        return not np.array_equal(before, entries_with_gradient(x))
+        return not np.array_equal(before, gradient_entries(x))
 
     # --- derivatives ------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class FunctionChecks(ProblemChecks):
         sharpest = ""
         visited = list[tuple[float, float]]()
         wrong: tuple[LineSegment, float, float] | None = None
-        for k in TimeLimit(self.patience).rounds(16):
+        for k in TimeLimit(self.seconds_per_check).rounds(16):
             x = self.space.start() if k == 0 else self.space.random_member()
             line = self.space.random_line(x)
             if math.isnan(value := evaluate_value(self.problem, keep(x))):
@@ -217,7 +217,7 @@ class FunctionChecks(ProblemChecks):
         looked = 0
         # Where a gradient is next to nothing, it may be rounded to less than its digits.
         usual = max(norm(problem.gradient(x)) for x in (space.start(), space.random_member()))
-        for _ in TimeLimit(self.patience).rounds(8):
+        for _ in TimeLimit(self.seconds_per_check).rounds(8):
             s = space.random_member()
             line, H = space.random_line(s), problem.hessian(keep(s))
             points = locate_methods(H, "product") + locate_methods(problem, "hessian")
@@ -306,7 +306,7 @@ class FunctionChecks(ProblemChecks):
         backend = problem.open(np.random.default_rng(0))
         tolerance = 1e-9 if backend is problem else 1e-2
         points = locate_methods(problem, "lo", "minimum") + locate_methods(problem.set, "lo")
-        for _ in TimeLimit(self.patience).rounds(8):
+        for _ in TimeLimit(self.seconds_per_check).rounds(8):
             g = space.random_gradient()
             v = backend.lo(g)
             lower, upper = problem.minimum(g)
@@ -327,7 +327,7 @@ class FunctionChecks(ProblemChecks):
         if best_known is None:
             raise CheckSkipped("the problem states no best_known")
         best, h = best_known[0], self.problem.penalty
-        for k in TimeLimit(self.patience).rounds(100):
+        for k in TimeLimit(self.seconds_per_check).rounds(100):
             x = self.space.start() if k == 0 else self.space.random_member()
             value = evaluate_value(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
             if value < best - 1e-9 * max(1.0, abs(best)):

@@ -104,13 +104,13 @@ class ProblemChecks:
     ----------
     problem, space
         The problem, and a sampler of its points.
-    patience
+    seconds_per_check
         Seconds for each of the checks.
     """
 
-    def __init__(self, problem: Problem, space: "PointSampler", patience: float) -> None:
+    def __init__(self, problem: Problem, space: "PointSampler", seconds_per_check: float) -> None:
         self.problem: Any = problem
-        self.space, self.patience = space, patience
+        self.space, self.seconds_per_check = space, seconds_per_check
 
 
 class PointSampler:

@@ -23,7 +23,7 @@ class SetSampler:
     def __init__(self, body: Any) -> None:
         self.body = body
         self.rng = np.random.default_rng(17)
-        self.looked = 0  # how many members, equal ones among them, `known` was found by
+        self.found_member_count = 0  # how many members, equal ones among them, `known` was found by
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ class SetSampler:
             rows += [v for v in vertices if self.contains(v)]
         if self.contains(start := self.body.start()):
             rows.append(start)
-        self.looked = len(rows)
+        self.found_member_count = len(rows)
         return np.unique(np.array(rows).reshape(len(rows), -1), axis=0)
 
     def draw_vertex(self, rng: np.random.Generator) -> Floats:

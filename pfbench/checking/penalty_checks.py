@@ -18,7 +18,7 @@ _SECONDS = 0.5
 _RELATIVE = 1e-9
 
 
-def check_penalty(penalty: Any, shape: tuple[int, ...], examination: CheckRunner) -> None:
+def check_penalty(penalty: Any, shape: tuple[int, ...], runner: CheckRunner) -> None:
     """Check a penalty at random points of a shape."""
     checks = PenaltyChecks(penalty, shape)
     for check, point, methods in (
@@ -28,7 +28,7 @@ def check_penalty(penalty: Any, shape: tuple[int, ...], examination: CheckRunner
         ("proximal map leaves y unchanged", checks.check_prox_pure, ("prox",)),
         ("proximal map is firmly nonexpansive", checks.check_firmly_nonexpansive, ("prox",)),
     ):
-        examination.run_check(check, point, locations=locate_methods(penalty, *methods))
+        runner.run_check(check, point, locations=locate_methods(penalty, *methods))
 
 
 class PenaltyChecks:
@@ -38,7 +38,7 @@ class PenaltyChecks:
         self.penalty, self.shape = penalty, shape
         self.rng = np.random.default_rng(17)
 
-    def point(self) -> Floats:
+    def random_point(self) -> Floats:
         """Return a random point; some entries may be 0 or equal in modulus."""
         rng = self.rng
         if rng.integers(3) == 0:
@@ -49,7 +49,7 @@ class PenaltyChecks:
         """Check that h is finite, at least its lower bound, and does not change its argument."""
         lower = getattr(self.penalty, "lower_bound", 0.0)
         for _ in range(50):
-            x = self.point()
+            x = self.random_point()
             before, h = x.copy(), float(self.penalty.value(x))
             if not lower <= h < np.inf:
                 raise CheckFailed(
@@ -63,7 +63,7 @@ class PenaltyChecks:
         """Check that h lies on or below each chord."""
         h = self.penalty.value
         for _ in TimeLimit(_SECONDS).rounds(200):
-            x, y, w = self.point(), self.point(), self.rng.uniform(0.1, 0.9)
+            x, y, w = self.random_point(), self.random_point(), self.rng.uniform(0.1, 0.9)
             chord, middle = (1.0 - w) * h(x) + w * h(y), h((1.0 - w) * x + w * y)
             if not middle <= chord + _RELATIVE * (1.0 + abs(chord)):
                 raise CheckFailed(
@@ -77,7 +77,7 @@ class PenaltyChecks:
         """Check that p = prox(y, t) minimises t h(x) + |x - y|^2/2, with growth |x - p|^2/2."""
         h, looked = self.penalty.value, 0
         for _ in TimeLimit(_SECONDS).rounds(60):
-            y, t = self.point(), float(self.rng.choice([1e-3, 0.3, 1.0, 7.0]))
+            y, t = self.random_point(), float(self.rng.choice([1e-3, 0.3, 1.0, 7.0]))
             p = self.penalty.prox(y.copy(), t)
             if np.shape(p) != self.shape:
                 shapes = f"shape {self.shape}", f"{np.shape(p)}"
@@ -98,7 +98,7 @@ class PenaltyChecks:
         competing_points = [
             y,
             0.0 * y,
-            self.point(),
+            self.random_point(),
             0.5 * (y + p),
             2.0 * p - y,
             1.01 * p,
@@ -119,7 +119,7 @@ class PenaltyChecks:
     def check_prox_pure(self) -> str:
         """Check that prox leaves y unchanged, returns fresh arrays, and that prox(y, 0) is y."""
         for t in (0.0, 1e-3, 1.0):
-            y = self.point()
+            y = self.random_point()
             before = y.copy()
             p = self.penalty.prox(y, t)
             if not np.array_equal(before, y):
@@ -133,7 +133,7 @@ class PenaltyChecks:
     def check_firmly_nonexpansive(self) -> str:
         """Check |p - q|^2 <= <p - q, y - z> for the proximal points p, q of y, z."""
         for _ in TimeLimit(_SECONDS).rounds(60):
-            y, z = self.point(), self.point()
+            y, z = self.random_point(), self.random_point()
             p, q = self.penalty.prox(y.copy(), 0.5), self.penalty.prox(z.copy(), 0.5)
             excess = norm(p - q) ** 2 - float(np.vdot(p - q, y - z))
             if not excess <= _RELATIVE * (1.0 + norm(y) ** 2 + norm(z) ** 2):

@@ -23,9 +23,9 @@ _SECONDS = 0.25
 """Seconds for each check of the function, and for each constant."""
 
 
-def check_problem(problem: Problem, examination: CheckRunner) -> None:
+def check_problem(problem: Problem, runner: CheckRunner) -> None:
     """Check everything that a problem declares."""
-    look = examination.run_check
+    look = runner.run_check
     if not look("start", lambda: FunctionChecks(problem, None, 0.0).check_start()):  # type: ignore[arg-type]
         return
     samplers: list[PointSampler] = []
@@ -47,9 +47,9 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
         return
     sampler = SamplerChecks(problem, space, _SECONDS)
     of_components: tuple[tuple[str, Callable[[], str]], ...] = (
-        ("components", components.mean),
+        ("components", components.check_mean),
         ("batch and difference", components.check_batches_and_differences),
-        ("Sample objects", components.check_counted_samples),
+        ("Sample objects", components.check_samples_match_indices),
         ("hessian", function.check_hessian),
         ("table", components.check_table),
         ("backend", function.check_backend_matches_problem),

@@ -231,7 +231,7 @@ def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
 # --- user-defined objects -------------------------------------------------------------------------
 
 
-def infer_kind(result: Any, name: str) -> str:
+def infer_kind(obj: Any, name: str) -> str:
     """Return the kind of an object, from its methods.
 
     Raises
@@ -239,9 +239,9 @@ def infer_kind(result: Any, name: str) -> str:
     InputError
         If it is of no known kind.
     """
-    if isinstance(result, FiniteSum):
+    if isinstance(obj, FiniteSum):
         return "problem"
-    if isinstance(result, AlgorithmChoice):
+    if isinstance(obj, AlgorithmChoice):
         return "algorithm"
     answers = {
         kind: source.required_methods
@@ -249,7 +249,7 @@ def infer_kind(result: Any, name: str) -> str:
         if source.required_methods
     }
     for kind, parts in answers.items():
-        if all(callable(getattr(result, part, None)) for part in parts):
+        if all(callable(getattr(obj, part, None)) for part in parts):
             return kind
     text = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in answers.items())
     raise InputError(
@@ -264,13 +264,13 @@ _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
 """Values of required parameters of a user-defined set or penalty."""
 
 
-def _instantiate(result: Any, selector: Selector) -> Any:
+def _instantiate(obj: Any, selector: Selector) -> Any:
     """Instantiate a class or call a function; keep an algorithm class without parameters."""
-    method = inspect.isclass(result) and callable(getattr(result, "run", None))
+    method = inspect.isclass(obj) and callable(getattr(obj, "run", None))
     if method and not selector.parameters:
-        return result
+        return obj
     usual = {**_USUAL_OF_OWN, **estimator_checks.USUAL, **(USUAL if method else {})}
-    return instantiate_class(result, selector, usual, ", or name a function that returns it")
+    return instantiate_class(obj, selector, usual, ", or name a function that returns it")
 
 
 _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(

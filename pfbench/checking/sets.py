@@ -34,9 +34,9 @@ Look = tuple[str, Callable[[], str], tuple[str, ...]]
 """Name of a check, its function, and the methods at fault if the function raises."""
 
 
-def check_set(body: Any, examination: CheckRunner) -> None:
+def check_set(body: Any, runner: CheckRunner) -> None:
     """Check all answers of a feasible set."""
-    look, checks = examination.run_check, SetChecks(body)
+    look, checks = runner.run_check, SetChecks(body)
     first: tuple[Look, ...] = (
         ("it declares what it is", checks.check_required_attributes, ("shape", "diameter")),
         ("start", checks.check_start, ("start", "contains")),
@@ -54,7 +54,7 @@ def check_set(body: Any, examination: CheckRunner) -> None:
         ("lo minimises", checks.check_minimality, ("lo",)),
         ("lo returns vertices", checks.check_extreme_points, ("lo",)),
         ("lo depends on g alone", checks.check_lo_pure_and_scale_invariant, ("lo",)),
-        ("minimum", checks.minimum, ("minimum",)),
+        ("minimum", checks.check_minimum, ("minimum",)),
         ("membership", checks.check_membership, ("contains",)),
         ("random vertices", checks.check_random_vertices, ("random_vertex",)),
         ("diameter", checks.check_diameter, ("diameter",)),
@@ -194,10 +194,10 @@ class SetChecks(SetSampler):
     def _remark_on_undeclared_polytope(self) -> str:
         """Return a remark if a set seems to be a polytope, but does not declare it."""
         few = len(self.member_rows)
-        if getattr(self.body, "polytope", False) or 2 * few > self.looked:
+        if getattr(self.body, "polytope", False) or 2 * few > self.found_member_count:
             return ""
         return (
-            f"; {self.looked} answers gave only {few} members: if the set is a polytope, set "
+            f"; {self.found_member_count} answers gave only {few} members: if the set is a polytope, set "  # noqa: E501
             "polytope = True, which methods that store its vertices (afw, pfw, bpfw) require"
         )
 
@@ -249,7 +249,7 @@ class SetChecks(SetSampler):
                     )
         return "g stays unchanged; neither its norm nor earlier calls change the answer"
 
-    def minimum(self) -> str:
+    def check_minimum(self) -> str:
         """Check that minimum(g) brackets <g, lo(g)>."""
         for g, v in self.answers:
             lower, upper = self.body.minimum(g)

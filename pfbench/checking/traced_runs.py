@@ -99,12 +99,12 @@ class RunRecords:
         *,
         seed: int = 0,
         budget: Budget = CALLS,
-        answer: Callable[[Any], Any] = lambda backend: backend,
+        wrap_backend: Callable[[Any], Any] = lambda backend: backend,
         algorithm: Any = None,
     ) -> RunRecord:
         """Run the algorithm for at most as many iterations as the first run."""
         run = follow_guarded(
-            self.problem, algorithm or self.algorithm, seed=seed, budget=budget, wrap=answer
+            self.problem, algorithm or self.algorithm, seed=seed, budget=budget, wrap=wrap_backend
         )
         ledger, self.accessed_privates = run.ledger, run.ask.accessed_privates
         states, counts, patience = [], [], TimeLimit(_SECONDS)
@@ -141,11 +141,11 @@ def _copy_state(state: State) -> State:
     return State(*(part.copy() if hasattr(part, "copy") else part for part in parts))
 
 
-def entries_with_gradient(x: Point) -> Any:
+def gradient_entries(x: Point) -> Any:
     """Return the entries that a gradient has: all of an array, the observed ones of a matrix."""
     return x if isinstance(x, np.ndarray) else x.values()
 
 
 def points_identical(x: Point, y: Point) -> bool:
     """Return whether two points are identical bit for bit."""
-    return np.array_equal(entries_with_gradient(x), entries_with_gradient(y))
+    return np.array_equal(gradient_entries(x), gradient_entries(y))

@@ -151,39 +151,39 @@ def format_counts(counts: Counts) -> str:
 
 
 def refuse_uncounted_calls(
-    bypass: UncountedCallDetector,
-    touched: Mapping[str, str],
-    tallied: Counts,
+    detector: UncountedCallDetector,
+    accessed_privates: Mapping[str, str],
+    tallied_counts: Counts,
     ledger_counts: Counts,
 ) -> None:
     """Raise `CheckFailed` if calls bypassed the counting oracles.
 
     Parameters
     ----------
-    bypass, touched
+    detector, accessed_privates
         The recorded calls and attributes.
-    tallied, ledger_counts
+    tallied_counts, ledger_counts
         Counts of the computations, and counts of the ledger.
     """
-    if bypass.uncounted_calls:
-        (requested, line), times = next(iter(bypass.uncounted_calls.items()))
+    if detector.uncounted_calls:
+        (requested, line), times = next(iter(detector.uncounted_calls.items()))
         raise CheckFailed(
             "every oracle call to go through `ask`, which counts it",
             f"it calls {requested} directly, {times} times: use `ask` instead",
             {},
             (line,),
         )
-    if touched:
-        name, line = next(iter(touched.items()))
+    if accessed_privates:
+        name, line = next(iter(accessed_privates.items()))
         raise CheckFailed(
             "it to use only the oracles of `ask`, n and D, and no private attribute",
             f"it reads ask.{name}",
             {},
             (line,),
         )
-    if ledger_counts != tallied:
+    if ledger_counts != tallied_counts:
         raise CheckFailed(
-            f"the ledger to count all computations, {format_counts(tallied)}",
+            f"the ledger to count all computations, {format_counts(tallied_counts)}",
             format_counts(ledger_counts),
         )
 

@@ -148,12 +148,12 @@ def _compare_schedules(runs: RunRecords) -> str | None:
 
 
 def _compare_scaled_run(
-    runs: RunRecords, created: Callable[[Scaling], Any], scaling: Scaling
+    runs: RunRecords, make_algorithm: Callable[[Scaling], Any], scaling: Scaling
 ) -> str:
     """Describe how an algorithm's run differs in other units; empty if it does not."""
     try:
         other = RunRecords(
-            created(scaling), RescaledProblem(runs.problem, scaling)
+            make_algorithm(scaling), RescaledProblem(runs.problem, scaling)
         ).record_run_as_long_as(runs)
     except Exception as error:  # which it does not raise in the units it has
         return f"{scaling}: {format_error(error).rstrip('.')}"

@@ -252,7 +252,7 @@ def check(
             ("versions and machine", "the author's" if record["same"] else "others"),
             *((title, f"{record[name][0]} of {record[name][1]}") for name, title in _OF.items()),
             ("runs with new seeds", f"{record['new']}, least p-value {record['least_p']:.2g}"),
-            ("computed by archived code", _describe_inside(record["inside"])),
+            ("computed by archived code", _describe_confined_results(record["inside"])),
             ("deviations", str(len(record["off"]))),
             ("not checked", str(len(record["unreached"]))),
             ("confinement", record["confined"]),
@@ -321,28 +321,34 @@ def check_archive(
         "title": archive.manifest["title"],
         "sha256": archive.sha256,
         "salt": salt,
-        "same": report.same,
+        "same": report.is_same_environment,
         "runs": outcome.runs,
         "new": outcome.fresh_runs,
-        "inside": dict(outcome.inside),
+        "inside": dict(outcome.confined_result_counts),
         "least_p": outcome.min_p_value,
         "verdicts": outcome.verdicts,
         "faults": outcome.faults,
         "off": outcome.deviations,
         "unreached": outcome.unreached_tasks,
         "confined": confinement,
-        "text": _paragraph(archive, salt, outcome, same=report.same),
+        "text": _paragraph(archive, salt, outcome, is_same_environment=report.is_same_environment),
     }
 
 
-def _describe_inside(inside: Mapping[str, int]) -> str:
+def _describe_confined_results(counts: Mapping[str, int]) -> str:
     """Return the numbers of results that archived code computed, by subject, as text."""
-    return ", ".join(f"{name} ({number})" for name, number in sorted(inside.items())) or "nothing"
+    return ", ".join(f"{name} ({number})" for name, number in sorted(counts.items())) or "nothing"
 
 
-def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: bool) -> str:
+def _paragraph(
+    archive: "Archive", salt: str, outcome: "CheckOutcome", *, is_same_environment: bool
+) -> str:
     """Return a paragraph on the check of an archive that a reviewer can quote."""
-    bits = "bits" if same else "counts (versions or machine differ) and measures to 1e-6"
+    bits = (
+        "bits"
+        if is_same_environment
+        else "counts (versions or machine differ) and measures to 1e-6"
+    )
     tests = len(outcome.p_values)
     fresh = (
         f"{outcome.fresh_runs} runs with new seeds were compared with stored ones by {tests} rank "
@@ -358,9 +364,9 @@ def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome", *, same: 
         else ""
     )
     trust = (
-        f"{outcome.outside_runs} of these {outcome.runs[0] + outcome.fresh_runs} runs were counted "
+        f"{outcome.unconfined_runs} of these {outcome.runs[0] + outcome.fresh_runs} runs were counted "  # noqa: E501
         "and measured by processes that import no archived code. Archived code computed: "
-        f"{_describe_inside(outcome.inside)}."
+        f"{_describe_confined_results(outcome.confined_result_counts)}."
     )
     end = f"DEVIATIONS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
     return (

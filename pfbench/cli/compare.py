@@ -315,7 +315,7 @@ def write_comparison(
     if front is None:
         raise AssertionError("the report has no part on the method")
     comparison, study = front.comparisons[0], report.spec.study
-    tables = [front.table]
+    tables = [front.duels_table]
     chosen = tuning_effects.choice_table(study, study.tune, labels) if study.tune else None
     tables += [chosen] if chosen and chosen.rows else []
     files = [] if output is None else write_contents(everything, output)

@@ -24,30 +24,36 @@ MAX_FAULTS = 12
 
 
 def show_fault_detection(
-    work: "VerificationJob", algorithm: str | None, limit: int | None, late: int = 0
+    work: "VerificationJob",
+    algorithm: str | None,
+    max_faults_per_method: int | None,
+    max_late_faults_per_method: int = 0,
 ) -> None:
     """Report which faults each claim catches: of built-in methods, or of a user's algorithm."""
     if algorithm is None:
-        report_planted_and_generated_faults(work, limit, late)
+        report_planted_and_generated_faults(work, max_faults_per_method, max_late_faults_per_method)
         return
     if not work.is_quiet:
         terminal.announce_imports([algorithm])
-    verify_user_faults(work, algorithm, limit, late)
+    report_user_algorithm_faults(work, algorithm, max_faults_per_method, max_late_faults_per_method)
 
 
 def report_planted_and_generated_faults(
-    work: "VerificationJob", limit: int | None, late: int = 0
+    work: "VerificationJob", max_faults_per_method: int | None, max_late_faults_per_method: int = 0
 ) -> None:
     """Test planted faults against claims that must catch them, generated ones against all.
 
-    `limit` and `late` are the maximum numbers of generated and of late generated faults for each
-    method; if both are 0, no generated faults are tested.
+    `max_faults_per_method` and `max_late_faults_per_method` are the maximum numbers of generated
+    and of late generated faults for each method; if both are 0, no generated faults are tested.
     """
     from pfbench.claims.catalogue import select_mutants
 
     planted = select_mutants(work.names)
-    alone = limit == 0 and not late
-    expected = 0 if limit == 0 else _fault_limit(work, limit), late
+    alone = max_faults_per_method == 0 and not max_late_faults_per_method
+    expected = (
+        0 if max_faults_per_method == 0 else _fault_limit(work, max_faults_per_method),
+        max_late_faults_per_method,
+    )
     faults, claims, sample = ([], [], "none") if alone else generate_faults(work, *expected)
     with work.step_progress(
         "mutants", sum(len(mutant.expected_claims) for mutant in planted)
@@ -70,8 +76,11 @@ def report_planted_and_generated_faults(
         terminal.exit_with_error("fewer than 90 % of the planted faults are caught.")
 
 
-def verify_user_faults(
-    work: "VerificationJob", algorithm: str, limit: int | None, late: int = 0
+def report_user_algorithm_faults(
+    work: "VerificationJob",
+    algorithm: str,
+    max_faults_per_method: int | None,
+    max_late_faults_per_method: int = 0,
 ) -> None:
     """Report which faults in a user's algorithm the named claims catch."""
     from pfbench.claims.catalogue import algorithm_and_claims
@@ -88,8 +97,11 @@ def verify_user_faults(
     full_list = generate_faults(tested)
     if not full_list:
         raise InputError(f"no faults can be generated in {algorithm}: its modules lack its code.")
-    later = generate_faults(tested, late=True) if late else []
-    faults = [*sample_faults(full_list, _fault_limit(work, limit)), *sample_faults(later, late)]
+    later = generate_faults(tested, late=True) if max_late_faults_per_method else []
+    faults = [
+        *sample_faults(full_list, _fault_limit(work, max_faults_per_method)),
+        *sample_faults(later, max_late_faults_per_method),
+    ]
     words = f"{len(faults)} of {len(full_list) + len(later)}"
     studied = study_faults(work, faults, claims)
     _write_study(work, {}, studied, words)

@@ -147,7 +147,9 @@ def _make_all_runs(
     everything: list[PlanOutcome] = []
     for planned in read:
         spec = resolve_search(planned, store, engine, quiet=quiet)
-        outcomes = make_runs(spec.name, spec.runs(), store, engine, quiet=quiet, then="; drawing")
+        outcomes = make_runs(
+            spec.name, spec.runs(), store, engine, quiet=quiet, next_phase="; drawing"
+        )
         reports.append(collect_report(spec, outcomes))
         everything += outcomes
     return reports, everything

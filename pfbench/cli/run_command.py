@@ -64,7 +64,7 @@ def run(
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
-    recomputed: str | None = option(
+    recomputed_status: str | None = option(
         "STATUS", "Re-run stored runs of this status: error, timeout.", "--again"
     ),
     dry_run: bool = options.DRY_RUN,
@@ -90,8 +90,8 @@ def run(
     options.check_engine_options(jobs, scheduler)
     statuses = (
         ()
-        if recomputed is None
-        else (check_choice("--again", recomputed, (Status.ERROR, Status.TIMEOUT)),)
+        if recomputed_status is None
+        else (check_choice("--again", recomputed_status, (Status.ERROR, Status.TIMEOUT)),)
     )
     planned = load_spec(spec)
     announce_imports(planned.user_selectors, spec)
@@ -147,7 +147,9 @@ def _run_sweep(
     from pfbench.runs.storage.store import Store
 
     store = Store(folder)
-    planned = resolve_search(planned, store, engine, quiet=quiet or as_json, recomputed=recomputed)
+    planned = resolve_search(
+        planned, store, engine, quiet=quiet or as_json, recomputed_statuses=recomputed
+    )
     plans = planned.runs()
     total, limits = len(plans), limits_by_plan(planned)
     log(f"begin {planned.name}: {format_plural(total, 'run')}, store {folder}")

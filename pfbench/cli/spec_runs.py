@@ -22,14 +22,19 @@ def resolve_search(
     engine: "Engine",
     *,
     quiet: bool = False,
-    recomputed: Collection[str] = (),
+    recomputed_statuses: Collection[str] = (),
 ) -> "Spec":
     """Return a spec with the parameters that its search chooses; execute missing search runs."""
     from pfbench.runs.tuning import resolve_tuning
 
     def make(_: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[PlanOutcome]":
         return make_runs(
-            f"{spec.name}, search", plans, store, engine, quiet=quiet, recomputed=recomputed
+            f"{spec.name}, search",
+            plans,
+            store,
+            engine,
+            quiet=quiet,
+            recomputed_statuses=recomputed_statuses,
         )
 
     return resolve_tuning(spec, make)
@@ -42,12 +47,12 @@ def make_runs(
     engine: "Engine",
     *,
     quiet: bool = False,
-    then: str = "",
-    recomputed: Collection[str] = (),
+    next_phase: str = "",
+    recomputed_statuses: Collection[str] = (),
 ) -> "list[PlanOutcome]":
     """Execute the runs that a store lacks, and show progress; return all outcomes.
 
-    `then` is a text on the next phase. For `recomputed`, see `execute`.
+    `next_phase` is a text on the next phase. For `recomputed_statuses`, see `execute`.
     """
     from pfbench.runs.execute import execute
 
@@ -64,8 +69,8 @@ def make_runs(
             engine=engine,
             progress=steps.count_run,
             on_missing=start,
-            recomputed_statuses=recomputed,
+            recomputed_statuses=recomputed_statuses,
         )
     if not quiet:
-        print_note(f"{title}: {steps.format_step_counts()}{then}")
+        print_note(f"{title}: {steps.format_step_counts()}{next_phase}")
     return outcomes

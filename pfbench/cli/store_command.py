@@ -245,7 +245,7 @@ def export(
     from pfbench.runs.storage.exports import FORMATS
     from pfbench.runs.storage.exports import export as write
     from pfbench.runs.storage.exports.measure_curves import ExportOptions
-    from pfbench.runs.storage.exports.naming import namings
+    from pfbench.runs.storage.exports.naming import run_names
 
     check_choice("format", form, FORMATS)
     check_choice("--count", count, (*COUNTED, "iteration"))
@@ -253,7 +253,7 @@ def export(
     if dimension is not None:
         check_integer("--dimension", dimension, minimum=1)
     opened = _open_store(folder)
-    names = {} if spec is None else namings(load_spec(spec))
+    names = {} if spec is None else run_names(load_spec(spec))
     listing, rows = _select_rows(opened, "run", problem, algorithm, status)
     if spec is not None:
         rows = [row for row in rows if (row["problem"], row["algorithm"], row["seed"]) in names]

@@ -86,16 +86,16 @@ class StoppingRule(NamedTuple):
 
 @compile_serial
 def extend_lanczos_basis(
-    k: int, square: float, basis: LanczosBasis, goal: StoppingRule, theta: float
+    k: int, squared_norm: float, basis: LanczosBasis, goal: StoppingRule, theta: float
 ) -> tuple[bool, float]:
     """Complete step k from its products, which are in row k of U and in right[k + 1].
 
-    `square` is the sum of squares of that row of U, and `theta` the previous largest eigenvalue.
-    The results are whether this was the last step, and the largest eigenvalue.
+    `squared_norm` is the sum of squares of that row of U, and `theta` the previous largest
+    eigenvalue. The results are whether this was the last step, and the largest eigenvalue.
     """
     u, v, y = basis.left[k % basis.left.shape[0]], basis.right[k], basis.right[k + 1]
     alphas, betas, a, b, q = basis.alphas, basis.betas, basis.a, basis.b, basis.q
-    alpha = math.sqrt(square)
+    alpha = math.sqrt(squared_norm)
     if alpha > 0.0:
         scale_in_place(1.0 / alpha, u)
         scale_in_place(1.0 / alpha, y)
@@ -125,9 +125,9 @@ def extend_lanczos_basis(
 
 
 @compile_serial
-def is_safely_scaled(square: float) -> bool:
+def is_safely_scaled(squared_norm: float) -> bool:
     """Return whether the first squared norm is far from overflow and underflow."""
-    return 1e-100 < square < 1e100
+    return 1e-100 < squared_norm < 1e100
 
 
 @compile_serial

@@ -95,7 +95,7 @@ class Oracles:
         checks = self._checks
         checks.check_points("gradient", x)
         g = self._ledger.charge(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
-        return checks.gradient("gradient", g)
+        return checks.check_gradient_answer("gradient", g)
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of the sampled component gradients at x: len(sample) SFO."""
@@ -112,7 +112,7 @@ class Oracles:
         g = self._ledger.charge_and_extend_untimed_calls(
             SFO, amount, self._backend.batch, sample, x
         )
-        return checks.gradient("batch", g)
+        return checks.check_gradient_answer("batch", g)
 
     def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample: 2 len(sample) SFO."""
@@ -129,7 +129,7 @@ class Oracles:
         g = self._ledger.charge_and_extend_untimed_calls(
             SFO, amount, self._backend.difference, sample, x, y
         )
-        return checks.gradient("difference", g)
+        return checks.check_gradient_answer("difference", g)
 
     def lo(self, g: Any) -> Point:
         """Return a vertex v that minimises <g, v> over the set: 1 LO."""
@@ -219,14 +219,14 @@ class CountedHessian:
         """Return the mean Hessian times x - y: n HVP."""
         self._checks.check_points("hessian product", x, y)
         g = self._ledger.charge(((HVP, self._n),), self._hessian.product, x, y)
-        return self._checks.gradient("hessian product", g)
+        return self._checks.check_gradient_answer("hessian product", g)
 
     def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
         """Return the mean of the sampled component Hessians times x - y: len(sample) HVP."""
         sample = as_indices(sample)
         self._checks.check_points("hessian batch", x, y)
         g = self._ledger.charge(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
-        return self._checks.gradient("hessian batch", g)
+        return self._checks.check_gradient_answer("hessian batch", g)
 
 
 class CountedTable:
@@ -261,8 +261,8 @@ class CountedTable:
         total = ledger.counts_array[SFO] + amount
         if total <= ledger.untimed_calls[SFO]:
             ledger.counts_array[SFO] = total
-            return self._checks.gradient(verb, call(sample, x))
-        return self._checks.gradient(
+            return self._checks.check_gradient_answer(verb, call(sample, x))
+        return self._checks.check_gradient_answer(
             verb, ledger.charge_and_extend_untimed_calls(SFO, amount, call, sample, x)
         )
 
@@ -297,7 +297,7 @@ class _ArgumentAndAnswerChecks:
             self._refuse(f"the problem's {verb} returned", x, "its points", "points")
         return x
 
-    def gradient(self, verb: str, g: Gradient) -> Gradient:
+    def check_gradient_answer(self, verb: str, g: Gradient) -> Gradient:
         """Return the answer of an oracle, checked to be a gradient."""
         if not self.is_gradient(g):
             self._refuse(f"the problem's {verb} returned", g, "its gradients", "gradients")

@@ -78,12 +78,16 @@ class ActiveSet:
         self._weights = np.floor(factor * copy).astype(np.int64)
         self._correct_weight_sum(int(np.argmax(self._weights)) if leaves else index)
 
-    def point_without_vertex(self, position: int, v: Floats | None = None) -> Floats:
+    def point_without_vertex(self, index: int, weight_receiver: Floats | None = None) -> Floats:
         """Return the point without the indexed vertex: its weight goes to v, or to the others."""
         weights = self.weights
-        share, weights[position] = float(weights[position]), 0.0
+        share, weights[index] = float(weights[index]), 0.0
         end = weights @ self._vertices
-        end = end / (1.0 - share) if v is None else end + share * v.ravel()
+        end = (
+            end / (1.0 - share)
+            if weight_receiver is None
+            else end + share * weight_receiver.ravel()
+        )
         return np.asarray(end.reshape(self._shape))
 
     def transfer(self, index: int, v: Floats, gamma: float) -> None:

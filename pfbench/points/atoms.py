@@ -54,7 +54,7 @@ class Atoms:
         self.newest = vertex
         return self.atom_count - 1
 
-    def products(self, u: Floats, v: Floats, count: int) -> Floats:
+    def products_with_rank_one(self, u: Floats, v: Floats, count: int) -> Floats:
         """Return inner products of the first `count` atoms with those of u and v, (count, ...)."""
         return np.asarray((self.left[:count] @ u) * (self.right[:count] @ v))
 
@@ -71,7 +71,7 @@ class Atoms:
             self._gram = larger
         if self._gram_size < count:
             new = slice(self._gram_size, count)
-            fresh = self.products(self.left[new].T, self.right[new].T, count)
+            fresh = self.products_with_rank_one(self.left[new].T, self.right[new].T, count)
             self._gram[:count, new], self._gram[new, :count] = fresh, fresh.T
             self._gram_size = count
         return self._gram[:count, :count]
@@ -90,7 +90,7 @@ class Atoms:
             result = self._previous_partner[2]
         if len(result) < count:
             new, k = slice(len(result), count), len(weights)
-            fresh = other.products(self.left[new].T, self.right[new].T, k)
+            fresh = other.products_with_rank_one(self.left[new].T, self.right[new].T, k)
             result = np.concatenate([result, weights @ fresh])
             self._previous_partner = other, weights, result
         return result[:count]
@@ -108,7 +108,7 @@ def max_atoms(shape: tuple[int, int]) -> int:
     return max(64, min(2 * min(M, N), _ATOM_BYTES // (8 * (M + N))))
 
 
-def select_atoms(atoms: Atoms, weights: Floats) -> Factors:
+def nonzero_weight_factors(atoms: Atoms, weights: Floats) -> Factors:
     """Return the atoms of nonzero weight; they are views if no weight is 0."""
     used = np.flatnonzero(weights)
     count = len(weights)
@@ -127,7 +127,7 @@ def as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
     return atoms, np.array(factors.weights, dtype=np.float64)
 
 
-def orthogonalise_factors(factors: Factors) -> Factors:
+def svd_of_factors(factors: Factors) -> Factors:
     """Return the singular value decomposition of a factored matrix, to rounding.
 
     Costs O((M + N) K^2) for K atoms; nothing of size M x N is formed.

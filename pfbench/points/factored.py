@@ -25,8 +25,8 @@ from pfbench.points.atoms import (
     as_atoms,
     matrix_entries,
     max_atoms,
-    orthogonalise_factors,
-    select_atoms,
+    nonzero_weight_factors,
+    svd_of_factors,
 )
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
@@ -153,7 +153,7 @@ class FactoredMatrix:
 
         Those of a view are read-only, since they can share memory with its sequence.
         """
-        factors = select_atoms(*self.atoms_and_weights())
+        factors = nonzero_weight_factors(*self.atoms_and_weights())
         return Factors(*map(as_read_only, factors)) if self.is_borrowed else factors
 
     def matrix(self) -> Floats:
@@ -224,7 +224,7 @@ class FactoredMatrix:
         atoms, weights = self.atoms_and_weights()
         used = np.flatnonzero(weights)
         if 2 * used.size < atoms.atom_count:
-            atoms, weights = as_atoms(select_atoms(atoms, weights))
+            atoms, weights = as_atoms(nonzero_weight_factors(atoms, weights))
         trail = IterateStorage(self.pattern, self.values(), atoms, weights.copy())
         return FactoredMatrix(trail, trail.current)
 
@@ -254,7 +254,7 @@ class FactoredMatrix:
         trail.previous, trail.current = trail.current, self._token
         self._base = self._vertex = None
         if np.count_nonzero(trail.weights) > trail.limit:
-            compressed = orthogonalise_factors(select_atoms(trail.atoms, trail.weights))
+            compressed = svd_of_factors(nonzero_weight_factors(trail.atoms, trail.weights))
             trail.atoms, trail.weights = as_atoms(compressed)
             trail.limit = max(trail.limit, 2 * trail.atoms.atom_count)
 

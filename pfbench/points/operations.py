@@ -10,7 +10,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
 from pfbench.kernels import dense
 from pfbench.kernels.observed_entries import inner_with_iterate_parallel, inner_with_iterate_rows
-from pfbench.points.atoms import Factors, frobenius_norm, max_atoms, orthogonalise_factors
+from pfbench.points.atoms import Factors, frobenius_norm, max_atoms, svd_of_factors
 from pfbench.points.factored import FactoredMatrix
 from pfbench.points.operators import SparseOperator, TiltedOperator, combine_factors
 from pfbench.points.pattern import Pattern
@@ -61,7 +61,7 @@ def combine(x: Any, v: Any, w: float) -> Any:
         values = (1.0 - w) * x.values() + w * v.values()
         factors = combine_factors(x, v, 1.0 - w, w)
         if len(factors.weights) > max_atoms(x.shape):
-            factors = orthogonalise_factors(factors)
+            factors = svd_of_factors(factors)
         return FactoredMatrix.from_factors(x.pattern, factors, values)
     raise InputError(f"cannot move a factored matrix towards a {type(v).__name__}.")
 

@@ -12,7 +12,7 @@ from pfbench.kernels.observed_entries import (
     lanczos_sweep_parallel,
     lanczos_sweep_rows,
 )
-from pfbench.points.atoms import Atoms, Factors, select_atoms
+from pfbench.points.atoms import Atoms, Factors, nonzero_weight_factors
 from pfbench.points.factored import FactoredMatrix
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
@@ -125,12 +125,16 @@ class TiltedOperator:
     """
 
     def __init__(
-        self, sparse: SparseOperator, factors: Factors, shared: Any = None, distance: Any = None
+        self,
+        sparse: SparseOperator,
+        factors: Factors,
+        shared_atoms: Any = None,
+        separate_atoms: Any = None,
     ) -> None:
         self.sparse, self.pattern, self.factors = sparse, sparse.pattern, factors
         self.shape: tuple[int, int] = sparse.shape
-        self._shared_atoms: tuple[Atoms, Floats] | None = shared
-        self._separate_atoms: tuple[Atoms, Atoms, Floats, float] | None = distance
+        self._shared_atoms: tuple[Atoms, Floats] | None = shared_atoms
+        self._separate_atoms: tuple[Atoms, Atoms, Floats, float] | None = separate_atoms
 
     @classmethod
     def from_points(
@@ -139,9 +143,9 @@ class TiltedOperator:
         """Return ``G + c (X - U)``."""
         shared = _match_atoms(x, u, c, -c)
         if shared is not None:
-            return cls(sparse, select_atoms(*shared), shared)
+            return cls(sparse, nonzero_weight_factors(*shared), shared)
         distance = (x.atoms_and_weights()[0], *u.atoms_and_weights(), c)
-        return cls(sparse, combine_factors(x, u, c, -c), distance=distance)
+        return cls(sparse, combine_factors(x, u, c, -c), separate_atoms=distance)
 
     def gap_and_distance(self, x: FactoredMatrix, vertex: RankOne) -> tuple[float, float] | None:
         """Return <G + c (X - U), x - vertex> and the distance of x and the vertex.
@@ -154,13 +158,13 @@ class TiltedOperator:
         if self._shared_atoms is not None and self._shared_atoms[0] is atoms:
             tilted = self._shared_atoms[1]
             k = max(len(tilted), count)
-            products = atoms.products(vertex.u, vertex.v, k)
+            products = atoms.products_with_rank_one(vertex.u, vertex.v, k)
             image = atoms.gram(k)[:, :count] @ weights
             low_at_x = float(tilted @ image[: len(tilted)])
             low_at_vertex = scale * float(tilted @ products[: len(tilted)])
         elif self._separate_atoms is not None and self._separate_atoms[0] is atoms:
             _, rest, others_weights, c = self._separate_atoms
-            products = atoms.products(vertex.u, vertex.v, count)
+            products = atoms.products_with_rank_one(vertex.u, vertex.v, count)
             image = atoms.gram(count) @ weights
             met = atoms.inner_products(rest, others_weights, count)
             low_at_x = c * float(weights @ (image - met))
@@ -222,7 +226,7 @@ def combine_factors(x: FactoredMatrix, y: FactoredMatrix, a: float, b: float) ->
     """Return the factors of ``a x + b y``; shared atoms are merged."""
     shared = _match_atoms(x, y, a, b)
     if shared is not None:
-        return select_atoms(*shared)
+        return nonzero_weight_factors(*shared)
     factors, other = x.factors(), y.factors()
     return Factors(
         np.concatenate([a * factors.weights, b * other.weights]),

@@ -113,12 +113,12 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         g = self.mean_gradient(sample, slopes)
         return g - loss.ridge * (x if y is None else x - y) if loss.ridge else g
 
-    def mean_gradient(self, sample: Indices | None, slopes: Any) -> Floats:
+    def mean_gradient(self, sample: Indices | None, slope_function: Any) -> Floats:
         """Return the mean of the gradients with the given slopes, of all components or of a sample.
 
         Parameters
         ----------
-        slopes
+        slope_function
             Called with the rows of a block, and the block; returns shape (k, width).
         """
         loss, xp = self.loss, self.loss.xp
@@ -126,7 +126,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         sums: dict[int, Any] = {}
         for part in loss.parts(numbers, weights):
             rows, start = loss.take(loss.rows, part.components), part.columns.start
-            g = xp.matrix_transpose(rows) @ (part.weights * slopes(rows, part))
+            g = xp.matrix_transpose(rows) @ (part.weights * slope_function(rows, part))
             sums[start] = sums[start] + g if start in sums else g
         width = loss.width
         zero = xp.zeros((loss.d, width), dtype=xp.float64, device=self.library.device)

@@ -15,7 +15,7 @@ from pfbench.base.parameters import (
     check_string_parameter_values,
     collect_declared_parameters,
     merge_parameters,
-    text_parameter_names,
+    string_parameter_names,
 )
 from pfbench.base.selectors import USER_PARTS, Selector
 from pfbench.problems import families, norm_families, sampler_families
@@ -187,7 +187,7 @@ PROBLEMS: Mapping[str, ProblemEntry] = MappingProxyType(
 
 def build_problem(selector: Selector) -> FiniteSum:
     """Build the problem of a selector; string values remain strings. See `problem`."""
-    texts = text_parameter_names(
+    texts = string_parameter_names(
         find_entry("problem", selector.name, PROBLEMS).parameters_with_user_parts(
             selector.parameters
         )

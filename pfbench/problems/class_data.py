@@ -188,7 +188,7 @@ class ClassTasks:
             both = np.concatenate([own, choice])
             for _ in range(K):
                 part = slice(first, first + len(both))
-                _write_noisy(rng, scale, features, both, noisy[part])
+                _write_noisy_rows(rng, scale, features, both, noisy[part])
                 targets[part] = np.arange(len(both)) < own.size
                 first = part.stop
         noisy.flags.writeable = False
@@ -197,7 +197,7 @@ class ClassTasks:
         )
 
 
-def _write_noisy(
+def _write_noisy_rows(
     rng: np.random.Generator, scale: float, features: Floats, rows: Integers, out: Floats
 ) -> None:
     """Write some rows plus normal noise to out, in batches that stay in the cache."""

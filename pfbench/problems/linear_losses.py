@@ -18,7 +18,7 @@ class Loss:
         sup |phi'|, sup |phi''|, sup |phi'''|.
     lower
         -inf phi'', 0 for a convex loss.
-    words
+    derivation
         The bounds in words, with the points at which they are attained.
     """
 
@@ -27,7 +27,7 @@ class Loss:
     curvature: float
     third: float
     lower: float
-    words: str
+    derivation: str
 
 
 LOGISTIC = Loss(

@@ -244,7 +244,7 @@ class LinearModel(FiniteSum):
             D=(D, f"diameter of the set {self.set.name}, {exact}"),
             L_f=(
                 loss.curvature * top[0] + 2.0 * a,
-                f"sup|phi''| lambda_max(A'A/n) + 2 alpha (r'' <= 2 at 0); {loss.words}{certified}",
+                f"sup|phi''| lambda_max(A'A/n) + 2 alpha (r'' <= 2 at 0); {loss.derivation}{certified}",  # noqa: E501
             ),
             L_ms=(
                 loss.curvature * math.sqrt(top[1]) + 2.0 * a,

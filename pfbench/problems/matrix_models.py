@@ -146,15 +146,15 @@ class MatrixModel(MatrixProblem):
         """Return some rows by number, in the form that the following methods read."""
 
     @abstractmethod
-    def component_slopes(self, rows: Any, view: Floats) -> Floats:
+    def component_slopes(self, rows: Any, x_transposed: Floats) -> Floats:
         """Return the slopes phi_i'(z_i) of k rows at a transposed point, shape (k, width)."""
 
     @abstractmethod
-    def component_curvatures(self, rows: Any, view: Floats) -> Floats:
+    def component_curvatures(self, rows: Any, x_transposed: Floats) -> Floats:
         """Return the part of phi_i'' that `apply_curvatures` needs, shape (k, width)."""
 
     @abstractmethod
-    def apply_curvatures(self, rows: Any, curvatures: Floats, view: Floats) -> Floats:
+    def apply_curvatures(self, rows: Any, curvatures: Floats, u_transposed: Floats) -> Floats:
         """Return phi_i'' applied to the z_i of a transposed direction, shape (k, width)."""
 
     @abstractmethod
@@ -175,29 +175,29 @@ class MatrixModel(MatrixProblem):
         view = self.transpose_point(x)
         return lambda rows, _: self.component_slopes(rows, view)
 
-    def mean_gradient(self, sample: Indices | None, slopes: Slopes) -> Floats:
+    def mean_gradient(self, sample: Indices | None, slope_function: Slopes) -> Floats:
         """Return the mean of the gradients with the given slopes, shape (d, m).
 
         Parameters
         ----------
         sample
             Sample of component numbers; None for all components.
-        slopes
+        slope_function
             Called with rows and their component numbers; returns shape (k, width).
         """
         if sample is None:
-            return self.sum_weighted_gradients(None, np.full(self.n, 1.0 / self.n), slopes)
-        return self.sum_weighted_gradients(*index_weights(sample, self.n), slopes)
+            return self.sum_weighted_gradients(None, np.full(self.n, 1.0 / self.n), slope_function)
+        return self.sum_weighted_gradients(*index_weights(sample, self.n), slope_function)
 
     def sum_weighted_gradients(
-        self, indices: Integers | None, weights: Floats, slopes: Slopes
+        self, indices: Integers | None, weights: Floats, slope_function: Slopes
     ) -> Floats:
         """Return the weighted sum of the gradients with the given slopes, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
         for part in self.parts(weights.size):
             numbers = part if indices is None else indices[part]
             rows = self.take(numbers)
-            self.add_gradients(rows, weights[part, None] * slopes(rows, numbers), g)
+            self.add_gradients(rows, weights[part, None] * slope_function(rows, numbers), g)
         return contiguous_transpose(g)
 
     def sum_gradients_of_slopes(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:

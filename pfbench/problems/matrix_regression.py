@@ -98,7 +98,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         """Known properties of f: "convex" for loss (7), "restricted strong convexity"."""
         existing = {
             "convex": self.sensing_variance == 0.0,
-            "restricted strong convexity": self.convexity_constants.holds,
+            "restricted strong convexity": self.convexity_constants.has_positive_sigma_hat,
         }
         return frozenset(name for name, holds in existing.items() if holds)
 
@@ -256,7 +256,10 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
                 w,
                 "w: no f_i, hence not f, curves down by more" if corrected else "0: f is convex",
             ),
-            sigma_hat=(restricted.sigma_hat if restricted.holds else math.inf, restricted.words),
+            sigma_hat=(
+                restricted.sigma_hat if restricted.has_positive_sigma_hat else math.inf,
+                restricted.derivation,
+            ),
         )
 
     # --- measures -----------------------------------------------------------------------------

@@ -86,26 +86,26 @@ class MulticlassLogistic(MatrixModel):
             total += float((np.log(sums) + top - z[np.arange(labels.size), labels]).sum())
         return total / self.n
 
-    def component_slopes(self, rows: tuple[Floats, Integers], view: Floats) -> Floats:
+    def component_slopes(self, rows: tuple[Floats, Integers], x_transposed: Floats) -> Floats:
         """Return softmax(X'a_i) - e_(y_i), shape (k, classes)."""
         labels = rows[1]
-        p = self.component_curvatures(rows, view)
+        p = self.component_curvatures(rows, x_transposed)
         p[np.arange(labels.size), labels] -= 1.0
         return p
 
-    def component_curvatures(self, rows: tuple[Floats, Integers], view: Floats) -> Floats:
+    def component_curvatures(self, rows: tuple[Floats, Integers], x_transposed: Floats) -> Floats:
         """Return p = softmax(X'a_i), shape (k, classes); phi'' is diag(p) - pp'."""
-        z = rows[0] @ view.T
+        z = rows[0] @ x_transposed.T
         z -= z.max(axis=1)[:, None]
         p = np.exp(z, out=z)
         p /= p.sum(axis=1)[:, None]
         return p
 
     def apply_curvatures(
-        self, rows: tuple[Floats, Integers], curvatures: Floats, view: Floats
+        self, rows: tuple[Floats, Integers], curvatures: Floats, u_transposed: Floats
     ) -> Floats:
         """Return (diag(p) - pp') U'a_i, shape (k, classes)."""
-        z = curvatures * (rows[0] @ view.T)
+        z = curvatures * (rows[0] @ u_transposed.T)
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
 
     def add_gradients(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:

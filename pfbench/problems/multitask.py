@@ -152,17 +152,17 @@ class MultitaskSigmoid(MatrixModel):
             return np.arange(numbers.start, numbers.stop)
         return numbers
 
-    def component_slopes(self, rows: Integers, view: Floats) -> Floats:
+    def component_slopes(self, rows: Integers, x_transposed: Floats) -> Floats:
         """Return psi', shape (k, 1)."""
-        return self._apply_loop(multitask_kernels.write_slopes, rows, view)
+        return self._apply_loop(multitask_kernels.write_slopes, rows, x_transposed)
 
-    def component_curvatures(self, rows: Integers, view: Floats) -> Floats:
+    def component_curvatures(self, rows: Integers, x_transposed: Floats) -> Floats:
         """Return psi'', shape (k, 1)."""
-        return self._apply_loop(multitask_kernels.write_curvatures, rows, view)
+        return self._apply_loop(multitask_kernels.write_curvatures, rows, x_transposed)
 
-    def apply_curvatures(self, rows: Integers, curvatures: Floats, view: Floats) -> Floats:
+    def apply_curvatures(self, rows: Integers, curvatures: Floats, u_transposed: Floats) -> Floats:
         """Return psi'' <a_i, u_t>, shape (k, 1)."""
-        return curvatures * self._apply_loop(multitask_kernels.write_products, rows, view)
+        return curvatures * self._apply_loop(multitask_kernels.write_products, rows, u_transposed)
 
     def add_gradients(self, rows: Integers, slopes: Floats, g: Floats) -> None:
         """Add the gradients with these slopes, transposed, to g, shape (m, d)."""

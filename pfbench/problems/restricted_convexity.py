@@ -35,17 +35,17 @@ class RestrictedConvexity:
         As above (li2019 (4)); NaN if not known.
     sigma_hat
         sigma - 16 tau phi^2 with phi^2 = 2 r; at most 0 or NaN where the theorems do not apply.
-    words
+    derivation
         Origin of the numbers, or the reason why there is no positive sigma_hat.
     """
 
     sigma: float
     tau: float
     sigma_hat: float
-    words: str
+    derivation: str
 
     @property
-    def holds(self) -> bool:
+    def has_positive_sigma_hat(self) -> bool:
         """Whether sigma_hat is positive."""
         return self.sigma_hat > 0.0
 

@@ -125,7 +125,7 @@ class TwoLayerNetwork(FiniteSum):
         back = (r @ second) * (1.0 - u * u)
         return np.concatenate([(back.T @ a).ravel(), (r.T @ u).ravel()])
 
-    def _row_norms_and_max_residuals(self) -> tuple[Floats, Floats]:
+    def _row_norms_sq_and_max_residuals(self) -> tuple[Floats, Floats]:
         """Return |a_i|^2 and R sqrt h + |b_i|, the largest residual on |x| <= R."""
         squares = (self.targets * self.targets).sum(axis=1)
         residual = self.set.max_norm * math.sqrt(self.hidden) + np.sqrt(squares)
@@ -133,14 +133,14 @@ class TwoLayerNetwork(FiniteSum):
 
     def component_smoothness(self) -> Floats:
         """Return the L_i on |x| <= R, shape (n,); infinite without a set."""
-        R, (a2, residual) = self.set.max_norm, self._row_norms_and_max_residuals()
+        R, (a2, residual) = self.set.max_norm, self._row_norms_sq_and_max_residuals()
         return self.hidden + R * R * a2 + residual * (np.sqrt(a2) + _CURVED * R * a2)
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants on the ball |x| <= R around the set; without a set, n and delta."""
         R, h = self.set.max_norm, float(self.hidden)
         location = f"on |x| <= {R:.6g}"
-        (a2, residual), each = self._row_norms_and_max_residuals(), self.component_smoothness()
+        (a2, residual), each = self._row_norms_sq_and_max_residuals(), self.component_smoothness()
         words = f"of L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2), {location}"
         return Constants.from_derivations(
             n=(self.n, "number of rows"),

@@ -52,9 +52,9 @@ class ExpectedCalls:
 class GroupAtEqualCounts(RunGroup):
     """Runs of one algorithm truncated to the common budget, with cached evaluations."""
 
-    def restrict_to_target(self, target: Stop) -> "GroupAtEqualCounts":
+    def select_tuned_runs(self, target: Stop) -> "GroupAtEqualCounts":
         """Return the runs that were tuned for a target, or this group if there are none."""
-        group = super().restrict_to_target(target)
+        group = super().select_tuned_runs(target)
         return group if isinstance(group, GroupAtEqualCounts) else self
 
     @cached_property
@@ -76,7 +76,7 @@ class ScoredAlgorithm:
     ----------
     group
         Its runs, truncated to the budget that all algorithms have.
-    by_target
+    groups_by_target
         The runs used for each target: those of `group`, unless the method was tuned to each target.
     calls
         Its runtimes for each target, in the unit of the price.
@@ -85,7 +85,7 @@ class ScoredAlgorithm:
     """
 
     group: GroupAtEqualCounts
-    by_target: tuple[GroupAtEqualCounts, ...]
+    groups_by_target: tuple[GroupAtEqualCounts, ...]
     calls: tuple[Runtimes, ...]
     last_values: Mapping[str, tuple[float, ...]]
 
@@ -108,7 +108,7 @@ class ScoredAlgorithm:
         """Return the calls to one target by seed, for a test; empty if it needs no calls."""
         calls = self.calls[target]
         sample = np.empty(0) if calls.needs_none else calls.calls
-        return SeedSample(sample, self.by_target[target].is_deterministic)
+        return SeedSample(sample, self.groups_by_target[target].is_deterministic)
 
     def sample_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:
         """Return the last values by seed, for a test; values below the target are raised to it."""
@@ -238,7 +238,9 @@ def truncate_to_equal_counts(panel: SettingResults) -> tuple[Limits, SettingResu
 
 
 def _truncate_group(group: RunGroup, limits: Limits) -> GroupAtEqualCounts:
-    parts = tuple((target, _truncate_group(part, limits)) for target, part in group.parts)
+    parts = tuple(
+        (target, _truncate_group(part, limits)) for target, part in group.groups_by_target
+    )
     best = group.best_known or (None,) * len(group.runs)
     runs = (truncate_run(run, limits) for run in map(add_suboptimality, group.runs, best))
     values = {field.name: getattr(group, field.name) for field in fields(RunGroup)}
@@ -261,7 +263,7 @@ def score_panel(
     for group in truncated_panel.groups:
         if not isinstance(group, GroupAtEqualCounts):
             raise AssertionError("panels are compared at equal counts")
-        to = tuple(map(group.restrict_to_target, study.targets))
+        to = tuple(map(group.select_tuned_runs, study.targets))
         calls = tuple(
             make_runtimes(counts.runs, target, price, counts.trace_arrays)
             for counts, target in zip(to, study.targets, strict=True)

@@ -39,7 +39,7 @@ class RunGroup:
     guarantees
         The measure that the theorem of each run's schedule bounds, and the bound; None if none is
         stored, or if the run did not finish the schedule.
-    parts
+    groups_by_target
         For a method that is tuned to several targets: each target with the group tuned for it;
         `runs` are then those for the hardest target. Empty if all targets have the same runs.
     """
@@ -53,16 +53,16 @@ class RunGroup:
     keys: tuple[str, ...] = ()
     best_known: tuple[float | None, ...] = ()
     guarantees: tuple[tuple[str, float] | None, ...] = ()
-    parts: "tuple[tuple[Stop, RunGroup], ...]" = ()
+    groups_by_target: "tuple[tuple[Stop, RunGroup], ...]" = ()
 
-    def restrict_to_target(self, target: Stop) -> "RunGroup":
+    def select_tuned_runs(self, target: Stop) -> "RunGroup":
         """Return the runs that were tuned for a target, or this group if there are none."""
-        return next((part for stop, part in self.parts if stop == target), self)
+        return next((part for stop, part in self.groups_by_target if stop == target), self)
 
     @property
     def groups_by_tuning(self) -> "list[RunGroup]":
         """The groups tuned for easier targets, then this one."""
-        groups = {part.plans: part for _, part in self.parts if part.plans != self.plans}
+        groups = {part.plans: part for _, part in self.groups_by_target if part.plans != self.plans}
         return [*groups.values(), self]
 
     def makes_calls(self, count: str) -> bool:
@@ -178,7 +178,7 @@ def _make_groups(
                 for target, plans in planned.items()
                 if target
             )
-            group = replace(group, parts=tuple(parts))
+            group = replace(group, groups_by_target=tuple(parts))
         yield group
 
 

@@ -214,13 +214,13 @@ def run_table(results: StudyResults) -> Table:
     head = "seed", "status", "iterations", "seconds", "in oracles", "command"
     return Table(
         f"{results.study.title}: every run",
-        " ".join([note, *unmet_sentences(results)]),
+        " ".join([note, *unmet_assumption_sentences(results)]),
         (results.head, "algorithm", *head),
         rows,
     )
 
 
-def unmet_sentences(results: StudyResults) -> list[str]:
+def unmet_assumption_sentences(results: StudyResults) -> list[str]:
     """Return a sentence for each algorithm whose theory makes assumptions not known to hold."""
     unmet_assumptions = {
         group.label: run.unmet_assumptions for group, run in results.runs if run.unmet_assumptions

@@ -6,7 +6,7 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from pfbench.runs.loop.axes import AXES as AXES
-from pfbench.runs.loop.axes import measure_name as measure_name
+from pfbench.runs.loop.axes import measure_label as measure_label
 
 WORDS: Mapping[str, str] = MappingProxyType(
     dict(
@@ -30,7 +30,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def name_within_sentence(name: str) -> str:
     """Return a display name with its first letter in lower case, for use in a sentence."""
-    title = measure_name(name)
+    title = measure_label(name)
     keeps = title.startswith(("RMSE", "Frank")) or title == name
     return title if keeps else title[0].lower() + title[1:]
 

@@ -130,13 +130,13 @@ class AdversaryOutcome:
         The certificate.
     transcript
         The transcript.
-    answers
+    answer_check
         Result of check (i), with the gap of every point that was queried or yielded.
     """
 
     certificate: Certificate
     transcript: Transcript
-    answers: replay.AnswerCheck
+    answer_check: replay.AnswerCheck
 
 
 def certify(
@@ -194,7 +194,7 @@ def build_outcome(
     contestant: Contestant,
     fixed: ZeroChain,
     transcript: Transcript,
-    ledger: Counts,
+    ledger_counts: Counts,
     seed: int,
     findings: list[str],
 ) -> AdversaryOutcome:
@@ -221,7 +221,7 @@ def build_outcome(
         paper_smoothness=PAPER_SMOOTHNESS,
         directions_digest=transcript.directions_digest(),
         orthonormality_error=skew,
-        counts=queries.ledger or ledger,
+        counts=queries.ledger or ledger_counts,
         queries=answers.queries,
         answer_max_relative_error=answers.error,
         query_max_relative_error=queries.error if math.isfinite(queries.error) else None,

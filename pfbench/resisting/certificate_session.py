@@ -146,7 +146,7 @@ def certificate_task(
         Task(_certify_selector, (contestant.label, T, d, iterations, seed, contestant.fixed_seed)),
         make_row=lambda outcome: {"schema": certificate.SCHEMA, **outcome.certificate.as_json()},
         recompute=recompute,
-        worker_requirements=certificate.NEEDED,
+        required_fields=certificate.NEEDED,
     )
 
 

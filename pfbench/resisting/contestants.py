@@ -124,7 +124,7 @@ def make_contestant(
     else:
         algorithm(selector.name, **selector.parameters)  # refuses unknown names
         if fixed_seed is None:
-            _check_kind_is_not_randomised(ALGORITHMS[selector.name])
+            _check_class_is_not_randomised(ALGORITHMS[selector.name])
         user_algorithm = _catalogue_algorithm(selector, problem, T)
         parameters = {
             name: v for name, v in get_parameters(user_algorithm).items() if v is not None
@@ -192,7 +192,7 @@ def check_contestant(algorithm: Algorithm) -> None:
     RefusedError
         If it is randomised, or queries more than values, gradients, LO and projections.
     """
-    _check_kind_is_not_randomised(type(algorithm))
+    _check_class_is_not_randomised(type(algorithm))
     if isinstance(algorithm, NFWU) and algorithm.run_count > 1:
         raise RefusedError(
             f"{algorithm.name} with several runs draws an iterate of each, and theorem 5.1 of "
@@ -213,7 +213,7 @@ def check_contestant(algorithm: Algorithm) -> None:
         )
 
 
-def _check_kind_is_not_randomised(kind: type[Algorithm]) -> None:
+def _check_class_is_not_randomised(kind: type[Algorithm]) -> None:
     """Raise RefusedError for a randomised class of algorithms."""
     if not kind.deterministic and not _draws_components_only(kind):
         raise RefusedError(

@@ -103,7 +103,7 @@ def _list_min_gaps(outcome: AdversaryOutcome, count_kind: str) -> tuple[list[int
     """Return numbers of calls, and the smallest gap/R of the points reached with each."""
     radius = 230.0 * math.sqrt(outcome.certificate.horizon)
     results: dict[int, float] = {}
-    for passed in outcome.answers.visited_points:
+    for passed in outcome.answer_check.visited_points:
         calls = getattr(passed, count_kind)
         results[calls] = min(results.get(calls, math.inf), passed.gap / radius)
     return list(results), list(results.values())

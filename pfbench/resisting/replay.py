@@ -89,7 +89,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
     """Compare every recorded answer with the fixed function, and measure every gap."""
     T, mu, R = fixed.horizon, fixed.mu, fixed.set.radius
     height = fixed.L * mu**2 / chain_smoothness()
-    coordinates = _coordinates_by_row_times_scale(fixed, transcript)
+    coordinates = _row_coordinates_over_scale(fixed, transcript)
     fingerprints: set[bytes] = set()
     passed: list[VisitedPoint] = []
     slopes = np.empty(T)
@@ -118,7 +118,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
     return AnswerCheck(worst, passed, len(fingerprints))
 
 
-def _coordinates_by_row_times_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
+def _row_coordinates_over_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
     """Return V'x/mu for every row x that is a point, by row number."""
     used = np.unique(np.append(transcript.columns["point"], transcript.columns["toward"]))
     used = used[used >= 0]

@@ -143,11 +143,11 @@ class QuerySpan:
             )
 
 
-def ball_gap(square: float, y: Floats, slopes: Floats, radius: float) -> float:
+def ball_gap(norm_sq: float, y: Floats, slopes: Floats, radius: float) -> float:
     """Return the gap at x on a ball: <g, x> + radius |g| with g = x/5 + V h, V orthonormal.
 
-    `square` is |x|^2, `y` is V'x, and `slopes` is h.
+    `norm_sq` is |x|^2, `y` is V'x, and `slopes` is h.
     """
     product = float(y @ slopes)
-    length = math.sqrt(max(0.0, 0.04 * square + 0.4 * product + float(slopes @ slopes)))
-    return 0.2 * square + product + radius * length
+    length = math.sqrt(max(0.0, 0.04 * norm_sq + 0.4 * product + float(slopes @ slopes)))
+    return 0.2 * norm_sq + product + radius * length

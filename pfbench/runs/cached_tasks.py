@@ -36,7 +36,7 @@ class CachedTask:
         Function from the task's return value to the row; by default `dict`.
     recompute
         Whether the task is executed even if the store has its row.
-    worker_requirements
+    required_fields
         Fields that a stored row must have to be reused.
     """
 
@@ -46,7 +46,7 @@ class CachedTask:
     task: Task
     make_row: Callable[[Any], Mapping[str, Any]] = dict
     recompute: bool = False
-    worker_requirements: frozenset[str] = frozenset()
+    required_fields: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class CachedResult:
 
 
 def run_cached_tasks(
-    questions: Sequence[CachedTask],
+    cached_tasks: Sequence[CachedTask],
     engine: Engine,
     store: Store | None = None,
     on_missing: Callable[[Sequence[int]], None] | None = None,
@@ -88,13 +88,13 @@ def run_cached_tasks(
         If the user interrupts it; rows stored before remain.
     """
     sources = cache(content_keys.source_digest)
-    notes = [content_keys.source_note(task.modules, sources(task.modules)) for task in questions]
-    existing = _content_keys(questions, notes, engine) if store else {}
+    notes = [content_keys.source_note(task.modules, sources(task.modules)) for task in cached_tasks]
+    existing = _content_keys(cached_tasks, notes, engine) if store else {}
     missing = []
-    for index, question in enumerate(questions):
+    for index, question in enumerate(cached_tasks):
         stored = index in existing and not question.recompute
         row = _read_stored_row(store, question, existing[index]) if store and stored else None
-        if row is None or question.worker_requirements - row.keys():
+        if row is None or question.required_fields - row.keys():
             missing.append(index)
         else:
             yield CachedResult(index, row)
@@ -102,22 +102,22 @@ def run_cached_tasks(
         store.check_writable()
     if on_missing is not None and missing:
         on_missing(missing)
-    tasks = [_with_source_check(questions[index].task, notes[index]) for index in missing]
+    tasks = [_with_source_check(cached_tasks[index].task, notes[index]) for index in missing]
     for result in engine.do(tasks) if tasks else ():
         index = missing[result.index]
         if result.status != "done":
             yield CachedResult(index, None, result)
             continue
         value, files = (result.value, {}) if _has_no_user_code(notes[index]) else result.value
-        row = questions[index].make_row(value)
+        row = cached_tasks[index].make_row(value)
         if store and index in existing:
             note = {"source": notes[index], **({"files": files} if files else {})}
-            store.put_row(questions[index].kind, existing[index], row, note)
+            store.put_row(cached_tasks[index].kind, existing[index], row, note)
         yield CachedResult(index, row, replace(result, value=value))
 
 
 def _content_keys(
-    questions: Sequence[CachedTask], notes: Sequence[Mapping[str, Any]], engine: Engine
+    cached_tasks: Sequence[CachedTask], notes: Sequence[Mapping[str, Any]], engine: Engine
 ) -> dict[int, str]:
     """Return the content keys, by position, of the tasks that can be stored."""
     environment = engine.environment()
@@ -125,17 +125,17 @@ def _content_keys(
         index: content_keys.content_key(
             {"kind": task.kind, **task.content}, note["digest"], environment
         )
-        for index, (task, note) in enumerate(zip(questions, notes, strict=True))
+        for index, (task, note) in enumerate(zip(cached_tasks, notes, strict=True))
         if task.content is not None and all(map(content_keys.has_source, task.modules))
     }
 
 
-def _read_stored_row(store: Store, question: CachedTask, key: str) -> Mapping[str, Any] | None:
+def _read_stored_row(store: Store, cached_task: CachedTask, key: str) -> Mapping[str, Any] | None:
     """Return a stored row; None if there is none, or a file read to compute it has changed."""
-    row = store.get_row(question.kind, key)
-    if row is None or all(map(is_builtin, question.modules)):
+    row = store.get_row(cached_task.kind, key)
+    if row is None or all(map(is_builtin, cached_task.modules)):
         return row
-    header = store.read_metadata(question.kind, key) or {}
+    header = store.read_metadata(cached_task.kind, key) or {}
     return None if find_changed_file(header.get("notes", {}).get("files", {})) else row
 
 

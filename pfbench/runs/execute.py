@@ -161,7 +161,7 @@ def iterate_plan_outcomes(
         # An engine sees to pfbench's own source.
         sources = [keys[plan].source if plan.user_selectors else None for plan in now]
         tasks = [
-            Task(make_run_with_file_digests, (plan, source), code=plan.user_code_name)
+            Task(make_run_with_file_digests, (plan, source), user_code_name=plan.user_code_name)
             for plan, source in zip(now, sources, strict=True)
         ]
         with batch:

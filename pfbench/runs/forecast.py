@@ -74,10 +74,13 @@ def _run_first_sufficient_trial(
 def run_trial(plan: PlannedRun) -> dict[str, Any]:
     """Run a short trial of a planned run in a worker; return its forecast as JSON."""
     resolved = resolve(plan)
-    if resolved.cached_run is None:
+    if resolved.resolved_run_or_none is None:
         return {"refused": resolved.refusal, "seconds": 0.0}
     result = forecast(
-        resolved.cached_run, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit
+        resolved.resolved_run_or_none,
+        seed=plan.seed,
+        budget=plan.budget,
+        time_limit=plan.time_limit,
     )
     return {
         "iterations": result.iterations,

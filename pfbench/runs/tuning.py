@@ -27,7 +27,7 @@ Make = Callable[[Spec, Sequence[PlannedRun]], Sequence[PlanOutcome]]
 """Function that executes search runs of a spec, and returns their outcomes."""
 
 
-def resolve_tuning(spec: Spec, make: Make) -> Spec:
+def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
     """Return a spec with chosen parameters for its tuned methods; execute the searches first.
 
     A spec without tuning is returned as it is.
@@ -35,12 +35,14 @@ def resolve_tuning(spec: Spec, make: Make) -> Spec:
     searches = spec.search_runs()
     if not searches:
         return spec
-    runs = {outcome.plan: outcome.entry.run for outcome in make(spec, searches)}
-    spec = spec.map_studies(lambda study: _extend_grids(study, _read_choices(study, runs)))
+    runs = {outcome.plan: outcome.entry.run for outcome in execute_search(spec, searches)}
+    spec = spec.map_studies(lambda study: _extend_grids(study, _choose_parameters(study, runs)))
     further = [plan for plan in spec.search_runs() if plan not in runs]
     if further:
-        runs |= {outcome.plan: outcome.entry.run for outcome in make(spec, further)}
-    return spec.map_studies(lambda study: _resolve_study(study, _read_choices(study, runs)))
+        runs |= {outcome.plan: outcome.entry.run for outcome in execute_search(spec, further)}
+    return spec.map_studies(
+        lambda study: _add_tuned_algorithms(study, _choose_parameters(study, runs))
+    )
 
 
 def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
@@ -52,7 +54,7 @@ def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
     return replace(study, choices=tuple(choices))
 
 
-def _read_choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningChoice, ...]:
+def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningChoice, ...]:
     """Return the chosen parameters of each tuned method from its trial runs."""
     if study.tune is None:
         return ()
@@ -68,7 +70,7 @@ def _read_choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningC
     return tuple(choices)
 
 
-def _resolve_study(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
+def _add_tuned_algorithms(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
     """Return a study with choices, and its tuned methods among the algorithms."""
     tuned = (
         LabelledSelector(method.tuned_label, method.selector) for method in study.tuned_methods

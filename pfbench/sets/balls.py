@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import DivergedError
-from pfbench.sets.body import as_gradient, check_gradient, check_projectable
+from pfbench.sets.body import as_possibly_nonfinite_gradient, check_gradient, check_projectable
 from pfbench.sets.norms import NormBall
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet, check_finite_winner
@@ -32,7 +32,7 @@ class L1Ball(VectorSet, NormBall):
 
     def lo(self, g: Floats) -> Floats:
         """Return minus radius times the sign at the entry of g that is largest in modulus."""
-        g = as_gradient(g, self.shape)
+        g = as_possibly_nonfinite_gradient(g, self.shape)
         index = check_finite_winner(g, int(np.argmax(np.abs(g))))
         return self._fill_vector(index, -math.copysign(self.radius, g[index]))
 
@@ -69,7 +69,7 @@ class L2Ball(VectorSet, NormBall):
 
     def lo(self, g: Floats) -> Floats:
         """Return -radius g/|g|; for g = 0 the point radius e_1."""
-        g = as_gradient(g, self.shape)
+        g = as_possibly_nonfinite_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if not math.isfinite(largest):
             raise DivergedError(
@@ -127,7 +127,7 @@ class LinfBall(VectorSet, NormBall):
 
     def lo(self, g: Floats) -> Floats:
         """Return -radius sign(g); where g is 0 the entry is radius, so that it is a vertex."""
-        g = as_gradient(g, self.shape)
+        g = as_possibly_nonfinite_gradient(g, self.shape)
         check_finite_winner(g, int(np.argmax(np.abs(g))))
         return np.where(g > 0.0, -self.radius, self.radius)
 

@@ -58,7 +58,7 @@ def check_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
     return as_finite_array(_GRADIENT, g, shape)
 
 
-def as_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
+def as_possibly_nonfinite_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
     """Return the gradient passed to a linear minimisation as an array, finite or not."""
     return as_float_array(_GRADIENT, g, shape)
 

@@ -158,21 +158,21 @@ class KSparsePolytope(VectorSet):
         shifted = size - np.partition(size, self.d - self.k)[self.d - self.k]
         return np.copysign(self._soft_clip(shifted), y)
 
-    def _soft_clip(self, size: Floats) -> Floats:
+    def _soft_clip(self, moduli: Floats) -> Floats:
         """Return clip(size - tau, 0, radius) for the tau at which it sums to k radius."""
         r, total = self.radius, self.k * self.radius
-        reach = size - r
-        breaks = np.sort(np.concatenate([size, reach]))
+        reach = moduli - r
+        breaks = np.sort(np.concatenate([moduli, reach]))
         low, high = 0, breaks.size - 1  # the sum falls along the breaks, from d radius to 0
         while high - low > 1:
             middle = (low + high) // 2
-            if np.clip(size - breaks[middle], 0.0, r).sum() >= total:
+            if np.clip(moduli - breaks[middle], 0.0, r).sum() >= total:
                 low = middle
             else:
                 high = middle
         # Up to the next break these entries fall with tau, and those at radius stay there.
-        rest = size - breaks[low]
-        falling = (size > breaks[low]) & (reach <= breaks[low])
+        rest = moduli - breaks[low]
+        falling = (moduli > breaks[low]) & (reach <= breaks[low])
         count = int(np.count_nonzero(falling))
         full = int(np.count_nonzero(reach > breaks[low]))
         tau = (float(rest[falling].sum()) - (self.k - full) * r) / count if count else 0.0

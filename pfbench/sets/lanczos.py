@@ -173,11 +173,13 @@ def leading_singular_triple(
     return SingularTriple(u, v, math.sqrt(theta), upper, steps)
 
 
-def _start_vector(rng: np.random.Generator, N: int, warm: Floats | None, shared: bool) -> Floats:
+def _start_vector(
+    rng: np.random.Generator, N: int, warm: Floats | None, has_gap_share: bool
+) -> Floats:
     """Return the start vector: normal, or a warm one with a random part."""
     if warm is None:
         return rng.standard_normal(N) / math.sqrt(N)
-    if not shared:
+    if not has_gap_share:
         return warm + RANDOM_PART * (rng.standard_normal(N) / math.sqrt(N))
     # No bound is derived from its law: a uniform vector takes a quarter of the time.
     start = rng.random(N)

@@ -10,9 +10,9 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_real
 from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.points import FactoredMatrix, Pattern, RankOne
-from pfbench.points.atoms import Factors, nuclear_norm_upper_bound, orthogonalise_factors
+from pfbench.points.atoms import Factors, nuclear_norm_upper_bound, svd_of_factors
 from pfbench.points.operators import DenseOperator, LinearOperator, SparseOperator, TiltedOperator
-from pfbench.sets.body import as_gradient, check_projectable
+from pfbench.sets.body import as_possibly_nonfinite_gradient, check_projectable
 from pfbench.sets.lanczos import GapResidualLimit, leading_singular_triple
 from pfbench.sets.matrix_balls import MatrixBall
 from pfbench.sets.norms import NormBall
@@ -104,7 +104,7 @@ class NuclearBall(MatrixBall, NormBall):
     def _check_operator(self, g: Any) -> LinearOperator:
         """Return a gradient as an operator; raise if it has another shape."""
         if not hasattr(g, "dense"):
-            return as_operator(as_gradient(g, self.shape))
+            return as_operator(as_possibly_nonfinite_gradient(g, self.shape))
         if g.shape != self.shape:
             raise InputError(f"the gradient must have shape {self.shape}, not {g.shape}.")
         operator: LinearOperator = g
@@ -152,7 +152,7 @@ class NuclearBall(MatrixBall, NormBall):
         if isinstance(x, FactoredMatrix):
             norm = nuclear_norm_upper_bound(x.factors())
             if norm > self.radius * (1.0 + tolerance):  # an upper bound that is quick to take
-                norm = float(orthogonalise_factors(x.factors()).weights.sum())
+                norm = float(svd_of_factors(x.factors()).weights.sum())
         elif isinstance(x, RankOne):
             norm = abs(x.scale) * float(np.linalg.norm(x.u) * np.linalg.norm(x.v))
         else:

@@ -5,7 +5,12 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.sets.body import as_gradient, check_gradient, check_projectable, is_point
+from pfbench.sets.body import (
+    as_possibly_nonfinite_gradient,
+    check_gradient,
+    check_projectable,
+    is_point,
+)
 from pfbench.sets.vectors import VectorSet, check_finite_winner
 
 
@@ -42,7 +47,7 @@ class Simplex(VectorSet):
 
     def lo(self, g: Floats) -> Floats:
         """Return radius times the unit vector of the least entry of g; ties to the lowest index."""
-        g = as_gradient(g, self.shape)
+        g = as_possibly_nonfinite_gradient(g, self.shape)
         return self._fill_vector(check_finite_winner(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:

@@ -25,7 +25,7 @@ class Direction:
         Rows and columns.
     relative, image
         s_i/|N|_F and u_i' O v_i, for the i with s_i >= |N|_F/100.
-    small
+    small_share
         Fraction of the other s_i.
     off_diagonal
         Largest |u_i' O v_j| for different i and j with s_i, s_j >= |N|_F/100.
@@ -38,7 +38,7 @@ class Direction:
     shape: tuple[int, int]
     relative: Floats
     image: Floats
-    small: float
+    small_share: float
     off_diagonal: float
     lower: float
     upper: float

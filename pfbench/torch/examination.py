@@ -259,7 +259,7 @@ def identify_orthogonaliser(
         text = "the first direction does not have the singular vectors of the gradient"
         return None, [Finding(text, is_bug=False)]
     intended, is_stated = (
-        resolve_coefficients(settings, specification),
+        find_stated_orthogonaliser_coefficients(settings, specification),
         "orthogonaliser" in specification,
     )
     candidates = {**({"stated": intended} if intended is not None else {}), **PRESETS}
@@ -284,7 +284,9 @@ def identify_orthogonaliser(
     return Orthogonaliser(name, candidates[best], scale), findings + lines
 
 
-def resolve_coefficients(settings: Settings, specification: Settings) -> Coefficients | None:
+def find_stated_orthogonaliser_coefficients(
+    settings: Settings, specification: Settings
+) -> Coefficients | None:
     """Return the coefficients that the specification or the group states, or None."""
     value = specification.get("orthogonaliser")
     triple: Any = settings.get("ns_coefficients")

@@ -124,7 +124,7 @@ class StepReader:
         """Whether a group claims to be a spectral method."""
         return "muon" in self.methods
 
-    def count(self) -> tuple[int, int, bool]:
+    def count_gradients(self) -> tuple[int, int, bool]:
         """Return the numbers of parameters without gradient and of spectral layers with gradient.
 
         The third entry is whether any parameter has a gradient. The largest lr of each group is
@@ -172,7 +172,10 @@ class StepReader:
                 direction = self._direction(i, p, before, rows[-1]["decay"])
                 if isinstance(direction, Direction):
                     rows[-1] |= {"lo": direction.lower, "hi": direction.upper}
-                    rows[-1] |= {"orth": direction.max_deviation_from_one, "small": direction.small}
+                    rows[-1] |= {
+                        "orth": direction.max_deviation_from_one,
+                        "small": direction.small_share,
+                    }
                     findings += self._judge(i, name, direction)
                 elif direction:
                     findings.append(Finding(f"{name}: {direction}", is_bug=False))

@@ -44,20 +44,20 @@ class CoveredSizes:
     horizons: tuple[int, ...] = ()
     has_other_direction: bool = False
 
-    def add(self, problem: Problem, iterations: int, witness: Any) -> None:
+    def add(self, problem: Problem, iterations: int, tally: Any) -> None:
         """Add a run of `iterations` steps, with the tally of its oracle calls."""
         d = prod(getattr(problem.start(), "shape", ()))
         n = int(problem.n or 0)
-        result = (n, int(d), iterations, witness.distinct_components)
+        result = (n, int(d), iterations, tally.distinct_components)
         for name, number in zip(_SIZES, result, strict=True):
             setattr(self, name, max(getattr(self, name), number))
         measured = iterations * (_STEP + 2.0 * _ENTRY * n * d)
-        self.work += measured + _ENTRY * d * sum(witness.charged)
+        self.work += measured + _ENTRY * d * sum(tally.charged)
 
-    def reset(self, to: "CoveredSizes") -> None:
+    def reset(self, sizes: "CoveredSizes") -> None:
         """Restore the sizes of an earlier copy."""
         for field in fields(self):
-            setattr(self, field.name, getattr(to, field.name))
+            setattr(self, field.name, getattr(sizes, field.name))
 
     @property
     def as_measured(self) -> dict[str, Any]:
@@ -69,14 +69,14 @@ class CoveredSizes:
         return {name: number for name, number in sizes.items() if number > 0.0} | group
 
 
-def sizes_in_words(measured: Mapping[str, Any], horizons: bool = False) -> str:
+def sizes_in_words(measured: Mapping[str, Any], with_horizons: bool = False) -> str:
     """Return the sizes of a verdict as text: "T <= 3 200, n <= 64, d <= 3".
 
-    With `horizons`, list every tested horizon if there were several.
+    With `with_horizons`, list every tested horizon if there were several.
     """
     sizes = {name: measured.get(f"largest {name}") for name in ("T", "n", "d")}
     parts = [f"{name} <= {_format_thousands(size)}" for name, size in sizes.items() if size]
-    group = measured.get(HORIZONS) if horizons else None
+    group = measured.get(HORIZONS) if with_horizons else None
     if group and parts:
         parts[0] = f"T = {', '.join(map(_format_thousands, group))}"
     return ("; " if group else ", ").join(parts)

@@ -101,9 +101,9 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
 # --- what a claim states --------------------------------------------------------------------------
 
 
-def _describe(subject: str, gone: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
+def _describe(subject: str, departure: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
     """Return a description of the subject or of its departure, and whether it is homogeneous."""
-    return (str(gone), False) if gone else (f"{subject} ({format_unit(unit)})", True)
+    return (str(departure), False) if departure else (f"{subject} ({format_unit(unit)})", True)
 
 
 def _check_formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
@@ -135,11 +135,15 @@ def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
 
 
 def _compute_printed_schedule(
-    own: Any, published: PublishedSchedule, request: ScheduleRequest, unit: Unit, scaling: Scaling
+    method: Any,
+    published: PublishedSchedule,
+    request: ScheduleRequest,
+    unit: Unit,
+    scaling: Scaling,
 ) -> Mapping[str, Any]:
     """Return the published schedule for a request in other units."""
     products = {
-        name: value * scaling.factor(_parameter_unit(own, name)) if is_float(value) else value
+        name: value * scaling.factor(_parameter_unit(method, name)) if is_float(value) else value
         for name, value in request.parameters.items()
     }
     other = replace(

@@ -201,7 +201,7 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
 def text_parameters(build: Any) -> list[str]:
     """Return the names of the parameters of a builder whose values are strings."""
     if isinstance(build, CatalogueFamily):
-        from pfbench.base.parameters import text_parameter_names as declared_texts
+        from pfbench.base.parameters import string_parameter_names as declared_texts
 
         return (
             list(declared_texts(build.catalogue_entry.parameters()))

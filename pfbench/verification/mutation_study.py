@@ -112,7 +112,7 @@ def run_mutation_study(
     faults: Sequence[Fault],
     claims_of: Callable[[Fault], Sequence[Claim]],
     admissible: Sequence[AdmissibleFault] = (),
-    at_size: AtSize | None = None,
+    full_size_claim_of: AtSize | None = None,
 ) -> list[StudiedFault]:
     """Find equivalent faults, and test each other one until a claim or session catches it.
 
@@ -128,7 +128,7 @@ def run_mutation_study(
         used, the quickest first.
     admissible
         Faults under which the theorem still holds, with the reason.
-    at_size
+    full_size_claim_of
         See `AtSize`; without it, late faults are not tested for equivalence.
 
     Raises
@@ -136,7 +136,7 @@ def run_mutation_study(
     StorageError
         If the store cannot be written or read; what is stored already stays.
     """
-    same = _find_equivalences(sessions[0], faults, at_size)
+    same = _find_equivalences(sessions[0], faults, full_size_claim_of)
     studies = [
         StudiedFault(
             fault=fault,
@@ -161,15 +161,15 @@ def run_mutation_study(
 
 
 def _find_equivalences(
-    session: Session, faults: Sequence[Fault], at_size: AtSize | None
+    session: Session, faults: Sequence[Fault], full_size_claim_of: AtSize | None
 ) -> list[str]:
     """Return the kind of equivalence of each fault, or ""; late faults are run at full size."""
     early, late = (
         [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
     )
     results = dict(zip(early, session.find_equivalences(early), strict=True))
-    if at_size:
-        results |= zip(late, session.find_equivalences(late, at_size), strict=True)
+    if full_size_claim_of:
+        results |= zip(late, session.find_equivalences(late, full_size_claim_of), strict=True)
     return [results.get(fault, "") for fault in faults]
 
 

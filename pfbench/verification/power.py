@@ -190,7 +190,7 @@ class PowerSearch:
         return f"{lower} ({self.lost_trials} {'trial' if self.lost_trials == 1 else 'trials'} without a verdict)"  # noqa: E501
 
     @property
-    def position(self) -> int:
+    def next_position(self) -> int:
         """Position of the factor to try next: first the largest."""
         last = len(FACTORS) - 1
         return last if self.high > last else (self.low + self.high) // 2
@@ -202,7 +202,7 @@ class PowerSearch:
 
     def next_mutant(self) -> Mutant:
         """Return the mutant with the error to try next."""
-        factor = FACTORS[self.position]
+        factor = FACTORS[self.next_position]
         name = f"{self.claim.method} {self.parameter} {factor:g}"
         error = PlantedError(self.method, parameter=self.parameter, factor=factor)
         return Mutant(name=name, subject=error, expected_claims=(self.claim,))
@@ -214,9 +214,9 @@ class PowerSearch:
     def record_result(self, is_found: bool) -> None:
         """Record whether the error that was tried last is caught."""
         if is_found:
-            self.high = self.position
+            self.high = self.next_position
         else:
-            self.low = self.position
+            self.low = self.next_position
 
 
 def list_searches(claims: Iterable[Claim]) -> list[PowerSearch]:
@@ -254,10 +254,10 @@ def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Sessio
             search.record_result(last.get(i, votes[0][i]))
 
 
-def _find_caught_errors(tried: Sequence[PowerSearch], session: Session) -> list[bool]:
+def _find_caught_errors(searches: Sequence[PowerSearch], session: Session) -> list[bool]:
     """Return for each search whether the session catches its next error."""
-    caught = session.catch_mutants([search.next_mutant() for search in tried], search_time_limit)
-    for search, outcome in zip(tried, caught, strict=True):
+    caught = session.catch_mutants([search.next_mutant() for search in searches], search_time_limit)
+    for search, outcome in zip(searches, caught, strict=True):
         search.lost_trials += sum(row.lost for row in outcome.verdicts)
     return [bool(item.catching_verdicts) for item in caught]
 

@@ -58,7 +58,7 @@ def check_seed_changes_runs(trial: Trial, problem: Problem, algorithm: Algorithm
     MethodFailed
         If the method creates a generator, and runs with different seeds are equal.
     """
-    if not _creates_own_generator(type(algorithm)):
+    if not _creates_random_generator(type(algorithm)):
         return
     if len({_run_fingerprint(trial, problem, algorithm, seed) for seed in range(_RUNS)}) == 1:
         raise MethodFailed(
@@ -83,7 +83,7 @@ def _run_fingerprint(
     return b"".join(part.tobytes() for part in parts if isinstance(part, np.ndarray))
 
 
-def _creates_own_generator(kind: type) -> bool:
+def _creates_random_generator(kind: type) -> bool:
     """Return whether the code of a class, or of a function it calls, creates a generator."""
     return any(_GENERATORS & set(code.co_names) for code in _iterate_reachable_code(kind))
 

@@ -15,7 +15,7 @@ from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.quantity import as_function, is_count
 from pfbench.verification.statements.setting import ClaimSetting
-from pfbench.verification.statistics import combine_families
+from pfbench.verification.statistics import combine_instances
 from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import QUANTITIES, Scaling, Unit, is_float, rescale_constants
@@ -52,7 +52,7 @@ def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
         runs += result.repetitions
         if result.decision.verdict == Verdict.VIOLATED:
             parts = {"": replace(evidence.decision, test_count=tests), str(by): result.decision}
-            return replace(evidence, decision=combine_families(parts), repetitions=runs)
+            return replace(evidence, decision=combine_instances(parts), repetitions=runs)
         tests += result.decision.test_count
     reason = (
         f"The bound is not homogeneous ({units.description}), but holds in the units that were tried: "  # noqa: E501
@@ -89,13 +89,14 @@ def _unit_of_quantity(trial: Trial, check: Bound) -> Unit | None:
     return trial.claim.units.get("of", named)
 
 
-def _decide_in_scaled_units(trial: Trial, check: Bound, by: Scaling) -> Evidence | None:
+def _decide_in_scaled_units(trial: Trial, check: Bound, scaling: Scaling) -> Evidence | None:
     """Return the evidence on a bound in other units; None if it cannot be tested there."""
-    instances = tuple(_rescale(instance, by) for instance in trial.claim.instances)
+    instances = tuple(_rescale(instance, scaling) for instance in trial.claim.instances)
     settings = {
-        label: _rescale_setting(trial, setting, by) for label, setting in check.settings.items()
+        label: _rescale_setting(trial, setting, scaling)
+        for label, setting in check.settings.items()
     }
-    other = replace(check, quantity=_rescale_quantity(trial, check, by), settings=settings)
+    other = replace(check, quantity=_rescale_quantity(trial, check, scaling), settings=settings)
     claim = replace(trial.claim, instances=instances, check=other)
     try:
         return other.decide(replace(trial, claim=claim))
@@ -115,27 +116,27 @@ def _rescale(instance: Instance, by: Scaling) -> Instance:
     return replace(instance, build=build)
 
 
-def _rescale_quantity(trial: Trial, check: Bound, by: Scaling) -> Any:
+def _rescale_quantity(trial: Trial, check: Bound, scaling: Scaling) -> Any:
     """Return the measured quantity in other units: that of the unscaled problem, scaled."""
     if is_count(check.quantity):
         return check.quantity
-    factor = by.factor(_unit_of_quantity(trial, check) or (0, 0))
+    factor = scaling.factor(_unit_of_quantity(trial, check) or (0, 0))
     if check.statistic == "step":
-        return lambda on, x, y: factor * check.quantity(on.inner, x / by.x, y / by.x)
-    return lambda on, x: factor * as_function(on.inner, check.quantity)(x / by.x)
+        return lambda on, x, y: factor * check.quantity(on.inner, x / scaling.x, y / scaling.x)
+    return lambda on, x: factor * as_function(on.inner, check.quantity)(x / scaling.x)
 
 
-def _rescale_setting(trial: Trial, setting: ClaimSetting, by: Scaling) -> ClaimSetting:
+def _rescale_setting(trial: Trial, setting: ClaimSetting, scaling: Scaling) -> ClaimSetting:
     """Return a setting with its constants and real parameters in other units."""
     constants, parameters, units = setting.constants, setting.parameters, trial.claim.units
     if constants is not None:
         setting = replace(
-            setting, constants=lambda on: rescale_constants(constants(on.inner), by, units)
+            setting, constants=lambda on: rescale_constants(constants(on.inner), scaling, units)
         )
     if callable(parameters):
         return setting
     scaled = {
-        name: value * by.factor(units[name]) if is_float(value) else value
+        name: value * scaling.factor(units[name]) if is_float(value) else value
         for name, value in parameters.items()
     }
     return replace(setting, parameters=scaled)

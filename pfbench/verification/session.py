@@ -175,23 +175,25 @@ class Session:
             for mutant in mutants
         ]
 
-    def test_faults(self, request: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
+    def test_faults(self, claims_and_faults: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
         """Check a claim on each fault; raise the errors of `verify`."""
-        subjects = [(claim, Subject(fault)) for claim, fault in request]
+        subjects = [(claim, Subject(fault)) for claim, fault in claims_and_faults]
         return self._outcomes(
             [self._claim_request(claim, subject, subject.label) for claim, subject in subjects]
         )
 
     def find_equivalences(
-        self, faults: Sequence[Fault], subject: Callable[[Fault], Claim | None] = lambda fault: None
+        self,
+        faults: Sequence[Fault],
+        claim_of: Callable[[Fault], Claim | None] = lambda fault: None,
     ) -> list[str]:
         """Return the kind of equivalence of each fault, or ""; raise the errors of `verify`.
 
-        `subject` returns the claim in whose long runs a fault is compared with the right method, or
-        None to compare them on small problems.
+        `claim_of` returns the claim in whose long runs a fault is compared with the right method,
+        or None to compare them on small problems.
         """
         return self._outcomes(
-            [self._equivalence_request(fault, subject(fault)) for fault in faults]
+            [self._equivalence_request(fault, claim_of(fault)) for fault in faults]
         )
 
     def examine(self, errata: Sequence[Erratum]) -> list[ErratumFinding]:
@@ -291,21 +293,21 @@ class Session:
             None if description.content is None else content,
             description.modules | {verdict.__name__},
             task,
-            worker_requirements=_VERDICT_FIELDS_READ[kind],
+            required_fields=_VERDICT_FIELDS_READ[kind],
         )
 
 
 def search_counterexamples(
-    session: Session, done: Verification, *, includes_catalogue: bool = False
+    session: Session, verification: Verification, *, includes_catalogue: bool = False
 ) -> Verification:
     """Return the verdicts with the worst ratio that a search found; see `add_worst_ratios`."""
-    if not includes_catalogue and all(row.claim.user_source is None for row in done.rows):
-        return done
+    if not includes_catalogue and all(row.claim.user_source is None for row in verification.rows):
+        return verification
     from pfbench.verification.falsify.in_processes import add_worst_ratios
 
     engine, effort, seed = session.engine, session.effort, session.seed
     everything = add_worst_ratios(
-        done.rows, engine, effort, seed, includes_catalogue=includes_catalogue
+        verification.rows, engine, effort, seed, includes_catalogue=includes_catalogue
     )
     return Verification(everything)
 

@@ -122,8 +122,8 @@ class StepRecorder(ComponentTally):
         self.lo_inputs: list[Any] = []
         self._values = 0
 
-    def _note(self, verb: str, arguments: tuple[Any, ...]) -> None:
-        super()._note(verb, arguments)
+    def _record_query(self, verb: str, arguments: tuple[Any, ...]) -> None:
+        super()._record_query(verb, arguments)
         if verb == "lo":
             (g,) = arguments
             self.lo_inputs.append(np.array(g) if isinstance(g, np.ndarray) else g)
@@ -133,10 +133,10 @@ class StepRecorder(ComponentTally):
             _check_call_limit(self._values, "value calls")
 
 
-def _check_call_limit(asked_count: int, subject: str) -> None:
+def _check_call_limit(call_count: int, subject: str) -> None:
     """Raise if a step has made too many calls."""
-    if asked_count > MAX_CALLS_PER_STEP:
-        raise MethodFailed(f"one of its steps does not end: it has made {asked_count} {subject}")
+    if call_count > MAX_CALLS_PER_STEP:
+        raise MethodFailed(f"one of its steps does not end: it has made {call_count} {subject}")
 
 
 def _floats(g: Any) -> Floats | None:

@@ -68,7 +68,7 @@ class Trial:
         Seed of the sizes and starts of claims that draw them; 0 gives the usual ones.
     coverage
         Largest sizes of the runs so far.
-    stretch
+    horizon_multiple
         Multiple of the horizon that the claim states; see `statements.horizons`.
     """
 
@@ -78,7 +78,7 @@ class Trial:
     seed: int = 0
     case_seed: int = 0
     coverage: CoveredSizes = field(default_factory=CoveredSizes, compare=False, repr=False)
-    stretch: int = 1
+    horizon_multiple: int = 1
 
     @property
     def command(self) -> str:
@@ -375,14 +375,14 @@ def _find_number_index(number: float, numbers: Sequence[float]) -> int:
     return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(numbers).max() else -1
 
 
-def _error_type_of_failed_run(problem: Problem, raised: bool) -> type[Exception]:
+def _error_type_of_failed_run(problem: Problem, has_raised: bool) -> type[Exception]:
     """Return the exception class for a run that failed, by the kind of points.
 
     On factored matrices an error is not a failure of the method: many methods only move arrays.
     """
     return (
         UnsupportedPoints
-        if raised and not isinstance(problem.start(), np.ndarray)
+        if has_raised and not isinstance(problem.start(), np.ndarray)
         else MethodFailed
     )
 
@@ -401,9 +401,9 @@ def _copy_state(state: State) -> State:
     return State(*parts)
 
 
-def _check_counts(counts: Sequence[int], witness: ComponentTally) -> None:
+def _check_counts(counts: Sequence[int], tally: ComponentTally) -> None:
     """Raise if the counts differ from the queries."""
-    for kind, number, call_count in zip(COUNTED, counts, witness.charged, strict=True):
+    for kind, number, call_count in zip(COUNTED, counts, tally.charged, strict=True):
         if number != call_count:
             raise ClaimBroken(
                 f"it queries outside the ledger: {call_count} {kind.upper()} were made, "

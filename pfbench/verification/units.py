@@ -262,7 +262,7 @@ def power_product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> For
     return formula(PowerProduct(dict(powers)), unit, None, **units)
 
 
-def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]) -> Any:
+def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit]) -> Any:
     """Return the constants of a claim in other units.
 
     Constants that are one number have the unit ``units["constants"]``. Numbers of an object have
@@ -273,22 +273,22 @@ def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]
     InputError
         If a unit is not known.
     """
-    if isinstance(existing, Constants):
-        return scaling.constants(existing)
-    if isinstance(existing, int | float):
-        return existing * scaling.factor(_find_known_unit("constants", units))
-    parts = _numbers_by_name(existing)
+    if isinstance(constants, Constants):
+        return scaling.constants(constants)
+    if isinstance(constants, int | float):
+        return constants * scaling.factor(_find_known_unit("constants", units))
+    parts = _numbers_by_name(constants)
     if parts is None:
-        raise InputError(f"constants of type {type(existing).__name__} have no known units")
+        raise InputError(f"constants of type {type(constants).__name__} have no known units")
     scaled = {
         name: value * scaling.factor(_find_known_unit(name, {**CONSTANTS, **units}))
         if is_float(value)
         else value
         for name, value in parts.items()
     }
-    if isinstance(existing, dict):
+    if isinstance(constants, dict):
         return scaled
-    return replace(existing, **scaled) if is_dataclass(existing) else type(existing)(**scaled)  # type: ignore[type-var]
+    return replace(constants, **scaled) if is_dataclass(constants) else type(constants)(**scaled)  # type: ignore[type-var]
 
 
 def _numbers_by_name(parts: Any) -> Mapping[str, Any] | None:

@@ -105,7 +105,7 @@ def split_reference(reference: str) -> tuple[str, str]:
     return home, attribute
 
 
-def import_module_file(home: str) -> ModuleType:
+def import_module_file(file_or_module: str) -> ModuleType:
     """Import a file or module.
 
     Raises
@@ -114,7 +114,7 @@ def import_module_file(home: str) -> ModuleType:
         If the file or module does not exist, or its import fails.
     """
     try:
-        name = load_user_object(f"{home}:__name__")
+        name = load_user_object(f"{file_or_module}:__name__")
     except InputError as error:
         raise InputError(str(error).replace(":__name__", "")) from error
     return importlib.import_module(name)
@@ -169,12 +169,14 @@ def _no_claims_message(reference: str, module: ModuleType, is_named: bool) -> st
     return f"{words}: make one with pf.claims.Claim(name=..., statement=..., check=...)."
 
 
-def _attach_source(home: str, paper: Paper, full_list: Paper) -> Paper:
+def _attach_source(file_or_module: str, paper: Paper, full_list: Paper) -> Paper:
     """Return a paper whose claims have the file as `user_source`."""
-    source = UserClaimFile(str(Path(home).resolve()) if home.endswith(".py") else home)
-    _check_names("claims", home, paper.claims)
-    _check_names("mutants", home, full_list.mutants)
-    _check_names("errata", home, full_list.errata)
+    source = UserClaimFile(
+        str(Path(file_or_module).resolve()) if file_or_module.endswith(".py") else file_or_module
+    )
+    _check_names("claims", file_or_module, paper.claims)
+    _check_names("mutants", file_or_module, full_list.mutants)
+    _check_names("errata", file_or_module, full_list.errata)
     claims = {id(claim): replace(claim, user_source=source) for claim in paper.claims}
 
     def attach_claims(expected: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -182,7 +184,7 @@ def _attach_source(home: str, paper: Paper, full_list: Paper) -> Paper:
 
     return replace(
         paper,
-        title=paper.title or full_list.title or f"Claims of {Path(home).name}",
+        title=paper.title or full_list.title or f"Claims of {Path(file_or_module).name}",
         claims=tuple(claims.values()),
         mutants=tuple(
             replace(mutant, expected_claims=attach_claims(mutant.expected_claims))
@@ -197,8 +199,12 @@ def _attach_source(home: str, paper: Paper, full_list: Paper) -> Paper:
     )
 
 
-def _check_names(subject: str, home: str, statement: Sequence[Claim | Mutant | Erratum]) -> None:
+def _check_names(
+    subject: str, file_or_module: str, statement: Sequence[Claim | Mutant | Erratum]
+) -> None:
     names = [item.name for item in statement]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{home} has two {subject} named {name}: rename one of them.")
+            raise InputError(
+                f"{file_or_module} has two {subject} named {name}: rename one of them."
+            )

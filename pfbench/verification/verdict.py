@@ -148,7 +148,7 @@ def _judge(trial: Trial) -> Verdict:
     except ClaimBroken as error:
         verdict = VerdictName.FAILED if isinstance(error, MethodFailed) else VerdictName.VIOLATED
         evidence = _empty_evidence(verdict, end_sentence(error))
-        return _make_verdict(trial.claim, evidence, perf_counter() - started, broken=True)
+        return _make_verdict(trial.claim, evidence, perf_counter() - started, is_broken=True)
     except NotTestable as error:
         verdict = (
             VerdictName.FAILED
@@ -161,13 +161,13 @@ def _judge(trial: Trial) -> Verdict:
     return _make_verdict(trial.claim, evidence, perf_counter() - started)
 
 
-def make_unfinished_verdict(tested: Claim, reason: str, seconds: float) -> Verdict:
+def make_unfinished_verdict(claim: Claim, reason: str, seconds: float) -> Verdict:
     """Return the verdict of a check that was killed, died or raised."""
-    return _make_lost_verdict(tested, VerdictName.FAILED, f"The check ended as {reason}.", seconds)
+    return _make_lost_verdict(claim, VerdictName.FAILED, f"The check ended as {reason}.", seconds)
 
 
 def _make_lost_verdict(tested: Claim, verdict: VerdictName, reason: str, seconds: float) -> Verdict:
-    result = _make_verdict(tested, _empty_evidence(verdict, reason), seconds, broken=True)
+    result = _make_verdict(tested, _empty_evidence(verdict, reason), seconds, is_broken=True)
     return replace(result, lost=True)
 
 
@@ -176,37 +176,37 @@ def _empty_evidence(verdict: VerdictName, reason: str) -> Evidence:
 
 
 def _make_verdict(
-    tested: Claim, evidence: Evidence, seconds: float, broken: bool = False
+    claim: Claim, evidence: Evidence, seconds: float, is_broken: bool = False
 ) -> Verdict:
     """Return the verdict; *disputed* for a disputed claim, unless the claim is broken."""
     decision = evidence.decision
     verdict = VerdictName(decision.verdict)
-    reason, measured = decision.reason, {**decision.measured, **_decision_details(tested, decision)}
-    if tested.disputed and not broken:
+    reason, measured = decision.reason, {**decision.measured, **_decision_details(claim, decision)}
+    if claim.disputed and not is_broken:
         measured["verdict"] = decision.verdict
-        verdict, reason = VerdictName.DISPUTED, f"{tested.disputed} (measured: {decision.verdict})."
+        verdict, reason = VerdictName.DISPUTED, f"{claim.disputed} (measured: {decision.verdict})."
     if any(name.rpartition(": ")[2] == UNREPEATABLE for name in measured):
         reason = f"{reason} {WORDS}."
     return Verdict(
-        claim=tested,
+        claim=claim,
         verdict=verdict,
         reason=reason,
         measured=measured,
-        claimed={**evidence.claimed, **_complexity_by_criterion(tested.complexity)},
+        claimed={**evidence.claimed, **_complexity_by_criterion(claim.complexity)},
         repetitions=evidence.repetitions,
         p_value=decision.corrected_p_value,
         seconds=seconds,
     )
 
 
-def _decision_details(tested: Claim, decision: Decision) -> dict[str, Any]:
+def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
     """Return a decision's number of tests, and instances and ratios if near the bound."""
     decision_details: dict[str, Any] = (
         {} if decision.p_value is None else {"tests": decision.test_count}
     )
     if decision.verdict not in NEAR:
         return decision_details
-    only = [instance.name for instance in tested.instances][:1]
+    only = [instance.name for instance in claim.instances][:1]
     locations = [location or ", ".join(only) for location in decision.tight_on]
     return {
         **decision_details,

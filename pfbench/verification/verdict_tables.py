@@ -26,13 +26,16 @@ WORST_RATIO = "worst ratio found"
 
 
 def verdict_table(
-    done: Verification, findings: Sequence[ErratumFinding], titles: Mapping[str, str], command: str
+    verification: Verification,
+    findings: Sequence[ErratumFinding],
+    titles: Mapping[str, str],
+    command: str,
 ) -> str:
     """Return one verification as Markdown: a line for each claim, by paper, and the findings.
 
     Parameters
     ----------
-    done
+    verification
         The verification.
     findings
         Errata with their evidence.
@@ -44,13 +47,13 @@ def verdict_table(
     lines = [
         "# Verdicts",
         "",
-        f"Made by `{command}`. {format_summary(done.summary)}.",
+        f"Made by `{command}`. {format_summary(verification.summary)}.",
         "",
         LIMITS,
         "",
     ]
     for title in dict.fromkeys([*titles.values(), "Others"]):
-        rows = [row for row in done.rows if titles.get(row.claim.paper, "Others") == title]
+        rows = [row for row in verification.rows if titles.get(row.claim.paper, "Others") == title]
         if rows:
             lines += [
                 f"## {title}",
@@ -58,7 +61,7 @@ def verdict_table(
                 f"| claim | verdict | says | measured | {WORST_RATIO} | tested on | runs | s |",
             ]
             lines += [f"|{' --- |' * 8}", *map(_verdict_line, rows), ""]
-    exponents = [line for row in done.rows for line in _exponent_lines(row)]
+    exponents = [line for row in verification.rows for line in _exponent_lines(row)]
     if exponents:
         gap, mapping_sq = map(escape_markdown, CRITERIA[:2])
         lines += [
@@ -69,7 +72,7 @@ def verdict_table(
         lines += ["the whole complexity under each criterion, by the links between them.", ""]
         lines += [f"| claim | in | claimed | measured | decades | {gap} | {mapping_sq} |"]
         lines += ["| --- | --- | --- | --- | --- | --- | --- |", *exponents, ""]
-    doubtful = [row for row in done.rows if not row.verdict.keeps_bound]
+    doubtful = [row for row in verification.rows if not row.verdict.keeps_bound]
     if doubtful:
         lines += ["## What does not simply hold", ""]
         lines += [
@@ -116,7 +119,7 @@ def _verdict_line(row: Verdict) -> str:
     measured, worst = map(escape_markdown, texts)
     return (
         f"| {row.claim.name} | {row.verdict} | {escape_markdown(row.claim.statement)} | "
-        f"{measured} | {worst} | {sizes_in_words(row.measured, horizons=True)} | "
+        f"{measured} | {worst} | {sizes_in_words(row.measured, with_horizons=True)} | "
         f"{row.repetitions} | {row.seconds:.2g} |"
     )
 
@@ -195,17 +198,17 @@ def escape_markdown(text: str) -> str:
     return escape_text(text).replace("|", "\\|").replace("*", "\\*")
 
 
-def power_table(results: Mapping[str, Sequence[PowerSearch]], command: str) -> str:
+def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> str:
     """Return the smallest caught errors as Markdown, one line per claim and parameter.
 
     Parameters
     ----------
-    results
+    searches
         Searches by effort; the lists have the same claims and parameters in the same order.
     command
         The command that created the table.
     """
-    efforts = list(results)
+    efforts = list(searches)
     lines = [
         "# Power",
         "",
@@ -219,12 +222,12 @@ def power_table(results: Mapping[str, Sequence[PowerSearch]], command: str) -> s
         "be built with the error, counts as a miss, and the table gives their number. The first "
         "table has, for each method, the claim that detects the smallest error.",
         "",
-        *_method_lines(results),
+        *_method_lines(searches),
         "",
         f"| claim | method | parameter | {' | '.join(efforts)} |",
         f"| --- | --- | --- |{' --- |' * len(efforts)}",
     ]
-    for same in zip(*results.values(), strict=True):
+    for same in zip(*searches.values(), strict=True):
         lower = " | ".join(other_item.min_factor_text for other_item in same)
         item = same[0]
         lines.append(f"| {item.claim.name} | {item.claim.method} | {item.parameter} | {lower} |")

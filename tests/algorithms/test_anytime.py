@@ -12,7 +12,7 @@ from pfbench.problems.with_norm import NormedProblem
 from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.streams import random_stream
-from pfbench.runs.storage.run_keys import anytime
+from pfbench.runs.storage.run_keys import is_anytime
 from pfbench.sets import L1Penalty, WholeSpace
 from pfbench.sets.named_norms import vector_norm_ball
 
@@ -174,7 +174,7 @@ def test_what_is_anytime_begins_every_longer_run(case):
     name, given = case
     problems = fitting(case)
     assert problems
-    said = {anytime(method) for _, method in problems}
+    said = {is_anytime(method) for _, method in problems}
     if name in RESTARTED:
         assert said == {False}
         return

@@ -203,7 +203,7 @@ def test_a_fault_that_changes_something_does_not_pass_for_one_that_does_not(
     (tmp_path / "inside").mkdir()
     check = checking(archive, tmp_path / "inside")
     check.manifest["faults"]["generated"][0] |= {"found_by": None, "equivalent": "runs"}
-    asked = {one.description for one in _ClaimTasks(check, check.manifest).findings()}
+    asked = {one.description for one in _ClaimTasks(check, check.manifest).errata_and_faults()}
     name = check.manifest["faults"]["generated"][0]["fault"]
     assert f"fault {name}" in asked  # there are four, and all are looked at
 

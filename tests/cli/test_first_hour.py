@@ -10,7 +10,7 @@ from pfbench.base.errors import InputError
 from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.suite import suite_labels
-from pfbench.runs.planning.suite_on_problem import SHARES, restrict_to_problem, write_suite_text
+from pfbench.runs.planning.suite_on_problem import SHARES, format_suite_text, restrict_to_problem
 
 SUITE = """
 title = "Two methods, one of which needs a polytope"
@@ -70,7 +70,7 @@ def test_every_shipped_suite_goes_on_another_problem(name, tmp_path):
     text = suite_spec_paths()[name].read_text("utf-8")
     path = tmp_path / "other.toml"
     path.write_text(
-        write_suite_text(text, 'a "title"', "about", {"one": "quadratic"}, budget="sfo=9")
+        format_suite_text(text, 'a "title"', "about", {"one": "quadratic"}, budget="sfo=9")
     )
     study, shipped = load_spec(path).study, load_spec(suite_spec_paths()[name]).study
     assert [entry.selector for entry in study.problems] == ["quadratic"]

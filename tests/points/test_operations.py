@@ -22,7 +22,7 @@ from pfbench.points import (
     shift,
     tilt,
 )
-from pfbench.points.atoms import Factors, frobenius_norm, orthogonalise_factors
+from pfbench.points.atoms import Factors, frobenius_norm, svd_of_factors
 from pfbench.points.operators import DenseOperator, SparseOperator
 
 PATTERN = random_pattern(np.random.default_rng(0))
@@ -230,7 +230,7 @@ def test_singular_values_of_a_factored_matrix():
         rng.standard_normal(9), rng.standard_normal((9, 5)), rng.standard_normal((9, 4))
     )
     whole = (parts.left * parts.weights[:, None]).T @ parts.right
-    found = orthogonalise_factors(parts)
+    found = svd_of_factors(parts)
     assert_allclose(found.weights, np.linalg.svd(whole, compute_uv=False), rtol=1e-12)
     assert_allclose((found.left * found.weights[:, None]).T @ found.right, whole, atol=1e-13)
     assert_allclose(found.left @ found.left.T, np.eye(4), atol=1e-13)

@@ -405,13 +405,13 @@ def test_a_direction_of_full_rank_that_no_rank_one_search_finds():
 def test_an_estimated_sigma_hat():
     problem = blind()
     known = problem.convexity_constants
-    assert (known.sigma, known.holds) == (0.5, True)
+    assert (known.sigma, known.has_positive_sigma_hat) == (0.5, True)
     assert_allclose(known.tau, 1.0 / 80.0, rtol=1e-6)
     assert_allclose(known.sigma_hat, 0.5 - 16.0 * 2.0 / 80.0, rtol=1e-5)
-    assert "estimate" in known.words
+    assert "estimate" in known.derivation
     constants = problem.constants(problem.start())
     assert constants.sigma_hat == known.sigma_hat
-    assert constants.derivations["sigma_hat"] == known.words
+    assert constants.derivations["sigma_hat"] == known.derivation
     assert problem.properties == {"convex", "restricted strong convexity"}
 
 
@@ -420,7 +420,7 @@ def test_sigma_hat_is_the_least_eigenvalue_where_f_is_strongly_convex():
         problem = tiny(0.02 if "(8)" in name else 0.0, n=200)
         least = np.linalg.eigvalsh(Plain(problem).hessians.mean(axis=0))[0]
         known = problem.convexity_constants
-        assert known.holds
+        assert known.has_positive_sigma_hat
         assert known.tau == 0.0
         assert known.sigma == known.sigma_hat
         assert least * (1.0 - 1e-6) <= known.sigma_hat <= least
@@ -441,8 +441,8 @@ def test_at_the_papers_sample_size_sigma_hat_is_not_positive_and_says_why():
     assert np.abs(problem.data.products(np.arange(480), V)).max() <= 1e-10
     assert needed(problem, known.sigma / 2.0, V) >= known.tau * (1.0 - 1e-9)
     assert known.sigma - 64.0 * known.tau == known.sigma_hat < 0.0
-    assert not known.holds
-    assert f"rank at most {k}" in known.words
+    assert not known.has_positive_sigma_hat
+    assert f"rank at most {k}" in known.derivation
     assert problem.properties == {"convex"}
     constants = problem.constants(problem.start())
     assert constants.sigma_hat == math.inf
@@ -465,11 +465,11 @@ def test_sigma_of_lemma_1_with_the_corrected_constants(w):
 
 
 def test_why_sigma_hat_is_not_known():
-    assert "neither rank nor covariance" in tiny().convexity_constants.words
+    assert "neither rank nor covariance" in tiny().convexity_constants.derivation
     data = draw_synthetic_sensing(rows=5, columns=4, rank=1, n=15, sensing_variance=0.3)
     known = MatrixRegression(data, data.ball).convexity_constants
-    assert "needs w <= lambda_min(Sigma_x)/4, which is 0.25" in known.words
-    assert not known.holds
+    assert "needs w <= lambda_min(Sigma_x)/4, which is 0.25" in known.derivation
+    assert not known.has_positive_sigma_hat
     assert math.isnan(known.sigma_hat)
 
 

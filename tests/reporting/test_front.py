@@ -87,9 +87,9 @@ def test_a_stated_price_is_the_only_scale():
     made = results(asking(slow(), "mine", lo=3), asking(slower(), "a", lo=1))
     made = replace(made, study=replace(made.study, price={"sfo": 1.0, "lo": 20.0}))
     found = make_candidate_front(compare_by_each_price(made), ("mine",))
-    assert found.table.head[2:] == ("SFO + 20 LO: mine", "best other", "its calls", "ratio")
+    assert found.duels_table.head[2:] == ("SFO + 20 LO: mine", "best other", "its calls", "ratio")
     assert "by SFO + 20 LO among" in found.outcome_counts_sentence
-    assert {row.cells[1] for row in found.table.rows} == {"a"}
+    assert {row.cells[1] for row in found.duels_table.rows} == {"a"}
 
 
 def test_how_strong_a_method_is_does_not_depend_on_the_others():

@@ -86,7 +86,7 @@ def test_a_value_of_the_start_is_said_to_be_one():
     near = group("near", [run([16, 6], [0, 60], seed=k) for k in SEEDS])
     (one, _) = put_to_the_test(near, far, order=["near", "far"], target=None)
     assert one.deciding_pair.values == (16.0, 1.0)
-    assert one.deciding_pair.unmoved == (True, False)
+    assert one.deciding_pair.is_at_start == (True, False)
     said = ordering_text.order_verdict_table(results().study, [one]).rows[0].cells[2]
     assert said.startswith("near 16.0 (its start), far 1.00, ")
 
@@ -220,7 +220,7 @@ def test_a_unit_is_the_papers_only_where_it_states_it_for_that_figure(
 def test_an_order_is_judged_in_the_unit_of_the_paper_first():
     found = in_units(PASSES)
     several = tested_orderings.test_orderings(found)
-    assert [(result.scale.title, result.verdict) for result in several] == [
+    assert [(result.cost_unit.title, result.verdict) for result in several] == [
         *(("passes", REPRODUCED), ("SFO", REVERSED), ("seconds", REVERSED))
     ]
     # Slow is charged a tenth of its SFO, fast ten times its own.
@@ -247,7 +247,7 @@ def test_an_order_is_judged_in_the_unit_of_the_paper_first():
 
 def test_a_count_that_is_the_papers_unit_is_not_judged_twice():
     several = tested_orderings.test_orderings(in_units(CostUnit("component gradients", "sfo=1")))
-    assert [result.scale.title for result in several] == ["component gradients", "seconds"]
+    assert [result.cost_unit.title for result in several] == ["component gradients", "seconds"]
     assert ordering_text.unit_flip_sentences(several) == []
 
 
@@ -342,7 +342,7 @@ def test_less_than_a_second_decides_nothing(target, calls, reached):
     assert [(one.scale.title, one.verdict) for one in long] == [
         *(("SFO", REVERSED), ("seconds", REVERSED))
     ]
-    assert [(one.verdict, one.deciding_pair.lacks_seeds) for one in short] == [
+    assert [(one.verdict, one.deciding_pair.is_too_short_to_time) for one in short] == [
         *((REVERSED, False), (OPEN, True))
     ]
     assert short[0].deciding_pair.p_value == long[0].deciding_pair.p_value

@@ -49,7 +49,7 @@ def test_every_rule_of_the_package_is_simulated():
         or name in ("decide_mean_sequentially", "fit_exponent")
     }
     combine = {
-        "combine_families",
+        "combine_instances",
         "combine_all",
         "mark_by_own_constant",
         "mark_by_schedule",

@@ -15,7 +15,7 @@ from pfbench.checking.unit_invariance import find_absolute_numbers
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.runs.storage.content_keys import find_reachable_files
 from pfbench.verification import Subject
-from pfbench.verification.reproducibility import _creates_own_generator
+from pfbench.verification.reproducibility import _creates_random_generator
 from pfbench.verification.user_claims import _flatten_statements
 
 
@@ -104,7 +104,12 @@ def test_a_fault_is_seen_where_code_names_itself(kind):
 
 
 def test_generators_are_seen_behind_code_that_names_itself():
-    assert [_creates_own_generator(kind) for kind in (Short, Mutual, Rounds, Draws)] == [0, 0, 0, 1]
+    assert [_creates_random_generator(kind) for kind in (Short, Mutual, Rounds, Draws)] == [
+        0,
+        0,
+        0,
+        1,
+    ]
 
 
 class Faulty:

@@ -28,7 +28,7 @@ def test_a_line_has_the_highest_ratio_or_else_the_exponents_and_the_sizes():
     assert summarise_ratios({"slope": 1.0, "lower": 0.9, "upper": 1.1}) == "exponent 1 [0.9, 1.1]"
     sizes = {"largest T": 3200.0, "largest n": 64.0, "largest d": 3.0, "horizons": [50, 3200]}
     assert sizes_in_words(sizes) == "T <= 3 200, n <= 64, d <= 3"
-    assert sizes_in_words(sizes, horizons=True) == "T = 50, 3 200; n <= 64; d <= 3"
+    assert sizes_in_words(sizes, with_horizons=True) == "T = 50, 3 200; n <= 64; d <= 3"
     assert sizes_in_words({"ratio": 1.0}) == ""
 
 

@@ -39,9 +39,9 @@ def suboptimality_floor(L_f: float, D: float, T: int) -> float:
     return 9.0 * L_f * D**2 / (128.0 * (T + 2.0) ** 2)
 
 
-def construct_worst_start(end: str) -> tuple[Corner, int]:
-    """Return the start of the run that ends at distance r = `end`, and its number of steps."""
-    r = Decimal(end)
+def construct_worst_start(final_distance: str) -> tuple[Corner, int]:
+    """Return the start of the run that ends at distance r = `final_distance`, and its number of steps."""  # noqa: E501
+    r = Decimal(final_distance)
     current, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
     while True:
         r, cos, sin = current
@@ -68,18 +68,20 @@ def suboptimality_after_run(start: Corner, T: int) -> Decimal:
 
 
 @cache
-def steps_and_scaled_suboptimality(end: str, moved: str = "0") -> tuple[int, float]:
-    """Return T and h_T (T+2)^2 of the run that ends at the distance r = `end`.
+def steps_and_scaled_suboptimality(
+    final_distance: str, start_offset: str = "0"
+) -> tuple[int, float]:
+    """Return T and h_T (T+2)^2 of the run that ends at the distance r = `final_distance`.
 
-    `moved` is added to sin(theta) of its start. The precision is the number of digits that the run
-    may lose, plus forty.
+    `start_offset` is added to sin(theta) of its start. The precision is the number of digits that
+    the run may lose, plus forty.
     """
     with localcontext() as context:
         context.prec = _DIGITS + 30
-        _, steps = construct_worst_start(end)
+        _, steps = construct_worst_start(final_distance)
         context.prec = _DIGITS + round(_DOUBLES * steps)
-        (r, cos, sin), T = construct_worst_start(end)
-        product = suboptimality_after_run((r, cos, sin + Decimal(moved)), T) * (T + 2) ** 2
+        (r, cos, sin), T = construct_worst_start(final_distance)
+        product = suboptimality_after_run((r, cos, sin + Decimal(start_offset)), T) * (T + 2) ** 2
         return T, float(product)
 
 
@@ -130,7 +132,7 @@ SHORT = (make_instance(make_worst_instance, end="0.1").with_title("T = 7"),)
 """Instances with runs so short that floats are accurate enough."""
 
 
-def check_lower_bound(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
+def check_lower_bound(trial: Trial, *, final_distances: tuple[str, ...]) -> Evidence:
     """Compare runs with 9/(32 (T+2)^2): the method's in floats, and longer ones in decimals."""
     parts: dict[str, Decision] = {}
     for instance in SHORT:
@@ -144,7 +146,7 @@ def check_lower_bound(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
         parts[f"{instance.name}, decimals"] = decide_exact(
             same, statement, statement, {"run": right}
         )
-    for end in ends:
+    for end in final_distances:
         T, h = steps_and_scaled_suboptimality(end)
         starts = (
             max_scaled_suboptimality_of_random_starts(T, trial.seeds(1, end)[0])
@@ -169,7 +171,7 @@ WORST = Claim(
         "f(x_T) - min f >= 9/(32 (T+2)^2) from one start for each T, in decimals at T = 7, 24, "
         "75, 250 and 750; a search over starts in floats finds far less from T = 75 on"
     ),
-    check=partial(check_lower_bound, ends=ENDS),
+    check=partial(check_lower_bound, final_distances=ENDS),
     instances=SHORT,
     algorithm="frank-wolfe",
     assumptions=("f strongly convex", "a strongly convex set", "x* on the boundary"),

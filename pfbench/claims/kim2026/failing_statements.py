@@ -41,12 +41,12 @@ def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence
     return evidence.with_ratios_under_other_readings({"in O(.)": mean / (3.0 * first)})
 
 
-def theta(beta: float, share: float) -> float:
+def theta(beta: float, step_factor: float) -> float:
     """Return theta = 4 L^2 eta^2 k/(1-beta)^4 of theorem 3.
 
     k = beta^2 + (1-beta)^2 and eta = share (1-beta)^2/L. The proof divides by 1 - 4 theta.
     """
-    return 4.0 * share**2 * (beta**2 + (1.0 - beta) ** 2)
+    return 4.0 * step_factor**2 * (beta**2 + (1.0 - beta) ** 2)
 
 
 def examine_vanishing_divisor(effort: str, seed: int) -> ExaminationEvidence:

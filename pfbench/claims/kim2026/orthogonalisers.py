@@ -27,7 +27,7 @@ from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     Decision,
     combine_all,
-    combine_families,
+    combine_instances,
     decide_exact,
     decide_inequality,
 )
@@ -115,7 +115,7 @@ def check_convergence(trial: Trial) -> Evidence:
         parts[f"size, {instance.stream_key}"] = decide_exact(
             is_kept, statement, statement, {"size": largest}
         )
-    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
 
 
 def check_deficit(trial: Trial) -> Evidence:
@@ -136,7 +136,7 @@ def check_deficit(trial: Trial) -> Evidence:
             deficit = 1.0 - float(np.vdot(M, X)) / float(s.sum())
             ratios.append(deficit / bound)
         parts[instance.stream_key] = decide_inequality(ratios, ROUNDING)
-    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
 
 
 # --- the quintic in use ---------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from pfbench.sets.whole_space import WholeMatrices
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
 from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
-from pfbench.verification.statistics import Decision, combine_families, decide_inequality
+from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 # --- instances ------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def check_bounds(trial: Trial) -> Evidence:
                 )
         if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
             break
-    return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, runs)
 
 
 def _ratio_of_corrected_to_printed_bound(**arguments: float) -> float:

@@ -20,7 +20,7 @@ from pfbench.verification.statements.path_mean import gap as gap_at
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     SeedRows,
-    combine_families,
+    combine_instances,
     decide_exponent,
     fit_exponent,
     make_fit_function,
@@ -81,7 +81,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
             make_fit_function(1.0 / targets, rows), 2.0, seeds=first
         )
     runs = len(calls) + sum(len(rows.computed) for rows in full_list.values())
-    return Evidence(combine_families(parts), {"exponent": 2.0}, runs)
+    return Evidence(combine_instances(parts), {"exponent": 2.0}, runs)
 
 
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.double_well import DoubleWell
-from pfbench.verification.statistics import Decision, combine_families, decide_inequality
+from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 
 _STEPS = 40
 """Number of compared steps; a method that continues is stopped there."""
@@ -56,7 +56,7 @@ def check_local_gap_bound(trial: Trial) -> Evidence:
             parts[f"{name}, {seed}"] = _decide_gap_bound(trial, problem, lambda x: True)
         well = WELL(rng, d=d)
         parts[f"double well, {seed}"] = _decide_gap_bound(trial, well, well.is_convex_near)
-    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
 
 
 def _decide_gap_bound(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:

@@ -12,7 +12,7 @@ from pfbench.verification import Claim, ClaimBroken, Evidence, Trial, make_insta
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.statistics import combine_families, decide_inequality
+from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
 
@@ -56,7 +56,7 @@ def check(trial: Trial) -> Evidence:
             parts[f"{name}, N={N}"] = decide_inequality(
                 _inner_gap_to_bound_ratios(trial, problem, N)
             )
-    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
 
 
 def _inner_gap_to_bound_ratios(

@@ -15,7 +15,7 @@ from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
-    combine_families,
+    combine_instances,
     decide_inequality,
     mark_by_own_constant,
 )
@@ -71,7 +71,7 @@ def check(trial: Trial) -> Evidence:
             )
             parts[f"{name}, d={d}, n/d={ratio}"] = decide_inequality([c / MOST for c in needed])
     return Evidence(
-        mark_by_own_constant(combine_families(parts)), {"c": MOST, "ratio": 1.0}, len(parts)
+        mark_by_own_constant(combine_instances(parts)), {"c": MOST, "ratio": 1.0}, len(parts)
     )
 
 

@@ -230,12 +230,12 @@ def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Gene
 
 
 def examine_stray_factor(
-    effort: str, seed: int, *, end: Callable[[float], float] = lambda L: L
+    effort: str, seed: int, *, last_factor: Callable[[float], float] = lambda L: L
 ) -> ExaminationEvidence:
     """Test (74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t.
 
     N = ceil(8 sqrt(L/sigma_hat)). The first L is right, but the last is not: (74) fails for L below
-    64 kappa/(N (N+1)). `end` is the last factor as a function of L.
+    64 kappa/(N (N+1)). `last_factor` is the last factor as a function of L.
     """
     rng = stream(seed, "(74)")
     L = 10.0 ** rng.uniform(-4.0, 4.0, size=200)
@@ -243,7 +243,9 @@ def examine_stray_factor(
 
     def max_ratio(L: Floats, N: Floats) -> float:
         """Return the largest ratio of the left side to the right side."""
-        return float(np.max(64.0 * kappa / (N * (N + 1.0)) / np.array([end(item) for item in L])))
+        return float(
+            np.max(64.0 * kappa / (N * (N + 1.0)) / np.array([last_factor(item) for item in L]))
+        )
 
     N = np.array([inner_iteration_count(k, 1.0) for k in kappa], dtype=np.float64)
     corrected = float(np.max(64.0 * kappa / (N * (N + 1.0))))

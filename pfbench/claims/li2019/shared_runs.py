@@ -19,7 +19,7 @@ from pfbench.verification import (
     make_instance,
 )
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.statistics import Decision, combine_families, decide_inequality
+from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 
 STRONG = "restricted strong convexity with sigma_hat > 0"
 """Assumption of every theorem of the paper."""
@@ -196,8 +196,8 @@ def decide_exact_count(measured: int, claimed: int) -> Decision:
 
 
 def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
-    """Return the decision of `combine_families`, with only the largest ratio as its numbers."""
-    joined = combine_families(parts)
+    """Return the decision of `combine_instances`, with only the largest ratio as its numbers."""
+    joined = combine_instances(parts)
     ratio = max(part.measured["ratio"] for part in parts.values())
     measured = {"checks": float(len(parts)), "ratio": ratio}
     return replace(joined, measured=measured)

@@ -25,7 +25,7 @@ from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.quadratics import KnownQuadratic
-from pfbench.verification.statistics import combine_families, decide_inequality
+from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula, power_product
 
 # --- the instances --------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def check(trial: Trial) -> Evidence:
                 reached[name] = decide_inequality([gap])
                 distances[name] = decide_inequality([ratio / 4.0 for ratio in ratios])
     return Evidence(
-        combine_families(
+        combine_instances(
             {
                 "distance": combine_with_largest_ratio(distances),
                 "reached": combine_with_largest_ratio(reached),

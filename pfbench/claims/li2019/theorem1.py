@@ -15,7 +15,7 @@ from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     Decision,
     combine_all,
-    combine_families,
+    combine_instances,
     decide_exponent,
     decide_inequality,
     fit_exponent,
@@ -40,7 +40,7 @@ def check_gap(trial: Trial) -> Evidence:
     parts = {
         name: shared_runs.decide_halving(trial, problem, T) for name, problem in tested.items()
     }
-    return Evidence(combine_families(parts), {"ratio": 1.0, "outer iterations": T}, len(parts))
+    return Evidence(combine_instances(parts), {"ratio": 1.0, "outer iterations": T}, len(parts))
 
 
 GAP = _of_theorem1(
@@ -163,8 +163,8 @@ def check_lo(trial: Trial) -> Evidence:
         second[f"steep vertex of the simplex, T={T}"] = decide_inequality([ratio])
     growth, runs = _decide_lo_growth(trial)
     parts = {
-        "first term": combine_families(first),
-        "second term": combine_families(second),
+        "first term": combine_instances(first),
+        "second term": combine_instances(second),
         "growth": growth,
     }
     claimed = {"ratio": 1.0, "exponent of 1/epsilon": 1.0}

@@ -34,12 +34,12 @@ def schedule_smoothness(request: ScheduleRequest) -> float:
     return c.L_mean if request.parameters.get("sampling") == "importance" else max(c.L_f, c.L_ms)
 
 
-def constant_step_schedule(request: ScheduleRequest, L: float, error: float) -> Printed:
+def constant_step_schedule(request: ScheduleRequest, L: float, error_constant: float) -> Printed:
     """Return T and gamma <= 1 with h0/(T gamma) + error L D^2 gamma <= epsilon.
 
-    `error` is the constant in the second term.
+    `error_constant` is the constant in the second term.
     """
-    c, curvature = request.constants, error * L * request.constants.D**2
+    c, curvature = request.constants, error_constant * L * request.constants.D**2
     enough = max(1.0, 4.0 * curvature * c.delta / request.epsilon**2, c.delta / curvature)
     T = math.ceil(enough * (1.0 - 1e-12))
     return {"iterations": T, "step": min(1.0, math.sqrt(c.delta / (T * curvature)))}

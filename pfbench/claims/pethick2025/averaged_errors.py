@@ -24,7 +24,7 @@ from pfbench.verification import Claim, Evidence, Floats, Mutant, NotTestable, T
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
 from pfbench.verification.statements.path_mean import norm_constants
-from pfbench.verification.statistics import combine_families, decide_inequality
+from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, SQUARE, Formula
 
 ALPHA = 0.3
@@ -132,7 +132,7 @@ def check_errors(
                     ratios[label].append(float(u) / bound if bound > 0.0 else math.inf)
         for label, some in ratios.items():
             parts[f"{label}, {instance.name} {instance.stream_key}"] = decide_inequality(some)
-    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
 
 
 def check_error_recursion(trial: Trial, *, is_constrained: bool) -> Evidence:
@@ -155,7 +155,7 @@ def check_error_recursion(trial: Trial, *, is_constrained: bool) -> Evidence:
                     for k in range(2, len(u) + 1)
                 ]
                 parts[f"{label}, {name}"] = decide_inequality(ratios)
-    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts) // 2)
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts) // 2)
 
 
 def _measure_errors(

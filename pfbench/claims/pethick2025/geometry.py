@@ -24,7 +24,7 @@ from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     Decision,
     combine_all,
-    combine_families,
+    combine_instances,
     decide_exact,
     decide_inequality,
 )
@@ -239,7 +239,7 @@ def check_dual_norm_bound(trial: Trial) -> Evidence:
             measured = file.norm.dual_norm(file.gradient(x))
             ratios.append(measured / gradient_dual_norm_bound(L, problem.value(x) - lower))
         parts[f"{instance.name} {instance.stream_key}"] = decide_inequality(ratios)
-    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
 
 
 # --- the claims -----------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.statements.path_mean import norm_constants
 from pfbench.verification.statistics import (
     combine_all,
-    combine_families,
+    combine_instances,
     decide_exact,
     decide_inequality,
 )
@@ -146,7 +146,7 @@ def check_distance(trial: Trial, *, is_constrained: bool) -> Evidence:
             for k, x in enumerate(points, 1)
         ]
         parts[f"{instance.name} {instance.stream_key}"] = decide_inequality(ratios)
-    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
 
 
 # --- the claims -----------------------------------------------------------------------------------

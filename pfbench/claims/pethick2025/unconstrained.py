@@ -21,7 +21,7 @@ from pfbench.claims.pethick2025.parabolas import (
 )
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
-from pfbench.verification.statistics import Decision, combine_families, decide_inequality
+from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.units import GRADIENT, formula
 
 ALPHA = 0.5
@@ -117,7 +117,7 @@ def check_descent_lemma(trial: Trial) -> Evidence:
                 name = f"{label}, {instance.name} {instance.stream_key}"
                 ratios.setdefault(name, []).append(float(measured) / bound)
     parts: dict[str, Decision] = {name: decide_inequality(some) for name, some in ratios.items()}
-    return Evidence(combine_families(parts), {"ratio": 1.0}, 2 * len(trial.claim.instances))
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, 2 * len(trial.claim.instances))
 
 
 # --- the claims -----------------------------------------------------------------------------------

@@ -41,13 +41,13 @@ _FLOOR = 1e-11
 
 
 def contraction_factor(
-    L_f: float, sigma_hat: float, rho: float, D: float, *, quantity: float
+    L_f: float, sigma_hat: float, rho: float, D: float, *, smoothness_multiple: float
 ) -> float:
     """Return 1 - min(1/2, mu delta^2/(quantity L M^2)).
 
     rho is the width delta, sigma_hat the modulus mu, and D the diameter M.
     """
-    return 1.0 - min(0.5, sigma_hat * (rho / D) ** 2 / (quantity * L_f))
+    return 1.0 - min(0.5, sigma_hat * (rho / D) ** 2 / (smoothness_multiple * L_f))
 
 
 def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
@@ -58,7 +58,9 @@ def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
     return spread**2 / (2.0 * sigma_hat * rho**2)
 
 
-def check_good_steps(trial: Trial, *, quantity: float, counts_good_steps: bool) -> Evidence:
+def check_good_steps(
+    trial: Trial, *, smoothness_multiple: float, counts_good_steps: bool
+) -> Evidence:
     """Compare each step of each run with its bound.
 
     With `counts_good_steps`, also check that at least half of the steps are good.
@@ -69,7 +71,7 @@ def check_good_steps(trial: Trial, *, quantity: float, counts_good_steps: bool) 
             parts |= {
                 f"{instance.name}, {step}, {key}": decision
                 for key, decision in _decide_run(
-                    trial, instance, step, quantity, counts_good_steps
+                    trial, instance, step, smoothness_multiple, counts_good_steps
                 ).items()
             }
     return Evidence(combine_all(parts), {"ratio": 1.0}, 2 * len(INSTANCES))
@@ -96,7 +98,9 @@ def _decide_run(
         gaps.append(h / max(suboptimality_bound(turn.spread, mu, delta), _FLOOR * h0))
         before, h = h, problem.value(recorded) - problem.minimum_value
         shrinks = (
-            contraction_factor(L, mu, delta, D, quantity=quantity) if turn.kind == "good" else 1.0
+            contraction_factor(L, mu, delta, D, smoothness_multiple=quantity)
+            if turn.kind == "good"
+            else 1.0
         )
         (good if turn.kind == "good" else rest).append(h / (shrinks * before))
         kinds.append(turn.kind)
@@ -123,7 +127,9 @@ def _claim(name: str, source: str, quantity: float, words: str, counts_good_step
         "no other step raises it, and f(x) - min f <= <g, a - w>^2/(2 mu delta^2)"
         + ("; at least half of the steps are good" if counts_good_steps else "")
         + " (derived by pfbench)",
-        check=partial(check_good_steps, quantity=quantity, counts_good_steps=counts_good_steps),
+        check=partial(
+            check_good_steps, smoothness_multiple=quantity, counts_good_steps=counts_good_steps
+        ),
         instances=INSTANCES,
         algorithm=name,
         assumptions=("f strongly convex", "a polytope"),
@@ -161,7 +167,7 @@ class ReversedDirectionChoice(AwayStepFW):
             S.move_away(a, self.step_size(ask, x, g, x - S.vertex(a), S.max_away_step(a), end))
 
 
-class QuarterOfAPair(PairwiseFW):
+class QuarteredPairwiseStep(PairwiseFW):
     """Moves a quarter of the weight that it should."""
 
     def step_size(
@@ -179,5 +185,5 @@ class QuarterOfAPair(PairwiseFW):
 
 MUTANTS = (
     Mutant.from_variant("afw-lingering", ReversedDirectionChoice, AWAY),
-    Mutant.from_variant("pfw-quarter-of-a-pair", QuarterOfAPair, PAIRWISE),
+    Mutant.from_variant("pfw-quarter-of-a-pair", QuarteredPairwiseStep, PAIRWISE),
 )

@@ -19,7 +19,7 @@ from pfbench.verification.instruments.widths import quadratic_on_facet
 from pfbench.verification.statistics import (
     Decision,
     combine_all,
-    combine_families,
+    combine_instances,
     decide_exponent,
     fit_exponent,
 )
@@ -44,11 +44,11 @@ _LONGEST = 30_000
 def calls_to_reduce(
     trial: Trial,
     problem: Any,
-    parts: Sequence[float] | Floats,
+    target_fractions: Sequence[float] | Floats,
     starting_fraction: float,
     **overrides: Any,
 ) -> list[float]:
-    """Return the LO until the gap is each fraction in `parts` of a reference gap.
+    """Return the LO until the gap is each fraction in `target_fractions` of a reference gap.
 
     The reference gap is `starting_fraction` of the gap f - min f after the first step. LO until it
     is reached are not counted. A fraction that is never reached gives infinity.
@@ -63,11 +63,11 @@ def calls_to_reduce(
             low = starting_fraction * h
         if h > low:
             before = spent + 1.0
-        while len(results) < len(parts) and h <= parts[len(results)] * low:
+        while len(results) < len(target_fractions) and h <= target_fractions[len(results)] * low:
             results.append(spent - before)
-        if len(results) == len(parts):
+        if len(results) == len(target_fractions):
             break
-    return results + [math.inf] * (len(parts) - len(results))
+    return results + [math.inf] * (len(target_fractions) - len(results))
 
 
 def check_logarithmic_calls(trial: Trial) -> Evidence:
@@ -78,7 +78,7 @@ def check_logarithmic_calls(trial: Trial) -> Evidence:
             x, calls_to_reduce(trial, instance(), _LOGARITHMIC, 1e-3), least_decades=0.9
         )
         parts[f"LO in ln(1/epsilon): {instance.name}"] = decide_exponent(fit, 1.0)
-    return Evidence(combine_families(parts), dict.fromkeys(parts, 1.0), len(parts))
+    return Evidence(combine_instances(parts), dict.fromkeys(parts, 1.0), len(parts))
 
 
 def check_zigzag_calls(trial: Trial) -> Evidence:

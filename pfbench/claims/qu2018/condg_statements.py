@@ -15,7 +15,7 @@ from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.condg_call import CondgCall, max_calls
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, spread_on_simplex
-from pfbench.verification.statistics import combine_families, decide_inequality
+from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import NUMBER, STEP, VALUE, formula, power_product
 
 CERTAIN = 1e-6
@@ -113,16 +113,16 @@ def collect_condg_calls(trial: Trial, option: int) -> dict[str, list[tuple[Condg
     return calls
 
 
-def check_ratio(trial: Trial, *, source: Measured, options: tuple[int, ...] = (1, 2)) -> Evidence:
+def check_ratio(trial: Trial, *, ratio: Measured, options: tuple[int, ...] = (1, 2)) -> Evidence:
     """Test that a ratio of condg is at most 1 in every call, over all families."""
     parts = {}
     calls = 0
     for option in options:
         for name, runs in collect_condg_calls(trial, option).items():
-            ratios = [source(*run) for run in runs]
+            ratios = [ratio(*run) for run in runs]
             parts[f"option {option}, {name}"] = decide_inequality(ratios, CERTAIN)
             calls += len(runs)
-    return Evidence(combine_families(parts), {"ratio": 1.0}, calls)
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, calls)
 
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ STOP = _bound(
     name="qu2018-condg-stop",
     source="qu2018 algorithm 2",
     statement="on return from condg max over x of <l + (u+ - u)/lambda, u+ - x> <= eta",
-    check=partial(check_ratio, source=relative_inner_gap),
+    check=partial(check_ratio, ratio=relative_inner_gap),
     formulas=(power_product(VALUE, {"eta": 1}, eta=VALUE),),
     expected_seconds=(0.2, 1.5),
 )
@@ -148,7 +148,7 @@ COUNT = _bound(
     name="qu2018-condg-count",
     source="qu2018 algorithm 2, Jaggi 2013 theorem 2",
     statement="one condg needs at most 1 + ceil(6 D^2/(lambda eta)) LO",
-    check=partial(check_ratio, source=relative_lo_calls, options=(1,)),
+    check=partial(check_ratio, ratio=relative_lo_calls, options=(1,)),
     formulas=(formula(max_calls, NUMBER, lam=STEP, eta=VALUE),),
     expected_seconds=(0.1, 1.0),
 )
@@ -157,7 +157,7 @@ DISTANCE = _bound(
     name="qu2018-condg-distance",
     source="qu2018 (8)",
     statement="|u+ - prox|^2 <= lambda eta",
-    check=partial(check_ratio, source=relative_prox_distance),
+    check=partial(check_ratio, ratio=relative_prox_distance),
     formulas=(power_product((0, 2), {"lam": 1, "eta": 1}, lam=STEP, eta=VALUE),),
     expected_seconds=(0.2, 1.5),
 )

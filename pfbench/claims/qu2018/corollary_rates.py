@@ -16,7 +16,7 @@ from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
     SeedRows,
-    combine_families,
+    combine_instances,
     combine_with_conditions,
     decide_equality,
     decide_exponent,
@@ -124,7 +124,7 @@ def check_means_and_exact_counts(
         runs += needed
     return Evidence(
         combine_with_conditions(
-            {"mean": combine_families(parts)}, {"count": combine_families(counts)}
+            {"mean": combine_instances(parts)}, {"count": combine_instances(counts)}
         ),
         {"ratio": 1.0},
         runs,

@@ -16,7 +16,7 @@ def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
     return float(np.sum((x - problem.prox(x, g, lam)) ** 2)) / lam**2
 
 
-def minimiser_distances(problem: IndefiniteQuadratic) -> tuple[float, float]:
+def minimiser_distance_and_norm(problem: IndefiniteQuadratic) -> tuple[float, float]:
     """Return |theta_0 - theta*| and |theta*|, or upper bounds if theta* is not known.
 
     On a box theta* is its far corner in the first coordinate. Else the bounds are the diameter D

@@ -19,7 +19,7 @@ from pfbench.claims.qu2018.corollary_rates import (
 from pfbench.claims.qu2018.gradient_mapping import (
     make_momentum_slope,
     mapping_sq,
-    minimiser_distances,
+    minimiser_distance_and_norm,
 )
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
@@ -28,7 +28,7 @@ from pfbench.verification.instruments import indefinite
 from pfbench.verification.statistics import (
     Decision,
     combine_all,
-    combine_families,
+    combine_instances,
     combine_with_conditions,
     decide_exact,
     decide_exponent,
@@ -152,7 +152,7 @@ def check_option1(trial: Trial) -> Evidence:
             )
     return Evidence(
         combine_with_conditions(
-            {"least": combine_families(decisions), "mean": combine_families(mean)},
+            {"least": combine_instances(decisions), "mean": combine_instances(mean)},
             {"theta_md": _decide_all_zero(same)},
         ),
         {"ratio": 1.0, "|theta_md - theta|": 0.0},
@@ -186,13 +186,13 @@ def check_option2(trial: Trial) -> Evidence:
                 squares.append(mapping_sq(problem, md, problem.gradient(md), 0.5 / L))
             weights = np.arange(1.0, len(squares) + 1.0) * np.arange(2.0, len(squares) + 2.0)
             label = f"{name}, N={N}"
-            first, norm = minimiser_distances(problem)
+            first, norm = minimiser_distance_and_norm(problem)
             existing = L, constants.ell, first, norm, M, N
             decisions[label] = decide_inequality([min(squares) / option2_min_bound(*existing)])
             average = float(np.average(squares, weights=weights))
             mean[label] = decide_inequality([average / option2_mean_bound(*existing)])
     return Evidence(
-        combine_all({"least": combine_families(decisions), "mean": combine_families(mean)}),
+        combine_all({"least": combine_instances(decisions), "mean": combine_instances(mean)}),
         {"ratio": 1.0},
         len(decisions),
     )
@@ -236,7 +236,7 @@ def check_rate(trial: Trial) -> Evidence:
     }
     return Evidence(
         combine_with_conditions(
-            {"FO": combine_families(fo), "LO": combine_families(lo)}, {"|G|^2/eps": reached}
+            {"FO": combine_instances(fo), "LO": combine_instances(lo)}, {"|G|^2/eps": reached}
         ),
         claimed,
         len(lengths) + runs,

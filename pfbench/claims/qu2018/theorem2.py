@@ -17,7 +17,7 @@ from pfbench.claims.qu2018.corollary_rates import (
 from pfbench.claims.qu2018.gradient_mapping import (
     make_momentum_slope,
     mapping_sq,
-    minimiser_distances,
+    minimiser_distance_and_norm,
 )
 from pfbench.verification import (
     Claim,
@@ -35,7 +35,7 @@ from pfbench.verification.instruments.indefinite import (
     random_on_l1_ball,
 )
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.statistics import combine_families, combine_with_conditions
+from pfbench.verification.statistics import combine_instances, combine_with_conditions
 from pfbench.verification.units import LENGTH, SQUARE, formula
 
 # --- the bound ------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def check_weighted_mean(trial: Trial) -> Evidence:
 def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) -> Sample:
     constants = problem.constants(problem.start())
     L = constants.L
-    first, norm = minimiser_distances(problem)
+    first, norm = minimiser_distance_and_norm(problem)
     bound = stochastic_mapping_bound(
         L, constants.ell, first, norm, constants.M, constants.sigma2, N
     )
@@ -132,8 +132,8 @@ def check_rate(trial: Trial) -> Evidence:
     sfo, lo, output, runs = decide_exponents(sweeps, trial.choose_by_effort(6, 20), 2.0)
     return Evidence(
         combine_with_conditions(
-            {"SFO to the target": combine_families(sfo), "LO in all": combine_families(lo)},
-            {"|G|^2/eps": combine_families(output)},
+            {"SFO to the target": combine_instances(sfo), "LO in all": combine_instances(lo)},
+            {"|G|^2/eps": combine_instances(output)},
         ),
         {"exponent of SFO": 2.0, "exponent of LO": 2.0},
         runs,

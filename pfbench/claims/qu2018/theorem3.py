@@ -21,7 +21,7 @@ from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
     SeedRows,
-    combine_families,
+    combine_instances,
     combine_with_conditions,
     decide_mean,
     mark_by_schedule,
@@ -157,12 +157,12 @@ def check_rate(trial: Trial) -> Evidence:
     in_n = corollary_rates.decide_call_exponent(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
     output["all n"], grown = _decide_output_quality(trial, sizes)
     parts = {
-        "SFO, eps": combine_families(sfo),
+        "SFO, eps": combine_instances(sfo),
         "SFO, n": mark_by_schedule(in_n),
-        "LO, eps": combine_families(lo),
+        "LO, eps": combine_instances(lo),
     }
     return Evidence(
-        combine_with_conditions(parts, {"|G|^2/eps": combine_families(output)}),
+        combine_with_conditions(parts, {"|G|^2/eps": combine_instances(output)}),
         {
             "exponent of 1/eps in SFO": 1.0,
             "exponent of n in SFO": 2.0 / 3.0,

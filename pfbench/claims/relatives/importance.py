@@ -60,12 +60,12 @@ FEW = (
 """Instances whose batches of two are enumerated; on the second the bound binds."""
 
 
-def variance_bound(L: float, moved: float, batch: int) -> float:
+def variance_bound(L: float, distance: float, batch: int) -> float:
     """Return L^2 |x - y|^2/b, the bound of E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2.
 
-    `moved` is |x - y|.
+    `distance` is |x - y|.
     """
-    return (L * moved) ** 2 / batch
+    return (L * distance) ** 2 / batch
 
 
 def check_error_law(trial: Trial) -> Evidence:
@@ -173,10 +173,14 @@ def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
     return {**sizes, "step": gamma, **BY_SMOOTHNESS}
 
 
-def mean_gap_bound(c: Constants, parameters: Any, *, error: float | None = None) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma; `error` is c, by default sqrt((q-1)/b)."""
+def mean_gap_bound(c: Constants, parameters: Any, *, error_factor: float | None = None) -> float:
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma; `error_factor` is c, by default sqrt((q-1)/b)."""  # noqa: E501
     gamma: float = parameters.step
-    deviation = math.sqrt((parameters.period - 1) / parameters.batch) if error is None else error
+    deviation = (
+        math.sqrt((parameters.period - 1) / parameters.batch)
+        if error_factor is None
+        else error_factor
+    )
     curvature = (0.5 + deviation) * c.L_mean * c.D**2
     return float(c.delta / (parameters.iterations * gamma) + curvature * gamma)
 
@@ -188,7 +192,7 @@ GAP = Claim(
     "every q = b steps, components drawn by their L_i, L the mean of these; and with "
     "1/2 + sqrt((q-1)/b) for 3/2 (derived by pfbench)",
     check=bound(
-        {"the source's": partial(mean_gap_bound, error=1.0), "of pfbench": mean_gap_bound},
+        {"the source's": partial(mean_gap_bound, error_factor=1.0), "of pfbench": mean_gap_bound},
         gap,
         statistic="mean",
         parameters=partial(frank_wolfe_parameters, T=60),

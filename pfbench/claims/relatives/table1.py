@@ -132,7 +132,7 @@ class TableRow:
         The problems, by epsilon and n.
     epsilons
         The accuracies of the fits in 1/epsilon, over a decade or more.
-    location
+    epsilon_and_ns_of_n_fit
         The accuracy of the fit in n, and the values of n in it.
     uses_last_iterate
         Whether the guarantee is for the last iterate, not for the mean over all.
@@ -144,7 +144,7 @@ class TableRow:
     measure: Callable[[Any, Any], float]
     family: Instance
     epsilons: tuple[float, ...]
-    location: tuple[float, tuple[int, ...]] = (0.0, ())
+    epsilon_and_ns_of_n_fit: tuple[float, tuple[int, ...]] = (0.0, ())
     uses_last_iterate: bool = False
 
     @property
@@ -228,7 +228,7 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
         product, name = -row.delta_power_of_epsilon * np.log(x), f"{kind} in 1/epsilon"
         fit = make_fit_function(x, counts, log_known_factors=product, least_decades=0.99)
         parts[name], claimed[name] = decide_exponent(fit, power), power
-    runs, (epsilon, sizes) = len(rows.computed) * x.size, row.location
+    runs, (epsilon, sizes) = len(rows.computed) * x.size, row.epsilon_and_ns_of_n_fit
     if sizes:
         growing = [FittedCase(trial, row, epsilon, {"n": n}) for n in sizes]
         grown = SeedRows(lambda seed: [case.calls(seed)["SFO"] for case in growing], seeds)
@@ -283,19 +283,19 @@ _IN_GAP, _IN_SMOOTH, _IN_UPDATES = 0.03, 0.03, 0.005
 
 ROWS: Mapping[str, tuple[TableRow, str]] = {
     "page": (
-        _SMOOTH(exponent_in_n=1 / 2, location=(_IN_SMOOTH, _ROOTS)),
+        _SMOOTH(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_SMOOTH, _ROOTS)),
         "Li, Bao, Zhang, Richtarik 2021",
     ),
     "lsvrg": (
-        _SMOOTH(exponent_in_n=2 / 3, location=(_IN_SMOOTH, _CUBES)),
+        _SMOOTH(exponent_in_n=2 / 3, epsilon_and_ns_of_n_fit=(_IN_SMOOTH, _CUBES)),
         "Kovalev et al. 2020, the estimate; derived here, the order of SVRG in Reddi et al. 2016",
     ),
     "zerosarah": (
-        _SMOOTH(exponent_in_n=1 / 2, location=(2.0 * _IN_SMOOTH, _ROOTS)),
+        _SMOOTH(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(2.0 * _IN_SMOOTH, _ROOTS)),
         "Li, Hanzely, Richtarik 2021",
     ),
     "spiderboost": (
-        _SMOOTH(exponent_in_n=1 / 2, location=(_IN_SMOOTH, _ROOTS)),
+        _SMOOTH(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_SMOOTH, _ROOTS)),
         "wang2019 theorem 1, the older method next to these",
     ),
     "prox-page": (
@@ -304,29 +304,29 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
             exponent_in_n=1 / 2,
             measure=partial(gradient_mapping_sq_with_multiple, smoothness_multiple=4.0),
             family=make_instance(make_bowl_problem, size=1.2).with_title("bowl"),
-            location=(_IN_SMOOTH, _ROOTS),
+            epsilon_and_ns_of_n_fit=(_IN_SMOOTH, _ROOTS),
         ),
         "Li et al. 2021, the estimate; derived here, the order of ProxSARAH in Pham et al. 2020",
     ),
     "spider-fw": (
-        _GAP(exponent_in_n=1 / 2, location=(_IN_GAP, _ROOTS)),
+        _GAP(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_GAP, _ROOTS)),
         "Yurtsever, Sra, Cevher 2019",
     ),
     "page-fw": (
-        _GAP(exponent_in_n=1 / 2, location=(_IN_GAP, _ROOTS)),
+        _GAP(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_GAP, _ROOTS)),
         "Beznosikov, Dobre, Gidel 2024",
     ),
     "lsvrg-fw": (
-        _GAP(exponent_in_n=2 / 3, location=(_IN_GAP, _CUBES)),
+        _GAP(exponent_in_n=2 / 3, epsilon_and_ns_of_n_fit=(_IN_GAP, _CUBES)),
         "Kovalev et al. 2020, the estimate; derived here, published before by Nazykov et al. 2024",
     ),
     "zerosarah-fw": (
-        _GAP(exponent_in_n=1 / 2, location=(2.0 * _IN_GAP, _ROOTS)),
+        _GAP(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(2.0 * _IN_GAP, _ROOTS)),
         "Li, Hanzely, Richtarik 2021, the estimate; derived here, published before by Beznosikov, "
         "Dobre, Gidel 2024, the second method",
     ),
     "svfw": (
-        _GAP(exponent_in_n=2 / 3, location=(_IN_GAP, _CUBES)),
+        _GAP(exponent_in_n=2 / 3, epsilon_and_ns_of_n_fit=(_IN_GAP, _CUBES)),
         "Reddi, Sra, Poczos, Smola 2016, the older method next to these",
     ),
     "storm-fw": (
@@ -340,11 +340,11 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
         "Cutkosky, Orabona 2019, the estimate; derived here, published before by Zhang et al. 2020",
     ),
     "nfwu-page": (
-        _UPDATES(exponent_in_n=1 / 2, location=(_IN_UPDATES, _LARGE)),
+        _UPDATES(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_UPDATES, _LARGE)),
         "shen2019 algorithm 1 along Li, Bao, Zhang, Richtarik 2021; the rate is derived here",
     ),
     "nfwu-lsvrg": (
-        _UPDATES(exponent_in_n=2 / 3, location=(_IN_UPDATES, _CUBES)),
+        _UPDATES(exponent_in_n=2 / 3, epsilon_and_ns_of_n_fit=(_IN_UPDATES, _CUBES)),
         "shen2019 algorithm 1 along Kovalev, Horvath, Richtarik 2020; the rate is derived here",
     ),
     "nfwu-storm": (
@@ -357,7 +357,7 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
         "shen2019 algorithm 1 along Cutkosky, Orabona 2019; the rate is derived here",
     ),
     "nfwu-spiderg": (
-        _UPDATES(exponent_in_n=1 / 2, location=(_IN_UPDATES, _LARGE)),
+        _UPDATES(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_UPDATES, _LARGE)),
         "shen2019 theorem 3.1, the older method next to these",
     ),
     "ncgs-spider": (
@@ -367,7 +367,7 @@ ROWS: Mapping[str, tuple[TableRow, str]] = {
             criterion=MAPPING_SQ,
             measure=partial(gradient_mapping_sq_with_multiple, smoothness_multiple=1.0),
             family=make_instance(make_bowl_problem, size=0.3, shrink=0.0).with_title("bowl"),
-            location=(0.003, _ROOTS),
+            epsilon_and_ns_of_n_fit=(0.003, _ROOTS),
         ),
         "Lan 2020, corollary 7.13, as a formal development quotes it",
     ),

@@ -14,7 +14,7 @@ from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ROUNDING, ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.errata_table import read_erratum
-from pfbench.verification.statistics import Decision, combine_families, decide_inequality
+from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
 
@@ -70,7 +70,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
                 [1.0 / run.tightness for run in calls]
             )
     claimed = {"V/D before T": gap_floor(1.0), "calls over T(eps)": 1.0}
-    return Evidence(combine_families(parts), claimed, len(parts))
+    return Evidence(combine_instances(parts), claimed, len(parts))
 
 
 def _contestants(trial: Trial, T: int) -> list[Any]:

@@ -63,7 +63,7 @@ def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
             check_reproducible(trial, problem, _make_algorithm(trial, p, T))
             full_list = list(enumerate_draws(errors))
         except NotEnumerable as why:
-            sampled = _sample_means(trial, problem, estimator)
+            sampled = _check_sampled_means(trial, problem, estimator)
             return replace(sampled, decision=mark_unrepeatable(sampled.decision, why))
         runs += len(full_list)
         for t in range(T):
@@ -131,15 +131,15 @@ def _error_increment(path_points: Sequence[_PointAndError], t: int, estimator: s
 
 
 def _max_mean_increment(
-    full_list: Sequence[tuple[float, list[_PointAndError]]], t: int, estimator: str
+    weighted_runs: Sequence[tuple[float, list[_PointAndError]]], t: int, estimator: str
 ) -> float:
     """Return the largest entry of the conditional means of `_error_increment`.
 
-    `full_list` has the probability and the points of each run.
+    `weighted_runs` has the probability and the points of each run.
     """
     chances: dict[Any, float] = defaultdict(float)
     sums: dict[Any, Any] = defaultdict(float)
-    for chance, points in full_list:
+    for chance, points in weighted_runs:
         past = (
             *((point.x.tobytes(), point.error.tobytes()) for point in points[:t]),
             points[t].x.tobytes(),
@@ -149,7 +149,7 @@ def _max_mean_increment(
     return max(float(np.abs(sums[past] / chances[past]).max()) for past in sums)
 
 
-def _sample_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
+def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
     """Test the means of sampled draws, if draws cannot be enumerated.
 
     Each coordinate at each iteration of an epoch has a t-test, and they share the level. At

@@ -35,7 +35,7 @@ from pfbench.verification.statistics import (
     Exponent,
     SeedRows,
     combine_all,
-    combine_families,
+    combine_instances,
     decide_exponent,
     fit_exponent,
     make_fit_function,
@@ -200,7 +200,7 @@ _FACTORS = (1.0, 2.0, 4.0)
 """The tried multiples of the theorem's step; none gets more calls than the first needs."""
 
 
-def check_rates(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
+def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
     """Fit the calls until |G| <= epsilon on slopes and the bowl; with full effort on others.
 
     Each exponent is decided over all families: it is near its bound if one of them binds.
@@ -208,7 +208,7 @@ def check_rates(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
     parts: dict[str, Decision] = {}
     claimed: dict[str, float] = {}
     runs = 0
-    for form in forms:
+    for form in cases:
         if trial.effort == "quick":
             form = replace(form, steps=min(form.steps, 24), relative_target=0.25)
         exponents = {SFO: form.sfo, PO: form.po, IN_N: form.size}
@@ -224,8 +224,8 @@ def check_rates(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
                     )
             runs += count()
         for key, by_family in decided.items():
-            name = key if len(forms) == 1 else f"{key}, n={form.n:g}"
-            parts[name] = combine_families(by_family)
+            name = key if len(cases) == 1 else f"{key}, n={form.n:g}"
+            parts[name] = combine_instances(by_family)
             claimed |= {f"{name}: {family}": exponents[key] for family in by_family}
     return Evidence(combine_all(parts), claimed, runs)
 
@@ -266,13 +266,13 @@ def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
     """Fit a case on slopes: in 1/epsilon at one n, and in n at one epsilon."""
     seeds = trial.seeds(MOST_SEEDS, f"slopes {case.sfo} {case.n}")
     rows = SeedRows(
-        lambda s: [_calls_on_slope(trial, case, e, case.n, s) for e in case.epsilons], seeds
+        lambda s: [_sfo_and_po_on_slope(trial, case, e, case.n, s) for e in case.epsilons], seeds
     )
     fits = _fit_in_epsilon(case, rows, case.shrink)
     steady = replace(case, shrink=0.0)
     counts = SeedRows(
         lambda s: [
-            _calls_on_slope(trial, steady, case.relative_target, n, s)[0] for n in case.sizes
+            _sfo_and_po_on_slope(trial, steady, case.relative_target, n, s)[0] for n in case.sizes
         ],
         seeds,
     )
@@ -285,13 +285,15 @@ def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
     return {f"slope, n={case.n:g}": fits}, runs
 
 
-def _calls_on_slope(
+def _sfo_and_po_on_slope(
     trial: Trial, case: RateCase, epsilon: float, n: int, seed: int
 ) -> tuple[float, float]:
     """Return the SFO and PO calls to |G| <= epsilon on a long slope."""
     problem = case.slope_instance(np.random.default_rng(seed), epsilon, n=n)
     steps = problem.gap / _decrease_per_step(case.stride, epsilon)
-    return _calls(trial, case, problem, epsilon, seed, frequency=max(1, round(steps / 500)))
+    return _sfo_and_po_to_target(
+        trial, case, problem, epsilon, seed, frequency=max(1, round(steps / 500))
+    )
 
 
 def _fit_in_epsilon(
@@ -320,10 +322,10 @@ def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCou
         first = 0.5 * math.sqrt(mapping_sq_function(problem)(problem.start()))
         calls = np.empty((len(case.epsilons), len(_FACTORS), 2))
         for i, epsilon in enumerate(first * np.array(case.epsilons)):
-            calls[i, 0] = _calls(trial, case, problem, epsilon, seed)
+            calls[i, 0] = _sfo_and_po_to_target(trial, case, problem, epsilon, seed)
             for k, factor in enumerate(_FACTORS[1:], 1):
                 limits = {"factor": factor, "upper": calls[i, 0, 0]}
-                calls[i, k] = _calls(trial, case, problem, epsilon, seed, **limits)
+                calls[i, k] = _sfo_and_po_to_target(trial, case, problem, epsilon, seed, **limits)
         return calls
 
     rows = SeedRows(row, trial.seeds(MOST_SEEDS, "robust regression"))
@@ -349,7 +351,10 @@ def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAnd
     sizes = tuple(k * k for k in (3, 4, 6, 8, 11, 16, 22, 30))
     problems = [_CHAIN(n=n) for n in sizes]
     table = [
-        [_calls(trial, case, chain, chain.epsilon, seed, frequency=20)[0] for chain in problems]
+        [
+            _sfo_and_po_to_target(trial, case, chain, chain.epsilon, seed, frequency=20)[0]
+            for chain in problems
+        ]
         for seed in trial.seeds(6, "chains")
     ]
     product = -2.0 * np.log([chain.epsilon for chain in problems])
@@ -357,7 +362,7 @@ def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAnd
     return {"chain": {IN_N: exponent}}, lambda: 6 * len(sizes)
 
 
-def _calls(
+def _sfo_and_po_to_target(
     trial: Trial,
     case: RateCase,
     problem: Problem,

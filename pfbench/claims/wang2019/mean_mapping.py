@@ -18,7 +18,7 @@ from pfbench.verification import Evidence, Instance, MethodFailed, NotTestable, 
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statistics import (
     Decision,
-    combine_families,
+    combine_instances,
     combine_with_conditions,
     decide_inequality,
 )
@@ -51,7 +51,7 @@ def check_mean_mapping(
         **estimate.decide_law_with_own_schedule(trial),
     }
     return Evidence(
-        combine_with_conditions({"": combine_families(parts)}, conditions),
+        combine_with_conditions({"": combine_instances(parts)}, conditions),
         {"mean over bound": 1.0, "calls over those of K steps": 1.0},
         runs,
     )

@@ -12,10 +12,12 @@ from pfbench.claims.wang2019.shared import MEAN_SQUARED
 from pfbench.verification import Claim, Mutant
 
 
-def _row_claim(name: str, rate: str, *forms: RateCase, takes: tuple[float | None, float]) -> Claim:
-    """Return the claim of a row; `forms` are its cases, the finite sum's first.
+def _row_claim(
+    name: str, rate: str, *cases: RateCase, expected_seconds: tuple[float | None, float]
+) -> Claim:
+    """Return the claim of a row; `cases` are its cases, the finite sum's first.
 
-    `takes` are the quick and the full duration in seconds.
+    `expected_seconds` are the quick and the full duration in seconds.
     """
     algorithm = name.removesuffix("-online")
     return Claim(
@@ -25,14 +27,14 @@ def _row_claim(name: str, rate: str, *forms: RateCase, takes: tuple[float | None
         statement=f"E|G| <= eps after {rate}, in order",
         algorithm=algorithm,
         assumptions=(MEAN_SQUARED,),
-        instances=tuple(problem for form in forms for problem in form.instances),
+        instances=tuple(problem for form in cases for problem in form.instances),
         schedule=(
             "theory; on the turning bowl the cheapest batch and epoch; on robust regression also "
             "the best of three steps"
         ),
-        expected_seconds=takes,
-        complexity=forms[0].complexity(algorithm),
-        check=partial(check_rates, forms=forms),
+        expected_seconds=expected_seconds,
+        complexity=cases[0].complexity(algorithm),
+        check=partial(check_rates, cases=cases),
     )
 
 
@@ -74,25 +76,25 @@ TABLE = {
             "prox-gd",
             "n eps^-2 SFO, eps^-2 PO",
             RateCase(size=1.0, is_squared=False, stride=1.4, sizes=_SQUARES),
-            takes=(None, 6.0),
+            expected_seconds=(None, 6.0),
         ),
         _row_claim(
             "prox-sgd",
             "eps^-4 SFO, eps^-2 PO",
             RateCase(sfo=4.0, n=_HUGE, sigma=0.4, steps=16, formulas=(SFO,)),
-            takes=(None, 30.0),
+            expected_seconds=(None, 30.0),
         ),
         _row_claim(
             "prox-svrg",
             "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
             RateCase(size=2 / 3, stride=1 / 3, sizes=_CUBES),
-            takes=(None, 12.0),
+            expected_seconds=(None, 12.0),
         ),
         _row_claim(
             "prox-saga",
             "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
             RateCase(size=2 / 3, stride=0.14, sizes=_CUBES),
-            takes=(None, 31.0),
+            expected_seconds=(None, 31.0),
         ),
         _row_claim(
             "prox-svrg-plus",
@@ -106,7 +108,7 @@ TABLE = {
                 formulas=(SFO,),
                 parameters=online_parameters,
             ),
-            takes=(None, 25.0),
+            expected_seconds=(None, 25.0),
         ),
         _row_claim(
             "natasha15",
@@ -123,13 +125,13 @@ TABLE = {
                 formulas=(SFO, PO),  # its step, too, is a formula in epsilon
                 parameters=sigma_parameter_from_L_max,
             ),
-            takes=(None, 55.0),
+            expected_seconds=(None, 55.0),
         ),
         _row_claim(
             "prox-spiderboost",
             "n + n^(1/2) eps^-2 SFO, eps^-2 PO",
             RateCase(size=0.5, is_squared=False, sizes=_SQUARES, chain=True, curvature=4.0),
-            takes=(5.0, 40.0),
+            expected_seconds=(5.0, 40.0),
         ),
         _row_claim(
             "prox-spiderboost-online",
@@ -142,7 +144,7 @@ TABLE = {
                 formulas=(SFO,),
                 parameters=online_spider_parameters,
             ),
-            takes=(None, 10.0),
+            expected_seconds=(None, 10.0),
         ),
     )
 }

@@ -12,7 +12,7 @@ from pfbench.reporting.figures.profile import page_profile
 from pfbench.reporting.figures.style import line_style
 from pfbench.reporting.findings.claimed_rates import claims_table
 from pfbench.reporting.statistics.seed_curves import FinalSummary
-from pfbench.reporting.wording import WORDS, anchor, measure_name
+from pfbench.reporting.wording import WORDS, anchor, measure_label
 
 _TEMPLATES = files("pfbench.reporting.documents") / "templates"
 
@@ -36,7 +36,7 @@ def html_page(report: ReportContents) -> str:
         "anchor": anchor,
         "extent": tables.format_extent,
         "meaning": tables.column_meaning,
-        "measure_name": measure_name,
+        "measure_name": measure_label,
         "middle": tables.format_median,
         "paragraphs": paragraphs,
         "plain": tables.format_cell,

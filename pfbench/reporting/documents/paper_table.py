@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
-from pfbench.reporting.findings.candidate_front import CandidateFront
+from pfbench.reporting.findings.candidate_front import CandidateAgainstRivals
 from pfbench.reporting.latex import escape_latex, shield_option
 from pfbench.reporting.statistics.significance import SeedSample, significant_leaders
 from pfbench.reporting.wording import (
     MISSING_MARK,
     format_calls_in_sentence,
     format_significant,
-    measure_name,
+    measure_label,
     name_within_sentence,
 )
 from pfbench.runs.planning.tune import TUNED
@@ -35,7 +35,7 @@ def paper_table(
     comparison: Comparison,
     displayed_labels: Sequence[str],
     stem: str,
-    front: CandidateFront | None = None,
+    front: CandidateAgainstRivals | None = None,
 ) -> str:
     """Return the table as LaTeX, for the package booktabs.
 
@@ -81,7 +81,7 @@ def paper_table(
     heads = (
         [escape_latex(f"≤ {comparison.targets[column].target:g}") for column in columns]
         if comparison.targets
-        else [_break_lines(measure_name(comparison.measures[column]), "r") for column in columns]
+        else [_break_lines(measure_label(comparison.measures[column]), "r") for column in columns]
     )
     caption = escape_latex(" ".join(_caption(comparison, labels, len(columns), front)))
     return "\n".join(
@@ -142,7 +142,10 @@ def _break_lines(text: str, side: str) -> str:
 
 
 def _caption(
-    comparison: Comparison, labels: Sequence[str], columns: int, front: CandidateFront | None
+    comparison: Comparison,
+    labels: Sequence[str],
+    columns: int,
+    front: CandidateAgainstRivals | None,
 ) -> list[str]:
     study = comparison.results.study
     sentences = []

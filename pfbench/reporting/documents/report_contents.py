@@ -17,7 +17,7 @@ from pfbench.reporting.figures.panels import FigureData, compute_figure
 from pfbench.reporting.findings import ordering_text, ranking, tested_orderings, tuning_effects
 from pfbench.reporting.findings.answers import answer_sentences, truncation_and_decrease_sentences
 from pfbench.reporting.findings.candidate_front import (
-    CandidateFront,
+    CandidateAgainstRivals,
     candidate_failure_sentences,
     make_candidate_front,
 )
@@ -32,7 +32,7 @@ from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.seed_curves import trace_column
 from pfbench.reporting.tables import Table, count_table, early_endings_table, run_table
 from pfbench.reporting.theory import MethodTheory
-from pfbench.reporting.wording import format_significant, join_items, measure_name, pluralize
+from pfbench.reporting.wording import format_significant, join_items, measure_label, pluralize
 from pfbench.runs.planning.study import Spec, Study
 
 
@@ -50,7 +50,7 @@ class ReportPart:
     figure: FigureData
     picture: str
     """Name of the file that holds its figure as SVG."""
-    front: CandidateFront | None = None
+    front: CandidateAgainstRivals | None = None
     """The candidate against the rivals of its class; None in a report without a candidate."""
 
     @property
@@ -137,7 +137,7 @@ class ReportPart:
         """Tables of results, one for each price; in a report on one method only the first."""
         if self.front is None:
             return results_tables(self.comparisons)
-        return [results_table(self.comparisons[0], only={*self.front.methods_in_colour})]
+        return [results_table(self.comparisons[0], labels={*self.front.methods_in_colour})]
 
     @cached_property
     def ordering_verdict_table(self) -> Table | None:
@@ -195,7 +195,7 @@ class ReportPart:
         names = [name for name in self.study.measures if _is_interval(self.results, name)]
         if not names:
             return ""
-        text = join_items([measure_name(name) for name in names])
+        text = join_items([measure_label(name) for name in names])
         return f" For {text}, the upper end of the certified interval is shown."
 
 

@@ -42,7 +42,7 @@ from pfbench.reporting.wording import (
     AXES,
     format_calls_in_sentence,
     format_significant,
-    measure_name,
+    measure_label,
 )
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
@@ -138,7 +138,7 @@ class _StudyData:
             "hidden": [self._labels.index(x) for x in study.labels if x not in displayed],
             "axes": self._axes,
             "axis": PRICE if self._cost else self._first.axis,
-            "measures": {name: measure_name(name) for name in self._measures},
+            "measures": {name: measure_label(name) for name in self._measures},
             "logx": self._first.log,
             "logy": any(scale.log for scale in self._first.scales.values()),
             "legend": band_legend(len(study.seeds)),
@@ -258,7 +258,7 @@ class _StudyData:
 
 
 def _describe_target(target: Stop) -> str:
-    return f"{measure_name(target.measure)} ≤ {format_significant(target.target)}"
+    return f"{measure_label(target.measure)} ≤ {format_significant(target.target)}"
 
 
 def _panel_line(group: RunGroup, axis: str, measure: str) -> PanelLine:

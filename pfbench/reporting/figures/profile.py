@@ -14,7 +14,7 @@ from pfbench.reporting.figures.svg import (
     new_figure,
 )
 from pfbench.reporting.figures.target_profiles import layout_share_axes, powers_of_ten
-from pfbench.reporting.findings.candidate_front import CandidateFront
+from pfbench.reporting.findings.candidate_front import CandidateAgainstRivals
 from pfbench.reporting.wording import AXES
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class ProfileGraphic(NamedTuple):
     axis: str
 
 
-def page_profile(front: CandidateFront) -> ProfileGraphic:
+def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
     """Return the profile as the page draws it: grey lines first, the candidate last."""
     steps = front.calls_by_method()
     low, high = _calls_range(steps)
@@ -67,12 +67,12 @@ def page_profile(front: CandidateFront) -> ProfileGraphic:
     return ProfileGraphic([*grey, *reversed(coloured)], ticks, _axis_title(front))
 
 
-def draw_profile(front: CandidateFront, width: PrintWidth = COLUMN) -> DeferredDrawing:
+def draw_profile(front: CandidateAgainstRivals, width: PrintWidth = COLUMN) -> DeferredDrawing:
     """Return the profile for a paper, in which the grey lines have no names."""
     return DeferredDrawing(f"{front.label}: profile", partial(_draw_print_profile, front, width))
 
 
-def _draw_print_profile(front: CandidateFront, width: PrintWidth) -> "Canvas":
+def _draw_print_profile(front: CandidateAgainstRivals, width: PrintWidth) -> "Canvas":
     canvas, grid = new_figure(width, 1, 1)
     axes, steps = grid[0][0], front.calls_by_method()
     axes.set_visible(True)
@@ -99,7 +99,7 @@ def _draw_print_profile(front: CandidateFront, width: PrintWidth) -> "Canvas":
     return canvas
 
 
-def _axis_title(front: CandidateFront) -> str:
+def _axis_title(front: CandidateAgainstRivals) -> str:
     return f"expected {AXES.get(str(front.price).lower(), str(front.price))}"
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench.reporting.figures.panels import AxisScale, FigureData, format_short
 from pfbench.reporting.figures.style import line_style
 from pfbench.reporting.statistics.seed_curves import MedianBand
-from pfbench.reporting.wording import AXES, measure_name
+from pfbench.reporting.wording import AXES, measure_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ class PrintWidth:
     ----------
     inches
         Width of the figure in inches; papers include it without scaling.
-    columns, keys
+    columns, legend_columns
         Maximum numbers of panels, and of legend entries, side by side.
     row
         Height of a row of panels in inches.
@@ -49,7 +49,7 @@ class PrintWidth:
 
     inches: float
     columns: int
-    keys: int
+    legend_columns: int
     row: float
 
     def panels_per_row(self, panels: int) -> int:
@@ -196,7 +196,7 @@ def _draw_curves(figure: FigureData, labels: Sequence[str], width: PrintWidth) -
         if row == 0 or deep > 1:
             axes.set_title(panel.title)
         if index % columns == 0:
-            axes.set_ylabel(break_label(measure_name(measure)))
+            axes.set_ylabel(break_label(measure_label(measure)))
     canvas.supxlabel(AXES[figure.axis], fontsize=8.0)
     canvas.align_ylabels(grid[:, 0])
     add_legend(canvas, study.labels, labels, width)
@@ -240,7 +240,7 @@ def add_legend(
     ]
     FigureCanvasAgg(canvas)  # gives the figure what measures texts
     upper = width.inches * canvas.dpi
-    for side_by_side in range(min(len(handles), width.keys), 0, -1):
+    for side_by_side in range(min(len(handles), width.legend_columns), 0, -1):
         legend = canvas.legend(
             handles,
             displayed,

@@ -20,7 +20,7 @@ from pfbench.reporting.wording import (
     format_integer,
     format_significant,
     join_items,
-    measure_name,
+    measure_label,
     name_within_sentence,
     pluralize,
 )
@@ -70,7 +70,7 @@ class _TargetRow:
         return labels[0] if len(labels) == 1 else f"{join_items(labels)} alike"
 
     @property
-    def clear(self) -> bool:
+    def has_significant_winner(self) -> bool:
         """Whether the method with the fewest calls is significantly better than all others."""
         return self.panel.leader_by_target[-1] is not None
 
@@ -178,7 +178,9 @@ def _describe_order(row: _TargetRow, calls: str) -> str:
         for value, algorithm in order
     ]
     then = f", then {join_items(_abbreviate_names(named, 'method'))}" if named else ""
-    sure = "" if row.clear or not order else "; the first is not significantly better"
+    sure = (
+        "" if row.has_significant_winner or not order else "; the first is not significantly better"
+    )
     return f"Fewest {calls}: {row.cheapest_methods}, {format_calls_in_sentence(lower)} expected{_format_hits(best)}{then}{sure}."  # noqa: E501
 
 
@@ -188,7 +190,7 @@ def _describe_winners(reached: Sequence[_TargetRow], calls: str, panel_noun: str
     named = [f"{label} on {format_integer(number)}" for label, number in wins.most_common()]
     text = (
         f"Fewest {calls}: {join_items(_abbreviate_names(named, 'method'))} of "
-        f"{pluralize(len(reached), panel_noun)}, on {format_integer(sum(row.clear for row in reached))} of "  # noqa: E501
+        f"{pluralize(len(reached), panel_noun)}, on {format_integer(sum(row.has_significant_winner for row in reached))} of "  # noqa: E501
         "them significantly (rank test over the seeds)"
     )
     target_rows = [
@@ -225,7 +227,7 @@ def _final_value_sentences(results: StudyResults) -> Iterator[str]:
         )
         lowest, highest = ([results[index][0] for results in existing] for index in (0, -1))
         yield (
-            f"{measure_name(measure)} ends lowest for {winner}{location}: {_format_range(lowest)}; "
+            f"{measure_label(measure)} ends lowest for {winner}{location}: {_format_range(lowest)}; "  # noqa: E501
             f"the highest ends at {_format_range(highest)}."
         )
 

@@ -26,7 +26,7 @@ MAX_ROWS = 6
 
 
 @dataclass(frozen=True)
-class CandidateFront:
+class CandidateAgainstRivals:
     """Candidate of a study against the rivals of its class.
 
     Attributes
@@ -132,7 +132,7 @@ class CandidateFront:
         return f"; the strongest rival is {rival}, which is ahead on {behind} and behind on {ahead}"
 
     @cached_property
-    def table(self) -> Table:
+    def duels_table(self) -> Table:
         """Table of the duels: expected calls, best rival, its calls, ratio."""
         comparisons = [
             comparison
@@ -271,7 +271,7 @@ def _drop_interval(expected: ExpectedCalls | None) -> ExpectedCalls | None:
 
 def make_candidate_front(
     comparisons: Sequence[Comparison], candidates: Sequence[str]
-) -> CandidateFront:
+) -> CandidateAgainstRivals:
     """Return the front of a candidate against its class; the last of its labels represents it."""
     results = comparisons[0].results
     outside: set[str] = set()
@@ -281,7 +281,7 @@ def make_candidate_front(
     rank = mean_log_budget_over_calls(comparisons[0])
     rivals = [label for label in results.study.labels if label not in {*candidates, *outside}]
     rivals.sort(key=lambda label: -rank.get(label, 0.0))
-    return CandidateFront(
+    return CandidateAgainstRivals(
         tuple(comparisons), candidates[-1], tuple(candidates), tuple(rivals), frozenset(outside)
     )
 
@@ -308,7 +308,7 @@ def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
     return comparison_sentences
 
 
-def describe_outcome_counts(front: CandidateFront) -> list[str]:
+def describe_outcome_counts(front: CandidateAgainstRivals) -> list[str]:
     """Return four phrases: on how many pairs the candidate is first, near, behind, or misses."""
     counted, leads, near, never = front.duels_by_outcome
     behind = len(counted) - len(leads) - len(near) - len(never)
@@ -320,7 +320,7 @@ def describe_outcome_counts(front: CandidateFront) -> list[str]:
     ]
 
 
-def candidate_failure_sentences(front: CandidateFront) -> list[str]:
+def candidate_failure_sentences(front: CandidateAgainstRivals) -> list[str]:
     """Return sentences on where the candidate was refused or failed, and why."""
     return [
         text

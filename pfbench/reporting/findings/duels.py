@@ -28,7 +28,7 @@ class Duel:
     candidate, best_other
         The method, and the other with the fewest expected calls; None if no other method reaches
         the target.
-    rank, number
+    rank, method_count
         Rank of the method, None if it misses the target; and the number of compared methods.
     starts_within_target
         Whether some runs of the method begin within the target. Then there is no comparison, as the
@@ -46,7 +46,7 @@ class Duel:
     best_other: ScoredAlgorithm | None
     target_index: int
     rank: int | None
-    number: int
+    method_count: int
     starts_within_target: bool = False
     is_significant: bool = False
     interval: BootstrapInterval | None = None
@@ -159,7 +159,7 @@ def as_json(
             "algorithm": label,
             "count": str(comparison.price).lower(),
             "rank": duel.rank,
-            "methods_compared": duel.number,
+            "methods_compared": duel.method_count,
             "starts_within_target": duel.starts_within_target,
             "calls": duel.calls if duel.rank else None,
             "best_other": duel.best_other.group.label if duel.best_other else None,

@@ -45,7 +45,11 @@ def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
     judged = _group_by_ordering(own or published)
     if not judged:
         return []
-    unit = f"In the unit of the paper ({name_within_sentence(own[0].scale.title)}): " if own else ""
+    unit = (
+        f"In the unit of the paper ({name_within_sentence(own[0].cost_unit.title)}): "
+        if own
+        else ""
+    )
     way, verb, none = (
         (FLIPS, "that flip", "flips") if own else (REVERSED, f"that are {REVERSED}", REVERSED_IS)
     )
@@ -54,7 +58,7 @@ def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
         for results in judged
         if (
             scales := dict.fromkeys(
-                result.scale.title for result in results if result.verdict == way
+                result.cost_unit.title for result in results if result.verdict == way
             )
         )
     ]
@@ -80,16 +84,16 @@ def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
         [result for result in results if result.ordering.is_published]
     ):
         for scale in dict.fromkeys(
-            result.scale.title for result in source if not result.uses_paper_unit
+            result.cost_unit.title for result in source if not result.uses_paper_unit
         ):
             turned = [panel for panel in _group_by_panel(source) if _flips_with_unit(panel, scale)]
             if not turned:
                 continue
             own = next(result for result in turned[0] if result.uses_paper_unit)
-            result = next(result for result in turned[0] if result.scale.title == scale)
+            result = next(result for result in turned[0] if result.cost_unit.title == scale)
             unit_flip_sentences.append(
                 f"Between units: {format_order(source[0].ordering)} {_describe_verdict(own.verdict)} in "  # noqa: E501
-                f"{name_within_sentence(own.scale.title)}, and {_describe_verdict(result.verdict)} in {scale}, on "  # noqa: E501
+                f"{name_within_sentence(own.cost_unit.title)}, and {_describe_verdict(result.verdict)} in {scale}, on "  # noqa: E501
                 f"{format_integer(len(turned))} of {pluralize(len(_group_by_panel(source)), 'panel')} (at "  # noqa: E501
                 f"{own.panel.title}: {_describe_evidence(own)}; in {scale} {_describe_evidence(result)})."  # noqa: E501
             )
@@ -146,7 +150,7 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
             "target": result.ordering.target,
             "problem": result.panel.problem,
             "setting": result.panel.setting,
-            "price": result.scale.title,
+            "price": result.cost_unit.title,
             "unit_of_paper": result.uses_paper_unit,
             "verdict": result.verdict,
             "pairs": [
@@ -159,7 +163,7 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
                     "p_every_form": None
                     if math.isnan(pair.every_form_p_value)
                     else pair.every_form_p_value,
-                    "behind": pair.behind,
+                    "behind": pair.least_certain_form,
                 }
                 for pair in result.pairs
             ],
@@ -245,10 +249,10 @@ def _group_items(
     return list(result.values())
 
 
-def _flips_with_unit(results: Sequence[OrderingResult], title: str) -> bool:
+def _flips_with_unit(results: Sequence[OrderingResult], unit_title: str) -> bool:
     """Return whether an order has opposite verdicts in the paper's unit and in a count."""
     own = [result for result in results if result.uses_paper_unit]
-    computed = [result for result in results if result.scale.title == title]
+    computed = [result for result in results if result.cost_unit.title == unit_title]
     return bool(own and computed) and (own[0].verdict, computed[0].verdict) in (
         (FLIPS, KEPT),
         (REPRODUCED, REVERSED),
@@ -280,7 +284,11 @@ def _describe_verdict(verdict: str) -> str:
 
 
 def _describe_unit(result: OrderingResult) -> str:
-    return f"{result.scale.title} (the paper's)" if result.uses_paper_unit else result.scale.title
+    return (
+        f"{result.cost_unit.title} (the paper's)"
+        if result.uses_paper_unit
+        else result.cost_unit.title
+    )
 
 
 def _describe_comparison(ordering: PublishedOrdering) -> str:
@@ -295,11 +303,13 @@ def _describe_evidence(result: OrderingResult) -> str:
     pair, calls = result.deciding_pair, result.ordering.target is not None
     first, second = (
         f"{format_calls_in_sentence(value) if calls else _value_as_text(value)}{START * unmoved}"
-        for value, unmoved in zip(pair.values, pair.unmoved, strict=True)
+        for value, unmoved in zip(pair.values, pair.is_at_start, strict=True)
     )
     sure = "nothing varies" if pair.p_value == 0.0 else f"p = {format_significant(pair.p_value, 2)}"
-    sure = "less than a second" if pair.lacks_seeds else sure
-    still = f"; {pair.behind} is not significantly ahead" if pair.verdict == TURNS else ""
+    sure = "less than a second" if pair.is_too_short_to_time else sure
+    still = (
+        f"; {pair.least_certain_form} is not significantly ahead" if pair.verdict == TURNS else ""
+    )
     return f"{pair.first} {first}, {pair.second} {second}, {sure}{still}"
 
 

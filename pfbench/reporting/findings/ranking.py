@@ -96,7 +96,7 @@ Ranking = list[tuple[SettingResults, list[RankedAlgorithm]]]
 
 
 def rank_algorithms(
-    results: StudyResults, price: Cost | None = None, *, last: bool = True
+    results: StudyResults, price: Cost | None = None, *, use_last_values: bool = True
 ) -> Ranking:
     """Return the algorithms of each panel in the order of their ranks.
 
@@ -104,7 +104,7 @@ def rank_algorithms(
     ----------
     price
         Cost of the calls; if not given, the price of the study, or its first kind of calls.
-    last
+    use_last_values
         Whether algorithms that reach no target rank by their last values; else they have no rank.
     """
     price = price or ranking_price(results)
@@ -113,7 +113,8 @@ def rank_algorithms(
     ]
     measure = find_compared_measure(results)
     scores = [
-        [_score_algorithm(scored, measure if last else None) for scored in row] for row in panels
+        [_score_algorithm(scored, measure if use_last_values else None) for scored in row]
+        for row in panels
     ]
     ranks = [[_rank_among_scores(score, row) for score in row] for row in scores]
     samples = []
@@ -298,7 +299,7 @@ def _rank_group(
     counts = sorted(tuple(getattr(run.counts, kind) for kind in kinds) for run in group.runs)
     calls: Mapping[str, float] = dict.fromkeys(kinds, np.inf)
     if reached:
-        runs = group.restrict_to_target(reached[-1]).runs
+        runs = group.select_tuned_runs(reached[-1]).runs
         calls = {
             kind: ert(make_runtimes(runs, reached[-1], Cost.from_weights(kind))) for kind in kinds
         }

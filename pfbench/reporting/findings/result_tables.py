@@ -63,30 +63,36 @@ def compare_by_each_price(results: StudyResults) -> list[Comparison]:
 def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:
     """Return a table for each price; only the first has the last values, which depend on none."""
     return [
-        results_table(comparison, last=number == 0) for number, comparison in enumerate(comparisons)
+        results_table(comparison, include_last_values=number == 0)
+        for number, comparison in enumerate(comparisons)
     ]
 
 
 def results_table(
-    comparison: Comparison, *, last: bool = True, only: Collection[str] | None = None
+    comparison: Comparison,
+    *,
+    include_last_values: bool = True,
+    labels: Collection[str] | None = None,
 ) -> Table:
     """Return the table of expected calls to each target, last values and ranks.
 
     Parameters
     ----------
-    last
+    include_last_values
         Whether the table has the last values, which then rank algorithms that reach no target.
-    only
+    labels
         Labels of the algorithms that have a row; all if not given.
     """
-    ranked = rank_algorithms(comparison.results, comparison.price, last=last)
+    ranked = rank_algorithms(
+        comparison.results, comparison.price, use_last_values=include_last_values
+    )
     study = comparison.results.study
-    displayed = comparison.measures if last else ()
+    displayed = comparison.measures if include_last_values else ()
     rows = []
     for compared, (_, ordered) in zip(comparison.panels, ranked, strict=True):
         ranks = {ranked.group.label: ranked.rank for ranked in ordered}
         for index, scored in enumerate(compared.algorithms):
-            if only is not None and scored.group.label not in only:
+            if labels is not None and scored.group.label not in labels:
                 continue
             rows.append(_algorithm_row(compared, index, ranks[scored.group.label], displayed))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
@@ -96,13 +102,13 @@ def results_table(
         f"{study.title}: {comparison.price} to each target"
         if targets
         else f"{study.title}: last values{' at equal counts' if limited else ''}",
-        _table_note(comparison, last),
+        _table_note(comparison, include_last_values),
         (comparison.results.head, "algorithm", "place", *targets, *measures),
         rows,
     )
 
 
-def _table_note(comparison: Comparison, last: bool) -> str:
+def _table_note(comparison: Comparison, include_last_values: bool) -> str:
     """Return the note that explains the columns and marks of the table of results."""
     parts = []
     if comparison.targets:
@@ -111,7 +117,7 @@ def _table_note(comparison: Comparison, last: bool) -> str:
             "failed run all its own calls) over the number of runs that reach it; in brackets the "
             "95 % interval over seeds (bootstrap), then how many runs reach the target."
         )
-    if last:
+    if include_last_values:
         equal = "; those that reach the hardest target count as equal" if comparison.targets else ""
         parts.append(
             f"Last values are medians (least to greatest) {_panel_title(comparison)}{equal}."
@@ -187,7 +193,9 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
                 group = scored.group
                 names = map(escape_spreadsheet, (group.problem, group.setting, group.label))
                 begin = [*names]
-                for line in _csv_lines(comparison, compared, index, last=number == 0):
+                for line in _csv_lines(
+                    comparison, compared, index, include_last_values=number == 0
+                ):
                     writer.writerow([*begin, *line])
     for study_results in comparisons[0].results:
         for kind in COUNTED:
@@ -202,7 +210,7 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
 
 
 def _csv_lines(
-    comparison: Comparison, panel: SettingComparison, index: int, *, last: bool
+    comparison: Comparison, panel: SettingComparison, index: int, *, include_last_values: bool
 ) -> Iterator[list[Cell]]:
     """Yield the CSV lines of an algorithm: expected calls, and on request last values."""
     scored = panel.algorithms[index]
@@ -214,7 +222,7 @@ def _csv_lines(
             expected = [cost.value, *ends, cost.hits, cost.planned_runs]
             mark = _leader_mark(leading, index)
             yield [str(comparison.price), target.measure, target.target, *expected, mark]
-    for measure in comparison.measures if last else ():
+    for measure in comparison.measures if include_last_values else ():
         cell, mark = (
             _summarise_last_value(scored, measure),
             _leader_mark(panel.leader_by_measure[measure], index),

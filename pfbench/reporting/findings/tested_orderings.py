@@ -74,11 +74,11 @@ class OrderingPair:
         If the second is ahead: the corrected p-value that every form of the second is ahead of
         every form of the first, which is the largest of these tests. NaN if the runs of some form
         are not kept. Otherwise `p_value`.
-    behind
+    least_certain_form
         If the second is ahead: the form of the second that is least significantly ahead.
-    lacks_seeds
+    is_too_short_to_time
         Whether the pair is compared in seconds, and takes fewer than `SHORTEST`.
-    unmoved
+    is_at_start
         Whether each median is still that of the start, as no further iterate is recorded.
     """
 
@@ -88,9 +88,9 @@ class OrderingPair:
     better_side: int
     p_value: float
     every_form_p_value: float = 0.0
-    behind: str = ""
-    lacks_seeds: bool = False
-    unmoved: tuple[bool, bool] = (False, False)
+    least_certain_form: str = ""
+    is_too_short_to_time: bool = False
+    is_at_start: tuple[bool, bool] = (False, False)
 
     @property
     def verdict(self) -> str:
@@ -134,13 +134,15 @@ class OrderingResult:
 
     ordering: PublishedOrdering
     panel: SettingResults
-    scale: OrderingUnit
+    cost_unit: OrderingUnit
     pairs: tuple[OrderingPair, ...]
 
     @property
     def uses_paper_unit(self) -> bool:
         """Whether the paper states the unit for this order."""
-        return self.scale.unit is not None and self.scale.unit.covers_ordering(self.ordering)
+        return self.cost_unit.unit is not None and self.cost_unit.unit.covers_ordering(
+            self.ordering
+        )
 
     @property
     def verdict(self) -> str:
@@ -220,7 +222,7 @@ def _make_units(
 
 
 def _make_pairs(
-    study: Study, ordering: PublishedOrdering, panel: SettingResults, scale: OrderingUnit
+    study: Study, ordering: PublishedOrdering, panel: SettingResults, cost_unit: OrderingUnit
 ) -> Iterator[OrderingPair]:
     """Yield an order's pairs, with uncorrected p-values; none if an algorithm makes no calls."""
     groups = {
@@ -228,11 +230,12 @@ def _make_pairs(
     }
     retained = {name: [group for group in forms if group] for name, forms in groups.items()}
     if not all(
-        forms and all(_counts_calls(group, scale) for group in forms) for forms in retained.values()
+        forms and all(_counts_calls(group, cost_unit) for group in forms)
+        for forms in retained.values()
     ):
         return
     for first, second in ordering.pairs:
-        pair = _decide_pair(ordering, retained[first], retained[second], scale)
+        pair = _decide_pair(ordering, retained[first], retained[second], cost_unit)
         is_complete = all(len(retained[name]) == len(groups[name]) for name in (first, second))
         yield pair if is_complete else _weaken_incomplete_pair(pair)
 
@@ -249,9 +252,9 @@ def _weaken_incomplete_pair(pair: OrderingPair) -> OrderingPair:
     )
 
 
-def _counts_calls(group: RunGroup, scale: OrderingUnit) -> bool:
-    return scale.is_timed or any(
-        scale.prices[group.label].total_cost(run) > 0.0 for run in group.runs
+def _counts_calls(group: RunGroup, cost_unit: OrderingUnit) -> bool:
+    return cost_unit.is_timed or any(
+        cost_unit.prices[group.label].total_cost(run) > 0.0 for run in group.runs
     )
 
 
@@ -259,7 +262,7 @@ def _decide_pair(
     ordering: PublishedOrdering,
     first_forms: Sequence[RunGroup],
     second_forms: Sequence[RunGroup],
-    scale: OrderingUnit,
+    cost_unit: OrderingUnit,
 ) -> OrderingPair:
     """Compare the best forms of two methods; return their pair with the side and p-values.
 
@@ -269,7 +272,7 @@ def _decide_pair(
     the largest p-value of all pairs tests whether every form of the second is ahead.
     """
     table = [
-        [_test_pair(ordering, group, other, scale) for other in second_forms]
+        [_test_pair(ordering, group, other, cost_unit) for other in second_forms]
         for group in first_forms
     ]
     columns = list(zip(*table, strict=True))
@@ -294,7 +297,7 @@ def _decide_pair(
         better_side=side if pair.better_side == side else 0,
         p_value=p,
         every_form_p_value=min(1.0, _p_value_for_side(1)(last)) if flipped else p,
-        behind=last.second if flipped else "",
+        least_certain_form=last.second if flipped else "",
     )
 
 
@@ -314,21 +317,21 @@ def _strongest_form_key(side: int) -> Callable[[OrderingPair], tuple[float, floa
 
 
 def _test_pair(
-    ordering: PublishedOrdering, group: RunGroup, other: RunGroup, scale: OrderingUnit
+    ordering: PublishedOrdering, group: RunGroup, other: RunGroup, cost_unit: OrderingUnit
 ) -> OrderingPair:
-    x, y, spent = _pair_samples_and_calls_spent(ordering, group, other, scale)
+    x, y, spent = _pair_samples_and_calls_spent(ordering, group, other, cost_unit)
     values = median(x), median(y)
     unmoved = (
         _stays_at_start(ordering, group, values[0]),
         _stays_at_start(ordering, other, values[1]),
     )
-    if scale.is_timed and spent < SHORTEST:
+    if cost_unit.is_timed and spent < SHORTEST:
         return OrderingPair(
-            group.label, other.label, values, 0, 1.0, lacks_seeds=True, unmoved=unmoved
+            group.label, other.label, values, 0, 1.0, is_too_short_to_time=True, is_at_start=unmoved
         )
-    exact = not scale.is_timed and is_deterministic(group.runs) and is_deterministic(other.runs)
+    exact = not cost_unit.is_timed and is_deterministic(group.runs) and is_deterministic(other.runs)
     p = 0.0 if exact else rank_test(x, y)
-    return OrderingPair(group.label, other.label, values, rank_side(x, y), p, unmoved=unmoved)
+    return OrderingPair(group.label, other.label, values, rank_side(x, y), p, is_at_start=unmoved)
 
 
 def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
@@ -340,14 +343,14 @@ def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) 
 
 
 def _pair_samples_and_calls_spent(
-    ordering: PublishedOrdering, item: RunGroup, other: RunGroup, scale: OrderingUnit
+    ordering: PublishedOrdering, item: RunGroup, other: RunGroup, cost_unit: OrderingUnit
 ) -> tuple[Array, Array, float]:
     """Return the compared values of both groups by run, and the cost at the comparison."""
-    groups = [(group, scale.prices[group.label]) for group in (item, other)]
+    groups = [(group, cost_unit.prices[group.label]) for group in (item, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)
         x, y = (
-            make_runtimes(group.restrict_to_target(target).runs, target, price).calls
+            make_runtimes(group.select_tuned_runs(target).runs, target, price).calls
             for group, price in groups
         )
         return x, y, max(median(x), median(y))
@@ -396,7 +399,7 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
         iter(
             _adjust_p_values(
                 [
-                    0.0 if pair.lacks_seeds or math.isnan(p) else p
+                    0.0 if pair.is_too_short_to_time or math.isnan(p) else p
                     for pair, p in zip(pairs, source, strict=True)
                 ]
             )
@@ -410,7 +413,11 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
     def correct_pair(pair: OrderingPair) -> OrderingPair:
         p, of_every = next(best), next(full_list)
         of_every = pair.every_form_p_value if math.isnan(pair.every_form_p_value) else of_every
-        return pair if pair.lacks_seeds else replace(pair, p_value=p, every_form_p_value=of_every)
+        return (
+            pair
+            if pair.is_too_short_to_time
+            else replace(pair, p_value=p, every_form_p_value=of_every)
+        )
 
     return [replace(result, pairs=tuple(map(correct_pair, result.pairs))) for result in results]
 

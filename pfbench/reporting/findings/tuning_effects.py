@@ -79,17 +79,17 @@ def _choice_title(problem: LabelledSelector, setting: Setting) -> str:
     return f"{problem.label}, {setting.title}" if setting.title else problem.label
 
 
-def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = None) -> Table:
+def choice_table(study: Study, tune: TuningPlan, labels: Collection[str] | None = None) -> Table:
     """Return the chosen parameters by problem, method and target, and their effect on calls.
 
     Parameters
     ----------
-    only
+    labels
         Labels of the tuned methods that have rows; all if not given.
     """
     rows = []
     for problem, method, setting, choice in _iterate_tuned(study):
-        if only is not None and method.tuned_label not in only:
+        if labels is not None and method.tuned_label not in labels:
             continue
         for index, target in enumerate(tune.targets):
             best, calls = (
@@ -134,7 +134,7 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
     )
 
 
-def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
+def as_json(study: Study, labels: Collection[str]) -> list[dict[str, Any]]:
     """Return the tuned parameters of some methods as JSON records."""
     tune = study.tune
     return [
@@ -150,7 +150,7 @@ def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
             "cost": search_calls(choice),
         }
         for problem, method, _, choice in _iterate_tuned(study)
-        if tune is not None and method.tuned_label in only
+        if tune is not None and method.tuned_label in labels
         for index, target in enumerate(tune.targets)
     ]
 

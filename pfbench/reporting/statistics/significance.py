@@ -115,12 +115,12 @@ def _pair_p_values(pairs: Sequence[Pair]) -> list[float]:
     by_rank = rank_tests([(pairs[index][0].values, pairs[index][1].values) for index in two])
     results = dict(zip(two, by_rank, strict=True))
     return [
-        results[index] if index in results else _one_sided_p_value(*pair)
+        results[index] if index in results else _p_value_against_constant(*pair)
         for index, pair in enumerate(pairs)
     ]
 
 
-def _one_sided_p_value(sample: SeedSample, other: SeedSample) -> float:
+def _p_value_against_constant(sample: SeedSample, other: SeedSample) -> float:
     fixed, varying = (sample, other) if sample.is_deterministic else (other, sample)
     if not (fixed.values.size and varying.values.size):
         return 1.0
@@ -220,14 +220,14 @@ def seeds_needed(pairs: int) -> int:
     return next(n for n in count(1) if 2 * pairs <= SIGNIFICANT * comb(2 * n, n))
 
 
-def seed_warning(seeds: int, pairs: int, vain: str) -> str:
+def seed_warning(seeds: int, pairs: int, limitation: str) -> str:
     """Return a warning if no test in a family of `pairs` tests can be significant; or ''.
 
     Parameters
     ----------
     seeds, pairs
         Their numbers; Holm's correction is over all pairs.
-    vain
+    limitation
         What the seeds cannot show, as in "tell no two methods apart in a table of".
 
     Returns
@@ -239,7 +239,7 @@ def seed_warning(seeds: int, pairs: int, vain: str) -> str:
     if seeds >= needed:
         return ""
     return (
-        f"{pluralize(seeds, 'seed')} can {vain} {pluralize(pairs, 'pair')}, unless nothing varies over "  # noqa: E501
+        f"{pluralize(seeds, 'seed')} can {limitation} {pluralize(pairs, 'pair')}, unless nothing varies over "  # noqa: E501
         f"the seeds: use {needed} seeds or more."
     )
 

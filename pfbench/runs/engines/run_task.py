@@ -77,12 +77,12 @@ def make_run_with_file_digests(
 
 def _resolve_and_drive(plan: PlannedRun, source: Mapping[str, Any] | None, folder: str) -> Run:
     resolved = resolve_with_problem_copy(plan, folder)
-    if resolved.cached_run is None:
+    if resolved.resolved_run_or_none is None:
         return make_unfinished_run(plan, Status.REFUSED, resolved.refusal)
     if source is not None:
         check_source(source)
     return drive(
-        resolved.cached_run,
+        resolved.resolved_run_or_none,
         _DeadlineSharingLedger(plan),
         seed=plan.seed,
         every=plan.every,
@@ -166,7 +166,7 @@ def run_from_result(plan: PlannedRun, result: TaskResult) -> Run:
     elif result.status == "lost":
         status = Status.KILLED
         reason += f", {result.retries + 1} times" if result.retries else ""
-    return make_unfinished_run(plan, status, reason, result.notes)
+    return make_unfinished_run(plan, status, reason, result.shared_numbers)
 
 
 def _run_key(run: PlannedRun | Run) -> tuple[str, str, int]:

@@ -55,9 +55,9 @@ class Task:
         The function and its arguments.
     limit
         Time limit in seconds.
-    code
+    user_code_name
         Name of the user-defined code that the task runs; empty if it runs none.
-    folder
+    untrusted_code_folder
         Folder of the task's code if that is untrusted. Its process is then confined, works in the
         folder, and answers with plain data, which are never unpickled.
     """
@@ -65,8 +65,8 @@ class Task:
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     limit: float = inf
-    code: str = ""
-    folder: str = ""
+    user_code_name: str = ""
+    untrusted_code_folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class TaskResult:
         Reason of a status other than "done", in words; else empty.
     seconds
         Duration of the last execution.
-    notes
+    shared_numbers
         The last shared numbers; see `share_numbers_with_parent`.
     retries
         Number of restarts after a loss.
@@ -97,7 +97,7 @@ class TaskResult:
     status: str
     reason: str
     seconds: float
-    notes: tuple[float, ...] = ()
+    shared_numbers: tuple[float, ...] = ()
     retries: int = 0
 
 
@@ -195,8 +195,11 @@ class Worker:
 
     def start_task(self, index: int, task: Task) -> None:
         """Hand a task to the process, which is replaced if it ran other code or died idle."""
-        if self._code not in ("", task.code) or self._folder != task.folder:
-            self._folder = task.folder
+        if (
+            self._code not in ("", task.user_code_name)
+            or self._folder != task.untrusted_code_folder
+        ):
+            self._folder = task.untrusted_code_folder
             self._replace()
         self._notes[:] = _UNNOTED
         try:
@@ -208,7 +211,7 @@ class Worker:
         self._started = monotonic()
 
     def _send(self, task: Task) -> None:
-        self._code = task.code
+        self._code = task.user_code_name
         self._number += 1
         self.pipe.send(self._number)
         self.pipe.send((task.function, task.arguments))

@@ -40,7 +40,7 @@ MEASURES: Mapping[str, str] = MappingProxyType(
 """Label of each possible y-axis; other measures are labelled by their name."""
 
 
-def measure_name(name: str) -> str:
+def measure_label(name: str) -> str:
     """Return the label of a measure in figures and tables, with its parameters if it has any."""
     measure, bracket, text = name.partition("[")
     message = f" at λ = {text.removeprefix('lam=').rstrip(']')}" if bracket else ""
@@ -87,7 +87,7 @@ def draw_measure(
             ax.set_yscale("linear")
         elif len(ax.lines) == 1:
             ax.set_yscale("log")
-    ax.set(xlabel=AXES.get(against, against), ylabel=measure_name(measure))
+    ax.set(xlabel=AXES.get(against, against), ylabel=measure_label(measure))
     ax.set_title(title, fontsize="small", wrap=True)
     # Below the axes: inside it would cover a curve.
     ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.13), fontsize="small", frameon=False)

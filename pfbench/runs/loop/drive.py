@@ -63,7 +63,7 @@ class RunProgress:
         Number of yielded states.
     seconds
         Time without measures and compilation, in seconds.
-    compiling
+    compilation_seconds
         Time of the compilation, in seconds.
     costs
         Iterations, counts and seconds up to the newest complete iterate.
@@ -77,14 +77,14 @@ class RunProgress:
     output: Point
     iterations: int = 0
     seconds: float = 0.0
-    compiling: float = 0.0
+    compilation_seconds: float = 0.0
     costs: tuple[Any, ...] = ()
     yields_output: bool = False
     total_weight: float = 0.0
 
 
 def drive(
-    ready: ResolvedRun,
+    resolved_run: ResolvedRun,
     ledger: Ledger,
     *,
     seed: int,
@@ -98,7 +98,7 @@ def drive(
 
     Parameters
     ----------
-    ready
+    resolved_run
         The resolved run.
     ledger
         A new ledger with the run's budget.
@@ -119,18 +119,20 @@ def drive(
     RefusedError
         If the problem lacks an oracle that the algorithm queries.
     """
-    problem, algorithm = ready.problem, ready.algorithm
+    problem, algorithm = resolved_run.problem, resolved_run.algorithm
     run = Steps(
         problem,
         algorithm,
         seed=seed,
-        start=ready.start,
+        start=resolved_run.start,
         ledger=ledger,
-        bundle=restrict_oracles(ready.asks),
-        wrap=ready.check_requirements,
+        bundle=restrict_oracles(resolved_run.asks),
+        wrap=resolved_run.check_requirements,
     )
     progress = RunProgress(State(run.start), run.start)
-    driver = _Driver(ready, ledger, progress, run.form, every, stop, time_limit, watch, strict)
+    driver = _Driver(
+        resolved_run, ledger, progress, run.form, every, stop, time_limit, watch, strict
+    )
     trace = driver.trace
     # What overflows ends the run as diverged: a warning says less, and as an error it hides that.
     with single_blas_thread(), np.errstate(all="ignore"):
@@ -140,17 +142,17 @@ def drive(
         output = keep(progress.state.x)
         progress.state = State(output)
         final = trace.final_measures(progress.state)
-    if trace.failed_measures and status != Status.ERROR:
-        status, reason = Status.ERROR, trace.failed_measures
+    if trace.failure and status != Status.ERROR:
+        status, reason = Status.ERROR, trace.failure
     elif final["objective"] is None and status in COMPLETED:
         status, reason = Status.DIVERGED, "the objective at the output is not finite"
     if status == Status.ERROR or (status == Status.DIVERGED and not progress.costs[0]):
         final = dict.fromkeys(final)  # what was measured, as of the start, is no result
     return Run(
         problem=str(Selector(problem.name, problem.parameters)),
-        algorithm=ready.selector,
+        algorithm=resolved_run.selector,
         parameters=get_parameters(algorithm),
-        schedule=ready.schedule,
+        schedule=resolved_run.schedule,
         seed=seed,
         status=status,
         stop_reason=reason,
@@ -158,11 +160,11 @@ def drive(
         counts=ledger.counts(),
         final=final,
         seconds=progress.seconds,
-        oracle_seconds=max(0.0, ledger.seconds - progress.compiling),
+        oracle_seconds=max(0.0, ledger.seconds - progress.compilation_seconds),
         failure_probability=trace.certificates * CERTIFICATE_FAILURE,
         columns=trace.columns,
         rows=trace.table(),
-        unmet_assumptions=ready.unmet_assumptions,
+        unmet_assumptions=resolved_run.unmet_assumptions,
         yields_output=progress.yields_output,
         error_location=driver.error_location,
         note=driver.note,
@@ -229,7 +231,7 @@ class _Driver:
                 if limit is not None:
                     self.ledger.stop_clock()
                 if compilation.seconds != compiled:
-                    point.compiling += compilation.seconds - compiled
+                    point.compilation_seconds += compilation.seconds - compiled
                     took -= compilation.seconds - compiled
                 point.seconds += took
                 if not isinstance(new, State):
@@ -362,8 +364,8 @@ class _Driver:
     def _record_iterate(self) -> Ending | None:
         """Record the newest iterate; return the status if it reaches the target."""
         row = self.trace.record(self.progress.costs, self.progress.state)
-        if self.trace.failed_measures:
-            return Status.ERROR, self.trace.failed_measures
+        if self.trace.failure:
+            return Status.ERROR, self.trace.failure
         stop = self.stop
         if stop is not None and -math.inf < row[stop.measure] <= stop.target:
             return (

@@ -95,7 +95,9 @@ def serve(
     link = MethodEnd(pipe, 1)
     try:
         algorithm, schedule = build(*arguments)
-        link.send("described", *_describe(algorithm), schedule, _weights(algorithm))
+        link.send(
+            "described", *_attributes_and_parameters(algorithm), schedule, _weights(algorithm)
+        )
         while True:
             x, words, state, n, D = link.receive()
             seed: Any = HiddenSeed(words)  # numpy takes it, and its types do not say so
@@ -116,7 +118,7 @@ def serve(
             link.send("raised", type(error).__name__, str(error)[:2000])
 
 
-def _describe(algorithm: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _attributes_and_parameters(algorithm: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the described attributes of a method and its parameters, as plain data."""
     described = {
         name: sorted(map(str, value)) if isinstance(value, frozenset | set) else value

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STATUSES: Mapping[str, str] = {status.value: status.end_reason for status in Status}
 """Meaning of every status of a run."""
 
-COMPLETED = frozenset(status for status in Status if status.has_answer)
+COMPLETED = frozenset(status for status in Status if status.is_completed)
 """Statuses of runs with an answer that no larger budget would change."""
 
 

@@ -40,7 +40,7 @@ class Trace:
         Names of the measures that were undefined at a recorded iterate.
     point_measures
         Whether all measures read only the point of a state.
-    failed_measures
+    failure
         Reason why the run fails: a point outside the set, or a measure that failed; else empty.
     """
 
@@ -48,7 +48,7 @@ class Trace:
         self.rows: list[dict[str, Any]] = []
         self.certificates = 0
         self.undefined: set[str] = set()
-        self.failed_measures = ""
+        self.failure = ""
         self._problem, self._measures = problem, measures
         self._brackets = set(BRACKETS)
         self.point_measures = all(
@@ -120,7 +120,7 @@ class Trace:
         except Exception as error:
             inside, wrong = False, f"contains(x) of the feasible set failed: {format_error(error)}"
         if not inside:
-            self.failed_measures = self.failed_measures or wrong
+            self.failure = self.failure or wrong
         return inside
 
     def _evaluate_lower_and_value(
@@ -135,14 +135,12 @@ class Trace:
         except (DivergedError, StalePoint):
             return None, None
         except Exception as error:
-            self.failed_measures = (
-                self.failed_measures or f"the measure {name} failed: {format_error(error)}"
-            )
+            self.failure = self.failure or f"the measure {name} failed: {format_error(error)}"
             return None, None
         for value in result if isinstance(result, tuple) else (result,):
             if value is not None and not hasattr(value, "__float__"):
                 wrong = f"the measure {name} returned {brief_repr(value)}, which is not a number"
-                self.failed_measures = self.failed_measures or wrong
+                self.failure = self.failure or wrong
                 return None, None
         if not isinstance(result, tuple):
             return None, result

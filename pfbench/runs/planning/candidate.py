@@ -127,7 +127,7 @@ def _fill_templates(values: Mapping[str, Any], parameters: dict[str, Any]) -> di
         names = placeholder_names(text, location=f"candidate.{subject}")
         existing = dict.fromkeys(names, 1) | values
         return fill_template(
-            text, location=f"candidate.{subject}", giver="the method", values=existing
+            text, location=f"candidate.{subject}", values_source="the method", values=existing
         )
 
     return {

@@ -65,7 +65,7 @@ class ResolvedPlan:
         The problem.
     measures
         The recorded measures by name.
-    cached_run
+    resolved_run_or_none
         The resolved run; None if it is refused.
     refusal
         Reason of the refusal, in words; empty if there is none.
@@ -75,7 +75,7 @@ class ResolvedPlan:
 
     built_problem: BuiltProblem
     measures: dict[str, Measure]
-    cached_run: ResolvedRun | None
+    resolved_run_or_none: ResolvedRun | None
     refusal: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
 
@@ -88,9 +88,9 @@ class ResolvedPlan:
         RefusedError
             If the algorithm does not fit the problem.
         """
-        if self.cached_run is None:
+        if self.resolved_run_or_none is None:
             raise RefusedError(self.refusal)
-        return self.cached_run
+        return self.resolved_run_or_none
 
 
 def resolve(plan: PlannedRun) -> ResolvedPlan:

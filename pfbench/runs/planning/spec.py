@@ -347,7 +347,7 @@ def _check_templates(table: _SpecTable, study: Study, entries: Sequence[FieldEnt
             for setting in study.settings:
                 giver = f"setting {setting.title!r}" if "setting" in table.table else "the grid"
                 values = {**setting.values, "seed": study.seeds[0]}
-                text = fill_template(template, location=field, giver=giver, values=values)
+                text = fill_template(template, location=field, values_source=giver, values=values)
                 try:
                     parse(text)
                 except InputError as error:

@@ -153,7 +153,10 @@ class Study:
         return unit_costs(
             location,
             fill_template(
-                unit.weights_text(label), location=location, giver="the setting", values=setting
+                unit.weights_text(label),
+                location=location,
+                values_source="the setting",
+                values=setting,
             ),
         )
 
@@ -331,12 +334,15 @@ class Spec:
 
 @lru_cache(maxsize=2**15)
 def _fill_templates(
-    templates: tuple[str, ...], values: tuple[tuple[str, str], ...], location: str, giver: str
+    templates: tuple[str, ...],
+    values: tuple[tuple[str, str], ...],
+    location: str,
+    values_source: str,
 ) -> tuple[str, ...]:
     """Return templates with values in place of their names; cached, as a study repeats them."""
     existing = dict(values)
     return tuple(
-        fill_template(template, location=location, giver=giver, values=existing)
+        fill_template(template, location=location, values_source=values_source, values=existing)
         for template in templates
     )
 

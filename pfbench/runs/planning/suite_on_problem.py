@@ -30,7 +30,7 @@ _MEASURES = ("fw_gap", "dual_norm", "gradient_mapping_sq")
 _EPSILON = re.compile(r"(?<![\w.])epsilon( ?= ?)[0-9.]+")
 
 
-def write_suite_text(
+def format_suite_text(
     text: str,
     title: str,
     description: str,
@@ -84,7 +84,7 @@ def restrict_to_problem(suite: Path, selector: str) -> Spec:
     suited = load_spec(suite)
     limits = dict(Budget.parse(suited.study.budget).limits)
     limits["sfo"] = max(limits["sfo"], SAMPLES if problem.n is None else PASSES * problem.n)
-    text = write_suite_text(
+    text = format_suite_text(
         _EPSILON.sub(rf"epsilon\g<1>{levels[1]}", text),
         f"{name}: the methods of the suite {suited.name}",
         f"The methods of the suite {suited.name} on {selector}. Targets are shares of {measure} at "

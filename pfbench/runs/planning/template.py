@@ -28,12 +28,14 @@ def placeholder_names(template: str, *, location: str) -> set[str]:
     return {name for name, _ in _iterate_names_and_literals(template, location) if name}
 
 
-def fill_template(template: str, *, location: str, giver: str, values: Mapping[str, Any]) -> str:
+def fill_template(
+    template: str, *, location: str, values_source: str, values: Mapping[str, Any]
+) -> str:
     """Return a template with values in place of its names in braces.
 
     Parameters
     ----------
-    location, giver
+    location, values_source
         Parts of error messages: the template's location, and the source of the values.
 
     Raises
@@ -46,7 +48,7 @@ def fill_template(template: str, *, location: str, giver: str, values: Mapping[s
     for name, text in _iterate_names_and_literals(template, location):
         if name and name not in values:
             raise InputError(
-                f"{location}: {abbreviate(template)} names {{{name}}}, for which {giver} has no values: "  # noqa: E501
+                f"{location}: {abbreviate(template)} names {{{name}}}, for which {values_source} has no values: "  # noqa: E501
                 "add them, or correct the name."
             )
         parts.append(str(values[name]) if name else text)

@@ -227,7 +227,7 @@ def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
     return file, True
 
 
-def share_lock(file: BinaryIO | None) -> None:
+def downgrade_to_shared_lock(file: BinaryIO | None) -> None:
     """Make the lock on a store a shared one, so that other processes can lock it, too."""
     if file is not None and sys.platform != "win32":
         with suppress(OSError):

@@ -150,7 +150,7 @@ def collect_garbage(
     for record in store.records():
         progress()
         try:
-            state = _find_outdated_or_reason(decode(record)[1], sources)
+            state = _garbage_collection_status(decode(record)[1], sources)
         except DamagedFileError:
             state = "damaged"
         if state == "outdated":
@@ -173,7 +173,7 @@ RETAINED_KINDS = {
 """Reasons for retention, by name."""
 
 
-def _find_outdated_or_reason(
+def _garbage_collection_status(
     header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]
 ) -> str:
     """Return "outdated", or the name in `RETAINED_KINDS` of the reason to retain an entry."""

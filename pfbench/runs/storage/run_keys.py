@@ -80,13 +80,15 @@ def compute_keys(
         keys[plan] = RunKeys(
             content_key(_key_content(plan, resolved), source, environment),
             content_key(_key_content(plan, resolved, limited=False), source, environment),
-            _limits(plan, resolved.cached_run and resolved.cached_run.algorithm),
+            _limits(
+                plan, resolved.resolved_run_or_none and resolved.resolved_run_or_none.algorithm
+            ),
             source_note(modules, source),
             math.prod(resolved.built_problem.problem.shape),
-            as_json_parameters(get_parameters(resolved.cached_run.algorithm))
-            if resolved.cached_run
+            as_json_parameters(get_parameters(resolved.resolved_run_or_none.algorithm))
+            if resolved.resolved_run_or_none
             else {},
-            resolved.cached_run.schedule if resolved.cached_run else "explicit",
+            resolved.resolved_run_or_none.schedule if resolved.resolved_run_or_none else "explicit",
             _value_of_guaranteed_measure(resolved),
             resolved.files,
         )
@@ -96,12 +98,12 @@ def compute_keys(
 def _limits(plan: PlannedRun, algorithm: Any) -> dict[str, float]:
     limits = {} if plan.budget is None else plan.budget.limits
     iterations = getattr(algorithm, "iterations", None)
-    if anytime(algorithm) and iterations is not None:
+    if is_anytime(algorithm) and iterations is not None:
         limits["iterations"] = iterations
     return limits
 
 
-def anytime(algorithm: Any) -> bool:
+def is_anytime(algorithm: Any) -> bool:
     """Return whether no iterate of an algorithm depends on `iterations`.
 
     A user-defined class has to define this itself: an inherited value may be wrong for it.
@@ -113,7 +115,7 @@ def anytime(algorithm: Any) -> bool:
 
 def _value_of_guaranteed_measure(resolved: ResolvedPlan) -> tuple[str, float] | None:
     """Return the guaranteed measure of a schedule, and its bound in units of the measure."""
-    guarantee = resolved.cached_run.guarantee if resolved.cached_run else None
+    guarantee = resolved.resolved_run_or_none.guarantee if resolved.resolved_run_or_none else None
     if guarantee is None:
         return None
     promise, bound = guarantee
@@ -132,7 +134,9 @@ def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
     parts = (problem, problem.set, problem.penalty)
     modules = {type(part).__module__ for part in parts if part is not None}
     algorithm = (
-        type(resolved.cached_run.algorithm).__module__ if resolved.cached_run else _ALGORITHMS
+        type(resolved.resolved_run_or_none.algorithm).__module__
+        if resolved.resolved_run_or_none
+        else _ALGORITHMS
     )
     measures = {getattr(measure, "__module__", _LOOP) for measure in resolved.measures.values()}
     own = {module_name(name) for name in list_user_code_names(plan.user_selectors)}
@@ -182,15 +186,15 @@ def _algorithm_key_content(plan: PlannedRun, resolved: ResolvedPlan, limited: bo
 
     For an algorithm of another library, also the version of that library.
     """
-    if resolved.cached_run is None:
+    if resolved.resolved_run_or_none is None:
         return ["refused", replace_file_by_module(plan.algorithm)]
-    algorithm = resolved.cached_run.algorithm
+    algorithm = resolved.resolved_run_or_none.algorithm
     parameters = get_parameters(algorithm)
     selector = Selector.parse(plan.algorithm)
     if ":" in selector.name:
         # Only a dataclass says what its parameters are.
         parameters = {**selector.parameters, **parameters}
-    if not limited and anytime(algorithm):
+    if not limited and is_anytime(algorithm):
         parameters.pop("iterations", None)
     versions = {name: library_version(name) for name in getattr(algorithm, "libraries", ())}
     return [

@@ -24,10 +24,10 @@ from pfbench.runs.storage.database import (
     ReadOnlyError,
     check_structure,
     damage_error,
+    downgrade_to_shared_lock,
     has_leftovers,
     lock_folder,
     open_database,
-    share_lock,
     transaction,
     translate_errors,
 )
@@ -364,7 +364,7 @@ class _Opened:
                 lock.close()
             raise
         if alone:
-            share_lock(lock)
+            downgrade_to_shared_lock(lock)
         self.close = weakref.finalize(self, _close, self.connection, lock, self.process)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pfbench.verification.falsify.searched_problem import Skip
 from pfbench.verification.falsify.statement import MethodOnSearchedInstance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.statements.error_law import group_errors, iterate_past_error_history
+from pfbench.verification.statements.error_law import group_errors, iterate_pasts_and_errors
 from pfbench.verification.statements.quantity import SUBOPTIMALITY
 
 ENUMERATED = 600
@@ -150,7 +150,7 @@ def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
     check, problem, results = path.statement.check, cast(Any, path.problem), list[Ratio]()
 
     def observe(rng: Any) -> list[Any]:
-        return list(iterate_past_error_history(problem, path.estimates(rng)))
+        return list(iterate_pasts_and_errors(problem, path.estimates(rng)))
 
     groups, count = group_errors(enumerate_draws(observe, limit, problem.number(1)))
     work, scale = count * (path.steps or 1), max([1, *abs(problem.gradient(problem.start()))])

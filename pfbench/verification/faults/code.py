@@ -113,7 +113,7 @@ class Code:
             below = item
         return False
 
-    def is_closure(self, node: ast.AST) -> bool:
+    def is_inside_closure(self, node: ast.AST) -> bool:
         """Return whether a node is inside a function that is nested in this part."""
         above = (node for node in self.enclosing(node) if node is not self.node)
         return any(isinstance(node, _WITHIN) for node in above)
@@ -192,7 +192,7 @@ class Code:
     # --- what its names stand for ---
 
     @cached_property
-    def points(self) -> tuple[str, ...]:
+    def iterate_names(self) -> tuple[str, ...]:
         """Names of the iterates: points of oracle calls, and their copies and updates."""
         full_names = {
             full_name(call.args[position])
@@ -209,7 +209,7 @@ class Code:
                 if name and name not in full_names
             }
             if not further:
-                return tuple(sorted(full_names - self.streams))
+                return tuple(sorted(full_names - self.stream_names))
             full_names |= further
 
     def _iterate_names_sharing_points(self, points: set[str]) -> Iterator[str]:
@@ -247,7 +247,7 @@ class Code:
         return assignments
 
     @cached_property
-    def streams(self) -> frozenset[str]:
+    def stream_names(self) -> frozenset[str]:
         """Names of the random streams."""
         args = {
             arg.arg

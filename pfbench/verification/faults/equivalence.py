@@ -158,15 +158,15 @@ def find_equivalence(fault: Fault) -> str:
     return by
 
 
-def _schedules_equal(item: Any, reference: Any) -> bool:
-    created = zip(_iterate_schedule_outcomes(item), _run_cached_schedules(reference), strict=True)
+def _schedules_equal(method: Any, reference: Any) -> bool:
+    created = zip(_iterate_schedule_outcomes(method), _run_cached_schedules(reference), strict=True)
     return all(a.is_same(b) for a, b in created)
 
 
-def _runs_equal(item: Any, reference: Any, choice_index: int) -> bool:
+def _runs_equal(method: Any, reference: Any, choice_index: int) -> bool:
     """Return whether both runs agree for one choice of parameters, on all problems and seeds."""
     keys = [(choice_index, p, seed) for p in range(2) for seed in _SEEDS]
-    return all(_run(item, reference, *key).is_same(_run_cached(reference, *key)) for key in keys)
+    return all(_run(method, reference, *key).is_same(_run_cached(reference, *key)) for key in keys)
 
 
 # --- schedules ------------------------------------------------------------------------------------
@@ -205,11 +205,13 @@ def _run_cached(reference: Any, choice_index: int, problem_index: int, seed: int
     return _run(reference, reference, choice_index, problem_index, seed)
 
 
-def _run(item: Any, reference: Any, choice_index: int, problem_index: int, seed: int) -> RunOutcome:
-    """Run `item` with parameters and a problem that are chosen for the right method."""
+def _run(
+    method: Any, reference: Any, choice_index: int, problem_index: int, seed: int
+) -> RunOutcome:
+    """Run `method` with parameters and a problem that are chosen for the right method."""
     rng = np.random.default_rng(seed)
     return _observe_run(
-        item, _parameter_choices(reference)[choice_index], _problem(reference, problem_index), rng
+        method, _parameter_choices(reference)[choice_index], _problem(reference, problem_index), rng
     )
 
 
@@ -282,12 +284,12 @@ _TINY: tuple[Mapping[str, int], ...] = (
 """Values of n, and upper limits of parameters, for enumeration; the first that works is used."""
 
 
-def _laws_equal(item: Any, reference: Any, choice_index: int) -> bool:
+def _laws_equal(method: Any, reference: Any, choice_index: int) -> bool:
     """Return whether tiny runs with one choice of parameters have the same law."""
     try:
         for p in range(2):
             sizes, law = _sizes_and_law(reference, choice_index, p)
-            if not _has_law(_make_tiny_run(item, reference, choice_index, p, sizes), law):
+            if not _has_law(_make_tiny_run(method, reference, choice_index, p, sizes), law):
                 return False
         return True
     except NotEnumerable:
@@ -331,7 +333,7 @@ def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, flo
 
 
 def _make_tiny_run(
-    item: Any, reference: Any, choice_index: int, problem_index: int, sizes: Mapping[str, int]
+    method: Any, reference: Any, choice_index: int, problem_index: int, sizes: Mapping[str, int]
 ) -> Callable[[Any], Values]:
     """Return a function of a random stream that returns the outcome of a tiny run."""
     smallests = {
@@ -339,7 +341,7 @@ def _make_tiny_run(
         for name, value in _parameter_choices(reference)[choice_index].items()
     }
     problem = _enumerable_problem(reference, problem_index, sizes["n"])
-    return lambda rng: _observe_run(item, smallests, problem, rng).values_rounded
+    return lambda rng: _observe_run(method, smallests, problem, rng).values_rounded
 
 
 @lru_cache(maxsize=16)

@@ -20,7 +20,7 @@ from pfbench.verification.faults.fault import SourceChange
 from pfbench.verification.faults.mutation_operators import (
     RUN_OPERATORS,
     Operator,
-    is_own_method_call,
+    is_non_oracle_call,
 )
 
 _TIMES = {"reference": (4, 25)}
@@ -50,7 +50,7 @@ def _iterate_delayed_changes(
         # The loop that all estimates share calls the move of a method: it counts in the run.
         is_move = code.part.name.endswith(".move") and "ask" in code.argument_names
         if node is not None and (is_move or code.is_repeated(node)):
-            lasts = is_move or _contains_yield(code.node) or code.is_closure(node)
+            lasts = is_move or _contains_yield(code.node) or code.is_inside_closure(node)
             usually = _USUALLY if lasts else _ROUNDS
             times = round(
                 _draw_threshold(f"late-{name}", change.line_after, *_TIMES.get(name, usually))
@@ -64,7 +64,7 @@ def _iterate_delayed_changes(
 def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
     """Yield changes that store the indices of a batch in a few bits."""
     for node in code.calls("batch", "difference", "replace"):
-        if len(node.args) > 1 and not is_own_method_call(node):
+        if len(node.args) > 1 and not is_non_oracle_call(node):
             sample = code.text(node.args[0])
             bits = round(_draw_threshold("late-bits", code.text(node), *_BITS))
             yield code.replacement_change(
@@ -75,7 +75,7 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
     """Yield changes that clip an answer at a multiple of the median norm so far."""
     for node in code.calls(*_ANSWERS):
-        if not is_own_method_call(node) and code.is_repeated(node):
+        if not is_non_oracle_call(node) and code.is_repeated(node):
             factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)
             clipped = f"planted.clip_norm(kept_late, {code.text(node)}, {factor:.3g})"
             yield code.replacement_change(node, clipped, "kept_late = {}")

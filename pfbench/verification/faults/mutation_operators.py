@@ -55,14 +55,14 @@ def change_yielded_point(code: Code) -> Iterator[SourceChange]:
 
 
 def _point_changes(code: Code, function: Callable[[str], bool]) -> Iterator[SourceChange]:
-    for node in code.iterate_reads(code.points):
+    for node in code.iterate_reads(code.iterate_names):
         around = code.parents.get(node)
         role = callee_name(around) if isinstance(around, ast.Call) and node in around.args else ""
         # `state.x` is no point, and `x.shape` the same for all; `x.copy()` is the point.
         attr = around.attr if isinstance(around, ast.Attribute) else "copy"
         if function(role) and attr == "copy":
             visible = code.visible_names(node)
-            for other in code.points:
+            for other in code.iterate_names:
                 if other != full_name(node) and (other in visible or other.startswith("self.")):
                     yield code.replacement_change(node, other)
 
@@ -93,7 +93,7 @@ def change_renewal(code: Code) -> Iterator[SourceChange]:
 def use_first_index(code: Code) -> Iterator[SourceChange]:
     """Use only the first index of a batch, but count the whole batch."""
     for node in code.calls("batch", "difference", "replace"):
-        if len(node.args) > 1 and not is_own_method_call(node):
+        if len(node.args) > 1 and not is_non_oracle_call(node):
             sample = node.args[0]
             yield code.replacement_change(
                 sample, f"planted.repeat_first_index({code.text(sample)})"
@@ -131,7 +131,7 @@ def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
     """Draw from a stream that does not depend on the seed."""
     if isinstance(code.node, ast.ClassDef):
         return
-    for name in sorted(code.streams):
+    for name in sorted(code.stream_names):
         if "." not in name and any(True for _ in code.iterate_reads([name])):
             yield code.prepend_change(f"{name} = planted.make_unseeded_stream()")
 
@@ -141,8 +141,8 @@ def _draws(code: Code) -> Iterator[ast.Call]:
     for node in code.nodes_of_type(ast.Call):
         name, full_names = callee_name(node), [full_name(node) for node in node.args]
         receiver = full_name(getattr(node.func, "value", None))
-        streams = receiver in code.streams or bool(code.streams & set(full_names))
-        points = set(code.points) & set(full_names)
+        streams = receiver in code.stream_names or bool(code.stream_names & set(full_names))
+        points = set(code.iterate_names) & set(full_names)
         if streams and name not in _NO_DRAW and not name[:1].isupper() and not points:
             yield node
 
@@ -297,12 +297,12 @@ def change_output(code: Code) -> Iterator[SourceChange]:
 def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
     """Make one oracle call bypass the ledger."""
     for node in code.calls(*sorted(ORACLES)):
-        if isinstance(node.func, ast.Attribute) and not is_own_method_call(node):
+        if isinstance(node.func, ast.Attribute) and not is_non_oracle_call(node):
             value = node.func.value
             yield code.replacement_change(value, f"planted.bypass_ledger({code.text(value)})")
 
 
-def is_own_method_call(node: ast.Call) -> bool:
+def is_non_oracle_call(node: ast.Call) -> bool:
     """Return whether a call is of a method of self, of NumPy or of `math`, not of an oracle."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):

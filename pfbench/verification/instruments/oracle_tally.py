@@ -63,9 +63,9 @@ class OracleTally(ObservedBackend):
             self.charged[kind] += amount
         if "." not in verb:
             self.calls.add(verb)
-            self._note(verb, arguments)
+            self._record_query(verb, arguments)
 
-    def _note(self, verb: str, arguments: tuple[Any, ...]) -> None:
+    def _record_query(self, verb: str, arguments: tuple[Any, ...]) -> None:
         """Record a query in a subclass; the base class records nothing."""
 
 
@@ -83,7 +83,7 @@ class ComponentTally(OracleTally):
         size = self.charged[FO] > 0 and self._distinct.size
         return int(self._distinct.size if size else self._distinct.sum())
 
-    def _note(self, verb: str, arguments: tuple[Any, ...]) -> None:
+    def _record_query(self, verb: str, arguments: tuple[Any, ...]) -> None:
         if verb == "table":
             self._distinct.fill(True)
         elif verb in ("batch", "difference") and self._distinct.size:

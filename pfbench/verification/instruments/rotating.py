@@ -112,14 +112,14 @@ class RotatingBowl(FiniteSum):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
-        shares = self._turn_weights(sample)
+        shares = self._sum_signed_weights_by_turn(sample)
         return self.mu * x + self.tau * self._sum_turns_by_weight(shares, x) + self.sigma * shares
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
         move = x - y
         return self.mu * move + self.tau * self._sum_turns_by_weight(
-            self._turn_weights(sample), move
+            self._sum_signed_weights_by_turn(sample), move
         )
 
     def table(self, x: Floats) -> StoredGradients:
@@ -143,7 +143,7 @@ class RotatingBowl(FiniteSum):
         """Return the sum over k of shares[k] R_k x."""
         return np.asarray(x[self._xor] @ shares)
 
-    def _turn_weights(self, sample: Indices) -> Floats:
+    def _sum_signed_weights_by_turn(self, sample: Indices) -> Floats:
         """Return the sum of the signed weights of each turn in a sample, shape (d,)."""
         indices, weights = weight_indices(sample)
         signs, turns = self._signs_and_turns(indices)

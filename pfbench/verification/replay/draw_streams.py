@@ -22,7 +22,7 @@ from pfbench.verification.replay.replay_instances import (
     ReplayCase,
     list_problem_kinds,
     make_instance,
-    set_horizon,
+    with_horizon,
 )
 from pfbench.verification.statistics import LEVEL
 
@@ -80,7 +80,7 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[DrawStream]:
                 yield from _yield_stream_if_sizes_fit(
                     method, first, kind, {"n": 7, "batch": 2, **sizes}
                 )
-    short = set_horizon(method, first, SHORT)
+    short = with_horizon(method, first, SHORT)
     if not method.deterministic:
         small = {"batch": 2} if "batch" in first else {}
         yield DrawStream(ReplayCase(make_instance({**kind, "n": 50}), {**short, **small}), SEEDS)
@@ -93,7 +93,7 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[DrawStream]:
         )
         if importance is not None:
             yield DrawStream(
-                ReplayCase(make_instance(kind), set_horizon(method, importance.parameters, 800))
+                ReplayCase(make_instance(kind), with_horizon(method, importance.parameters, 800))
             )
 
 
@@ -132,7 +132,7 @@ class DrawLawResult:
 
     Attributes
     ----------
-    wrong
+    violation
         Description of the violation; empty if there is none.
     step
         The step at which the violation is certain.
@@ -142,13 +142,15 @@ class DrawLawResult:
         The observed law, if it differs from the usual one but may be right.
     """
 
-    wrong: str = ""
+    violation: str = ""
     step: int = 0
     p_value: float = 1.0
     law: str = ""
 
 
-def examine_draw_law(logs: Sequence[ResolvedDraws], n: int, chance: float | None) -> DrawLawResult:
+def examine_draw_law(
+    logs: Sequence[ResolvedDraws], n: int, coin_chance: float | None
+) -> DrawLawResult:
     """Test the concatenated draws of followed runs.
 
     Parameters
@@ -157,7 +159,7 @@ def examine_draw_law(logs: Sequence[ResolvedDraws], n: int, chance: float | None
         The draws of each run.
     n
         The number of components.
-    chance
+    coin_chance
         The probability of heads of a coin; None if no coin is flipped.
     """
     results = list[DrawLawResult]()
@@ -173,16 +175,16 @@ def examine_draw_law(logs: Sequence[ResolvedDraws], n: int, chance: float | None
     if subsets:
         results.append(_test_subsets(subsets, n))
     coins = [coin for log in logs for coin in log.coins]
-    if coins and chance is not None and 0.0 < chance < 1.0:
-        results.append(_test_coins(coins, chance))
+    if coins and coin_chance is not None and 0.0 < coin_chance < 1.0:
+        results.append(_test_coins(coins, coin_chance))
     picks = [pick for log in logs for pick in log.picks]
     for count in sorted({count for _, _, count in picks}):
         results.append(_test_picks([pick for pick in picks if pick[2] == count], count))
-    wrong = [result for result in results if result.wrong]
+    wrong = [result for result in results if result.violation]
     lower = min((result.p_value for result in results), default=1.0)
     if wrong:
         first = min(wrong, key=lambda result: result.step)
-        return DrawLawResult(first.wrong, first.step, lower)
+        return DrawLawResult(first.violation, first.step, lower)
     return DrawLawResult(
         p_value=lower, law=next((result.law for result in results if result.law), "")
     )

@@ -45,7 +45,7 @@ class DeferredDraw(np.ndarray):
 
     Attributes
     ----------
-    owner
+    whole_draw
         The whole draw, of which this array may be a part.
     log
         List to which the draw is appended once it is resolved; None if it is not logged.
@@ -53,12 +53,12 @@ class DeferredDraw(np.ndarray):
         The step of the draw.
     """
 
-    owner: "DeferredDraw"
+    whole_draw: "DeferredDraw"
     log: list[tuple[int, Integers]] | None
     step: int
 
     def __array_finalize__(self, other: Any) -> None:
-        self.owner = getattr(other, "owner", self)
+        self.whole_draw = getattr(other, "whole_draw", self)
         self.log, self.step = None, 0
 
     @classmethod
@@ -67,13 +67,13 @@ class DeferredDraw(np.ndarray):
     ) -> "DeferredDraw":
         """Return an unresolved draw of this size."""
         draw = np.full(size, -1, dtype=np.int64).view(cls)
-        draw.owner, draw.log, draw.step = draw, log, step
+        draw.whole_draw, draw.log, draw.step = draw, log, step
         return draw
 
     def resolve(self, values: Integers) -> None:
         """Set the indices in place; log the draw once it is complete."""
         self[...] = values
-        owner = self.owner
+        owner = self.whole_draw
         if owner.log is not None and owner.size and int(owner.min()) >= 0:
             owner.log.append((owner.step, np.array(owner)))
             owner.log = None

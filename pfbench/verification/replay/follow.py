@@ -44,7 +44,7 @@ class ReplayOutcome:
         Number of steps that agree.
     reason
         Description of the first mismatch; empty if the whole run agrees.
-    fewer
+    has_fewer_states
         Whether the run only yields fewer states than the reference.
     decided_by_rounding
         Whether perturbations of the size of rounding errors remove or move the mismatch.
@@ -56,7 +56,7 @@ class ReplayOutcome:
 
     steps: int
     reason: str = ""
-    fewer: bool = False
+    has_fewer_states: bool = False
     decided_by_rounding: bool = False
     is_cut_short: bool = False
     notes: list[str] = field(default_factory=list)
@@ -115,7 +115,7 @@ def follow_transcript(
             continue
         return ReplayOutcome(steps, notes=replay.notes, log=replay.log)
     best.is_cut_short = forced is not None and total == MAX_REPLAYS
-    best.decided_by_rounding = not best.fewer and _rounding_decides(
+    best.decided_by_rounding = not best.has_fewer_states and _rounding_decides(
         transcript, algorithm, reference, best.steps, best_forced, eager
     )
     return best
@@ -201,8 +201,8 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
     """Compare a state of the reference with the recorded one."""
     transcript, recorded = replay.transcript, replay.transcript.states[step]
     pattern = transcript.pattern
-    of_points = VALUE_TOLERANCE * transcript.point_size
-    of_gradients = VALUE_TOLERANCE * max(transcript.gradient_size, 1e-300)
+    of_points = VALUE_TOLERANCE * transcript.max_point_entry
+    of_gradients = VALUE_TOLERANCE * max(transcript.max_gradient_entry, 1e-300)
     parts: list[tuple[str, Any, Any, float]] = [
         ("at", state.at, recorded.at, of_points),
         ("estimate", state.estimate, recorded.estimate, of_gradients),

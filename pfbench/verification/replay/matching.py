@@ -22,23 +22,23 @@ class PendingQuery:
     ----------
     query
         The recorded query.
-    left
+    unexplained
         The unexplained components for each of its points; a single array for Hessians.
     """
 
-    __slots__ = ("left", "query")
+    __slots__ = ("query", "unexplained")
 
     def __init__(self, query: RecordedQuery) -> None:
         self.query = query
-        self.left: list[Integers] = []
+        self.unexplained: list[Integers] = []
         if query.indices is not None:
             points = 1 if query.base is not None else len(query.points)
-            self.left = [query.indices] * points
+            self.unexplained = [query.indices] * points
 
     @property
     def is_explained(self) -> bool:
         """Whether all components are explained."""
-        return not any(len(item) for item in self.left)
+        return not any(len(item) for item in self.unexplained)
 
 
 QueryAtPoint = tuple[PendingQuery, int]
@@ -60,8 +60,8 @@ class QueryWindow:
         self.transcript = transcript
         self.pending: list[PendingQuery] = []
         self.latest: PendingQuery | None = None
-        self.point_tolerance = POINT_TOLERANCE * transcript.point_size
-        self.tolerance = VALUE_TOLERANCE * max(transcript.gradient_size, 1e-300)
+        self.point_tolerance = POINT_TOLERANCE * transcript.max_point_entry
+        self.tolerance = VALUE_TOLERANCE * max(transcript.max_gradient_entry, 1e-300)
         self._next = 0
 
     def open(self, step: int) -> None:
@@ -94,7 +94,7 @@ class QueryWindow:
 
     # --- components -------------------------------------------------------------------------------
 
-    def pieces_at_point(
+    def pending_gradients_at_point(
         self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS
     ) -> list[QueryAtPoint]:
         """Return the pending component queries at a point, in recorded order."""
@@ -103,22 +103,22 @@ class QueryWindow:
             for pending in self.pending
             if pending.query.kind in kinds
             for index, point in enumerate(pending.query.points)
-            if len(pending.left[index]) and self.is_equal_point(point, x)
+            if len(pending.unexplained[index]) and self.is_equal_point(point, x)
         ]
 
-    def hessian_pieces(self, base: Floats, x: Floats, y: Floats) -> list[QueryAtPoint]:
+    def pending_hessian_products(self, base: Floats, x: Floats, y: Floats) -> list[QueryAtPoint]:
         """Return the pending Hessian products at a base point along a pair of points."""
         return [
             (pending, 0)
             for pending in self.pending
             if pending.query.kind == "hessian.batch"
             and pending.query.base is not None
-            and len(pending.left[0])
+            and len(pending.unexplained[0])
             and self.is_equal_point(pending.query.base, base)
-            and self.is_pair(pending.query, x, y)
+            and self.is_at_both_points(pending.query, x, y)
         ]
 
-    def is_pair(self, query: RecordedQuery, x: Floats, y: Floats) -> bool:
+    def is_at_both_points(self, query: RecordedQuery, x: Floats, y: Floats) -> bool:
         """Return whether the two points of a query are x and y, in either order."""
         a, b = query.points
         return (self.is_equal_point(a, x) and self.is_equal_point(b, y)) or (
@@ -128,7 +128,7 @@ class QueryWindow:
     def is_part_of_difference(self, piece: QueryAtPoint, x: Floats, y: Floats) -> bool:
         """Return whether a piece belongs to a query of the difference between x and y."""
         query = piece[0].query
-        return len(query.points) > 1 and self.is_pair(query, x, y)
+        return len(query.points) > 1 and self.is_at_both_points(query, x, y)
 
     def choose(
         self, pieces: list[QueryAtPoint], size: int
@@ -136,7 +136,7 @@ class QueryWindow:
         """Return `size` components of pieces, whole pieces first; None if there are too few."""
         chosen, total = list[tuple[QueryAtPoint, Integers]](), 0
         for piece in pieces:
-            left = piece[0].left[piece[1]]
+            left = piece[0].unexplained[piece[1]]
             if total + len(left) <= size:
                 chosen.append((piece, left))
                 total += len(left)
@@ -144,7 +144,7 @@ class QueryWindow:
                 return chosen
         chosen, total = [], 0
         for piece in pieces:
-            left = piece[0].left[piece[1]][: size - total]
+            left = piece[0].unexplained[piece[1]][: size - total]
             chosen.append((piece, left))
             total += len(left)
             if total == size:
@@ -154,8 +154,8 @@ class QueryWindow:
     def take(self, chosen: list[tuple[QueryAtPoint, Integers]]) -> Integers:
         """Mark chosen components as explained, and return them."""
         for (pending, lefts), part in chosen:
-            left = pending.left[lefts]
-            pending.left[lefts] = left[len(part) :] if left is not part else left[:0]
+            left = pending.unexplained[lefts]
+            pending.unexplained[lefts] = left[len(part) :] if left is not part else left[:0]
         self._remove_explained([item for (item, _), _ in chosen])
         return np.concatenate([part for _, part in chosen])
 
@@ -163,17 +163,17 @@ class QueryWindow:
         """Mark exactly the expected components as explained; return False if some are missing."""
         ordered = np.sort(expected)
         for pending, position in pieces:
-            left = pending.left[position]
+            left = pending.unexplained[position]
             if len(left) == len(ordered) and np.array_equal(np.sort(left), ordered):
-                pending.left[position] = left[:0]
+                pending.unexplained[position] = left[:0]
                 self._remove_explained([pending])
                 return True
         missing, rests = Counter(ordered.tolist()), list[Integers]()
-        if sum(len(item.left[location]) for item, location in pieces) < len(ordered):
+        if sum(len(item.unexplained[location]) for item, location in pieces) < len(ordered):
             return False
         for pending, position in pieces:
             rest = []
-            for i in pending.left[position].tolist():
+            for i in pending.unexplained[position].tolist():
                 if missing[i] > 0:
                     missing[i] -= 1
                 else:
@@ -183,8 +183,8 @@ class QueryWindow:
             return False
         touched = list[PendingQuery]()
         for (pending, position), other_rest in zip(pieces, rests, strict=True):
-            touched += [pending] if len(other_rest) < len(pending.left[position]) else []
-            pending.left[position] = other_rest
+            touched += [pending] if len(other_rest) < len(pending.unexplained[position]) else []
+            pending.unexplained[position] = other_rest
         self._remove_explained(touched)
         return True
 

@@ -117,7 +117,7 @@ class ReplayOracles(IndexSampling):
         """Return the mean of the sampled component gradients."""
         point = self._dense_point(x)
         if self._is_unresolved(sample):
-            self._resolve_draw(sample, self.window.pieces_at_point(point), point)
+            self._resolve_draw(sample, self.window.pending_gradients_at_point(point), point)
         else:
             self._consume_batch(expand_sample(sample), point)
         return self._as_backend_gradient(
@@ -134,12 +134,12 @@ class ReplayOracles(IndexSampling):
                     self.backend.gradient(self._as_backend_point(x))
                 )
             if self._is_unresolved(sample):
-                sample.owner.log = None
+                sample.whole_draw.log = None
                 sample.resolve(coincide)
         elif self._is_unresolved(sample):
-            pieces = self.window.pieces_at_point(a)
+            pieces = self.window.pending_gradients_at_point(a)
             both = [piece for piece in pieces if self.window.is_part_of_difference(piece, a, b)]
-            if sum(len(pending.left[position]) for pending, position in both) >= len(sample):
+            if sum(len(pending.unexplained[position]) for pending, position in both) >= len(sample):
                 pieces = both
             self._resolve_draw(sample, pieces, a)
             self._consume_batch(expand_sample(sample), b)
@@ -224,11 +224,11 @@ class ReplayOracles(IndexSampling):
         """Return a draw resolved from the first pending query; its components stay unexplained."""
         for pending in self.window.pending:
             for index, point in enumerate(pending.query.points):
-                if pending.query.kind in COMPONENT_KINDS and len(pending.left[index]):
+                if pending.query.kind in COMPONENT_KINDS and len(pending.unexplained[index]):
                     # A difference of equal points has its batch at both, which is one draw.
                     pieces = [
                         piece
-                        for piece in self.window.pieces_at_point(point)
+                        for piece in self.window.pending_gradients_at_point(point)
                         if piece[1] == 0
                         or not self.window.is_part_of_difference(piece, point, point)
                     ]
@@ -244,7 +244,7 @@ class ReplayOracles(IndexSampling):
         """Return whether a coin fell heads, so that a full gradient is recorded at the iterate."""
         window, x = self.window, self.position
         full = window.find(_FULL, lambda q: window.is_equal_point(q.points[0], x))
-        pieces = window.pieces_at_point(x)
+        pieces = window.pending_gradients_at_point(x)
         covers = window.starts_with_each_component_once(pieces)
         coin = self.transcript.states[self.step].coin if self._is_known(self.step) else None
         if (full is None) == (not pieces) or covers:
@@ -254,7 +254,7 @@ class ReplayOracles(IndexSampling):
                 likely = full.query.number < pieces[0][0].query.number
             else:
                 # As many as there are components make a full gradient, more or fewer a batch.
-                left = sum(len(pending.left[position]) for pending, position in pieces)
+                left = sum(len(pending.unexplained[position]) for pending, position in pieces)
                 likely = covers and left == self.n
             heads = likely == (self.decisions.choose_option(self.step, 2) == 0)
         else:
@@ -302,7 +302,9 @@ class ReplayOracles(IndexSampling):
     def find_minimisation(self, direction: Floats) -> PendingQuery | None:
         """Return the first pending minimisation along a direction or a positive multiple of it."""
         size = float(np.linalg.norm(direction))
-        limit = VALUE_TOLERANCE * max(self.transcript.gradient_size, float(np.abs(direction).max()))
+        limit = VALUE_TOLERANCE * max(
+            self.transcript.max_gradient_entry, float(np.abs(direction).max())
+        )
 
         def fits(query: RecordedQuery) -> bool:
             assert query.direction is not None
@@ -399,7 +401,7 @@ class ReplayOracles(IndexSampling):
         sample.resolve(self.window.take(chosen))
 
     def _consume_batch(self, expected: Integers, x: Floats) -> None:
-        if self.window.consume_exactly(self.window.pieces_at_point(x), expected):
+        if self.window.consume_exactly(self.window.pending_gradients_at_point(x), expected):
             return
         if len(expected) == self.n == len(np.unique(expected)):
             self._consume_full_gradient(x, "a batch of all components")
@@ -411,7 +413,7 @@ class ReplayOracles(IndexSampling):
         pending = window.find(_FULL, lambda q: window.is_equal_point(q.points[0], x))
         if pending is not None:
             window.consume_query(pending)
-        elif not window.consume_exactly(window.pieces_at_point(x), np.arange(self.n)):
+        elif not window.consume_exactly(window.pending_gradients_at_point(x), np.arange(self.n)):
             self.raise_mismatch(f"queries {subject}", x)
 
     def _consume_difference_of_equal_points(
@@ -422,19 +424,19 @@ class ReplayOracles(IndexSampling):
         both = [
             (pending, index)
             for pending in window.pending
-            if pending.query.kind == "difference" and window.is_pair(pending.query, x, y)
+            if pending.query.kind == "difference" and window.is_at_both_points(pending.query, x, y)
             for index in range(2)
-            if len(pending.left[index])
+            if len(pending.unexplained[index])
         ]
         firsts = [piece for piece in both if piece[1] == 0]
         chosen = window.choose(firsts, size)
         if chosen is not None:
             coincide = window.take(chosen)
             window.consume_exactly(
-                [(pending, 1) for pending, _ in firsts if len(pending.left[1])], coincide
+                [(pending, 1) for pending, _ in firsts if len(pending.unexplained[1])], coincide
             )
             return coincide
-        pieces = window.pieces_at_point(x, frozenset({"batch"}))
+        pieces = window.pending_gradients_at_point(x, frozenset({"batch"}))
         chosen = window.choose(pieces, 2 * size)
         coincide = np.concatenate([part for _, part in chosen or []] or [np.arange(0)])
         if chosen is None or not np.array_equal(np.sort(coincide[:size]), np.sort(coincide[size:])):
@@ -471,13 +473,13 @@ class ReplayHessianAtPoint:
             lambda q: (
                 q.base is not None
                 and window.is_equal_point(q.base, self._base)
-                and window.is_pair(q, a, b)
+                and window.is_at_both_points(q, a, b)
             ),
         )
         if pending is not None:
             window.consume_query(pending)
         elif not window.consume_exactly(
-            window.hessian_pieces(self._base, a, b), np.arange(replay.n)
+            window.pending_hessian_products(self._base, a, b), np.arange(replay.n)
         ) and not window.is_equal_point(a, b):
             replay.raise_mismatch("multiplies by the mean Hessian", self._base)
         self._require_explained()
@@ -488,7 +490,7 @@ class ReplayHessianAtPoint:
         """Return the mean of the sampled component Hessians times x - y."""
         replay, window = self._replay, self._replay.window
         a, b = replay._dense_point(x), replay._dense_point(y)
-        pieces = window.hessian_pieces(self._base, a, b)
+        pieces = window.pending_hessian_products(self._base, a, b)
         if window.is_equal_point(a, b) and not pieces:
             own = replay._as_backend_point(x), replay._as_backend_point(y)
             return 0.0 * replay._as_backend_gradient(self._hessian.product(*own))
@@ -534,25 +536,25 @@ class ReplayTable:
     def _consume_batch_or_table(self, kind: str, sample: Any, x: Any) -> None:
         replay, window = self._replay, self._replay.window
         point = replay._dense_point(x)
-        pieces = window.pieces_at_point(point)
+        pieces = window.pending_gradients_at_point(point)
         own = [piece for piece in pieces if piece[0].query.kind == kind]
         size = len(sample)
         if not replay._is_unresolved(sample):
             if not (own and window.consume_exactly(own, expand_sample(sample))):
                 replay._consume_batch(expand_sample(sample), point)
             return
-        if sum(len(pending.left[position]) for pending, position in own) >= size:
+        if sum(len(pending.unexplained[position]) for pending, position in own) >= size:
             pieces = own
         elif kind == "table.difference" and pieces:
             self._resolve_table_draw(sample, pieces, point)
             return
-        total = sum(len(pending.left[position]) for pending, position in pieces)
+        total = sum(len(pending.unexplained[position]) for pending, position in pieces)
         if kind == "table.replace" and 0 < total < size:
-            stored = np.concatenate([pending.left[position] for pending, position in pieces])
+            stored = np.concatenate([pending.unexplained[position] for pending, position in pieces])
             if len(np.unique(stored)) == len(stored):
                 window.take(window.choose(pieces, total) or [])
                 replay.notes.append("a component that is stored once is queried once")
-                sample.owner.log = None
+                sample.whole_draw.log = None
                 sample.resolve(np.resize(stored, size))
                 return
         replay._resolve_draw(sample, pieces, point)

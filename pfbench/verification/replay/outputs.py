@@ -15,7 +15,7 @@ from pfbench.verification.replay.replay_instances import (
     ReplayCase,
     list_problem_kinds,
     make_instance,
-    set_horizon,
+    with_horizon,
 )
 from pfbench.verification.statistics import Decision, decide_uniform
 from pfbench.verification.subject import MethodFailed, NotTestable, select_accepted
@@ -50,7 +50,7 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
         return None
     try:
         short, long = (
-            (trial.make(**set_horizon(method, first, T)), method(**set_horizon(method, first, T)))
+            (trial.make(**with_horizon(method, first, T)), method(**with_horizon(method, first, T)))
             for T in (8, _HORIZON)
         )
     except NotTestable:
@@ -73,7 +73,7 @@ def _describe_wrong_declared_output(
     pairs = [short, long]
     if has_output:
         for output in ("last", "uniform", "weighted"):
-            parameters = {**set_horizon(method, first, 8), "output": output}
+            parameters = {**with_horizon(method, first, 8), "output": output}
             try:
                 pairs.append((trial.make(**parameters), method(**parameters)))
             except NotTestable:
@@ -109,7 +109,7 @@ def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decisi
     kind = list_problem_kinds(method)[0]
     decisions = list[Decision]()
     for runs, T in _RUNS:
-        case = ReplayCase(make_instance(kind), set_horizon(method, first, T))
+        case = ReplayCase(make_instance(kind), with_horizon(method, first, T))
         algorithm, right = trial.make(**case.parameters), method(**case.parameters)
         own = _output_of_last_state(record_run(case.problem(), right))
         options = dict.fromkeys((getattr(algorithm, "output", right.output), right.output))
@@ -164,7 +164,7 @@ def _find_law_part_of_output(
                 for t in range(T)
             ]
         )
-    limit = VALUE_TOLERANCE * transcript.point_size
+    limit = VALUE_TOLERANCE * transcript.max_point_entry
     same = np.flatnonzero([float(np.abs(point - output).max()) <= limit for point in points])
     if not same.size:
         return -1

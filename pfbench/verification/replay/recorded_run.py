@@ -97,7 +97,7 @@ class Transcript:
         The seed of the run.
     queries, states
         The queries and states in order; points, gradients and outputs of states are dense copies.
-    point_size, gradient_size
+    max_point_entry, max_gradient_entry
         The largest modulus of an entry of an iterate, and of a gradient.
     error
         The exception that ended the run; None if there was none.
@@ -109,15 +109,15 @@ class Transcript:
     seed: int = 0
     queries: list[RecordedQuery] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
-    point_size: float = 0.0
-    gradient_size: float = 0.0
+    max_point_entry: float = 0.0
+    max_gradient_entry: float = 0.0
     error: BaseException | None = None
     is_complete: bool = True
 
     def __post_init__(self) -> None:
         self.pattern: Pattern | None = getattr(self.problem.start(), "pattern", None)
         self.start: Floats = copy_dense(self.problem.start())
-        self.point_size = max(float(np.abs(self.start).max()), 1e-300)
+        self.max_point_entry = max(float(np.abs(self.start).max()), 1e-300)
         self.spent = [0] * len(COUNTED)
         self._inner = 0
 
@@ -141,7 +141,7 @@ class Transcript:
             direction, length = self._copy_dense(arguments[1]), float(arguments[2])
             arguments = arguments[:1]
         elif verb in ("gradient", "batch"):
-            self.gradient_size = max(self.gradient_size, float(np.abs(answer).max()))
+            self.max_gradient_entry = max(self.max_gradient_entry, float(np.abs(answer).max()))
         points = tuple(self._copy_dense(x) for x in arguments)
         size = 0 if indices is None else len(indices)
         for kind, amount in CALL_COSTS[verb](self.problem.n, size):
@@ -169,9 +169,11 @@ class Transcript:
         )
         coin = None if state.coin is None else bool(state.coin)
         copied = State(self._copy_dense(state.x), point, estimate, output, coin)
-        self.point_size = max(self.point_size, float(np.abs(copied.x).max()))
+        self.max_point_entry = max(self.max_point_entry, float(np.abs(copied.x).max()))
         if copied.estimate is not None:
-            self.gradient_size = max(self.gradient_size, float(np.abs(copied.estimate).max()))
+            self.max_gradient_entry = max(
+                self.max_gradient_entry, float(np.abs(copied.estimate).max())
+            )
         self.states.append(copied)
 
     def _copy_dense(self, x: Any) -> Any:

@@ -145,8 +145,10 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
         n, chance = stream.case.problem().n, stream.case.parameters.get("refresh")
         law = examine_draw_law(logs, n, chance)
         decisions = str(stream.case)
-        if law.wrong or (law.law and _states_replacement(method)):
-            words = law.wrong or f"its batches are drawn {law.law}, the source's with replacement"
+        if law.violation or (law.law and _states_replacement(method)):
+            words = (
+                law.violation or f"its batches are drawn {law.law}, the source's with replacement"
+            )
             reason = f"{decisions}: iteration {law.step}: {words} (repeat: {trial.command})."
             parts[decisions] = Decision("violated", reason, {}, law.p_value)
             break
@@ -173,7 +175,7 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
     method, comparison, claimed = ALGORITHMS[name], ComparisonTally(), dict[str, float]()
     measured = dict[str, float]()
     for case, algorithm in _runnable_cases(trial, method, comparison):
-        if case.is_extreme or case.needs_matrices or _case_horizon(case) > 40:
+        if case.is_extreme or case.has_matrix_points or _case_horizon(case) > 40:
             continue
         transcript = _record_case(trial, case, algorithm, comparison, "counts")
         if transcript is None:
@@ -286,7 +288,7 @@ def _record_case(
     if case.is_factored:
         comparison.skipped.append(f"factored points ({type(error).__name__})")
         return None
-    if case.needs_matrices:
+    if case.has_matrix_points:
         comparison.doubts.append(words)
         return None
     if case.is_extreme and not transcript.states and isinstance(error, REFUSALS):

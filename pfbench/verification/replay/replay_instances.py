@@ -64,7 +64,7 @@ class ReplayCase:
         The parameters of the method.
     is_extreme
         Whether the method may refuse these parameters.
-    needs_matrices
+    has_matrix_points
         Whether points are matrices; an exception of the method is then only a doubt.
     is_factored
         Whether points are factored.
@@ -73,7 +73,7 @@ class ReplayCase:
     problem: Instance
     parameters: Mapping[str, Any]
     is_extreme: bool = False
-    needs_matrices: bool = False
+    has_matrix_points: bool = False
     is_factored: bool = False
 
     def __str__(self) -> str:
@@ -162,25 +162,25 @@ def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Re
     for form in full_list:
         for kind in kinds:
             for shape in SHAPES:
-                parameters = set_horizon(method, form.parameters, 40)
+                parameters = with_horizon(method, form.parameters, 40)
                 yield ReplayCase(
                     make_instance({**kind, **sample}, shape),
                     parameters,
-                    needs_matrices=len(shape) > 1,
+                    has_matrix_points=len(shape) > 1,
                 )
         if "lo" in method.requires and "norm" not in method.requires:
             edge = {"kind": "octahedron", "radius": _EDGE, "at_vertex": True}
-            yield ReplayCase(make_instance(edge), set_horizon(method, form.parameters, 60))
+            yield ReplayCase(make_instance(edge), with_horizon(method, form.parameters, 60))
     first = full_list[0].parameters
     if "lo" in method.requires and not method.requires & {"norm", "polytope", "set"}:
         yield ReplayCase(
             instance(make_recovery_problem).with_title("matrix recovery 6x5"),
-            set_horizon(method, first, 14),
-            needs_matrices=True,
+            with_horizon(method, first, 14),
+            has_matrix_points=True,
             is_factored=True,
         )
     for options, changes in _iterate_problem_and_method_extremes(method, first):
-        parameters = {**set_horizon(method, first, 40), **changes}
+        parameters = {**with_horizon(method, first, 40), **changes}
         if not _is_allowed(method, parameters):
             continue
         shape = options.pop("shape", VECTOR)
@@ -209,7 +209,7 @@ def _long_cases(
         slow = bool(searching & set(map(str, form.parameters.values())))
         for T in (300,) if effort == "quick" else (300, 1100):
             yield ReplayCase(
-                make_instance(kind), set_horizon(method, form.parameters, T // 2 if slow else T)
+                make_instance(kind), with_horizon(method, form.parameters, T // 2 if slow else T)
             )
     names = set(forms[0].parameters)
     if "tolerance" in names and "lo" in method.requires:
@@ -219,7 +219,7 @@ def _long_cases(
         T = 3_000 if effort == "quick" else 21_000
         small = {"batch": 1} if "batch" in names else {}
         small |= {"snapshot": 2} if "subepochs" in names else {}
-        parameters = {**set_horizon(method, forms[0].parameters, T), **small}
+        parameters = {**with_horizon(method, forms[0].parameters, T), **small}
         yield ReplayCase(make_instance({**kind, "n": 3}), parameters)
 
 
@@ -267,7 +267,7 @@ NEEDED_STEP = 0.1
 """Value of a required `step`."""
 
 
-def set_horizon(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
+def with_horizon(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
     """Return parameters with the horizon T, divided by the number of restarts."""
     names = {f.name for f in fields(method)}
     if "iterations" not in names:

@@ -30,7 +30,7 @@ from pfbench.verification.statements.setting import (
 from pfbench.verification.statistics import (
     Decision,
     combine_all,
-    combine_families,
+    combine_instances,
     combine_with_conditions,
     decide_inequality,
     decide_mean,
@@ -99,14 +99,14 @@ class Bound:
         parts, runs = (
             self._decide_every_run(trial) if in_every_run else self._decide_expectation(trial)
         )
-        decision = combine_families(
+        decision = combine_instances(
             {name: _combine_labels(by_label) for name, by_label in parts.items()}
         )
         if is_count(self.quantity):
             decision = mark_by_schedule(decision)
         if self.has_own_constant:
             decision = mark_by_own_constant(decision)
-        conditions = self._decide_conditions(trial) if trial.stretch == 1 else {}
+        conditions = self._decide_uniform_output(trial) if trial.horizon_multiple == 1 else {}
         if conditions:
             decision = combine_with_conditions({"": decision}, conditions)
         return Evidence(decision, {"ratio": 1.0}, runs)
@@ -144,7 +144,7 @@ class Bound:
 
         A bound that decreases geometrically soon falls below this value on longer runs.
         """
-        if trial.stretch == 1 or is_count(self.quantity):
+        if trial.horizon_multiple == 1 or is_count(self.quantity):
             return 0.0
         return _ROUNDING * abs(as_function(case.problem, self.quantity)(case.problem.start()))
 
@@ -254,7 +254,7 @@ class Bound:
         points = [x if step.state.at is None else keep(step.state.at) for x, step in moves]
         return float(np.mean([measured(x) for x in points]))
 
-    def _decide_conditions(self, trial: Trial) -> dict[str, Decision]:
+    def _decide_uniform_output(self, trial: Trial) -> dict[str, Decision]:
         """Decide that the output is drawn uniformly, if the bound relies on that.
 
         The bound relies on it if `statistic` is "mean" and the claim's method declares a uniform

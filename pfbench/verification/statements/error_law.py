@@ -24,7 +24,7 @@ from pfbench.verification.statements.setting import (
 )
 from pfbench.verification.statistics import (
     Decision,
-    combine_families,
+    combine_instances,
     combine_with_conditions,
     decide_exact,
     decide_inequality,
@@ -114,7 +114,7 @@ class ErrorLawCheck:
             parts[name] = self._decide_groups(case, groups)
             runs += count
         claimed = {"mean square over its law": 1.0}
-        return Evidence(combine_families(parts), claimed, runs)
+        return Evidence(combine_instances(parts), claimed, runs)
 
     def check(self, trial: Trial) -> None:
         """Raise if the claim cannot be tested, as `Bound.check` does."""
@@ -167,7 +167,7 @@ def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGrou
     def run(rng: Any) -> list[tuple[Past, Any, Any]]:
         steps = islice(trial.follow(case.problem, case.algorithm, rng=rng), case.steps)
         return list(
-            iterate_past_error_history(
+            iterate_pasts_and_errors(
                 case.problem, ((step.estimate_point, step.estimate) for step in steps)
             )
         )
@@ -188,7 +188,7 @@ def group_errors(
     return list(groups.values()), count
 
 
-def iterate_past_error_history(
+def iterate_pasts_and_errors(
     problem: Any, estimates: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Past, Any, Any]]:
     """Yield the past of each estimate, its error, and all points and estimates before it.

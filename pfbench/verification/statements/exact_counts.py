@@ -102,17 +102,17 @@ class ExactCounts:
 
 
 def _decide_counts(
-    right: Mapping[str, float], result: Mapping[str, float], expected: bool
+    claimed: Mapping[str, float], observed: Mapping[str, float], expected: bool
 ) -> Decision:
     """Decide that counts equal the claimed ones; means over all draws up to rounding."""
     if not expected:
-        return decide_equality(right, result)
+        return decide_equality(claimed, observed)
     wrong = [
-        f"The mean of {kind.upper()} over all draws is {result[kind]:g}, not {number:g}."
-        for kind, number in right.items()
-        if abs(result[kind] - number) > ROUNDING * max(1.0, abs(number))
+        f"The mean of {kind.upper()} over all draws is {observed[kind]:g}, not {number:g}."
+        for kind, number in claimed.items()
+        if abs(observed[kind] - number) > ROUNDING * max(1.0, abs(number))
     ]
-    measured = {kind: result[kind] for kind in right}
+    measured = {kind: observed[kind] for kind in claimed}
     return decide_exact(not wrong, "Every mean is exact.", "".join(wrong[:1]), measured)
 
 

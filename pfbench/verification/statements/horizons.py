@@ -15,7 +15,7 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     adapt_instance_to_longer_horizon,
 )
-from pfbench.verification.statistics import Decision, combine_families, is_doubtful
+from pfbench.verification.statistics import Decision, combine_instances, is_doubtful
 from pfbench.verification.subject import ClaimBroken, Subject
 from pfbench.verification.trial import Trial
 
@@ -67,7 +67,7 @@ def decide_at_growing_horizons(
             break
         other_process_time = started
         for k in [*going]:
-            stretched = replace(trial, stretch=factor, claim=groups[k])
+            stretched = replace(trial, horizon_multiple=factor, claim=groups[k])
             name = f"T = {first * factor}{instance_names(groups[k]) if len(groups) > 1 else ''}"
             if tried.try_horizon(name, stretched, FACTOR * work[k]):
                 work[k], reached[k] = tried.last, factor
@@ -80,9 +80,9 @@ def decide_at_growing_horizons(
             claim = select_shorter_horizon_instances(groups[0], high, low)
             name = f"T = {first * high} on instances for T = {first * low}"
             cost = work[0] * high / reached[0]
-            tried.try_horizon(name, replace(trial, stretch=high, claim=claim), cost)
+            tried.try_horizon(name, replace(trial, horizon_multiple=high, claim=claim), cost)
     trial.coverage.horizons = tuple(first * f for f in factors) if len(factors) > 1 else ()
-    decision = combine_families(tried.parts) if len(tried.parts) > 1 else evidence.decision
+    decision = combine_instances(tried.parts) if len(tried.parts) > 1 else evidence.decision
     if min(reached) < max(reached):
         late += (
             f" T <= {first * min(reached)}{instance_names(groups[reached.index(min(reached))])}."

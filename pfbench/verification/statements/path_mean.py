@@ -13,7 +13,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.verdicts import Verdict
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.statistics import Decision, combine_families, decide_inequality
+from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.trial import Trial
 
 _LONGEST = 20_000
@@ -112,7 +112,7 @@ class PathMeanBound:
             runs += len(visited)
             if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
                 break
-        return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
+        return Evidence(combine_instances(parts), {"ratio": 1.0}, runs)
 
 
 def _parameter_names(bound: Callable[..., float]) -> tuple[str, ...]:

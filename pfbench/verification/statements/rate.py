@@ -27,7 +27,7 @@ from pfbench.verification.statistics import (
     Decision,
     Exponent,
     SeedRows,
-    combine_families,
+    combine_instances,
     decide_exponent,
     fit_exponent,
 )
@@ -85,7 +85,7 @@ class RateCheck:
 
             parts[name] = decide_exponent(fit, self.exponent, seeds=self.seeds)
             runs += len(rows.computed) * len(self.values)
-        decision = combine_families(parts)
+        decision = combine_instances(parts)
         if self.by_schedule:
             decision = follows_from_schedule(decision)
         elif decision.verdict == Verdict.HOLDS:

@@ -30,7 +30,7 @@ from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
     SeedRows,
-    combine_families,
+    combine_instances,
     decide_inequality,
     decide_median,
 )
@@ -76,7 +76,7 @@ class Separation:
             else:
                 parts[name] = decide_inequality(np.array(rows(1)) / self.factor)
             runs += 2 * len(rows.computed)
-        return Evidence(combine_families(parts), {"calls over the other's": self.factor}, runs)
+        return Evidence(combine_instances(parts), {"calls over the other's": self.factor}, runs)
 
     def check(self, trial: Trial) -> None:
         """Raise if the claim cannot be tested, as `Bound.check` does."""

@@ -133,8 +133,8 @@ class ClaimSetting:
         """
         statement = problem.constants(problem.start())
         constants = statement if self.constants is None else self.constants(problem)
-        horizon = self.horizon(trial.effort) if trial.stretch > 1 else None
-        longer = {} if horizon is None else {horizon[0]: trial.stretch * horizon[1]}
+        horizon = self.horizon(trial.effort) if trial.horizon_multiple > 1 else None
+        longer = {} if horizon is None else {horizon[0]: trial.horizon_multiple * horizon[1]}
         if callable(self.parameters):
             parameters = {
                 **self.parameters(constants, **longer),
@@ -243,8 +243,8 @@ def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
         yield (
             title,
             instance
-            if trial.stretch == 1
-            else adapt_instance_to_longer_horizon(instance, trial.stretch),
+            if trial.horizon_multiple == 1
+            else adapt_instance_to_longer_horizon(instance, trial.horizon_multiple),
         )
 
 

@@ -22,7 +22,7 @@ from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, m
 from pfbench.verification.statistics.medians import MOST_SEEDS, SEEDS, SeedRows
 from pfbench.verification.statistics.parts import (
     combine_all,
-    combine_families,
+    combine_instances,
     combine_with_conditions,
     mark_by_own_constant,
     mark_by_schedule,
@@ -44,7 +44,7 @@ __all__ = [
     "Exponent",
     "SeedRows",
     "combine_all",
-    "combine_families",
+    "combine_instances",
     "combine_with_conditions",
     "decide_equality",
     "decide_exact",

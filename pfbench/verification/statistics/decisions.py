@@ -85,14 +85,14 @@ def decide_exact(
     return Decision(verdict, holds if condition else violated, measured, None)
 
 
-def decide_equality(expected: Mapping[str, float], result: Mapping[str, float]) -> Decision:
+def decide_equality(expected: Mapping[str, float], observed: Mapping[str, float]) -> Decision:
     """Decide an exact statement: every number equals the expected one."""
     wrong = [
-        f"{name} is {result[name]:g}, not {number:g}."
+        f"{name} is {observed[name]:g}, not {number:g}."
         for name, number in expected.items()
-        if result[name] != number
+        if observed[name] != number
     ]
-    measured = {name: float(result[name]) for name in expected}
+    measured = {name: float(observed[name]) for name in expected}
     return decide_exact(not wrong, "Every number is exact.", "".join(wrong[:1]), measured)
 
 

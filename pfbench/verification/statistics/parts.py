@@ -50,7 +50,7 @@ def combine_with_conditions(
     return combine_all({**parts, **met})
 
 
-def combine_families(parts: Mapping[str, Decision]) -> Decision:
+def combine_instances(parts: Mapping[str, Decision]) -> Decision:
     """Combine decisions on several instances: the worst if a bound fails, else the tightest.
 
     `tight_on` names the instance with the largest ratio among the tightest.

@@ -27,7 +27,7 @@ class WorstCase:
     compute
         Function of N that returns the computed worst case; NaN if the solver does not find it. Its
         second argument is the smoothness of f, which is 1 in the claim; a planted fault changes it.
-    share
+    min_bound_share
         The worst case is at least this fraction of the bound for all N up to `max_steps`.
     quick_steps, max_steps
         Largest N of a quick and of a full verification, which take seconds and minutes.
@@ -35,7 +35,7 @@ class WorstCase:
 
     bound: Callable[[int], float]
     compute: Callable[..., float]
-    share: float
+    min_bound_share: float
     quick_steps: int = 4
     max_steps: int = 8
 
@@ -58,13 +58,13 @@ class WorstCase:
             verdict, reason = Verdict.INCONCLUSIVE, "The solver finds no worst case."
         elif worst > bound * (1.0 + TOLERANCE):
             verdict, reason = Verdict.VIOLATED, "The worst case exceeds the bound."
-        elif worst >= self.share * bound:
+        elif worst >= self.min_bound_share * bound:
             verdict = max(
                 decide_kept_bound(worst / bound),
                 Verdict.WITHIN_10,
                 key=lambda verdict: verdict.rank_from_worst,
             )
-            reason = f"The worst case is at least {self.share:g} of the bound."
+            reason = f"The worst case is at least {self.min_bound_share:g} of the bound."
         else:
             verdict, reason = Verdict.HOLDS, "The worst case is at most the bound."
         return Decision(verdict, reason, measured, None)

@@ -58,8 +58,8 @@ def test_between_two_accuracies_each_row_needs_as_many_calls_as_it_says(name):
 @pytest.mark.parametrize("name", ["page", "zerosarah-fw", "nfwu-page", "ncgs-spider", "lsvrg-fw"])
 def test_the_cost_grows_with_n_as_the_row_says(name):
     row = ROWS[name][0]
-    few, many = row.location[1][0], row.location[1][2]
-    spent = [case(name, row.location[0], n=n).calls(0)["SFO"] for n in (few, many)]
+    few, many = row.epsilon_and_ns_of_n_fit[1][0], row.epsilon_and_ns_of_n_fit[1][2]
+    spent = [case(name, row.epsilon_and_ns_of_n_fit[0], n=n).calls(0)["SFO"] for n in (few, many)]
     assert math.log(spent[1] / spent[0]) / math.log(many / few) == pytest.approx(
         row.exponent_in_n, abs=0.13
     )

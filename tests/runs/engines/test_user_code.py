@@ -71,7 +71,8 @@ def number():
 def test_user_code_shares_a_process_with_itself_alone():
     codes = "", "", "mine", "mine", "yours", "", ""
     first, second, third, fourth, fifth, sixth, seventh = (
-        result.value for result in run_tasks([Task(number, (), code=code) for code in codes], 1)
+        result.value
+        for result in run_tasks([Task(number, (), user_code_name=code) for code in codes], 1)
     )
     assert first == second == third == fourth  # one that ran ours alone is clean
     assert len({fourth, fifth, sixth}) == 3

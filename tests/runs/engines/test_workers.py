@@ -144,7 +144,7 @@ def test_what_was_lost_is_begun_again_and_counted(tmp_path, times, status):
     (found,) = run_tasks([Task(lost_at_first, (str(tmp_path), times))], 1, retries=1)
     assert (found.status, found.retries) == (status, min(times, 1))
     if status == "lost":
-        assert found.notes[3] == 8.0
+        assert found.shared_numbers[3] == 8.0
 
 
 def late():

@@ -127,7 +127,7 @@ def test_nothing_but_a_name_stands_in_braces(refusal, template):
 
 def test_doubled_braces_are_literal():
     values = {"b": "{seed}", "seed": 3}
-    text = fill_template("{{b}} {b} {seed}{{}}", location="x", giver="y", values=values)
+    text = fill_template("{{b}} {b} {seed}{{}}", location="x", values_source="y", values=values)
     assert text == "{b} {seed} 3{}"
     assert placeholder_names("{{b}} {b} {seed}", location="x") == {"b", "seed"}
 
@@ -246,9 +246,9 @@ def test_any_spec_is_read_or_refused_in_a_sentence(tmp_path_factory, fields, rep
 @given(st.text(alphabet="{}b!:.[]()0_ é", max_size=30))
 def test_any_template_is_filled_or_refused(template):
     doubled = template.replace("{", "{{").replace("}", "}}")
-    assert fill_template(doubled, location="x", giver="y", values={}) == template
+    assert fill_template(doubled, location="x", values_source="y", values={}) == template
     try:
-        text = fill_template(template, location="x", giver="y", values={"b": 1})
+        text = fill_template(template, location="x", values_source="y", values={"b": 1})
     except InputError:
         return
     assert placeholder_names(template, location="x") <= {"b"}

@@ -22,8 +22,8 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.exports import FORMATS, export
-from pfbench.runs.storage.exports.measure_curves import ExportOptions, folders
-from pfbench.runs.storage.exports.naming import namings
+from pfbench.runs.storage.exports.measure_curves import ExportOptions, algorithm_folder_names
+from pfbench.runs.storage.exports.naming import run_names
 from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"
@@ -182,7 +182,7 @@ def test_coco_reads_back(exported):
     assert functions["f1"] == {"function": "f1", "dimension": "4", "problem": LOGISTIC}
     assert functions["f2"] == {"function": "f2", "dimension": "120", "problem": RECOVERY}
     for algorithm in (SVRG, FW):
-        found = read_coco(folder / folders([SVRG, FW])[algorithm])
+        found = read_coco(folder / algorithm_folder_names([SVRG, FW])[algorithm])
         assert set(found) == {(1, 4), (2, 120)}
         instances = [run[0] for run in found[1, 4]]
         assert instances == ([1, 5, 10] if algorithm == SVRG else [1, 5])
@@ -191,7 +191,7 @@ def test_coco_reads_back(exported):
             assert tdat == [[1 + k, 0, 4.0 - k, 3.0 - k, 3.0 - k] for k in range(4)]
             assert dat == tdat, instance
     # The run that diverged ends at its last finite value.
-    svrg = read_coco(folder / folders([SVRG, FW])[SVRG])
+    svrg = read_coco(folder / algorithm_folder_names([SVRG, FW])[SVRG])
     assert svrg[1, 4][2][1] == 3
 
 
@@ -201,7 +201,9 @@ def test_coco_has_the_best_so_far_and_the_improvements(store, exported):
     rows = [(*row[:-1], value) for row, value in zip(run.rows, values, strict=True)]
     store.put(key_of("up and down"), replace(run, rows=rows), ENVIRONMENT, {"dimension": 4})
     folder = exported("coco", ExportOptions("fw_gap", "iteration"), [key_of("up and down")])
-    ((instance, evaluations, best, dat, tdat),) = read_coco(folder / folders([SVRG])[SVRG])[1, 4]
+    ((instance, evaluations, best, dat, tdat),) = read_coco(
+        folder / algorithm_folder_names([SVRG])[SVRG]
+    )[1, 4]
     assert (instance, evaluations, best) == (1, 6, 1.0)
     assert [line[2] for line in tdat] == [5.0, 2.0, 2.0, 1.0, 1.0, 1.0]
     assert [line[3] for line in tdat] == values
@@ -212,7 +214,7 @@ def test_coco_has_the_best_so_far_and_the_improvements(store, exported):
 def test_cocopp_reads_it(exported):
     cocopp = pytest.importorskip("cocopp")
     folder = exported("coco")
-    found = cocopp.load(str(folder / folders([SVRG, FW])[FW]))
+    found = cocopp.load(str(folder / algorithm_folder_names([SVRG, FW])[FW]))
     assert [(one.funcId, one.dim, list(one.maxevals)) for one in found] == [
         (1, 4, [59, 59]),
         (2, 120, [59, 59]),
@@ -228,7 +230,7 @@ def test_the_expected_runtime_is_that_of_cocopp(tmp_path):
         runs.append(slowed(made_run(seed, rows=rows), steps))
         store.put(key_of(seed), runs[-1], ENVIRONMENT, {"dimension": 4})
     export(store, listed(store), "coco", tmp_path / "coco", ExportOptions("objective", "lo"))
-    (found,) = cocopp.load(str(tmp_path / "coco" / folders([SVRG])[SVRG]))
+    (found,) = cocopp.load(str(tmp_path / "coco" / algorithm_folder_names([SVRG])[SVRG]))
     for target in (0.9, 0.3, 0.1, 0.02, 1e-9):
         ours = make_runtimes(runs, Stop("objective", target), Cost.from_weights("lo"))
         expected = ert(ours) + (len(runs) / ours.hits if ours.hits else 0)
@@ -253,7 +255,7 @@ def view(tmp_path):
         f'problems = "{LOGISTIC}"\nseeds = [0, 4]\ntargets = ["fw_gap=1", "fw_gap=0.5"]\n'
         f'[algorithms]\n"=SVRG" = "{SVRG}"\n'
     )
-    return ExportOptions("fw_gap", names=namings(load_spec(path)))
+    return ExportOptions("fw_gap", names=run_names(load_spec(path)))
 
 
 @pytest.mark.parametrize("form", ["csv-wide", "csv-long"])
@@ -279,7 +281,7 @@ def test_tuned_methods_and_their_search_have_labels(tmp_path):
         '[tune]\ntrials = 2\nseeds = [7]\ntarget = "fw_gap=1"\n'
         '[tune.methods.sfw]\nselector = "sfw[iterations=3,step={step}]"\nstep = [0.1, 0.2]\n'
     )
-    found = namings(load_spec(path))
+    found = run_names(load_spec(path))
     for step in (0.1, 0.2):
         method = f"sfw[iterations=3,step={step}]"
         told = {seed: found[f"quadratic[seed={seed}]", method, seed].label for seed in (0, 1, 7)}
@@ -476,6 +478,6 @@ def test_a_file_where_the_folder_should_be(store, tmp_path):
 
 
 def test_selectors_that_look_alike_as_files_get_folders_of_their_own():
-    names = folders(["a[x=1]", "a:x=1", "a x=1", "../a x=1", "b" * 300])
+    names = algorithm_folder_names(["a[x=1]", "a:x=1", "a x=1", "../a x=1", "b" * 300])
     assert len(set(names.values())) == 5
     assert all(re.fullmatch(r"[A-Za-z0-9=~_-][A-Za-z0-9.=~_-]{0,85}", n) for n in names.values())

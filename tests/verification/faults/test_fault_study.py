@@ -99,7 +99,7 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
 
     def studied(faults, *held):
         return run_mutation_study(
-            [Session(engine=engine)], faults, lambda _: held, at_size=lambda _: run
+            [Session(engine=engine)], faults, lambda _: held, full_size_claim_of=lambda _: run
         )
 
     early = chosen(FOUND[0])

@@ -10,7 +10,7 @@ from pfbench.verification.references import REFERENCES, load_reference
 from pfbench.verification.replay.follow import follow_transcript
 from pfbench.verification.replay.forms import list_method_forms
 from pfbench.verification.replay.recorded_run import record_run
-from pfbench.verification.replay.replay_instances import SHAPES, make_small_instances, set_horizon
+from pfbench.verification.replay.replay_instances import SHAPES, make_small_instances, with_horizon
 
 _OWN = ("pfbench.base", "pfbench.verification.references")
 """What a reference may import of pfbench."""
@@ -27,7 +27,7 @@ def cases():
 @pytest.mark.parametrize(("name", "form"), [*cases()])
 def test_a_reference_and_its_method_follow_each_other(name, form, shape):
     method = ALGORITHMS[name]
-    parameters = set_horizon(method, form.parameters, 40)  # several runs share it
+    parameters = with_horizon(method, form.parameters, 40)  # several runs share it
     algorithm = method(**parameters)
     for instance in make_small_instances(method, shape):
         problem = instance()

@@ -152,14 +152,14 @@ def along(verdicts, *, ratio=0.5, p_value=None, work=0.01, effort="quick", epsil
     trial = Trial(replace(mean(), instances=(make_instance(slope, **fixed),)), effort=effort)
 
     def check(longer):
-        tried.append(longer.stretch)
+        tried.append(longer.horizon_multiple)
         epsilons.append(longer.claim.instances[0].parameters.get("epsilon"))
         verdict = next(said)
         if isinstance(verdict, Exception):
             raise verdict
-        longer.coverage.work += work * longer.stretch
-        longer.coverage.T = max(longer.coverage.T, 50 * longer.stretch)
-        measured = {"ratio": ratio if longer.stretch > 1 else 0.5}
+        longer.coverage.work += work * longer.horizon_multiple
+        longer.coverage.T = max(longer.coverage.T, 50 * longer.horizon_multiple)
+        measured = {"ratio": ratio if longer.horizon_multiple > 1 else 0.5}
         return Evidence(Decision(verdict, f"it {verdict}.", measured, p_value), {}, 1)
 
     found = horizons.decide_at_growing_horizons(trial, [ClaimSetting(parameters=steps)], check)

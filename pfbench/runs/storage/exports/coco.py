@@ -19,8 +19,8 @@ from pfbench.runs.storage.exports.measure_curves import (
     CurveGroup,
     CurveSummary,
     ExportOptions,
-    functions,
-    groups,
+    iterate_curve_groups,
+    number_problems,
 )
 from pfbench.runs.storage.exports.selection import SelectedRuns
 
@@ -39,7 +39,7 @@ def write_coco(runs: SelectedRuns, view: ExportOptions, folder: Path) -> list[Pa
     An algorithm's folder is the input of ``cocopp``. A problem is a function, a seed s the instance
     s + 1; a run that did not start is left out. Points are not stored, so x1, x2, ... are missing.
     """
-    number = len(functions(runs))
+    number = len(number_problems(runs))
     if number > FUNCTIONS:
         raise InputError(
             f"COCO's suite has {FUNCTIONS} functions, and there are {number} problems: "
@@ -47,7 +47,7 @@ def write_coco(runs: SelectedRuns, view: ExportOptions, folder: Path) -> list[Pa
         )
     files: list[Path] = []
     lines: dict[int, tuple[str, int, str]] = {}
-    for group in groups(runs, view):
+    for group in iterate_curve_groups(runs, view):
         files += _write_group(group, view, folder / group.folder)
         lines[group.function] = f"f{group.function}", group.dimension, group.problem
     head = ("function", "dimension", "problem")

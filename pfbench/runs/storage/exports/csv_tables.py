@@ -206,7 +206,7 @@ def write_benchopt(runs: SelectedRuns, view: ExportOptions, folder: Path) -> lis
         for entry in runs:
             benchopt_fields = _benchopt_fields(entry, view)
             columns = list(zip(*entry.run.rows, strict=True)) or [()] * len(entry.run.columns)
-            names = [*benchopt_fields, *map(_benchopt, entry.run.columns)]
+            names = [*benchopt_fields, *map(_benchopt_column_name, entry.run.columns)]
             spool.add(names, [[*benchopt_fields.values(), *columns]])
         _write_parquet(path, spool)
     return [path]
@@ -241,8 +241,8 @@ def _write_parquet(path: Path, spool: _Spool) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema([(name, _type(name)) for name in spool.names])
-    index = spool.names.index(_benchopt("iteration"))
+    schema = pa.schema([(name, _benchopt_column_type(name)) for name in spool.names])
+    index = spool.names.index(_benchopt_column_name("iteration"))
     with pq.ParquetWriter(path, schema) as writer:
         for runs in _batch_runs(spool, index):
             lengths = [len(run[index]) for run in runs]
@@ -274,7 +274,7 @@ def _batch_runs(spool: _Spool, trace_column: int) -> Iterator[list[list[Any]]]:
         yield some
 
 
-def _type(name: str) -> Any:
+def _benchopt_column_type(name: str) -> Any:
     """Return the Arrow type of a column of benchopt."""
     import pyarrow as pa
 
@@ -284,7 +284,7 @@ def _type(name: str) -> Any:
     return pa.float64() if measured or name == "time" else pa.string()
 
 
-def _benchopt(name: str) -> str:
+def _benchopt_column_name(name: str) -> str:
     """Return benchopt's name for a column of a trace."""
     return _BENCHOPT.get(name, f"objective_{name}")
 

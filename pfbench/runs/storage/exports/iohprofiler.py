@@ -17,8 +17,8 @@ from pfbench.runs.storage.exports.measure_curves import (
     CurveGroup,
     CurveSummary,
     ExportOptions,
-    file_name,
-    groups,
+    iterate_curve_groups,
+    selector_as_file_name,
 )
 from pfbench.runs.storage.exports.selection import SelectedRuns
 
@@ -33,9 +33,9 @@ def write_iohprofiler(selected: SelectedRuns, view: ExportOptions, folder: Path)
     the whole trace's counts and seconds. A seed s is the instance s + 1. Points are not stored.
     """
     files = []
-    for group in groups(selected, view):
+    for group in iterate_curve_groups(selected, view):
         path = folder / group.folder
-        function = file_name(Selector.parse(group.problem).name)
+        function = selector_as_file_name(Selector.parse(group.problem).name)
         data = Path(
             f"data_f{group.function}_{function}",
             f"IOHprofiler_f{group.function}_DIM{group.dimension}.dat",

@@ -99,7 +99,7 @@ class CurveGroup:
     problem, algorithm
         Selectors.
     folder
-        A name for the algorithm's folder; see `folders`.
+        A name for the algorithm's folder; see `algorithm_folder_names`.
     dimension
         Number of entries of a point.
     naming
@@ -122,12 +122,12 @@ class CurveGroup:
         return self.naming.label or self.algorithm
 
 
-def functions(runs: SelectedRuns) -> dict[str, int]:
+def number_problems(runs: SelectedRuns) -> dict[str, int]:
     """Return the number of each problem, from 1 in the order of their selectors."""
     return {p: k for k, p in enumerate(sorted({row["problem"] for row in runs.rows}), 1)}
 
 
-def groups(runs: SelectedRuns, view: ExportOptions) -> Iterator[CurveGroup]:
+def iterate_curve_groups(runs: SelectedRuns, view: ExportOptions) -> Iterator[CurveGroup]:
     """Yield the runs by algorithm and problem; the curves of one must be used before the next.
 
     Runs without a value at the start, or of unknown dimension, are left out: no problem is built.
@@ -137,7 +137,10 @@ def groups(runs: SelectedRuns, view: ExportOptions) -> Iterator[CurveGroup]:
     InputError
         If no measure is named, no run has recorded it, or no dimension is known.
     """
-    numbers, names = functions(runs), folders(row["algorithm"] for row in runs.rows)
+    numbers, names = (
+        number_problems(runs),
+        algorithm_folder_names(row["algorithm"] for row in runs.rows),
+    )
     recorded: dict[str, None] = {}
     some = False
 
@@ -195,16 +198,16 @@ def _points(run: Run, view: ExportOptions) -> list[tuple[int, float, tuple[float
     return list(points.values()) if 1 in points else []
 
 
-def folders(algorithms: Iterable[str]) -> Mapping[str, str]:
+def algorithm_folder_names(algorithms: Iterable[str]) -> Mapping[str, str]:
     """Return a portable folder name for each algorithm."""
     folders: dict[str, str] = {}
     for algorithm in sorted(set(algorithms)):
-        name = file_name(algorithm)
+        name = selector_as_file_name(algorithm)
         same = sum(other.rpartition("~")[0] == name or other == name for other in folders.values())
         folders[algorithm] = f"{name}~{same + 1}" if same else name
     return folders
 
 
-def file_name(selector: str) -> str:
+def selector_as_file_name(selector: str) -> str:
     """Return a selector with characters that are valid in file names."""
     return re.sub(r"[^A-Za-z0-9.=-]+", "_", selector).strip("_.")[:80]

@@ -38,7 +38,7 @@ Planned = tuple[str, str, int]
 """Key of a stored run in a spec: its problem, algorithm and seed."""
 
 
-def namings(spec: Spec) -> Mapping[Planned, RunNaming]:
+def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
     """Return the name of each run of a spec; of equal runs, that of the first.
 
     The result of tuning is unknown: a method at any point of its grid counts as tuned on the seeds
